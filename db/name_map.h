@@ -1,0 +1,36 @@
+/*
+ * name_map.h - from a name to a small number: a hash table over slices.
+ *
+ * The names are not copied; they must stay as long as the map. The hash is not
+ * keyed: an environment that somebody fills with colliding names is slow for
+ * those who use it, and for nobody else.
+ */
+#ifndef DB_NAME_MAP_H
+#define DB_NAME_MAP_H
+
+#include <stdint.h>
+
+#include "slice.h"
+
+#define NAME_MAP_NONE UINT32_MAX /* no such name */
+
+struct name_map {
+	struct name_map_slot *slots;
+	size_t room, count; /* room: a power of two, or 0 */
+};
+
+/*
+ * The number of @name; when it has none, give it @fresh, unless that is
+ * NAME_MAP_NONE, and return @fresh. *failed is set when there is no memory.
+ */
+uint32_t name_map_put(struct name_map *map, struct slice name, uint32_t fresh, bool *failed);
+
+/* The number of @name, or NAME_MAP_NONE. */
+uint32_t name_map_get(const struct name_map *map, struct slice name);
+
+void name_map_free(struct name_map *map);
+
+/* A digest of bytes, for tables and for stamps; not for security. */
+uint64_t name_map_hash(const void *bytes, size_t len);
+
+#endif

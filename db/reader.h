@@ -1,0 +1,100 @@
+/*
+ * reader.h - one published database, open for reading.
+ *
+ * Opened immutable: it takes no lock, writes nothing, and never changes, since
+ * a writer replaces the file by another (publish.h). A reader is used by one
+ * thread at a time. Slices handed out stay until the next call on the reader.
+ */
+#ifndef DB_READER_H
+#define DB_READER_H
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "error.h"
+#include "record.h"
+
+struct reader;
+
+/*
+ * Open @file. @owner: besides root and the caller, whose files are believed;
+ * (uid_t)-1 for nobody else. ERROR_NOTFOUND when there is no such file,
+ * ERROR_PERMISSION when it is not to be believed, ERROR_FORMAT when it is
+ * damaged or of another version, ERROR_INVALID when it is foreign.
+ */
+int reader_open(const char *file, uid_t owner, struct reader **out, struct error *error);
+void reader_close(struct reader *reader);
+
+/* Is the file at the reader's path still the one that is open? One stat. */
+bool reader_is_current(const struct reader *reader);
+
+/* The facts of a root without its distributions: 1 found, 0 not in the database. */
+int reader_root(struct reader *reader, struct slice path, struct root_record *out,
+		struct error *error);
+
+/* Call @each for every root, by id; a non-zero answer ends the walk and is returned. */
+int reader_roots(struct reader *reader,
+		 int (*each)(void *payload, const struct root_record *root), void *payload,
+		 struct error *error);
+
+/* See sql_read_distributions(). */
+int reader_distributions(struct reader *reader, struct root_record *root, bool entry_points,
+			 struct error *error);
+
+/* A row of a selection: the entry point and what is needed to judge it. */
+struct reader_row {
+	int64_t id; /* of the entry point */
+	int64_t root;
+	uint32_t position, ordinal;
+	bool contested; /* another row of the file has the same normalized name */
+	bool has_metadata;
+	struct slice group, name, value, module, attr, extras;
+	struct slice normalized_name, distribution, version, directory;
+};
+
+/* Start a selection; a null slice selects any. One selection at a time. */
+int reader_select(struct reader *reader, struct slice group, struct slice name,
+		  struct error *error);
+/* 1: @row is filled; 0: no more. */
+int reader_next(struct reader *reader, struct reader_row *row, struct error *error);
+
+/* A distribution of a given normalized name. */
+struct reader_holder {
+	int64_t root;
+	uint32_t position;
+	bool has_metadata;
+	struct slice directory;
+};
+
+/* Call @each for every distribution of that name, in no particular order. */
+int reader_holders(struct reader *reader, struct slice normalized_name,
+		   void (*each)(void *payload, const struct reader_holder *holder), void *payload,
+		   struct error *error);
+
+struct reader_problem {
+	uint32_t position;
+	bool has_metadata;
+	struct slice normalized_name, directory, error;
+};
+
+/* Call @each for every broken distribution of a root. */
+int reader_broken(struct reader *reader, int64_t root,
+		  int (*each)(void *payload, const struct reader_problem *problem), void *payload,
+		  struct error *error);
+
+/* The target row of an entry point: 1 found, 0 there is none, so it is a Python module. */
+int reader_target(struct reader *reader, int64_t entry_point, struct target_record *out,
+		  struct error *error);
+
+struct reader_event {
+	int64_t time; /* seconds since 1970 */
+	int64_t uid;
+	struct slice action, root, distribution, old_version, version, detail, command;
+};
+
+/* Call @each for every event, oldest first; a non-zero answer ends the walk and is returned. */
+int reader_events(struct reader *reader,
+		  int (*each)(void *payload, const struct reader_event *event), void *payload,
+		  struct error *error);
+
+#endif
