@@ -1,0 +1,250 @@
+/*
+ * layout.c - see layout.h. The rules of path names stand here and nowhere else.
+ */
+#include "layout.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "unicode.h"
+
+#define DATABASE      "/var/lib/entrydb/entry_points.db"
+#define USER_DATABASE "/entrydb/entry_points.db"
+#define USER_STATE    "/.local/state"
+
+void coverage_free(struct coverage *coverage)
+{
+	free(coverage->database);
+	free(coverage->root_path);
+	*coverage = (struct coverage){0};
+}
+
+static bool is_library(struct slice component)
+{
+	return slice_equal(component, SLICE("lib")) || slice_equal(component, SLICE("lib64"));
+}
+
+/* python3, python3.11, python3.13t, pypy3.10 */
+static bool is_python(struct slice component)
+{
+	struct slice version;
+
+	if (slice_starts(component, SLICE("python")))
+		version = slice_from(component, 6);
+	else if (slice_starts(component, SLICE("pypy")))
+		version = slice_from(component, 4);
+	else
+		return false;
+	if (version.len == 0 || !isdigit((unsigned char)version.ptr[0]))
+		return false;
+	for (size_t i = 0; i < version.len; i++)
+		if (!isdigit((unsigned char)version.ptr[i]) && version.ptr[i] != '.' &&
+		    version.ptr[i] != 't')
+			return false;
+	return true;
+}
+
+/* python311.zip */
+static bool is_python_zip(struct slice component)
+{
+	return slice_ends(component, SLICE(".zip")) &&
+	       is_python(slice_first(component, component.len - 4));
+}
+
+static bool is_site(struct slice component)
+{
+	return slice_equal(component, SLICE("site-packages")) ||
+	       slice_equal(component, SLICE("dist-packages")) ||
+	       slice_equal(component, SLICE("lib-dynload"));
+}
+
+static bool is_archive(struct slice component)
+{
+	return ascii_ends_ignoring_case(component, SLICE(".egg")) ||
+	       ascii_ends_ignoring_case(component, SLICE(".zip")) ||
+	       ascii_ends_ignoring_case(component, SLICE(".whl"));
+}
+
+/* Take the next component off *rest, which begins with '/'; false at the end. */
+static bool next_component(struct slice *rest, struct slice *component)
+{
+	const char *slash;
+
+	if (rest->len == 0)
+		return false;
+	*rest = slice_from(*rest, 1);
+	slash = memchr(rest->ptr, '/', rest->len);
+	*component = slash ? slice_between(rest->ptr, slash) : *rest;
+	*rest = slice_from(*rest, component->len);
+	return true;
+}
+
+/* Is @rest, which follows PREFIX/lib, one of the layouts to its end? */
+static bool is_layout(struct slice rest)
+{
+	struct slice component;
+
+	if (!next_component(&rest, &component))
+		return false;
+	if (is_python_zip(component))
+		return rest.len == 0;
+	if (!is_python(component))
+		return false;
+	if (!next_component(&rest, &component))
+		return true;
+	if (!is_site(component))
+		return false;
+	return !next_component(&rest, &component) || (is_archive(component) && rest.len == 0);
+}
+
+/* The longest prefix of @path before a known layout; environments may lie inside others. */
+static bool find_prefix(struct slice path, struct slice *prefix)
+{
+	struct slice rest = path, component;
+	bool found = false;
+
+	while (next_component(&rest, &component)) {
+		if (!is_library(component) || !is_layout(rest))
+			continue;
+		*prefix = slice_between(path.ptr, component.ptr - 1);
+		found = true;
+	}
+	return found;
+}
+
+bool layout_is_known(const char *path)
+{
+	struct slice prefix;
+
+	return find_prefix(slice_of(path), &prefix);
+}
+
+static bool is_system(struct slice prefix)
+{
+	return prefix.len == 0 || slice_equal(prefix, SLICE("/usr")) ||
+	       slice_equal(prefix, SLICE("/usr/local"));
+}
+
+static bool is_user(struct slice prefix)
+{
+	const char *home = secure_getenv("HOME");
+	size_t len = home ? strlen(home) : 0;
+
+	return len > 0 && prefix.len > len && memcmp(prefix.ptr, home, len) == 0 &&
+	       slice_equal(slice_from(prefix, len), SLICE("/.local"));
+}
+
+static int fill(struct coverage *out, char *database, char *root_path)
+{
+	*out = (struct coverage){database, root_path};
+	if (database && root_path)
+		return 1;
+	coverage_free(out);
+	return ERROR_NOMEM;
+}
+
+static char *print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static char *print(const char *format, ...)
+{
+	char *text;
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
+	return text;
+}
+
+int layout_of_prefix(const char *path, const char *root, struct coverage *out)
+{
+	struct slice prefix;
+
+	if (!find_prefix(slice_of(path), &prefix))
+		return 0;
+	if (is_user(prefix))
+		return layout_of_user(path, out);
+	if (is_system(prefix))
+		prefix.len = 0;
+	return fill(out, print("%s%.*s" DATABASE, root ? root : "", (int)prefix.len, path),
+		    strdup(path + prefix.len + 1));
+}
+
+int layout_of_user(const char *path, struct coverage *out)
+{
+	const char *state = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");
+
+	if (state && state[0] == '/')
+		return fill(out, print("%s" USER_DATABASE, state), strdup(path));
+	if (home && home[0] == '/')
+		return fill(out, print("%s" USER_STATE USER_DATABASE, home), strdup(path));
+	return 0;
+}
+
+char *layout_base(const char *database)
+{
+	struct slice file = slice_of(database);
+
+	if (slice_ends(file, SLICE(DATABASE)))
+		return strndup(database, file.len - (sizeof(DATABASE) - 1));
+	return strdup("");
+}
+
+char *layout_root_path(const char *database, const char *path)
+{
+	CLEANUP(cleanup_free) char *base = layout_base(database);
+	size_t len = base ? strlen(base) : 0;
+
+	if (!slice_ends(slice_of(database), SLICE(DATABASE)))
+		return strdup(path);
+	if (strncmp(path, base ? base : "", len) == 0 && path[len] == '/')
+		return strdup(path + len + 1);
+	return strdup(path);
+}
+
+/* Remove ".", doubled slashes and a last slash, in place; false when ".." is found. */
+static bool normalize(char *path)
+{
+	char *to = path, *from = path;
+
+	while (*from) {
+		size_t len;
+
+		while (*from == '/')
+			from++;
+		len = strcspn(from, "/");
+		if (len == 2 && from[0] == '.' && from[1] == '.')
+			return false;
+		if (len > 0 && !(len == 1 && from[0] == '.')) {
+			*to++ = '/';
+			memmove(to, from, len);
+			to += len;
+		}
+		from += len;
+	}
+	if (to == path)
+		*to++ = '/';
+	*to = '\0';
+	return true;
+}
+
+char *layout_absolute(const char *entry)
+{
+	CLEANUP(cleanup_free) char *directory = entry[0] == '/' ? NULL : getcwd(NULL, 0);
+	CLEANUP(cleanup_free) char *path = NULL;
+	CLEANUP(cleanup_free) char *copy = NULL;
+
+	if (entry[0] != '/' && !directory)
+		return NULL;
+	path = directory ? print("%s/%s", directory, entry) : strdup(entry);
+	copy = path ? strdup(path) : NULL;
+	if (!copy)
+		return NULL;
+	if (normalize(copy))
+		return take(copy);
+	return realpath(path, NULL);
+}

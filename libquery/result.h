@@ -1,0 +1,63 @@
+/*
+ * result.h - sets and entries from inside. Private to libquery/.
+ */
+#ifndef LIBQUERY_RESULT_H
+#define LIBQUERY_RESULT_H
+
+#include <stdint.h>
+
+#include "arena.h"
+#include "entrydb.h"
+#include "error.h"
+
+#define ENTRY_FIELDS (ENTRYDB_SHADOWED_BY + 1)
+
+/*
+ * Where a distribution stands in the enumeration: compared as one number, from
+ * the most significant part: no metadata (for the rules that put those last), the
+ * index of the path entry, the position within it.
+ */
+#define PLACE_NONE UINT64_MAX
+
+static inline uint64_t place_of(bool late, size_t path_entry, uint32_t position)
+{
+	return (uint64_t)late << 63 | (uint64_t)path_entry << 32 | position;
+}
+
+struct entrydb_entry {
+	struct slice text[ENTRY_FIELDS]; /* in the set's arena, or literals */
+	uint64_t place;
+	uint32_t ordinal;       /* within its distribution */
+	int64_t row;            /* of the database that was open then; 0: from a scan */
+	size_t source;          /* that database's, in the handle */
+	unsigned generation;    /* of the handle */
+	const void *handle;     /* whose; never followed */
+};
+
+struct entrydb_set {
+	struct arena arena;
+	struct entrydb_entry *entries;
+	size_t count, room;
+	const char **problems;
+	size_t problem_count;
+	bool failed; /* no memory */
+};
+
+struct entrydb_set *set_create(void);
+
+/* Room for one more entry, zeroed; NULL without memory (and set->failed). */
+struct entrydb_entry *set_add(struct entrydb_set *set);
+
+/* Copy @text into the set. */
+struct slice set_copy(struct entrydb_set *set, struct slice text);
+
+/* Copy @a followed by @b. */
+struct slice set_join(struct entrydb_set *set, struct slice a, struct slice b);
+
+/* Add the line "file: reason". */
+void set_add_problem(struct entrydb_set *set, struct slice file, struct slice reason);
+
+/* Put the entries in order; @by_group: of groups first. */
+void set_sort(struct entrydb_set *set, bool by_group);
+
+#endif

@@ -1,0 +1,591 @@
+/*
+ * scan.c - see scan.h. The rules followed here are those of Python's
+ * importlib.metadata; the tests compare with it.
+ */
+#include "scan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "cleanup.h"
+#include "distname.h"
+#include "entry_points_txt.h"
+#include "metadata.h"
+#include "name_map.h"
+#include "target_record.h"
+#include "unicode.h"
+#include "value.h"
+
+#define SCAN_TRIES   3   /* how often a directory that changes meanwhile is read */
+#define ASK_PROGRESS 256 /* distributions between two calls */
+#define NANOSECONDS  1000000000
+
+/* A scan under way. */
+struct scan {
+	struct tree *tree;
+	const struct scan_options *options;
+	struct root_record *out;
+	struct distribution_record *rows; /* malloc'd while their number is not known */
+	size_t count, room;
+	struct name_map known; /* directory -> index in options->known, made at need */
+	size_t next_known;
+	FILE *objects; /* the names of the shared objects beside the distributions */
+	char *object_names;
+	size_t object_size;
+	int64_t began; /* nanoseconds since 1970 */
+	bool egg;              /* the path entry is an egg: EGG-INFO counts */
+	bool failed;           /* no memory */
+};
+
+/* --- listing --- */
+
+static int add_child(void *payload, struct slice name, enum child_type type)
+{
+	struct scan *scan = payload;
+	struct distribution_record *rows;
+
+	(void)type;
+	if (scan->objects && slice_ends(name, SLICE(".so")))
+		fprintf(scan->objects, "%.*s\n", (int)name.len, name.ptr);
+	if (!distname_is_info(name) && !(scan->egg && distname_is_egg_info(name)))
+		return 0;
+	if (scan->count == DISTRIBUTIONS_MAX)
+		return ERROR_LIMIT;
+	if (scan->count == scan->room) {
+		size_t room = scan->room ? scan->room * 2 : 64;
+
+		rows = realloc(scan->rows, room * sizeof(*rows));
+		if (!rows)
+			return ERROR_NOMEM;
+		scan->rows = rows;
+		scan->room = room;
+	}
+	scan->rows[scan->count] = (struct distribution_record){
+		.directory = arena_copy(&scan->out->arena, name, &scan->failed),
+		.rank = (uint32_t)scan->count,
+		.settled = true,
+	};
+	scan->count++;
+	return scan->failed ? ERROR_NOMEM : 0;
+}
+
+/* To know them spares a listing for each module that might be one of them. */
+static bool begin_objects(struct scan *scan)
+{
+	if (!(scan->options->depth & SCAN_TARGETS) || scan->tree->kind != ROOT_DIRECTORY)
+		return true;
+	scan->objects = open_memstream(&scan->object_names, &scan->object_size);
+	return scan->objects != NULL;
+}
+
+static void end_objects(struct scan *scan)
+{
+	if (scan->objects && fclose(scan->objects) != 0)
+		scan->failed = true;
+	scan->objects = NULL;
+}
+
+static struct slice scan_objects(const struct scan *scan)
+{
+	return (struct slice){scan->object_names, scan->object_size};
+}
+
+static int list(struct scan *scan, struct error *error)
+{
+	struct root_record *out = scan->out;
+	int code = begin_objects(scan) ? 0 : ERROR_NOMEM;
+
+	if (code == 0)
+		code = scan->tree->operations->children(scan->tree, add_child, scan, error);
+	end_objects(scan);
+	if (code == ERROR_LIMIT)
+		return error_set(error, code, "more than %u distributions", DISTRIBUTIONS_MAX);
+	if (code == ERROR_NOMEM)
+		return error_nomem(error);
+	if (code < 0)
+		scan->count = 0; /* stock suppresses the error and finds nothing */
+	out->distribution_count = scan->count;
+	out->distributions = arena_calloc(&out->arena, scan->count, sizeof(*out->distributions));
+	if (!out->distributions)
+		return error_nomem(error);
+	if (scan->count)
+		memcpy(out->distributions, scan->rows, scan->count * sizeof(*scan->rows));
+	return 0;
+}
+
+/* --- names --- */
+
+/* Give @distribution the reason why stock would raise. */
+static void mark_broken(struct scan *scan, struct distribution_record *distribution,
+			const char *reason)
+{
+	distribution->error = arena_copy(&scan->out->arena, slice_of(reason), &scan->failed);
+}
+
+/* Read one file of the distribution's; 1, 0, or negative with the reason in @error. */
+static int read_file(struct tree *tree, struct arena *arena, struct slice child, const char *file,
+		     size_t limit, bool first, struct slice *out, struct error *error)
+{
+	return tree->operations->read(tree, child, file, limit, first, arena, out, error);
+}
+
+/* METADATA, else PKG-INFO, else the child itself: the first that is not empty. */
+static int read_headers(struct tree *tree, struct arena *arena, struct slice child, bool first,
+			struct slice *out, struct error *error)
+{
+	static const char *const files[] = {"METADATA", "PKG-INFO", ""};
+	int code = 0;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		code = read_file(tree, arena, child, files[i], METADATA_MAX, first, out, error);
+		if (code < 0 || (code > 0 && out->len > 0))
+			return code;
+	}
+	return 0;
+}
+
+/*
+ * The headers of a distribution. @strict: its very identity depends on them, so
+ * that whatever stock would raise on counts; otherwise the beginning will do.
+ */
+static int parse_headers(struct tree *tree, struct arena *arena, struct slice child, bool strict,
+			 struct metadata *out, struct error *error)
+{
+	struct slice text = SLICE("");
+	int code = read_headers(tree, arena, child, !strict, &text, error);
+
+	*out = (struct metadata){0};
+	if (code <= 0)
+		return code;
+	if (strict && !utf8_valid(text))
+		return error_set(error, ERROR_FORMAT, "the metadata is not valid UTF-8");
+	if (metadata_parse(text, arena, out) < 0)
+		return error_nomem(error);
+	if (!strict && !out->complete) {
+		code = read_headers(tree, arena, child, false, &text, error);
+		if (code > 0 && metadata_parse(text, arena, out) < 0)
+			return error_nomem(error);
+	}
+	return code;
+}
+
+static struct slice normalize(struct scan *scan, struct slice name)
+{
+	size_t room = DISTNAME_ROOM(name.len) + 1;
+	char *bytes = arena_alloc(&scan->out->arena, room);
+
+	if (!bytes) {
+		scan->failed = true;
+		return (struct slice){0};
+	}
+	return (struct slice){bytes, distname_normalize(name, bytes, room)};
+}
+
+/* The child's own name, where stock would use it; else the Name in its metadata. */
+static void find_name(struct scan *scan, struct distribution_record *distribution)
+{
+	struct error error = {0};
+	struct metadata headers;
+	struct slice stem;
+
+	if (scan->tree->operations->has_stem(scan->tree, distribution->directory) &&
+	    distname_stem(distribution->directory, &stem)) {
+		distribution->normalized_name = normalize(scan, stem);
+		return;
+	}
+	if (parse_headers(scan->tree, &scan->out->arena, distribution->directory, true, &headers,
+			  &error) < 0) {
+		mark_broken(scan, distribution, error_text(&error));
+	} else if (slice_is_null(headers.name)) {
+		mark_broken(scan, distribution, "neither its name nor its metadata says what it is called");
+	} else {
+		distribution->name = headers.name;
+		distribution->version = headers.version;
+		distribution->has_headers = true;
+		distribution->normalized_name = normalize(scan, headers.name);
+	}
+	error_clear(&error);
+}
+
+/* Unreadable metadata is not an error here: stock reads it only when asked for a name. */
+static void find_metadata(struct scan *scan, struct distribution_record *distribution)
+{
+	const struct tree_operations *tree = scan->tree->operations;
+	struct slice child = distribution->directory;
+
+	if (scan->options->depth & SCAN_HAS_METADATA)
+		distribution->has_metadata = tree->exists(scan->tree, child, "METADATA") ||
+					     tree->exists(scan->tree, child, "PKG-INFO") ||
+					     tree->is_file(scan->tree, child);
+	if (scan->options->depth & SCAN_METADATA && !distribution->has_headers)
+		scan_metadata(scan->tree, scan->out, distribution, NULL);
+}
+
+int scan_metadata(struct tree *tree, struct root_record *root,
+		  struct distribution_record *distribution, struct error *error)
+{
+	struct metadata headers;
+	int code = parse_headers(tree, &root->arena, distribution->directory, false, &headers, error);
+
+	distribution->has_headers = true;
+	if (code > 0) {
+		distribution->name = headers.name;
+		distribution->version = headers.version;
+	}
+	return code < 0 ? code : 0;
+}
+
+/* --- entry points --- */
+
+static struct slice join_extras(struct scan *scan, struct slice extras)
+{
+	char *bytes = arena_alloc(&scan->out->arena, extras.len + 1), *at = bytes;
+	struct slice word;
+
+	if (!bytes) {
+		scan->failed = true;
+		return (struct slice){0};
+	}
+	while (value_next_extra(&extras, &word)) {
+		if (at > bytes)
+			*at++ = ',';
+		memcpy(at, word.ptr, word.len);
+		at += word.len;
+	}
+	*at = '\0';
+	return at > bytes ? slice_between(bytes, at) : (struct slice){0};
+}
+
+static void fill_entry_point(struct scan *scan, const struct entry_points_line *line,
+			     struct entry_point_record *out)
+{
+	struct value value = {0};
+
+	*out = (struct entry_point_record){
+		.group = line->group, .name = line->name, .value = line->value};
+	if (!value_parse(line->value, &value))
+		return;
+	out->module = value.module;
+	out->attr = value.attr;
+	if (!slice_is_null(value.extras))
+		out->extras = join_extras(scan, value.extras);
+}
+
+/* The number of items, or ERROR_FORMAT with @error filled. */
+static ssize_t count_lines(struct slice text, struct error *error)
+{
+	struct entry_points_txt txt;
+	struct entry_points_line line;
+	ssize_t count = 0;
+	int code;
+
+	entry_points_txt_begin(&txt, text);
+	while ((code = entry_points_txt_next(&txt, &line, error)) > 0)
+		count++;
+	if (count > (ssize_t)ENTRY_POINTS_MAX)
+		return error_set(error, ERROR_LIMIT, "more than %u entry points", ENTRY_POINTS_MAX);
+	return code < 0 ? code : count;
+}
+
+static int parse_entry_points(struct scan *scan, struct slice text,
+			      struct distribution_record *distribution, struct error *error)
+{
+	struct entry_points_txt txt;
+	struct entry_points_line line;
+	struct entry_point_record *rows;
+	ssize_t count;
+
+	if (!utf8_valid(text))
+		return error_set(error, ERROR_FORMAT, "entry_points.txt is not valid UTF-8");
+	count = count_lines(text, error);
+	if (count <= 0)
+		return (int)count;
+	rows = arena_alloc(&scan->out->arena, (size_t)count * sizeof(*rows));
+	if (!rows)
+		return error_nomem(error);
+	distribution->entry_points = rows;
+	distribution->entry_point_count = (size_t)count;
+	entry_points_txt_begin(&txt, text);
+	while (entry_points_txt_next(&txt, &line, NULL) > 0)
+		fill_entry_point(scan, &line, rows++);
+	return 0;
+}
+
+static void find_entry_points(struct scan *scan, struct distribution_record *distribution)
+{
+	struct error error = {0};
+	struct slice text;
+	int code = read_file(scan->tree, &scan->out->arena, distribution->directory,
+			     "entry_points.txt", ENTRY_POINTS_TXT_MAX, false, &text, &error);
+
+	if (code > 0)
+		code = parse_entry_points(scan, text, distribution, &error);
+	if (code == ERROR_NOMEM)
+		scan->failed = true;
+	else if (code < 0)
+		mark_broken(scan, distribution, error_text(&error));
+	error_clear(&error);
+}
+
+/* --- editable installs --- */
+
+/*
+ * direct_url.json, "dir_info": {"editable": true}. The words decide: to take one
+ * that is not editable for one that is costs a stat, and nothing else.
+ */
+static void find_editable(struct scan *scan, struct distribution_record *distribution)
+{
+	struct arena arena = ARENA_INIT;
+	struct slice text;
+
+	if (!distribution->in_place &&
+	    read_file(scan->tree, &arena, distribution->directory, "direct_url.json", METADATA_MAX,
+		      false, &text, NULL) > 0)
+		distribution->in_place = memmem(text.ptr, text.len, "\"editable\"", 10) != NULL;
+	arena_free(&arena);
+}
+
+/* --- reuse --- */
+
+static const struct distribution_record *find_known(struct scan *scan, struct slice directory)
+{
+	const struct root_record *known = scan->options->known;
+	uint32_t at;
+
+	if (!known || known->distribution_count == 0)
+		return NULL;
+	if (scan->next_known < known->distribution_count &&
+	    slice_equal(known->distributions[scan->next_known].directory, directory))
+		return &known->distributions[scan->next_known++];
+	for (size_t i = scan->known.count; i < known->distribution_count; i++)
+		name_map_put(&scan->known, known->distributions[i].directory, (uint32_t)i,
+			     &scan->failed);
+	at = name_map_get(&scan->known, directory);
+	if (at == NAME_MAP_NONE)
+		return NULL;
+	scan->next_known = at + 1;
+	return &known->distributions[at];
+}
+
+/* Take over the row of a distribution whose stamps have not changed since it was settled. */
+static bool reuse(struct scan *scan, struct distribution_record *distribution)
+{
+	const struct distribution_record *known = find_known(scan, distribution->directory);
+	struct distribution_record fresh = *distribution;
+
+	if (!known)
+		return false;
+	distribution->id = known->id;
+	if (scan->tree->kind != ROOT_DIRECTORY || !known->settled ||
+	    known->directory_stamp != distribution->directory_stamp ||
+	    known->files_stamp != distribution->files_stamp)
+		return false;
+	*distribution = *known;
+	distribution->rank = fresh.rank;
+	distribution->directory = fresh.directory;
+	distribution->reused = true;
+	return true;
+}
+
+/* --- all of one distribution --- */
+
+static void examine(struct scan *scan, struct distribution_record *distribution)
+{
+	int64_t newest = 0;
+
+	distribution->in_place = scan->options->in_place &&
+				 ascii_ends_ignoring_case(distribution->directory, SLICE("egg-info"));
+	if (scan->options->depth & SCAN_STAMPS) {
+		scan->tree->operations->stamps(scan->tree, distribution->directory, distribution,
+					       &newest);
+		distribution->settled = newest + SETTLED_AFTER < scan->began;
+		if (reuse(scan, distribution))
+			return;
+		find_editable(scan, distribution);
+	}
+	find_name(scan, distribution);
+	find_metadata(scan, distribution);
+	if (slice_is_null(distribution->error))
+		find_entry_points(scan, distribution);
+	if (scan->options->depth & SCAN_TARGETS && distribution->entry_point_count > 0)
+		scan->failed |=
+			target_records(scan->tree, scan_objects(scan), distribution,
+				       &scan->out->arena, NULL) < 0;
+}
+
+static int examine_all(struct scan *scan, struct error *error)
+{
+	struct root_record *out = scan->out;
+
+	for (size_t i = 0; i < out->distribution_count; i++) {
+		if (i % ASK_PROGRESS == 0 && scan->options->progress &&
+		    scan->options->progress(scan->options->payload, i, out->distribution_count))
+			return error_set(error, ERROR_IO, "interrupted");
+		examine(scan, &out->distributions[i]);
+		if (scan->failed)
+			return error_nomem(error);
+		out->broken += !slice_is_null(out->distributions[i].error);
+		out->in_place += out->distributions[i].in_place;
+	}
+	return 0;
+}
+
+/* --- order --- */
+
+/*
+ * Stock keeps a dict from look-up key to a list: a child whose key was seen
+ * before moves up behind the children of that key. EGG-INFO comes after all.
+ */
+static int find_positions(struct scan *scan, struct error *error)
+{
+	struct root_record *out = scan->out;
+	size_t count = out->distribution_count;
+	CLEANUP(cleanup_free) uint32_t *family = calloc(count + 1, sizeof(*family));
+	CLEANUP(cleanup_free) uint32_t *start = calloc(count + 2, sizeof(*start));
+	struct arena keys = ARENA_INIT;
+	struct name_map families = {0};
+	bool failed = !family || !start;
+	uint32_t last = (uint32_t)count; /* the family of EGG-INFO */
+
+	for (size_t i = 0; !failed && i < count; i++) {
+		struct slice directory = out->distributions[i].directory;
+		size_t room = DISTNAME_ROOM(directory.len) + 1;
+		char *key = arena_alloc(&keys, room);
+
+		failed |= key == NULL;
+		if (failed)
+			break;
+		family[i] = last;
+		if (distname_is_info(directory))
+			family[i] = name_map_put(
+				&families,
+				(struct slice){key, distname_lookup_key(directory, key, room)},
+				(uint32_t)families.count, &failed);
+		start[family[i] + 1]++;
+	}
+	for (size_t f = 0; !failed && f < count; f++)
+		start[f + 1] += start[f];
+	for (size_t i = 0; !failed && i < count; i++)
+		out->distributions[i].position = start[family[i]]++;
+	name_map_free(&families);
+	arena_free(&keys);
+	return failed ? error_nomem(error) : 0;
+}
+
+/* --- the whole --- */
+
+static int64_t real_time(struct timespec now)
+{
+	if (now.tv_sec == 0)
+		clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * NANOSECONDS + now.tv_nsec;
+}
+
+static bool is_settled(const struct scan *scan)
+{
+	struct stamp stamp = scan->tree->stamp;
+	int64_t newest = stamp.mtime > stamp.ctime ? stamp.mtime : stamp.ctime;
+
+	for (size_t i = 0; i < scan->out->distribution_count; i++)
+		if (!scan->out->distributions[i].settled)
+			return false;
+	return newest + SETTLED_AFTER < scan->began;
+}
+
+static int run(struct scan *scan, struct error *error)
+{
+	int code = list(scan, error);
+
+	if (code == 0)
+		code = examine_all(scan, error);
+	if (code == 0)
+		code = find_positions(scan, error);
+	scan->out->kind = scan->tree->kind;
+	scan->out->stamp = scan->tree->stamp;
+	scan->out->settled = code == 0 && is_settled(scan);
+	return code;
+}
+
+static void cleanup_root(struct root_record *root)
+{
+	root_record_free(root);
+}
+
+int scan_tree(struct tree *tree, const struct scan_options *options, struct root_record *out,
+	      struct error *error)
+{
+	CLEANUP(cleanup_root) struct root_record root = {0};
+	struct scan scan = {
+		.tree = tree,
+		.options = options,
+		.out = &root,
+		.began = real_time(options->now),
+		.egg = distname_is_egg_base(options->egg_base),
+	};
+	int code = run(&scan, error);
+
+	free(scan.rows);
+	free(scan.object_names);
+	name_map_free(&scan.known);
+	if (code < 0)
+		return code;
+	*out = root;
+	root = (struct root_record){0};
+	return 0;
+}
+
+static void cleanup_tree(struct tree **tree)
+{
+	tree_close(*tree);
+}
+
+/* Has the directory changed since @tree was opened? */
+static bool has_changed(const struct tree *tree)
+{
+	struct stat status;
+
+	return fstat(tree->fd, &status) != 0 || !stamp_equal(stamp_of(&status), tree->stamp);
+}
+
+static int scan_once(const char *path, const struct scan_options *options, struct root_record *out,
+		     bool *changed, struct error *error)
+{
+	CLEANUP(cleanup_tree) struct tree *tree = NULL;
+	int code = tree_open(path, &tree, error);
+
+	*changed = false;
+	if (code == ERROR_NOMEM)
+		return code;
+	if (code < 0) {
+		error_clear(error);
+		*out = (struct root_record){.kind = ROOT_ABSENT, .settled = true};
+		return 0;
+	}
+	code = scan_tree(tree, options, out, error);
+	if (code == 0 && has_changed(tree)) {
+		*changed = true;
+		out->settled = false;
+	}
+	return code;
+}
+
+int scan_path(const char *path, const struct scan_options *options, struct root_record *out,
+	      struct error *error)
+{
+	struct root_record root = {0};
+	struct error own = {0};
+	bool changed = true;
+	int code = 0;
+
+	for (int tries = 0; code == 0 && changed && tries < SCAN_TRIES; tries++) {
+		root_record_free(&root);
+		code = scan_once(path, options, &root, &changed, &own);
+	}
+	if (code == 0)
+		*out = root;
+	else
+		error_set(error, code, "%s: %s", path, error_text(&own));
+	error_clear(&own);
+	return code;
+}

@@ -1,0 +1,80 @@
+/*
+ * zip.h - the members of a zip file, as Python's zipfile sees them.
+ *
+ * The house's only reader of zips: path entries that are zips or eggs, wheels,
+ * source distributions and .conda packages. It reads the central directory into
+ * memory once and walks it there; a member costs no allocation.
+ *
+ * Functions return 0 or a negative enum error_code:
+ *   ERROR_FORMAT  the file is not a zip, or damaged, wherever Python raises;
+ *                 also an encrypted member, or a method other than stored and
+ *                 deflate (Python reads bzip2 and lzma, this reader does not)
+ *   ERROR_LIMIT   larger than a limit below or than the caller's
+ *   ERROR_IO      the system could not read
+ *   ERROR_NOMEM   out of memory
+ *
+ * An open zip is not changed by any function but zip_close(): threads may share
+ * it.
+ */
+#ifndef LIBQUERY_ZIP_H
+#define LIBQUERY_ZIP_H
+
+#include <stdint.h>
+
+#include "error.h"
+#include "slice.h"
+
+#define ZIP_DIRECTORY_MAX ((uint64_t)512 << 20) /* bytes of a central directory */
+#define ZIP_MEMBERS_MAX   ((size_t)4 << 20)     /* members of a zip */
+
+struct zip;
+
+struct zip_member {
+	struct slice name;      /* UTF-8, up to its first NUL; lives as long as the zip */
+	uint64_t size, packed;  /* bytes, unpacked and packed, as declared */
+	uint64_t header_offset; /* from the start of the file; UINT64_MAX: outside of any file */
+	uint32_t crc;
+	uint16_t method, flags;
+	size_t place; /* of its record in the central directory: later is greater */
+};
+
+/* Where a walk stands; start with ZIP_CURSOR_INIT. */
+struct zip_cursor {
+	size_t place, foreign;
+};
+
+#define ZIP_CURSOR_INIT ((struct zip_cursor){0})
+
+/*
+ * Read the directory of the zip at @fd, whose position is neither used nor
+ * changed. @fd is borrowed and must stay open as long as members are read.
+ * @path (may be NULL) serves error messages only, and is copied. On success the
+ * caller owns *@out. Whatever makes Python's ZipFile() raise is an error here.
+ */
+int zip_open(int fd, const char *path, struct zip **out, struct error *error);
+
+/* NULL is accepted. */
+void zip_close(struct zip *zip);
+
+/* How many members there are, duplicates included. */
+size_t zip_count(const struct zip *zip);
+
+/* The next member, in the order of the directory (Python's namelist()); false at the end. */
+bool zip_next(const struct zip *zip, struct zip_cursor *cursor, struct zip_member *out);
+
+/* The member of that name, the last one where there are several. Reads them all. */
+bool zip_find(const struct zip *zip, struct slice name, struct zip_member *out);
+
+/*
+ * The bytes of a member of this zip, at most @limit of them. On success the
+ * caller frees out->ptr; a NUL follows the last byte. As in Python, the bytes
+ * must match the checksum, but may be fewer than declared. More than declared
+ * is ERROR_LIMIT.
+ *
+ * Members that overlap the next one are refused, as CPython 3.13 and the later
+ * releases of 3.10 to 3.12 do.
+ */
+int zip_read(const struct zip *zip, const struct zip_member *member, size_t limit,
+             struct slice *out, struct error *error);
+
+#endif
