@@ -1,0 +1,77 @@
+/*
+ * fuzz_target_record.c - the first line is the module, the second the attr, the
+ * rest is RECORD. Whatever they are, an answer must come, and what it names must
+ * be in RECORD and stay below the path entry.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "target.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct slice take_line(struct slice *rest)
+{
+	const char *end = rest->len ? memchr(rest->ptr, '\n', rest->len) : NULL;
+	struct slice line = end ? slice_between(rest->ptr, end) : *rest;
+
+	*rest = slice_from(*rest, line.len + (end ? 1 : 0));
+	return line;
+}
+
+/* Every other file is not there, and none is an ELF file. */
+static int fetch(void *payload, struct slice path, struct slice *bytes, struct error *error)
+{
+	unsigned *calls = payload;
+
+	if (path.len == 0 || memchr(path.ptr, '\n', path.len))
+		abort();
+	if (++*calls % 2)
+		return error_set(error, ERROR_NOTFOUND, "not there");
+	bytes->ptr = strdup("\177ELF and nothing else");
+	bytes->len = strlen(bytes->ptr);
+	return 0;
+}
+
+static void check(const struct target_query *query, const struct target *target)
+{
+	struct slice object = target->object;
+
+	if (!target_kind_name(target->kind) || !target_state_name(target->state))
+		abort();
+	if ((target->kind == TARGET_UNRESOLVED) != (target->state != TARGET_OK))
+		abort();
+	if (slice_is_null(object))
+		return;
+	if (object.len == 0 || object.ptr[0] == '/' || slice_starts(object, SLICE("../")))
+		abort();
+	if (!memmem(query->record.ptr, query->record.len, object.ptr, object.len))
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	/* Exactly as large as it is, so that one byte too far is noticed. */
+	char *copy = malloc(size + !size);
+	struct slice rest = {copy, size};
+	struct target_query query = {.site_fd = -1, .fetch = fetch};
+	struct arena arena = ARENA_INIT;
+	unsigned calls = 0;
+	struct target target;
+
+	if (size > 0)
+		memcpy(copy, data, size);
+	query.payload = &calls;
+	query.module = take_line(&rest);
+	query.attr = take_line(&rest);
+	query.record = rest;
+	for (int jax = 0; jax < 2; jax++) {
+		query.group = jax ? SLICE("jax_plugins") : SLICE("other");
+		if (target_resolve(&query, &arena, &target, NULL) < 0)
+			abort();
+		check(&query, &target);
+	}
+	arena_free(&arena);
+	free(copy);
+	return 0;
+}

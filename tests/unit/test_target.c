@@ -1,0 +1,448 @@
+/*
+ * test_target.c - from values to files: by RECORD alone, by the directory, and
+ * for the plugins of fixtures/plugins, whose kinds are known.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "target.h"
+
+#define PATH_ROOM  4096 /* bytes */
+#define TAGGED(xy) ".cpython-" xy "-x86_64-linux-gnu.so"
+
+struct fixture {
+	char directory[64]; /* the path entry */
+	int site_fd;
+	struct arena arena;
+	struct target_query query;
+	struct target target;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	strcpy(f->directory, "/tmp/test_target_XXXXXX");
+	*state = f;
+	if (!mkdtemp(f->directory))
+		return -1;
+	f->site_fd = open(f->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	f->query.site_fd = f->site_fd;
+	f->query.group = SLICE("some.group");
+	return f->site_fd < 0 ? -1 : 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *place)
+{
+	(void)st;
+	(void)type;
+	(void)place;
+	return remove(path);
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	arena_free(&f->arena);
+	close(f->site_fd);
+	nftw(f->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	free(f);
+	return 0;
+}
+
+static void make_parents(struct fixture *f, const char *path)
+{
+	char parent[PATH_ROOM];
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
+		assert_true(mkdirat(f->site_fd, parent, 0755) == 0 || errno == EEXIST);
+	}
+}
+
+static void write_file(struct fixture *f, const char *path, const char *bytes, size_t length)
+{
+	int fd;
+
+	make_parents(f, path);
+	fd = openat(f->site_fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, length), (ssize_t)length);
+	close(fd);
+}
+
+static size_t read_plugin(const char *plugin, char *bytes, size_t room)
+{
+	char path[PATH_ROOM];
+	ssize_t length;
+	int fd;
+
+	assert_non_null(getenv("ENTRYDB_TEST_PLUGINS"));
+	snprintf(path, sizeof(path), "%s/%s", getenv("ENTRYDB_TEST_PLUGINS"), plugin);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	length = read(fd, bytes, room);
+	close(fd);
+	assert_true(length > 0 && (size_t)length < room);
+	return (size_t)length;
+}
+
+/* Put a plugin, or an empty file when @plugin is NULL, at @path. */
+static void install(struct fixture *f, const char *path, const char *plugin)
+{
+	char bytes[65536];
+
+	write_file(f, path, bytes, plugin ? read_plugin(plugin, bytes, sizeof(bytes)) : 0);
+}
+
+static void resolve(struct fixture *f, const char *module, const char *attr)
+{
+	f->query.module = slice_of(module);
+	f->query.attr = slice_of(attr);
+	assert_int_equal(target_resolve(&f->query, &f->arena, &f->target, NULL), 0);
+}
+
+/* Resolve and compare; @object NULL: none. */
+static void check(struct fixture *f, const char *module, const char *attr, const char *answer,
+                  const char *object)
+{
+	char text[64];
+
+	resolve(f, module, attr);
+	snprintf(text, sizeof(text), "%s %s", target_kind_name(f->target.kind),
+	         target_state_name(f->target.state));
+	assert_string_equal(text, answer);
+	assert_int_equal(slice_is_null(f->target.object), object == NULL);
+	assert_true(slice_equal(f->target.object, slice_of(object)));
+}
+
+static void test_python_by_record(void **state)
+{
+	struct fixture *f = *state;
+
+	f->query.site_fd = -1;
+	f->query.record = SLICE("pkg/__init__.py,sha256=aaa,1\r\n"
+	                        "pkg/cli.py,sha256=bbb,2\r\n"
+	                        "\"pkg/quoted.py\",sha256=ccc,3\r\n"
+	                        "pkg/sub/__init__.py,,\r\n"
+	                        "pkg/sub.py,,\r\n"
+	                        "other/pkg/trap.py,,\r\n"
+	                        "pkg-1.dist-info/RECORD,,\r\n"
+	                        "last.py");
+	check(f, "pkg", "main", "python ok", "pkg/__init__.py");
+	assert_true(slice_equal(f->target.sha256, SLICE("sha256=aaa")));
+	check(f, "pkg.cli", "main", "python ok", "pkg/cli.py");
+	assert_true(slice_equal(f->target.sha256, SLICE("sha256=bbb")));
+	check(f, "pkg.quoted", NULL, "python ok", "pkg/quoted.py");
+	assert_true(slice_equal(f->target.sha256, SLICE("sha256=ccc")));
+	check(f, "pkg.sub", "a.b", "python ok", "pkg/sub/__init__.py");
+	assert_true(slice_is_null(f->target.sha256));
+	check(f, "last", "main", "python ok", "last.py");
+	check(f, "pkg.trap", "main", "unresolved missing", NULL);
+	check(f, "kg.cli", "main", "unresolved missing", NULL);
+	assert_int_equal(arena_size(&f->arena), 0); /* nothing was allocated */
+}
+
+static void test_stray_modules(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const modules[] = {"",       ".",   ".pkg",   "pkg.", "a..b",
+	                                      "../etc", "a/b", "pkg\nx", NULL};
+
+	f->query.record = SLICE("pkg.py,,\n/b.py,,\n../etc.py,,\na/b.py,,\n");
+	for (size_t i = 0; modules[i]; i++)
+		check(f, modules[i], "x", "unresolved missing", NULL);
+	check(f, NULL, "x", "unresolved missing", NULL);
+	check(f, "pkg", "x", "python ok", "pkg.py");
+}
+
+static void test_editable(void **state)
+{
+	struct fixture *f = *state;
+
+	f->query.editable = true;
+	f->query.record = SLICE("__editable__.pkg.pth,,\n");
+	check(f, "pkg.cli", "main", "unresolved unresolved-editable", NULL);
+}
+
+static void test_native(void **state)
+{
+	struct fixture *f = *state;
+
+	install(f, "pkg/plugin.so", "native.so");
+	f->query.record = SLICE("pkg/__init__.py,,\npkg/plugin.so,sha256=abc,99\n");
+	check(f, "pkg.plugin", "entry", "native ok", "pkg/plugin.so");
+	assert_true(slice_equal(f->target.symbol, SLICE("entry")));
+	assert_true(slice_equal(f->target.sha256, SLICE("sha256=abc")));
+	assert_int_equal(f->target.build_id.len, 40);
+	assert_int_not_equal(f->target.machine, 0);
+	check(f, "pkg.plugin", "absent", "unresolved no-symbol", "pkg/plugin.so");
+	check(f, "pkg.plugin", NULL, "unresolved no-symbol", "pkg/plugin.so");
+	check(f, "pkg.plugin", "entry.sub", "unresolved no-symbol", "pkg/plugin.so");
+	assert_true(slice_is_null(f->target.symbol));
+}
+
+static void test_extension(void **state)
+{
+	struct fixture *f = *state;
+
+	install(f, "needs_python.abi3.so", "needs_python.so");
+	install(f, "other" TAGGED("312"), "needs_python.so");
+	check(f, "needs_python", "entry", "extension ok", "needs_python.abi3.so");
+	check(f, "needs_python", NULL, "extension ok", "needs_python.abi3.so");
+	check(f, "other", "x", "extension ok", "other" TAGGED("312"));
+}
+
+/* What import would take, though it does not work. */
+static void test_broken_objects(void **state)
+{
+	struct fixture *f = *state;
+
+	write_file(f, "text.so", "no object", 9);
+	install(f, "program.so", "program");
+	assert_int_equal(mkdirat(f->site_fd, "dir.so", 0755), 0);
+	f->query.record = SLICE("text.so,,\nprogram.so,,\ndir.so,,\ngone.so,,\n");
+	check(f, "text", "entry", "unresolved no-symbol", "text.so");
+	check(f, "program", "entry", "unresolved no-symbol", "program.so");
+	check(f, "dir", "entry", "unresolved no-symbol", "dir.so");
+	check(f, "gone", "entry", "unresolved missing", NULL);
+}
+
+/* The files of the package "m", in import's order; taken away one by one. */
+static const char *const by_preference[] = {
+        "m/__init__" TAGGED("312"),
+        "m/__init__.abi3.so",
+        "m/__init__.so",
+        "m/__init__.py",
+        "m" TAGGED("313"),
+        "m" TAGGED("312"),
+        "m" TAGGED("39"),
+        "m" TAGGED("313t"),
+        "m.abi3.so",
+        "m.so",
+        "m.py",
+};
+
+#define PREFERENCES (sizeof(by_preference) / sizeof(by_preference[0]))
+
+static void test_order(void **state)
+{
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < PREFERENCES; i++)
+		install(f, by_preference[i], "native.so");
+	for (size_t i = 0; i < PREFERENCES; i++) {
+		bool python = strstr(by_preference[i], ".py") != NULL &&
+		              strstr(by_preference[i], ".so") == NULL;
+
+		check(f, "m", "entry", python ? "python ok" : "native ok", by_preference[i]);
+		assert_int_equal(unlinkat(f->site_fd, by_preference[i], 0), 0);
+	}
+	check(f, "m", "entry", "python ok", "m"); /* an empty directory is a package */
+}
+
+static void test_order_in_record(void **state)
+{
+	struct fixture *f = *state;
+	char record[PATH_ROOM] = "";
+
+	f->query.site_fd = -1;
+	for (size_t i = 0; i < PREFERENCES; i++) {
+		char longer[PATH_ROOM];
+
+		snprintf(longer, sizeof(longer), "%.3000s,,\n%.900s",
+		         by_preference[PREFERENCES - 1 - i], record);
+		strcpy(record, longer);
+	}
+	for (size_t i = 0; i < PREFERENCES; i++) {
+		bool python = strstr(by_preference[i], ".so") == NULL;
+
+		f->query.record = slice_of(record);
+		/* Nothing can be read here, so that an object is "missing". */
+		check(f, "m", "entry", python ? "python ok" : "unresolved missing",
+		      python ? by_preference[i] : NULL);
+		*strstr(record, by_preference[i]) = '-';
+	}
+}
+
+static void test_interpreter(void **state)
+{
+	struct fixture *f = *state;
+
+	install(f, "m" TAGGED("313"), "native.so");
+	install(f, "m" TAGGED("312"), "native.so");
+	install(f, "m.py", NULL);
+	f->query.python_tag = SLICE("312");
+	check(f, "m", "entry", "native ok", "m" TAGGED("312"));
+	f->query.python_tag = SLICE("311");
+	check(f, "m", "entry", "python ok", "m.py");
+	f->query.record = SLICE("m" TAGGED("313") ",,\nm" TAGGED("312") ",,\nm.py,,\n");
+	check(f, "m", "entry", "python ok", "m.py");
+}
+
+/* Of another distribution at the same path entry, or no RECORD at all. */
+static void test_directory(void **state)
+{
+	struct fixture *f = *state;
+
+	install(f, "pkg/__init__.py", NULL);
+	install(f, "pkg/cli.py", NULL);
+	install(f, "pkg/deep/er/x.py", NULL);
+	f->query.record = SLICE("mine.py,,\n");
+	check(f, "pkg", "x", "python ok", "pkg/__init__.py");
+	check(f, "pkg.cli", "x", "python ok", "pkg/cli.py");
+	f->query.record = (struct slice){0};
+	check(f, "pkg.cli", "x", "python ok", "pkg/cli.py");
+	check(f, "pkg.deep.er.x", "x", "python ok", "pkg/deep/er/x.py");
+	check(f, "pkg.deep", "x", "python ok", "pkg/deep");
+	check(f, "pkg.absent", "x", "unresolved missing", NULL);
+	check(f, "absent.cli", "x", "unresolved missing", NULL);
+}
+
+/* What the caller knows of the top saves the listing and changes no answer. */
+static void test_site_objects(void **state)
+{
+	struct fixture *f = *state;
+
+	install(f, "m.py", NULL);
+	install(f, "n.abi3.so", "native.so");
+	install(f, "n.so", "native.so");
+	install(f, "n.py", NULL);
+	install(f, "p/__init__.py", NULL);
+	f->query.site_objects = SLICE("n.so\nn.abi3.so\ngone.so\n");
+	check(f, "m", "x", "python ok", "m.py");
+	check(f, "n", "entry", "native ok", "n.abi3.so");
+	check(f, "p", "x", "python ok", "p/__init__.py");
+	check(f, "gone", "x", "unresolved missing", NULL);
+	f->query.site_objects = SLICE("");
+	check(f, "n", "entry", "python ok", "n.py");
+}
+
+static void test_dangling_link(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(symlinkat("nowhere", f->site_fd, "m.so"), 0);
+	install(f, "m.py", NULL);
+	check(f, "m", "x", "python ok", "m.py");
+}
+
+static void test_bundled(void **state)
+{
+	struct fixture *f = *state;
+
+	f->query.group = SLICE("jax_plugins");
+	install(f, "jax_plugins/xla/__init__.py", NULL);
+	install(f, "jax_plugins/xla/plugin.so", "native.so");
+	install(f, "jax_plugins/xla/helper.so", "plain.so");
+	install(f, "xla.libs/copy.so", "native.so");
+	f->query.record = SLICE("jax_plugins/xla/__init__.py,,\njax_plugins/xla/helper.so,,\n"
+	                        "jax_plugins/xla/plugin.so,sha256=xyz,5\nxla.libs/copy.so,,\n"
+	                        "jax_plugins/xla/gone.so,,\n");
+	check(f, "jax_plugins.xla", NULL, "bundled ok", "jax_plugins/xla/plugin.so");
+	assert_true(slice_equal(f->target.symbol, SLICE("GetPjrtApi")));
+	assert_true(slice_equal(f->target.sha256, SLICE("sha256=xyz")));
+	assert_true(slice_is_null(f->target.candidates));
+	check(f, "jax_plugins.xla.plugin", "GetPjrtApi", "native ok", "jax_plugins/xla/plugin.so");
+	f->query.record = (struct slice){0};
+	check(f, "jax_plugins.xla", NULL, "bundled ok", "jax_plugins/xla/plugin.so");
+	f->query.group = SLICE("other_plugins");
+	check(f, "jax_plugins.xla", NULL, "python ok", "jax_plugins/xla/__init__.py");
+}
+
+static void test_ambiguous(void **state)
+{
+	struct fixture *f = *state;
+
+	f->query.group = SLICE("jax_plugins");
+	install(f, "p/__init__.py", NULL);
+	install(f, "p/c.so", "native.so");
+	install(f, "p/a.so", "native.so");
+	install(f, "p/b.so", "native.so");
+	f->query.record = SLICE("p/__init__.py,,\np/c.so,,\np/a.so,,\np/b.so,,\n");
+	check(f, "p", NULL, "unresolved ambiguous", NULL);
+	assert_true(slice_equal(f->target.candidates, SLICE("p/a.so\np/b.so\np/c.so\n")));
+	f->query.record = (struct slice){0};
+	check(f, "p", NULL, "unresolved ambiguous", NULL);
+	assert_true(slice_equal(f->target.candidates, SLICE("p/a.so\np/b.so\np/c.so\n")));
+}
+
+static void test_bundle_without_object(void **state)
+{
+	struct fixture *f = *state;
+
+	f->query.group = SLICE("jax_plugins");
+	install(f, "p/helper.so", "plain.so");
+	f->query.record = SLICE("p/__init__.py,,\np/helper.so,,\nm.py,,\n");
+	check(f, "p", NULL, "python ok", "p/__init__.py");
+	check(f, "m", NULL, "python ok", "m.py");
+}
+
+/* A wheel with one file, native.so under the name in the payload. */
+static int fetch(void *payload, struct slice path, struct slice *bytes, struct error *error)
+{
+	char *copy;
+
+	if (!slice_equal(path, slice_of(payload)))
+		return error_set(error, ERROR_NOTFOUND, "not in the wheel");
+	copy = malloc(65536);
+	*bytes = (struct slice){copy, read_plugin("native.so", copy, 65536)};
+	return 0;
+}
+
+static void test_wheel(void **state)
+{
+	struct fixture *f = *state;
+	char name[] = "x-1.data/platlib/pkg/a.so";
+
+	install(f, "pkg/elsewhere.py", NULL); /* not looked at */
+	f->query.fetch = fetch;
+	f->query.payload = name;
+	f->query.record =
+	        SLICE("x-1.data/platlib/pkg/a.so,sha256=q,1\nx-1.data/purelib/pkg/b.py,,\n"
+	              "x-1.data/scripts/pkg/c.py,,\npkg/gone.so,,\n");
+	check(f, "pkg.a", "entry", "native ok", "pkg/a.so");
+	assert_true(slice_equal(f->target.sha256, SLICE("sha256=q")));
+	check(f, "pkg.b", "x", "python ok", "pkg/b.py");
+	check(f, "pkg.c", "x", "unresolved missing", NULL);
+	check(f, "pkg.gone", "x", "unresolved missing", NULL);
+	check(f, "pkg.elsewhere", "x", "unresolved missing", NULL);
+	check(f, "pkg", "x", "python ok", "pkg"); /* a package by its files */
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        TEST(test_python_by_record),
+	        TEST(test_stray_modules),
+	        TEST(test_editable),
+	        TEST(test_native),
+	        TEST(test_extension),
+	        TEST(test_broken_objects),
+	        TEST(test_order),
+	        TEST(test_order_in_record),
+	        TEST(test_interpreter),
+	        TEST(test_directory),
+	        TEST(test_site_objects),
+	        TEST(test_dangling_link),
+	        TEST(test_bundled),
+	        TEST(test_ambiguous),
+	        TEST(test_bundle_without_object),
+	        TEST(test_wheel),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

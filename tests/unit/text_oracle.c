@@ -1,0 +1,154 @@
+/*
+ * text_oracle.c - lets text_oracle.py put the parsers of text to the question. Reads
+ * "command length\n" and that many bytes, again and again; answers each with one line
+ * of words. Bytes are given as 'x' and hexadecimal digits, an absent slice as "-".
+ */
+#include "distname.h"
+#include "entry_points_txt.h"
+#include "metadata.h"
+#include "unicode.h"
+#include "value.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void print_slice(struct slice s)
+{
+	if (slice_is_null(s)) {
+		fputs("- ", stdout);
+		return;
+	}
+	putchar('x');
+	for (size_t i = 0; i < s.len; i++)
+		printf("%02x", (unsigned char)s.ptr[i]);
+	putchar(' ');
+}
+
+static void answer_entry_points(struct slice text)
+{
+	struct entry_points_txt txt;
+	struct entry_points_line line;
+	struct error error = {0};
+	int status;
+
+	entry_points_txt_begin(&txt, text);
+	while ((status = entry_points_txt_next(&txt, &line, &error)) > 0) {
+		printf("%zu ", line.number);
+		print_slice(line.group);
+		print_slice(line.name);
+		print_slice(line.value);
+	}
+	if (status < 0)
+		printf("error %zu", txt.number);
+	error_clear(&error);
+}
+
+static void answer_value(struct slice text)
+{
+	struct value value;
+	struct slice word;
+
+	if (!value_parse(text, &value))
+		return;
+	print_slice(value.module);
+	print_slice(value.attr);
+	print_slice(value.extras);
+	while (value_next_extra(&value.extras, &word))
+		print_slice(word);
+}
+
+static void answer_names(struct slice text)
+{
+	size_t room = DISTNAME_ROOM(text.len);
+	char *out = malloc(room + 1);
+	struct slice stem = {0};
+
+	printf("%d %d %d ", distname_is_info(text), distname_is_egg_info(text),
+	       distname_is_egg_base(text));
+	print_slice((struct slice){out, distname_lookup_key(text, out, room)});
+	print_slice((struct slice){out, distname_normalize(text, out, room)});
+	if (distname_stem(text, &stem))
+		print_slice((struct slice){out, distname_normalize(stem, out, room)});
+	else
+		print_slice(stem);
+	free(out);
+}
+
+static void answer_metadata(struct slice text)
+{
+	struct arena arena = ARENA_INIT;
+	struct metadata metadata;
+
+	if (metadata_parse(text, &arena, &metadata) == 0) {
+		print_slice(metadata.name);
+		print_slice(metadata.version);
+	}
+	arena_free(&arena);
+}
+
+static void answer_lower(struct slice text)
+{
+	size_t room = UNICODE_LOWER_ROOM(text.len);
+	char *out = malloc(room + 1);
+
+	print_slice((struct slice){out, unicode_lower(text, out, room)});
+	free(out);
+}
+
+/* One digit for each character: 1 space, 2 word, 4 line break, added up. */
+static void answer_classes(struct slice text)
+{
+	const char *at = text.ptr, *end = at + text.len;
+
+	while (at < end) {
+		uint32_t c = utf8_next(&at, end);
+
+		putchar('0' + unicode_is_space(c) + 2 * unicode_is_word(c) +
+		        4 * unicode_is_line_break(c));
+	}
+}
+
+static void answer_valid(struct slice text)
+{
+	printf("%d", utf8_valid(text));
+}
+
+static const struct {
+	const char *command;
+	void (*answer)(struct slice text);
+} commands[] = {
+        {"parse-entry-points", answer_entry_points},
+        {"value", answer_value},
+        {"names", answer_names},
+        {"metadata", answer_metadata},
+        {"lower", answer_lower},
+        {"classes", answer_classes},
+        {"valid", answer_valid},
+};
+
+static void answer(const char *command, struct slice text)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		if (strcmp(command, commands[i].command) == 0)
+			commands[i].answer(text);
+	putchar('\n');
+	fflush(stdout);
+}
+
+int main(void)
+{
+	char command[32];
+	size_t len;
+
+	while (scanf("%31s %zu", command, &len) == 2) {
+		char *text = malloc(len + 1);
+
+		getchar(); /* the '\n' after the length */
+		if (!text || fread(text, 1, len, stdin) != len)
+			return EXIT_FAILURE;
+		answer(command, (struct slice){text, len});
+		free(text);
+	}
+	return EXIT_SUCCESS;
+}

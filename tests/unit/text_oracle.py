@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""Compare the parsers of text with the running Python's importlib.metadata.
+
+    text_oracle.py PROGRAM [--seed N] [--cases N]
+
+PROGRAM is built from text_oracle.c. Inputs are random and hostile. Characters whose
+properties differ between the Unicode of Python 3.10 (13.0) and later ones are left
+out: they may well differ between the tables and the running Python.
+"""
+
+import argparse
+import email
+import importlib.metadata as stock
+import io
+import random
+import re
+import subprocess
+import sys
+import unicodedata
+import warnings
+from importlib.metadata import _adapters
+
+warnings.simplefilter('ignore')
+
+# Assigned after Unicode 13.0 up to 15.1, and one whose category changed (1734).
+LATER = '''
+61d 870-88e 890-891 898-89f 8b5 8c8-8d2 c3c c5d cdd cf3 ece 170d 1715 171f 1734 180f
+1ac1-1ace 1b4c 1b7d-1b7e 1dfa 20c0 2c2f 2c5f 2e53-2e5d 2ffc-2fff 31ef 9ffd-9fff a7c0-a7c1
+a7d0-a7d1 a7d3 a7d5-a7d9 a7f2-a7f4 fbc2 fd40-fd4f fdcf fdfe-fdff 10570-1057a 1057c-1058a
+1058c-10592 10594-10595 10597-105a1 105a3-105b1 105b3-105b9 105bb-105bc 10780-10785
+10787-107b0 107b2-107ba 10efd-10eff 10f70-10f89 11070-11075 110c2 1123f-11241 116b9
+11740-11746 11ab0-11abf 11b00-11b09 11f00-11f10 11f12-11f3a 11f3e-11f59 12f90-12ff2 1342f
+13439-13455 16a70-16abe 16ac0-16ac9 1aff0-1aff3 1aff5-1affb 1affd-1affe 1b11f-1b122 1b132
+1b155 1cf00-1cf2d 1cf30-1cf46 1cf50-1cfc3 1d1e9-1d1ea 1d2c0-1d2d3 1df00-1df1e 1df25-1df2a
+1e030-1e06d 1e08f 1e290-1e2ae 1e4d0-1e4f9 1e7e0-1e7e6 1e7e8-1e7eb 1e7ed-1e7ee 1e7f0-1e7fe
+1f6dc-1f6df 1f774-1f776 1f77b-1f77f 1f7d9 1f7f0 1f979 1f9cc 1fa75-1fa77 1fa7b-1fa7c
+1fa87-1fa88 1faa9-1faaf 1fab7-1fabd 1fabf 1fac3-1fac5 1face-1facf 1fad7-1fadb 1fae0-1fae8
+1faf0-1faf8 2a6de-2a6df 2b735-2b739 2ebf0-2ee5d 31350-323af
+'''
+
+SPACES = '\t \x1f\xa0\u1680\u2000\u200a\u202f\u205f\u3000'
+BREAKS = ['\n', '\r', '\r\n', '\n\r', '\v', '\f', '\x1c', '\x1d', '\x1e', '\x85', '\u2028', '\u2029']
+ODD = '\0\x01\x1f\x7f\u0130\u0131\u03a3\u03c2\u1e9e\u212a\u023a\u0345\u0301\u02b0\u200b\ufeff\xad\'\u1d2c'
+SHORT = 12  # of what a random text is made of, at most
+
+
+def later():
+    for item in LATER.split():
+        first, _, last = item.partition('-')
+        yield from range(int(first, 16), int(last or first, 16) + 1)
+
+
+def assigned():
+    """All characters that every supported Python knows alike; unassigned and surrogates excluded."""
+    beyond = set(later())
+    return [c for c in map(chr, range(sys.maxunicode + 1))
+            if unicodedata.category(c) not in ('Cn', 'Cs') and ord(c) not in beyond]
+
+
+class Program:
+    def __init__(self, path):
+        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def ask(self, command, data):
+        self.process.stdin.write(b'%s %d\n%s' % (command.encode(), len(data), data))
+        self.process.stdin.flush()
+        return self.process.stdout.readline().decode().split()
+
+
+def show(text):
+    """As text_oracle.c prints a slice."""
+    if text is None:
+        return '-'
+    return 'x' + text.encode('utf-8', 'surrogateescape').hex()
+
+
+def read_text(data):
+    """As stock opens the files it reads."""
+    return io.TextIOWrapper(io.BytesIO(data), encoding='utf-8').read()
+
+
+# What stock says, in the words of text_oracle.c.
+
+def line_numbers(text):
+    """The numbers of the lines that are items, or bad; stock does not tell them."""
+    inside = False
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        if line.startswith('[') and line.endswith(']'):
+            inside = True
+        elif inside and stock.Sectioned.valid(line):
+            yield number
+
+
+def stock_entry_points(data):
+    text = read_text(data)
+    numbers = line_numbers(text)
+    words = []
+    try:
+        for ep in stock.EntryPoints._from_text(text):
+            words += [str(next(numbers)), show(ep.group), show(ep.name), show(ep.value)]
+    except TypeError:
+        words += ['error', str(next(numbers))]
+    return words
+
+
+def stock_value(data):
+    match = stock.EntryPoint.pattern.match(data.decode())
+    if not match:
+        return []
+    ep = stock.EntryPoint('', data.decode(), '')
+    return [show(match.group(n)) for n in ('module', 'attr', 'extras')] + [show(e) for e in ep.extras]
+
+
+class FakePath:
+    """The path entry @root with one child, for Lookup."""
+
+    def __init__(self, root, child):
+        self.root, self.child = root, child
+
+    def children(self):
+        return [self.child]
+
+    def joinpath(self, child):
+        return child
+
+
+def stock_names(data):
+    text = data.decode('utf-8', 'surrogateescape')
+    infos = stock.Lookup(FakePath('', text)).infos
+    egg = stock.Lookup(FakePath('x.egg', text)).eggs
+    base = stock.Lookup(FakePath(text, 'EGG-INFO')).eggs
+    key = next(iter(infos)) if infos else None
+    stem = stock.PathDistribution._name_from_stem(text) or None
+    return [str(int(bool(found))) for found in (infos, egg, base)] + [
+        show(key), show(stock.Prepared.normalize(text)), show(stem and stock.Prepared.normalize(stem))]
+
+
+def stock_metadata(data):
+    message = _adapters.Message(email.message_from_string(read_text(data)))
+    return [show(message['Name']), show(message['Version'])]
+
+
+def stock_lower(data):
+    return [show(data.decode('utf-8', 'surrogateescape').lower())]
+
+
+def stock_valid(data):
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return ['0']
+    return ['1']
+
+
+def stock_classes(data):
+    return [''.join(str(c.isspace() + 2 * bool(re.match(r'\w', c)) + 4 * (len(f'a{c}b'.splitlines()) > 1))
+                    for c in data.decode())]
+
+
+STOCK = {
+    'parse-entry-points': stock_entry_points,
+    'value': stock_value,
+    'names': stock_names,
+    'metadata': stock_metadata,
+    'lower': stock_lower,
+    'valid': stock_valid,
+    'classes': stock_classes,
+}
+
+
+class Maker:
+    """Makes the inputs."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.characters = assigned()
+        self.known = set(self.characters)
+
+    def text(self, pieces, longest=SHORT):
+        return ''.join(self.piece(pieces) for _ in range(self.random.randrange(longest)))
+
+    def piece(self, pieces):
+        dice = self.random.random()
+        if dice < 0.03:
+            return self.random.choice(self.characters)
+        if dice < 0.08:
+            return self.random.choice(ODD)
+        return self.random.choice(pieces)
+
+    def entry_points(self):
+        pieces = [*'[[]]==#;:ab.-_', 'g', '[g]', 'a=b', *SPACES, *BREAKS, '\n', '\n', '\n']
+        if self.random.random() < 0.5:
+            plain = [p for p in pieces if p.isascii() and p not in BREAKS]
+            one_break = self.random.choice([b for b in BREAKS if b.isascii()])
+            pieces = plain + ['\n'] * 6 + ['\n[g]\n', 'a = b:c', one_break]
+            return ('[g]\n' + ''.join(self.random.choices(pieces, k=self.random.randrange(40)))).encode()
+        start = self.random.choice(['', '[g]\n', '[g]\r', '\ufeff[g]\n', '[[ h ]\u2028'])
+        return (start + self.text(pieces, 60)).encode()
+
+    def value(self):
+        """Mostly near misses of the pattern."""
+        space = ['', '', '', '', ' ', *SPACES, *BREAKS]
+        inside = ['', 'x', '-', ',', '.', ']', '[', *SPACES, *BREAKS]
+        if self.random.random() < 0.7:
+            parts = ['m', space, ':', space, 'a.b', space, '[', inside, inside, inside, ']', space, ['', 'z']]
+            return ''.join(self.piece(p) if isinstance(p, list) else p for p in parts).encode()
+        return self.text([*'ab.._1:[],- ', 'm', 'm:a', ':', '[e]', *SPACES, *BREAKS]).encode()
+
+    def name(self):
+        stem = self.text([*'aB--__..\u03a3\u03c3sS/', *SPACES, '1.0', 'my-pkg'])
+        tail = self.random.choice(['', '.', '.dist-info', '.egg-info', '.DIST-INFO', '.Egg-Info', '.egg',
+                                   'EGG-INFO', '.EGG', '.dist-info/', 'dist-info', '.d\u0130st-info'])
+        data = (stem + tail).encode()
+        if self.random.random() < 0.2:
+            data = self.known_only(self.spoil(data))
+        return data.replace(b'/', b'') if self.random.random() < 0.9 else data
+
+    def spoil(self, data):
+        at = self.random.randrange(len(data) + 1)
+        return data[:at] + self.random.randbytes(self.random.randrange(1, 4)) + data[at + 1:]
+
+    def known_only(self, data):
+        """Without characters that random bytes made and that assigned() leaves out."""
+        kept = (c for c in data.decode('utf-8', 'surrogateescape') if c in self.known or '\udc80' <= c <= '\udcff')
+        return ''.join(kept).encode('utf-8', 'surrogateescape')
+
+    def metadata(self):
+        pieces = ['Name: a', 'name:b', 'NAME :c', 'Version: 1', 'VERSION:\t2 ', 'From x', 'From: y', ':', 'X-y:',
+                  'Content-Type: text/plain', 'Content-Type: multipart/x; boundary=b', '--b', 'Name', 'Vers',
+                  *' \t\t  ab\u03a3', '\n', '\n', '\n', '\n', '\r\n', '\r', '\n ', '\n\t', '\n  \t', '\x85', '\v',
+                  '\x1c', '\n         b', '\u2028']
+        return self.text(pieces, 24).encode()
+
+    def bytes(self):
+        data = self.text(['a', 'abcdefgh', '\xe4', '\u20ac', '\U0001f600', '\ud7ff', '\ue000', '\U0010ffff']).encode()
+        bad = [b'\xed\xa0\x80', b'\xc0\x80', b'\xc1\xbf', b'\xe0\x9f\xbf', b'\xf0\x8f\xbf\xbf', b'\xf4\x90\x80\x80',
+               b'\x80', b'\xe2\x82', b'\xf0\x9f\x98', b'\xf5\x80\x80\x80', b'\xff']
+        at = self.random.randrange(len(data) + 1)
+        middle = self.random.choice(bad) if self.random.random() < 0.4 else b''
+        data = data[:at] + middle + data[at:]
+        return self.spoil(data) if self.random.random() < 0.4 else data
+
+    def make(self):
+        command = self.random.choice(list(self.MAKERS))
+        return command, self.MAKERS[command](self)
+
+    MAKERS = {'parse-entry-points': entry_points, 'value': value, 'names': name, 'lower': name,
+              'metadata': metadata, 'valid': bytes}
+
+    def exhaustive(self):
+        """Every character, alone and where a sigma sees it."""
+        yield 'classes', ''.join(self.characters).encode()
+        for pattern in ('{}\n', '{}\u03a3\n', 'A{}\u03a3\n', 'A\u03a3{}\n', 'A\u03a3{}B\n'):
+            yield 'lower', ''.join(map(pattern.format, self.characters)).encode()
+
+
+def compare(program, cases):
+    """The differences, as (command, data, stock's answer, ours)."""
+    for command, data in cases:
+        expected = STOCK[command](data)
+        answer = program.ask(command, data)
+        if command == 'names' and answer[0] == '0':
+            answer[3] = '-'  # the key of what is no distribution is nobody's concern
+        if answer != expected:
+            yield command, data, expected, answer
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('program')
+    parser.add_argument('--seed', type=int, default=random.randrange(1 << 32))
+    parser.add_argument('--cases', type=int, default=20000)
+    options = parser.parse_args()
+    maker = Maker(options.seed)
+    cases = [*maker.exhaustive(), *(maker.make() for _ in range(options.cases))]
+    print(f'seed {options.seed}, {len(cases)} cases, Python {sys.version.split()[0]}, '
+          f'Unicode {unicodedata.unidata_version}', flush=True)
+    differences = list(compare(Program(options.program), cases))
+    for command, data, expected, answer in differences[:10]:
+        print(f'{command} {data[:200]!r}\n  stock: {" ".join(expected)[:400]}\n  here:  {" ".join(answer)[:400]}')
+    print(f'{len(differences)} differences')
+    return 1 if differences else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,90 @@
+/*
+ * zip_oracle.c - prints what zip.c sees in each file it is given, for
+ * zip_oracle.py to compare with Python's zipfile. One line a fact:
+ *
+ *   open ok | open error MESSAGE
+ *   name HEX            each member, in order
+ *   data HEX | fail CODE MESSAGE   each member's bytes, after all names
+ *   found HEX | found fail | found none   x.dist-info/entry_points.txt
+ *   end
+ */
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "cleanup.h"
+#include "zip.h"
+
+#define READ_MAX ((size_t)16 << 20) /* bytes of a member; zip_oracle.py knows it too */
+
+static void print_hex(const char *what, struct slice s)
+{
+	printf("%s ", what);
+	for (size_t i = 0; i < s.len; i++)
+		printf("%02x", (unsigned char)s.ptr[i]);
+	putchar('\n');
+}
+
+/* A message names members, whose names may hold anything. */
+static void print_message(const char *message)
+{
+	for (; *message; message++)
+		putchar((unsigned char)*message < ' ' ? '?' : *message);
+	putchar('\n');
+}
+
+static void print_member(const struct zip *zip, const struct zip_member *m, const char *prefix)
+{
+	struct error error = {0};
+	struct slice data;
+
+	printf("%s", prefix);
+	if (zip_read(zip, m, READ_MAX, &data, &error) == 0) {
+		print_hex("data", data);
+		free((char *)data.ptr);
+	} else {
+		printf("fail %d ", error.code);
+		print_message(error_text(&error));
+	}
+	error_clear(&error);
+}
+
+static void print_zip(const struct zip *zip)
+{
+	struct zip_cursor cursor = ZIP_CURSOR_INIT;
+	struct zip_member m;
+
+	while (zip_next(zip, &cursor, &m))
+		print_hex("name", m.name);
+	cursor = ZIP_CURSOR_INIT;
+	while (zip_next(zip, &cursor, &m))
+		print_member(zip, &m, "");
+	if (zip_find(zip, SLICE("x.dist-info/entry_points.txt"), &m))
+		print_member(zip, &m, "found ");
+	else
+		puts("found none");
+}
+
+static void print_file(const char *path)
+{
+	CLEANUP(cleanup_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct error error = {0};
+	struct zip *zip;
+
+	if (zip_open(fd, NULL, &zip, &error) < 0) {
+		printf("open error ");
+		print_message(error_text(&error));
+	} else {
+		puts("open ok");
+		print_zip(zip);
+		zip_close(zip);
+	}
+	error_clear(&error);
+	puts("end");
+}
+
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		print_file(argv[i]);
+	return 0;
+}
