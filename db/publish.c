@@ -210,6 +210,14 @@ int publication_copy(struct publication *publication, struct error *error)
 	return 0;
 }
 
+void publication_touch(struct publication *publication)
+{
+	struct stat now;
+
+	if (futimens(publication->lock_fd, NULL) == 0 && fstat(publication->lock_fd, &now) == 0)
+		publication->began = now.st_mtim;
+}
+
 int publication_restart(struct publication *publication, struct error *error)
 {
 	return make_new_file(publication, error);

@@ -44,6 +44,9 @@ int publication_copy(struct publication *publication, struct error *error);
 /* Empty the new file again, when what was copied turned out to be of no use. */
 int publication_restart(struct publication *publication, struct error *error);
 
+/* Set publication->began to now, by the clock of the file system. */
+void publication_touch(struct publication *publication);
+
 /*
  * Give the published file a second name, with @suffix, so that it is not lost
  * when the new one takes its place. Nothing published is no error.

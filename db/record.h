@@ -60,7 +60,7 @@ struct distribution_record {
 	struct slice name, version;
 	struct slice error;
 	struct slice record_sha256;
-	bool has_metadata, in_place, settled;
+	bool has_metadata, watched, settled;
 	bool has_headers; /* name and version have been asked for */
 	bool reused;      /* the row with this id is still right: nothing was read */
 	int64_t directory_stamp, files_stamp;
@@ -74,7 +74,7 @@ struct root_record {
 	enum root_kind kind;
 	struct stamp stamp;
 	bool settled;
-	uint32_t broken, in_place; /* how many of the distributions */
+	uint32_t broken, watched; /* how many of the distributions */
 	struct distribution_record *distributions; /* in order of rank */
 	size_t distribution_count;
 	struct arena arena;

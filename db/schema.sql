@@ -27,10 +27,10 @@ CREATE TABLE root (
 	mtime         INTEGER NOT NULL,
 	ctime         INTEGER NOT NULL,
 	dev           INTEGER NOT NULL,
-	settled       INTEGER NOT NULL, -- 0: it changed while, or just before, it was read
+	settled       INTEGER NOT NULL, -- 0: it changed while, or just as, it was read
 	distributions INTEGER NOT NULL, -- how many rows below, how many of them broken,
-	broken        INTEGER NOT NULL, -- and how many whose files are edited in place
-	in_place      INTEGER NOT NULL
+	broken        INTEGER NOT NULL, -- and how many compared one by one at each query
+	watched       INTEGER NOT NULL
 ) STRICT;
 
 -- Any child of a root whose name says that it is metadata.
@@ -45,9 +45,9 @@ CREATE TABLE distribution (
 	name            TEXT,             -- METADATA's Name and Version
 	version         TEXT,
 	has_metadata    INTEGER NOT NULL, -- METADATA or PKG-INFO exists, or it is itself a file
-	in_place        INTEGER NOT NULL, -- 1: editable, or in a source tree
+	watched         INTEGER NOT NULL, -- 1: editable, in a source tree, or just installed
 	error           TEXT,             -- why stock would raise on it; NULL: it is sound
-	settled         INTEGER NOT NULL,
+	settled         INTEGER NOT NULL, -- 0: it changed as it was read
 	directory_stamp INTEGER NOT NULL, -- digests of times and sizes: of the directory,
 	files_stamp     INTEGER NOT NULL, -- and of entry_points.txt and METADATA
 	record_sha256   TEXT              -- of entry_points.txt, as RECORD writes it

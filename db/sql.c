@@ -151,7 +151,7 @@ void sql_read_root(sqlite3_stmt *statement, struct root_record *root)
 	root->settled = sqlite3_column_int(statement, 6) != 0;
 	root->distribution_count = (size_t)sqlite3_column_int64(statement, 7);
 	root->broken = (uint32_t)sqlite3_column_int64(statement, 8);
-	root->in_place = (uint32_t)sqlite3_column_int64(statement, 9);
+	root->watched = (uint32_t)sqlite3_column_int64(statement, 9);
 }
 
 static void read_distribution(sqlite3_stmt *statement, struct arena *arena,
@@ -166,7 +166,7 @@ static void read_distribution(sqlite3_stmt *statement, struct arena *arena,
 		.rank = (uint32_t)sqlite3_column_int64(statement, 2),
 		.position = (uint32_t)sqlite3_column_int64(statement, 3),
 		.has_metadata = sqlite3_column_int(statement, 9) != 0,
-		.in_place = sqlite3_column_int(statement, 10) != 0,
+		.watched = sqlite3_column_int(statement, 10) != 0,
 		.has_headers = true,
 		.settled = sqlite3_column_int(statement, 11) != 0,
 		.directory_stamp = sqlite3_column_int64(statement, 12),

@@ -5,11 +5,11 @@
  */
 #include "sql.h"
 
-#define ROOT_COLUMNS "id, path, kind, mtime, ctime, dev, settled, distributions, broken, in_place"
+#define ROOT_COLUMNS "id, path, kind, mtime, ctime, dev, settled, distributions, broken, watched"
 
 #define DISTRIBUTION_COLUMNS                                                                       \
 	"d.id, d.directory, d.rank, d.position, d.normalized_name, d.name, d.version, d.error, "   \
-	"d.record_sha256, d.has_metadata, d.in_place, d.settled, d.directory_stamp, d.files_stamp"
+	"d.record_sha256, d.has_metadata, d.watched, d.settled, d.directory_stamp, d.files_stamp"
 
 /* The rows of root ?1, by the range of their identifiers. */
 #define DISTRIBUTIONS_OF_ROOT "BETWEEN (?1 << 20) AND (?1 << 20) + 1048575"
@@ -56,7 +56,7 @@ const char *const sql_statements[SQL_COUNT] = {
 		"SELECT max(id) FROM distribution WHERE id " DISTRIBUTIONS_OF_ROOT,
 	[SQL_PUT_DISTRIBUTION] =
 		"INSERT OR REPLACE INTO distribution (id, directory, rank, position, "
-		"normalized_name, name, version, error, record_sha256, has_metadata, in_place, "
+		"normalized_name, name, version, error, record_sha256, has_metadata, watched, "
 		"settled, directory_stamp, files_stamp) "
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
 	[SQL_MOVE_DISTRIBUTION] =

@@ -232,8 +232,10 @@ const char *writer_was_rebuilt(const struct writer *writer)
 	return writer->why_rebuilt.code ? error_text(&writer->why_rebuilt) : NULL;
 }
 
-struct timespec writer_began(const struct writer *writer)
+struct timespec writer_time(struct writer *writer, bool again)
 {
+	if (again)
+		publication_touch(&writer->publication);
 	return writer->publication.began;
 }
 
@@ -325,7 +327,7 @@ int writer_put_root(struct writer *writer, struct root_record *root, struct erro
 	sqlite3_bind_int64(statement, 7, root->settled);
 	sqlite3_bind_int64(statement, 8, (int64_t)root->distribution_count);
 	sqlite3_bind_int64(statement, 9, root->broken);
-	sqlite3_bind_int64(statement, 10, root->in_place);
+	sqlite3_bind_int64(statement, 10, root->watched);
 	writer->changed = true;
 	return sql_run(&writer->sql, statement, error);
 }
@@ -410,7 +412,7 @@ static int put_distribution_row(struct writer *writer,
 	sql_bind(statement, 8, distribution->error);
 	sql_bind(statement, 9, distribution->record_sha256);
 	sqlite3_bind_int(statement, 10, distribution->has_metadata);
-	sqlite3_bind_int(statement, 11, distribution->in_place);
+	sqlite3_bind_int(statement, 11, distribution->watched);
 	sqlite3_bind_int(statement, 12, distribution->settled);
 	sqlite3_bind_int64(statement, 13, distribution->directory_stamp);
 	sqlite3_bind_int64(statement, 14, distribution->files_stamp);

@@ -39,8 +39,11 @@ void writer_close(struct writer *writer);
 /* Why the database was begun anew, or NULL if it was not. */
 const char *writer_was_rebuilt(const struct writer *writer);
 
-/* "Now" by the clock of the file system that holds the database, and its device. */
-struct timespec writer_began(const struct writer *writer);
+/*
+ * The time when the writer was opened, by the clock of the file system that holds
+ * the database; with @again, the time now, by the same clock.
+ */
+struct timespec writer_time(struct writer *writer, bool again);
 
 /* The root as the database has it, with its distributions: 1 found, 0 not. No entry points. */
 int writer_find_root(struct writer *writer, struct slice path, struct root_record *out,

@@ -2,7 +2,7 @@
  * refresh.c - is the database right about this path entry, now?
  *
  *     stat of the path entry
- *       equal to the row's, row settled, nothing in place changed   -> the rows
+ *       equal to the row's, row settled, nothing watched changed   -> the rows
  *       otherwise: read the directory, compare every distribution
  *         all as in the rows, in the same order                     -> the rows
  *         otherwise                                                 -> the scan,
@@ -48,7 +48,7 @@ static bool find_row(struct entrydb *db, struct path_entry *entry, const struct 
 	if (!row_suits(entry, coverage))
 		return false;
 	entry->source = source;
-	if (entry->row.in_place)
+	if (entry->row.watched)
 		reader_distributions(reader, &entry->row, false, NULL);
 	return true;
 }
@@ -151,14 +151,14 @@ static bool stat_entry(const struct path_entry *entry, struct stat *status)
 
 /* --- the rows --- */
 
-/* Have the few distributions that may change in place done so? */
-static bool in_place_unchanged(struct path_entry *entry)
+/* Are the few distributions that are watched (see scan.h) as they were? */
+static bool watched_unchanged(struct path_entry *entry)
 {
 	CLEANUP(cleanup_close) int fd = -1;
 	struct tree *tree = NULL;
 	bool same = true;
 
-	if (entry->row.in_place == 0)
+	if (entry->row.watched == 0)
 		return true;
 	fd = open(entry->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || tree_open_directory(take_fd(&fd), (struct stamp){0}, &tree, NULL) < 0)
@@ -168,7 +168,7 @@ static bool in_place_unchanged(struct path_entry *entry)
 		struct distribution_record now = {0};
 		int64_t newest = 0;
 
-		if (!row->in_place)
+		if (!row->watched)
 			continue;
 		tree->operations->stamps(tree, row->directory, &now, &newest);
 		same = now.directory_stamp == row->directory_stamp &&
@@ -311,7 +311,7 @@ static int rescan(struct entrydb *db, struct path_entry *entry, const char *reas
 static bool scan_still_holds(const struct path_entry *entry, struct stamp stamp)
 {
 	return entry->state == ENTRY_SCANNED && entry->scanned.settled &&
-	       entry->scanned.in_place == 0 && stamp_equal(entry->scanned.stamp, stamp);
+	       entry->scanned.watched == 0 && stamp_equal(entry->scanned.stamp, stamp);
 }
 
 static const char *why_not_fresh(const struct path_entry *entry, struct stamp stamp)
@@ -322,7 +322,7 @@ static const char *why_not_fresh(const struct path_entry *entry, struct stamp st
 		return "it has changed since the database was updated";
 	if (!entry->row.settled)
 		return "it had just changed when the database was updated";
-	return "a distribution in it was edited in place";
+	return "a distribution in it, editable or just installed, has changed";
 }
 
 static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct error *error)
@@ -339,7 +339,7 @@ static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct er
 	stamp = stamp_of(&status);
 	if (db->fresh != ENTRYDB_FRESH_EXACT) {
 		if (entry->source != SOURCE_NONE && entry->row.settled &&
-		    stamp_equal(entry->row.stamp, stamp) && in_place_unchanged(entry)) {
+		    stamp_equal(entry->row.stamp, stamp) && watched_unchanged(entry)) {
 			set_state(entry, ENTRY_FRESH, "the directory is as the database has it");
 			return 0;
 		}

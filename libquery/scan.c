@@ -33,7 +33,8 @@ struct scan {
 	FILE *objects; /* the names of the shared objects beside the distributions */
 	char *object_names;
 	size_t object_size;
-	int64_t began; /* nanoseconds since 1970 */
+	int64_t began;         /* nanoseconds since 1970 */
+	int64_t settled_after; /* nanoseconds that something must be older than began */ /* nanoseconds since 1970 */
 	bool egg;              /* the path entry is an egg: EGG-INFO counts */
 	bool failed;           /* no memory */
 };
@@ -334,16 +335,17 @@ static void find_entry_points(struct scan *scan, struct distribution_record *dis
  * direct_url.json, "dir_info": {"editable": true}. The words decide: to take one
  * that is not editable for one that is costs a stat, and nothing else.
  */
-static void find_editable(struct scan *scan, struct distribution_record *distribution)
+bool scan_is_editable(struct tree *tree, struct slice child)
 {
 	struct arena arena = ARENA_INIT;
 	struct slice text;
+	bool editable = false;
 
-	if (!distribution->in_place &&
-	    read_file(scan->tree, &arena, distribution->directory, "direct_url.json", METADATA_MAX,
-		      false, &text, NULL) > 0)
-		distribution->in_place = memmem(text.ptr, text.len, "\"editable\"", 10) != NULL;
+	if (tree->operations->read(tree, child, "direct_url.json", METADATA_MAX, false, &arena,
+				   &text, NULL) > 0)
+		editable = memmem(text.ptr, text.len, "\"editable\"", 10) != NULL;
 	arena_free(&arena);
+	return editable;
 }
 
 /* --- reuse --- */
@@ -377,7 +379,7 @@ static bool reuse(struct scan *scan, struct distribution_record *distribution)
 	if (!known)
 		return false;
 	distribution->id = known->id;
-	if (scan->tree->kind != ROOT_DIRECTORY || !known->settled ||
+	if (scan->tree->kind != ROOT_DIRECTORY || !known->settled || known->watched ||
 	    known->directory_stamp != distribution->directory_stamp ||
 	    known->files_stamp != distribution->files_stamp)
 		return false;
@@ -394,15 +396,16 @@ static void examine(struct scan *scan, struct distribution_record *distribution)
 {
 	int64_t newest = 0;
 
-	distribution->in_place = scan->options->in_place &&
+	distribution->watched = scan->options->in_place &&
 				 ascii_ends_ignoring_case(distribution->directory, SLICE("egg-info"));
 	if (scan->options->depth & SCAN_STAMPS) {
 		scan->tree->operations->stamps(scan->tree, distribution->directory, distribution,
 					       &newest);
-		distribution->settled = newest + SETTLED_AFTER < scan->began;
+		distribution->settled = newest + scan->settled_after < scan->began;
 		if (reuse(scan, distribution))
 			return;
-		find_editable(scan, distribution);
+		distribution->watched |= newest + WATCHED_FOR >= scan->began ||
+					 scan_is_editable(scan->tree, distribution->directory);
 	}
 	find_name(scan, distribution);
 	find_metadata(scan, distribution);
@@ -426,7 +429,7 @@ static int examine_all(struct scan *scan, struct error *error)
 		if (scan->failed)
 			return error_nomem(error);
 		out->broken += !slice_is_null(out->distributions[i].error);
-		out->in_place += out->distributions[i].in_place;
+		out->watched += out->distributions[i].watched;
 	}
 	return 0;
 }
@@ -475,11 +478,15 @@ static int find_positions(struct scan *scan, struct error *error)
 
 /* --- the whole --- */
 
-static int64_t real_time(struct timespec now)
+/* A file system that keeps whole seconds ticks once a second. */
+static void set_clock(struct scan *scan)
 {
+	struct timespec now = scan->options->now;
+
+	scan->settled_after = now.tv_nsec == 0 ? CLOCK_SKEW : 0;
 	if (now.tv_sec == 0)
 		clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * NANOSECONDS + now.tv_nsec;
+	scan->began = (int64_t)now.tv_sec * NANOSECONDS + now.tv_nsec;
 }
 
 static bool is_settled(const struct scan *scan)
@@ -490,7 +497,7 @@ static bool is_settled(const struct scan *scan)
 	for (size_t i = 0; i < scan->out->distribution_count; i++)
 		if (!scan->out->distributions[i].settled)
 			return false;
-	return newest + SETTLED_AFTER < scan->began;
+	return newest + scan->settled_after < scan->began;
 }
 
 static int run(struct scan *scan, struct error *error)
@@ -520,11 +527,12 @@ int scan_tree(struct tree *tree, const struct scan_options *options, struct root
 		.tree = tree,
 		.options = options,
 		.out = &root,
-		.began = real_time(options->now),
 		.egg = distname_is_egg_base(options->egg_base),
 	};
-	int code = run(&scan, error);
+	int code;
 
+	set_clock(&scan);
+	code = run(&scan, error);
 	free(scan.rows);
 	free(scan.object_names);
 	name_map_free(&scan.known);

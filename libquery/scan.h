@@ -22,12 +22,20 @@
 #define METADATA_MAX         ((size_t)16 << 20) /* bytes */
 
 /*
- * A root is settled when nothing in it had changed for this long before it was
- * read. Until then a later change could leave the same times behind: clocks tick
- * slowly, and a distribution's files follow its directory. Git calls such an
- * entry racily clean.
+ * What was changed just now may be changed again without a trace.
+ *
+ * Within one tick of the clock two changes leave the same times behind. So what is
+ * as young as the scan itself is not *settled*: its times prove nothing. The scan's
+ * own time is best taken from the clock of the same file system; then one tick is
+ * enough, else CLOCK_SKEW is allowed for. (Git calls such an entry racily clean.)
+ *
+ * An installer makes a distribution's directory first and its files a little later,
+ * which the times of the path entry do not show. So what is younger than
+ * WATCHED_FOR is *watched*: compared at each query, file by file, as are editable
+ * installs and source trees, which change in place at any time.
  */
-#define SETTLED_AFTER 2000000000 /* nanoseconds */
+#define CLOCK_SKEW  2000000000 /* nanoseconds */
+#define WATCHED_FOR 2000000000 /* nanoseconds */
 
 enum scan_depth {
 	SCAN_ENTRY_POINTS = 0, /* just what a query needs; names are read by scan_metadata() */
@@ -42,7 +50,7 @@ struct scan_options {
 	bool in_place;                   /* no known layout: egg-info there is a source tree's, edited in place */
 	struct slice egg_base;           /* the path entry as spelled, for EGG-INFO */
 	const struct root_record *known; /* rows to reuse where nothing changed; may be NULL */
-	struct timespec now;             /* by the clock of that file system; zero: the real time */
+	struct timespec now;             /* by the clock of that file system; zero: not known */
 	/* Called now and then; a non-zero answer ends the scan with ERROR_IO. May be NULL. */
 	int (*progress)(void *payload, size_t done, size_t total);
 	void *payload;
@@ -63,6 +71,9 @@ int scan_tree(struct tree *tree, const struct scan_options *options, struct root
  */
 int scan_path(const char *path, const struct scan_options *options, struct root_record *out,
 	      struct error *error);
+
+/* Is @child an editable install: does its direct_url.json say so? */
+bool scan_is_editable(struct tree *tree, struct slice child);
 
 /* Read name and version of one distribution of @tree, where scan_tree() was not asked to. */
 int scan_metadata(struct tree *tree, struct root_record *root,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "cleanup.h"
+#include "scan.h"
 #include "target.h"
 #include "wheel_record.h"
 
@@ -79,7 +80,7 @@ int target_records(struct tree *tree, struct slice site_objects,
 	struct target_query query = {
 		.site_fd = tree->kind == ROOT_DIRECTORY ? tree->fd : -1,
 		.site_objects = site_objects,
-		.editable = distribution->in_place,
+		.editable = scan_is_editable(tree, distribution->directory),
 		.fetch = tree->operations->fetch,
 		.payload = tree,
 	};
