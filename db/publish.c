@@ -112,8 +112,9 @@ static int take_lock(struct publication *publication, int timeout, struct error 
 /* SQLite may leave a journal beside a file whose writer was killed. */
 static void remove_leftovers(const struct publication *publication)
 {
-	static const char *const suffixes[] = {"", "-journal", "-wal", "-shm"};
+	static const char *const suffixes[] = {"-journal", "-wal", "-shm"};
 
+	unlink(publication->new_path);
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
 		char *path;
 

@@ -133,25 +133,9 @@ int reader_root(struct reader *reader, struct slice path, struct root_record *ou
 	return code;
 }
 
-int reader_roots(struct reader *reader,
-		 int (*each)(void *payload, const struct root_record *root), void *payload,
-		 struct error *error)
+int reader_roots(struct reader *reader, root_each *each, void *payload, struct error *error)
 {
-	sqlite3_stmt *statement = sql_get(&reader->sql, SQL_ROOTS, error);
-	int code, answer = 0;
-
-	if (!statement)
-		return ERROR_FORMAT;
-	while (answer == 0 && (code = sql_step(&reader->sql, statement, error)) != 0) {
-		struct root_record root = {.path = sql_column(statement, 1)};
-
-		if (code < 0)
-			return code;
-		sql_read_root(statement, &root);
-		answer = each(payload, &root);
-	}
-	sqlite3_reset(statement);
-	return answer;
+	return sql_read_roots(&reader->sql, each, payload, error);
 }
 
 int reader_distributions(struct reader *reader, struct root_record *root, bool entry_points,

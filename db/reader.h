@@ -33,9 +33,7 @@ int reader_root(struct reader *reader, struct slice path, struct root_record *ou
 		struct error *error);
 
 /* Call @each for every root, by id; a non-zero answer ends the walk and is returned. */
-int reader_roots(struct reader *reader,
-		 int (*each)(void *payload, const struct root_record *root), void *payload,
-		 struct error *error);
+int reader_roots(struct reader *reader, root_each *each, void *payload, struct error *error);
 
 /* See sql_read_distributions(). */
 int reader_distributions(struct reader *reader, struct root_record *root, bool entry_points,

@@ -80,6 +80,9 @@ struct root_record {
 	struct arena arena;
 };
 
+/* Called for each root of a database, without its distributions; non-zero ends the walk. */
+typedef int root_each(void *payload, const struct root_record *root);
+
 /* Release the records; the struct itself is the caller's. */
 static inline void root_record_free(struct root_record *root)
 {

@@ -118,6 +118,8 @@ int sql_check_header(const struct sql *sql, struct error *error)
 		code = file->pMethods->xRead(file, header, HEADER_SIZE, 0);
 	if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ)
 		return sql_error(sql, code, error);
+	if (memcmp(header, "SQLite format 3", 16) == 0 && code == SQLITE_IOERR_SHORT_READ)
+		return error_set(error, ERROR_FORMAT, "%s: the database is cut off", sql->file);
 	if (memcmp(header, "SQLite format 3", 16) != 0)
 		return error_set(error, ERROR_FORMAT, "%s: not a SQLite database", sql->file);
 	if (big_endian(header + HEADER_APPLICATION) != SQL_APPLICATION_ID)
@@ -152,6 +154,25 @@ void sql_read_root(sqlite3_stmt *statement, struct root_record *root)
 	root->distribution_count = (size_t)sqlite3_column_int64(statement, 7);
 	root->broken = (uint32_t)sqlite3_column_int64(statement, 8);
 	root->watched = (uint32_t)sqlite3_column_int64(statement, 9);
+}
+
+int sql_read_roots(struct sql *sql, root_each *each, void *payload, struct error *error)
+{
+	sqlite3_stmt *statement = sql_get(sql, SQL_ROOTS, error);
+	int code, answer = 0;
+
+	if (!statement)
+		return ERROR_FORMAT;
+	while (answer == 0 && (code = sql_step(sql, statement, error)) != 0) {
+		struct root_record root = {.path = sql_column(statement, 1)};
+
+		if (code < 0)
+			return code;
+		sql_read_root(statement, &root);
+		answer = each(payload, &root);
+	}
+	sqlite3_reset(statement);
+	return answer;
 }
 
 static void read_distribution(sqlite3_stmt *statement, struct arena *arena,

@@ -92,6 +92,9 @@ int sql_check_header(const struct sql *sql, struct error *error);
 /* Read the columns of SQL_ROOT_BY_PATH or SQL_ROOTS; the path is left to the caller. */
 void sql_read_root(sqlite3_stmt *statement, struct root_record *root);
 
+/* Call @each for every root, by id; a non-zero answer ends the walk and is returned. */
+int sql_read_roots(struct sql *sql, root_each *each, void *payload, struct error *error);
+
 /*
  * Fill @root, whose id is set, with its distributions in order of rank, into its
  * arena; @entry_points: with their entry points and targets, too.

@@ -68,14 +68,21 @@ static int check_pages(struct writer *writer, struct error *error)
 {
 	sqlite3_stmt *statement = NULL;
 	int code = sqlite3_prepare_v2(writer->sql.db, "PRAGMA quick_check(1)", -1, &statement, NULL);
-	bool sound = false;
+	struct slice verdict = {0};
 
-	if (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
-		sound = slice_equal(sql_column(statement, 0), SLICE("ok"));
-	sqlite3_finalize(statement);
-	return sound ? 0
-		     : error_set(error, ERROR_FORMAT, "%s: the database is damaged",
+	if (code == SQLITE_OK)
+		code = sqlite3_step(statement);
+	if (code == SQLITE_ROW)
+		verdict = sql_column(statement, 0);
+	if (code != SQLITE_ROW || slice_is_null(verdict))
+		code = sql_error(&writer->sql, sqlite3_errcode(writer->sql.db), error);
+	else if (slice_equal(verdict, SLICE("ok")))
+		code = 0;
+	else
+		code = error_set(error, ERROR_FORMAT, "%s: the database is damaged",
 				 writer->sql.file);
+	sqlite3_finalize(statement);
+	return code;
 }
 
 static int open_published(struct writer *writer, struct error *error)
@@ -260,25 +267,9 @@ int writer_find_root(struct writer *writer, struct slice path, struct root_recor
 	return code < 0 ? code : 1;
 }
 
-int writer_roots(struct writer *writer,
-		 int (*each)(void *payload, const struct root_record *root), void *payload,
-		 struct error *error)
+int writer_roots(struct writer *writer, root_each *each, void *payload, struct error *error)
 {
-	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_ROOTS, error);
-	int code, answer = 0;
-
-	if (!statement)
-		return ERROR_FORMAT;
-	while (answer == 0 && (code = sql_step(&writer->sql, statement, error)) != 0) {
-		struct root_record root = {.path = sql_column(statement, 1)};
-
-		if (code < 0)
-			return code;
-		sql_read_root(statement, &root);
-		answer = each(payload, &root);
-	}
-	sqlite3_reset(statement);
-	return answer;
+	return sql_read_roots(&writer->sql, each, payload, error);
 }
 
 /* The first column of the first row of a statement bound to @key; @none where it is NULL. */

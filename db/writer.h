@@ -50,9 +50,7 @@ int writer_find_root(struct writer *writer, struct slice path, struct root_recor
 		     struct error *error);
 
 /* Call @each for every root; a non-zero answer ends the walk and is returned. */
-int writer_roots(struct writer *writer,
-		 int (*each)(void *payload, const struct root_record *root), void *payload,
-		 struct error *error);
+int writer_roots(struct writer *writer, root_each *each, void *payload, struct error *error);
 
 /* Write the root's own row; gives @root an id if it has none. */
 int writer_put_root(struct writer *writer, struct root_record *root, struct error *error);

@@ -334,7 +334,8 @@ static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct er
 		set_state(entry, ENTRY_ABSENT, "nothing is there");
 		return 0;
 	}
-	if (entry->state == ENTRY_UNKNOWN || entry->generation != db->generation)
+	if (entry->state == ENTRY_UNKNOWN || entry->state == ENTRY_ABSENT ||
+	    entry->generation != db->generation)
 		locate(db, entry, status.st_uid);
 	stamp = stamp_of(&status);
 	if (db->fresh != ENTRYDB_FRESH_EXACT) {

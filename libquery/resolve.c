@@ -14,7 +14,6 @@
 #include "handle.h"
 #include "layout.h"
 #include "result.h"
-#include "scan.h"
 #include "target_record.h"
 #include "tree.h"
 

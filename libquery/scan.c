@@ -10,12 +10,10 @@
 
 #include "cleanup.h"
 #include "distname.h"
-#include "entry_points_txt.h"
-#include "metadata.h"
+#include "distribution.h"
 #include "name_map.h"
 #include "target_record.h"
 #include "unicode.h"
-#include "value.h"
 
 #define SCAN_TRIES   3   /* how often a directory that changes meanwhile is read */
 #define ASK_PROGRESS 256 /* distributions between two calls */
@@ -34,7 +32,7 @@ struct scan {
 	char *object_names;
 	size_t object_size;
 	int64_t began;         /* nanoseconds since 1970 */
-	int64_t settled_after; /* nanoseconds that something must be older than began */ /* nanoseconds since 1970 */
+	int64_t settled_after; /* nanoseconds that something must be older than began */
 	bool egg;              /* the path entry is an egg: EGG-INFO counts */
 	bool failed;           /* no memory */
 };
@@ -115,239 +113,6 @@ static int list(struct scan *scan, struct error *error)
 	return 0;
 }
 
-/* --- names --- */
-
-/* Give @distribution the reason why stock would raise. */
-static void mark_broken(struct scan *scan, struct distribution_record *distribution,
-			const char *reason)
-{
-	distribution->error = arena_copy(&scan->out->arena, slice_of(reason), &scan->failed);
-}
-
-/* Read one file of the distribution's; 1, 0, or negative with the reason in @error. */
-static int read_file(struct tree *tree, struct arena *arena, struct slice child, const char *file,
-		     size_t limit, bool first, struct slice *out, struct error *error)
-{
-	return tree->operations->read(tree, child, file, limit, first, arena, out, error);
-}
-
-/* METADATA, else PKG-INFO, else the child itself: the first that is not empty. */
-static int read_headers(struct tree *tree, struct arena *arena, struct slice child, bool first,
-			struct slice *out, struct error *error)
-{
-	static const char *const files[] = {"METADATA", "PKG-INFO", ""};
-	int code = 0;
-
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
-		code = read_file(tree, arena, child, files[i], METADATA_MAX, first, out, error);
-		if (code < 0 || (code > 0 && out->len > 0))
-			return code;
-	}
-	return 0;
-}
-
-/*
- * The headers of a distribution. @strict: its very identity depends on them, so
- * that whatever stock would raise on counts; otherwise the beginning will do.
- */
-static int parse_headers(struct tree *tree, struct arena *arena, struct slice child, bool strict,
-			 struct metadata *out, struct error *error)
-{
-	struct slice text = SLICE("");
-	int code = read_headers(tree, arena, child, !strict, &text, error);
-
-	*out = (struct metadata){0};
-	if (code <= 0)
-		return code;
-	if (strict && !utf8_valid(text))
-		return error_set(error, ERROR_FORMAT, "the metadata is not valid UTF-8");
-	if (metadata_parse(text, arena, out) < 0)
-		return error_nomem(error);
-	if (!strict && !out->complete) {
-		code = read_headers(tree, arena, child, false, &text, error);
-		if (code > 0 && metadata_parse(text, arena, out) < 0)
-			return error_nomem(error);
-	}
-	return code;
-}
-
-static struct slice normalize(struct scan *scan, struct slice name)
-{
-	size_t room = DISTNAME_ROOM(name.len) + 1;
-	char *bytes = arena_alloc(&scan->out->arena, room);
-
-	if (!bytes) {
-		scan->failed = true;
-		return (struct slice){0};
-	}
-	return (struct slice){bytes, distname_normalize(name, bytes, room)};
-}
-
-/* The child's own name, where stock would use it; else the Name in its metadata. */
-static void find_name(struct scan *scan, struct distribution_record *distribution)
-{
-	struct error error = {0};
-	struct metadata headers;
-	struct slice stem;
-
-	if (scan->tree->operations->has_stem(scan->tree, distribution->directory) &&
-	    distname_stem(distribution->directory, &stem)) {
-		distribution->normalized_name = normalize(scan, stem);
-		return;
-	}
-	if (parse_headers(scan->tree, &scan->out->arena, distribution->directory, true, &headers,
-			  &error) < 0) {
-		mark_broken(scan, distribution, error_text(&error));
-	} else if (slice_is_null(headers.name)) {
-		mark_broken(scan, distribution, "neither its name nor its metadata says what it is called");
-	} else {
-		distribution->name = headers.name;
-		distribution->version = headers.version;
-		distribution->has_headers = true;
-		distribution->normalized_name = normalize(scan, headers.name);
-	}
-	error_clear(&error);
-}
-
-/* Unreadable metadata is not an error here: stock reads it only when asked for a name. */
-static void find_metadata(struct scan *scan, struct distribution_record *distribution)
-{
-	const struct tree_operations *tree = scan->tree->operations;
-	struct slice child = distribution->directory;
-
-	if (scan->options->depth & SCAN_HAS_METADATA)
-		distribution->has_metadata = tree->exists(scan->tree, child, "METADATA") ||
-					     tree->exists(scan->tree, child, "PKG-INFO") ||
-					     tree->is_file(scan->tree, child);
-	if (scan->options->depth & SCAN_METADATA && !distribution->has_headers)
-		scan_metadata(scan->tree, scan->out, distribution, NULL);
-}
-
-int scan_metadata(struct tree *tree, struct root_record *root,
-		  struct distribution_record *distribution, struct error *error)
-{
-	struct metadata headers;
-	int code = parse_headers(tree, &root->arena, distribution->directory, false, &headers, error);
-
-	distribution->has_headers = true;
-	if (code > 0) {
-		distribution->name = headers.name;
-		distribution->version = headers.version;
-	}
-	return code < 0 ? code : 0;
-}
-
-/* --- entry points --- */
-
-static struct slice join_extras(struct scan *scan, struct slice extras)
-{
-	char *bytes = arena_alloc(&scan->out->arena, extras.len + 1), *at = bytes;
-	struct slice word;
-
-	if (!bytes) {
-		scan->failed = true;
-		return (struct slice){0};
-	}
-	while (value_next_extra(&extras, &word)) {
-		if (at > bytes)
-			*at++ = ',';
-		memcpy(at, word.ptr, word.len);
-		at += word.len;
-	}
-	*at = '\0';
-	return at > bytes ? slice_between(bytes, at) : (struct slice){0};
-}
-
-static void fill_entry_point(struct scan *scan, const struct entry_points_line *line,
-			     struct entry_point_record *out)
-{
-	struct value value = {0};
-
-	*out = (struct entry_point_record){
-		.group = line->group, .name = line->name, .value = line->value};
-	if (!value_parse(line->value, &value))
-		return;
-	out->module = value.module;
-	out->attr = value.attr;
-	if (!slice_is_null(value.extras))
-		out->extras = join_extras(scan, value.extras);
-}
-
-/* The number of items, or ERROR_FORMAT with @error filled. */
-static ssize_t count_lines(struct slice text, struct error *error)
-{
-	struct entry_points_txt txt;
-	struct entry_points_line line;
-	ssize_t count = 0;
-	int code;
-
-	entry_points_txt_begin(&txt, text);
-	while ((code = entry_points_txt_next(&txt, &line, error)) > 0)
-		count++;
-	if (count > (ssize_t)ENTRY_POINTS_MAX)
-		return error_set(error, ERROR_LIMIT, "more than %u entry points", ENTRY_POINTS_MAX);
-	return code < 0 ? code : count;
-}
-
-static int parse_entry_points(struct scan *scan, struct slice text,
-			      struct distribution_record *distribution, struct error *error)
-{
-	struct entry_points_txt txt;
-	struct entry_points_line line;
-	struct entry_point_record *rows;
-	ssize_t count;
-
-	if (!utf8_valid(text))
-		return error_set(error, ERROR_FORMAT, "entry_points.txt is not valid UTF-8");
-	count = count_lines(text, error);
-	if (count <= 0)
-		return (int)count;
-	rows = arena_alloc(&scan->out->arena, (size_t)count * sizeof(*rows));
-	if (!rows)
-		return error_nomem(error);
-	distribution->entry_points = rows;
-	distribution->entry_point_count = (size_t)count;
-	entry_points_txt_begin(&txt, text);
-	while (entry_points_txt_next(&txt, &line, NULL) > 0)
-		fill_entry_point(scan, &line, rows++);
-	return 0;
-}
-
-static void find_entry_points(struct scan *scan, struct distribution_record *distribution)
-{
-	struct error error = {0};
-	struct slice text;
-	int code = read_file(scan->tree, &scan->out->arena, distribution->directory,
-			     "entry_points.txt", ENTRY_POINTS_TXT_MAX, false, &text, &error);
-
-	if (code > 0)
-		code = parse_entry_points(scan, text, distribution, &error);
-	if (code == ERROR_NOMEM)
-		scan->failed = true;
-	else if (code < 0)
-		mark_broken(scan, distribution, error_text(&error));
-	error_clear(&error);
-}
-
-/* --- editable installs --- */
-
-/*
- * direct_url.json, "dir_info": {"editable": true}. The words decide: to take one
- * that is not editable for one that is costs a stat, and nothing else.
- */
-bool scan_is_editable(struct tree *tree, struct slice child)
-{
-	struct arena arena = ARENA_INIT;
-	struct slice text;
-	bool editable = false;
-
-	if (tree->operations->read(tree, child, "direct_url.json", METADATA_MAX, false, &arena,
-				   &text, NULL) > 0)
-		editable = memmem(text.ptr, text.len, "\"editable\"", 10) != NULL;
-	arena_free(&arena);
-	return editable;
-}
-
 /* --- reuse --- */
 
 static const struct distribution_record *find_known(struct scan *scan, struct slice directory)
@@ -392,6 +157,14 @@ static bool reuse(struct scan *scan, struct distribution_record *distribution)
 
 /* --- all of one distribution --- */
 
+static unsigned parts(const struct scan *scan)
+{
+	unsigned depth = scan->options->depth;
+
+	return (depth & SCAN_METADATA ? DISTRIBUTION_HEADERS : 0) |
+	       (depth & SCAN_HAS_METADATA ? DISTRIBUTION_HAS_METADATA : 0);
+}
+
 static void examine(struct scan *scan, struct distribution_record *distribution)
 {
 	int64_t newest = 0;
@@ -405,12 +178,9 @@ static void examine(struct scan *scan, struct distribution_record *distribution)
 		if (reuse(scan, distribution))
 			return;
 		distribution->watched |= newest + WATCHED_FOR >= scan->began ||
-					 scan_is_editable(scan->tree, distribution->directory);
+					 tree_is_editable(scan->tree, distribution->directory);
 	}
-	find_name(scan, distribution);
-	find_metadata(scan, distribution);
-	if (slice_is_null(distribution->error))
-		find_entry_points(scan, distribution);
+	scan->failed |= !distribution_read(scan->tree, &scan->out->arena, parts(scan), distribution);
 	if (scan->options->depth & SCAN_TARGETS && distribution->entry_point_count > 0)
 		scan->failed |=
 			target_records(scan->tree, scan_objects(scan), distribution,

@@ -18,9 +18,6 @@
 #include "record.h"
 #include "tree.h"
 
-#define ENTRY_POINTS_TXT_MAX ((size_t)16 << 20) /* bytes */
-#define METADATA_MAX         ((size_t)16 << 20) /* bytes */
-
 /*
  * What was changed just now may be changed again without a trace.
  *
@@ -38,7 +35,7 @@
 #define WATCHED_FOR 2000000000 /* nanoseconds */
 
 enum scan_depth {
-	SCAN_ENTRY_POINTS = 0, /* just what a query needs; names are read by scan_metadata() */
+	SCAN_ENTRY_POINTS = 0, /* just what a query needs; see distribution.h for names */
 	SCAN_STAMPS = 1,       /* the stamps, too, by which a change is seen */
 	SCAN_METADATA = 2,     /* the names and versions of all, too */
 	SCAN_TARGETS = 8,      /* what the entry points lead to, and hashes */
@@ -71,12 +68,5 @@ int scan_tree(struct tree *tree, const struct scan_options *options, struct root
  */
 int scan_path(const char *path, const struct scan_options *options, struct root_record *out,
 	      struct error *error);
-
-/* Is @child an editable install: does its direct_url.json say so? */
-bool scan_is_editable(struct tree *tree, struct slice child);
-
-/* Read name and version of one distribution of @tree, where scan_tree() was not asked to. */
-int scan_metadata(struct tree *tree, struct root_record *root,
-		  struct distribution_record *distribution, struct error *error);
 
 #endif

@@ -9,9 +9,9 @@
  */
 #include <stdlib.h>
 
+#include "distribution.h"
 #include "handle.h"
 #include "result.h"
-#include "scan.h"
 
 struct selection {
 	struct entrydb *db;
@@ -236,7 +236,7 @@ static void read_headers(struct path_entry *entry, struct distribution_record *d
 
 	if (distribution->has_headers || tree_open(entry->path, &tree, NULL) < 0)
 		return;
-	scan_metadata(tree, &entry->scanned, distribution, NULL);
+	distribution_read_headers(tree, &entry->scanned.arena, distribution, NULL);
 	tree_close(tree);
 }
 

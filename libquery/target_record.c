@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "cleanup.h"
-#include "scan.h"
 #include "target.h"
 #include "wheel_record.h"
 
@@ -80,7 +79,7 @@ int target_records(struct tree *tree, struct slice site_objects,
 	struct target_query query = {
 		.site_fd = tree->kind == ROOT_DIRECTORY ? tree->fd : -1,
 		.site_objects = site_objects,
-		.editable = scan_is_editable(tree, distribution->directory),
+		.editable = tree_is_editable(tree, distribution->directory),
 		.fetch = tree->operations->fetch,
 		.payload = tree,
 	};

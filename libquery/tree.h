@@ -8,7 +8,7 @@
 #ifndef LIBQUERY_TREE_H
 #define LIBQUERY_TREE_H
 
-#include <time.h>
+#include <sys/stat.h>
 
 #include "error.h"
 #include "record.h"
@@ -86,10 +86,19 @@ struct tree_file {
 int tree_open_memory(const struct tree_file *files, size_t count, struct tree **out,
 		     struct error *error);
 
+/* Is @child an editable install: does its direct_url.json say so? */
+bool tree_is_editable(struct tree *tree, struct slice child);
+
 void tree_close(struct tree *tree);
 
 /* The stamp that a stat gives. */
-struct stat;
-struct stamp stamp_of(const struct stat *status);
+static inline struct stamp stamp_of(const struct stat *status)
+{
+	return (struct stamp){
+		.mtime = (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec,
+		.ctime = (int64_t)status->st_ctim.tv_sec * 1000000000 + status->st_ctim.tv_nsec,
+		.dev = (int64_t)status->st_dev,
+	};
+}
 
 #endif
