@@ -1,0 +1,72 @@
+/*
+ * command.h - what the verbs of the program share: options, statuses, messages.
+ *
+ * One file per verb; main.c has the table of them. Results go to stdout,
+ * messages to stderr, one line each, beginning with "entrydb: ".
+ */
+#ifndef INDEXER_COMMAND_H
+#define INDEXER_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "entrydb.h"
+#include "error.h"
+
+enum status {
+	STATUS_DONE = 0,      /* done, or found */
+	STATUS_NOT_FOUND = 1, /* not found, or differences found */
+	STATUS_USAGE = 2,
+	STATUS_COULD_NOT = 3,
+};
+
+struct options {
+	const char *command;      /* the whole command line, for the audit trail */
+	const char *database;     /* --db, or NULL */
+	const char *root;         /* --root, or NULL */
+	const char *into;         /* --into, or NULL */
+	const char *group;        /* --group, or NULL */
+	const char **path;        /* --path, each of them */
+	size_t path_count;
+	const char *python;       /* --python, or NULL: "3.11", "im10" */
+	enum entrydb_rules rules; /* what it means */
+	enum entrydb_fresh fresh; /* --fresh; DEFAULT where it is not given */
+	bool json, quiet;
+	const char **arguments; /* what is not an option */
+	size_t argument_count;
+};
+
+typedef enum status command_function(const struct options *options);
+
+command_function command_add;
+command_function command_forget;
+command_function command_groups;
+command_function command_list;
+command_function command_log;
+command_function command_update;
+command_function command_verify;
+command_function command_why;
+
+/* A line on stderr, after "entrydb: ". */
+void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same unless --quiet. */
+void note(const struct options *options, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Print the error's message, clear it, and return STATUS_COULD_NOT. */
+enum status fail(struct error *error);
+
+/* Has Ctrl-C, or a request to terminate, come in? Long work asks, and stops cleanly. */
+bool interrupted(void);
+
+/* A handle as the options ask: on --path, else on --db alone, else on the default path. */
+int open_handle(const struct options *options, entrydb **out, struct error *error);
+
+/*
+ * Print the problems of a set, one line each. Called once per run, by whoever has
+ * the widest set.
+ */
+void report_problems(const entrydb_set *set);
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * databases.c - see databases.h.
+ */
+#include "databases.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "layout.h"
+
+void databases_free(struct databases *databases)
+{
+	for (size_t i = 0; i < databases->count; i++) {
+		struct database *item = &databases->items[i];
+
+		for (size_t j = 0; j < item->root_count; j++) {
+			free(item->roots[j].path);
+			free(item->roots[j].inside);
+			free(item->roots[j].root_path);
+		}
+		free(item->roots);
+		free(item->file);
+	}
+	free(databases->items);
+	*databases = (struct databases){0};
+}
+
+/* May the file, or the first directory above it that exists, be written? */
+static bool is_writable(const char *file)
+{
+	CLEANUP(cleanup_free) char *path = strdup(file);
+	char *slash;
+
+	while (path && (slash = strrchr(path, '/'))) {
+		*slash = '\0';
+		if (access(path[0] ? path : "/", F_OK) == 0)
+			return access(path[0] ? path : "/", W_OK) == 0;
+	}
+	return false;
+}
+
+static int choose_database(const struct options *options, bool to_write, const char *inside,
+			   struct coverage *out, struct error *error)
+{
+	CLEANUP(cleanup_free) char *root = options->root ? layout_absolute(options->root) : NULL;
+	int code;
+
+	if (options->database) {
+		out->database = strdup(options->database);
+		out->root_path = layout_root_path(options->database, inside);
+		return out->database && out->root_path ? 0 : error_nomem(error);
+	}
+	code = layout_of_prefix(inside, root, out);
+	if (code > 0 && to_write && !options->root && !is_writable(out->database)) {
+		coverage_free(out);
+		code = 0;
+	}
+	if (code == 0)
+		code = layout_of_user(inside, out);
+	if (code == 0)
+		return error_set(error, ERROR_NOTFOUND,
+				 "%s: no database is known for it, and there is no $HOME for one; "
+				 "name one with --db",
+				 inside);
+	return code < 0 ? error_nomem(error) : 0;
+}
+
+static struct database *find_database(struct databases *databases, const char *file)
+{
+	struct database *items;
+
+	for (size_t i = 0; i < databases->count; i++)
+		if (strcmp(databases->items[i].file, file) == 0)
+			return &databases->items[i];
+	items = realloc(databases->items, (databases->count + 1) * sizeof(*items));
+	if (!items)
+		return NULL;
+	databases->items = items;
+	items[databases->count] = (struct database){.file = strdup(file)};
+	return items[databases->count].file ? &items[databases->count++] : NULL;
+}
+
+static bool add_root(struct database *database, const char *path, const char *inside,
+		     const char *root_path)
+{
+	struct database_root *roots;
+
+	for (size_t i = 0; i < database->root_count; i++)
+		if (strcmp(database->roots[i].root_path, root_path) == 0)
+			return true;
+	roots = realloc(database->roots, (database->root_count + 1) * sizeof(*roots));
+	if (!roots)
+		return false;
+	database->roots = roots;
+	roots[database->root_count] =
+		(struct database_root){strdup(path), strdup(inside), strdup(root_path)};
+	database->root_count++;
+	return roots[database->root_count - 1].path && roots[database->root_count - 1].inside &&
+	       roots[database->root_count - 1].root_path;
+}
+
+/* @path below --root, on this machine; malloc'd. */
+static char *outside(const struct options *options, const char *path)
+{
+	CLEANUP(cleanup_free) char *root = options->root ? layout_absolute(options->root) : NULL;
+	char *joined;
+
+	if (!root || strcmp(root, "/") == 0)
+		return strdup(path);
+	return asprintf(&joined, "%s%s", root, path) < 0 ? NULL : joined;
+}
+
+int databases_add_path(const struct options *options, bool to_write, const char *path,
+		       struct databases *out, struct error *error)
+{
+	CLEANUP(coverage_free) struct coverage coverage = {0};
+	CLEANUP(cleanup_free) char *real = outside(options, path);
+	struct database *database;
+	int code = choose_database(options, to_write, path, &coverage, error);
+
+	if (code < 0)
+		return code;
+	database = find_database(out, coverage.database);
+	if (!real || !database || !add_root(database, real, path, coverage.root_path))
+		return error_nomem(error);
+	database->may_replace = !options->database;
+	return 0;
+}
+
+/* A prefix stands for the site directories in it; anything else for itself. */
+static int expand_argument(const struct options *options, const char *argument,
+			   struct sites *sites, struct error *error)
+{
+	CLEANUP(cleanup_free) char *path = layout_absolute(argument);
+	CLEANUP(cleanup_free) char *root = options->root ? layout_absolute(options->root) : NULL;
+	size_t before = sites->count;
+
+	if (!path)
+		return error_errno(error, errno, "%s", argument);
+	if (!layout_is_known(path) && sites_of_prefix(sites, path, root) < 0)
+		return error_nomem(error);
+	if (sites->count == before && !sites_add(sites, path))
+		return error_nomem(error);
+	return 0;
+}
+
+int databases_of_arguments(const struct options *options, bool to_write, struct databases *out,
+			   struct error *error)
+{
+	CLEANUP(sites_free) struct sites sites = {0};
+	int code = 0;
+
+	if (options->argument_count == 0 && sites_of_machine(&sites, options->root) < 0)
+		return error_nomem(error);
+	for (size_t i = 0; code == 0 && i < options->argument_count; i++)
+		code = expand_argument(options, options->arguments[i], &sites, error);
+	for (size_t i = 0; code == 0 && i < sites.count; i++)
+		code = databases_add_path(options, to_write, sites.paths[i], out, error);
+	return code;
+}

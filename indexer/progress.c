@@ -1,0 +1,72 @@
+/*
+ * progress.c - see progress.h.
+ */
+#include "progress.h"
+
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define SHOW_AFTER 0.3 /* seconds; shorter work shows nothing */
+#define SHOW_EVERY 0.1 /* seconds between two drawings */
+#define BAR_WIDTH  24  /* columns */
+#define COLUMNS    80  /* where the terminal does not say */
+
+static double seconds_between(struct timespec from, struct timespec to)
+{
+	return (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
+}
+
+struct progress progress_begin(const char *what, bool quiet)
+{
+	struct progress progress = {.what = what, .enabled = !quiet && isatty(STDERR_FILENO)};
+
+	clock_gettime(CLOCK_MONOTONIC, &progress.began);
+	progress.last = progress.began;
+	return progress;
+}
+
+static int columns(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	return COLUMNS;
+}
+
+static void draw(const struct progress *progress, const char *name, size_t done, size_t total)
+{
+	int filled = total ? (int)((double)done / (double)total * BAR_WIDTH) : 0;
+	int room = columns() - BAR_WIDTH - 36;
+
+	fprintf(stderr, "\r\033[K%s [", progress->what);
+	for (int i = 0; i < BAR_WIDTH; i++)
+		putc(i < filled ? '#' : '.', stderr);
+	fprintf(stderr, "] %zu/%zu", done, total);
+	if (name && room > 0)
+		fprintf(stderr, " %.*s", room, name);
+	fflush(stderr);
+}
+
+void progress_show(struct progress *progress, const char *name, size_t done, size_t total)
+{
+	struct timespec now;
+
+	if (!progress->enabled)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (seconds_between(progress->began, now) < SHOW_AFTER ||
+	    (progress->shown && seconds_between(progress->last, now) < SHOW_EVERY))
+		return;
+	draw(progress, name, done, total);
+	progress->shown = true;
+	progress->last = now;
+}
+
+void progress_erase(struct progress *progress)
+{
+	if (progress->shown)
+		fputs("\r\033[K", stderr);
+	progress->shown = false;
+}

@@ -1,0 +1,232 @@
+/*
+ * store.c - see store.h. The audit trail is made here, where old and new meet.
+ */
+#include "store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "name_map.h"
+
+struct store {
+	struct writer *writer;
+	struct root_record *root;
+	const struct root_record *known; /* NULL: the root is new */
+	struct store_counts *counts;
+	struct name_map by_name;   /* what to call a distribution -> index in known */
+	bool *met;                 /* of known: it is there still, or as another version */
+	bool *lives;               /* of known: its row lives on */
+	bool changed;
+	struct error *error;
+};
+
+/* What people call it: its Name, else its directory. */
+static struct slice title(const struct distribution_record *distribution)
+{
+	return slice_is_null(distribution->name) ? distribution->directory : distribution->name;
+}
+
+/* What tells that a distribution is another version of one that was there. */
+static struct slice identity(const struct distribution_record *distribution)
+{
+	return slice_is_null(distribution->normalized_name) ? distribution->directory
+							    : distribution->normalized_name;
+}
+
+static int log_change(struct store *store, struct slice action,
+		      const struct distribution_record *old, const struct distribution_record *now)
+{
+	struct event_record event = {
+		.action = action,
+		.root = store->root->path,
+		.distribution = title(now ? now : old),
+	};
+
+	if (old)
+		event.old_version = old->version;
+	if (now) {
+		event.version = now->version;
+		event.detail = now->error;
+	}
+	return writer_log(store->writer, &event, store->error);
+}
+
+/* The row that a distribution had: of the same directory, by its id, or of the same name. */
+static size_t find_old(const struct store *store, const struct distribution_record *now)
+{
+	uint32_t at;
+
+	for (size_t i = 0; now->id && i < store->known->distribution_count; i++)
+		if (store->known->distributions[i].id == now->id)
+			return i;
+	at = name_map_get(&store->by_name, identity(now));
+	return at == NAME_MAP_NONE || store->met[at] ? SIZE_MAX : at;
+}
+
+/* Read again only because it was not settled, and found as it was. */
+static bool same_stamps(const struct distribution_record *a, const struct distribution_record *b)
+{
+	return a->directory_stamp == b->directory_stamp && a->files_stamp == b->files_stamp &&
+	       slice_equal(a->version, b->version);
+}
+
+static int log_new(struct store *store, const struct distribution_record *now)
+{
+	const struct distribution_record *old;
+	size_t at;
+
+	if (!store->known)
+		return 0;
+	at = find_old(store, now);
+	if (at == SIZE_MAX) {
+		store->counts->added++;
+		return log_change(store, SLICE("install"), NULL, now);
+	}
+	old = &store->known->distributions[at];
+	store->met[at] = true;
+	store->lives[at] = old->id == now->id;
+	if (store->lives[at] && same_stamps(old, now))
+		return 0;
+	store->counts->changed++;
+	if (slice_equal(old->version, now->version))
+		return log_change(store, SLICE("change"), old, now);
+	return log_change(store, SLICE("upgrade"), old, now);
+}
+
+/* Does the row need no more than its place corrected? */
+static bool is_moved(const struct store *store, const struct distribution_record *now, size_t at)
+{
+	const struct distribution_record *old = &store->known->distributions[at];
+
+	return old->rank != now->rank || old->position != now->position ||
+	       old->settled != now->settled;
+}
+
+static int store_reused(struct store *store, const struct distribution_record *now, size_t *hint)
+{
+	size_t at = *hint;
+
+	if (at >= store->known->distribution_count || store->known->distributions[at].id != now->id)
+		at = find_old(store, now);
+	*hint = at + 1;
+	store->met[at] = store->lives[at] = true;
+	if (!is_moved(store, now, at))
+		return 0;
+	store->changed = true;
+	return writer_move_distribution(store->writer, now, store->error);
+}
+
+static int store_new(struct store *store, struct distribution_record *now)
+{
+	int code = log_new(store, now);
+
+	store->changed = true;
+	if (code == 0)
+		code = writer_put_distribution(store->writer, store->root, now, store->error);
+	return code;
+}
+
+/*
+ * Rows that live on first: then what is left of the known ones can be told
+ * apart into what was upgraded and what was removed.
+ */
+static int store_distributions(struct store *store)
+{
+	struct root_record *root = store->root;
+	size_t hint = 0;
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < root->distribution_count; i++)
+		if (root->distributions[i].reused)
+			code = store_reused(store, &root->distributions[i], &hint);
+	for (size_t i = 0; code == 0 && i < root->distribution_count; i++)
+		if (!root->distributions[i].reused)
+			code = store_new(store, &root->distributions[i]);
+	return code;
+}
+
+/* The row of an upgraded distribution is dropped like any other: the new one has its own. */
+static int drop_gone(struct store *store)
+{
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && store->known && i < store->known->distribution_count; i++) {
+		const struct distribution_record *old = &store->known->distributions[i];
+
+		if (store->lives[i])
+			continue;
+		store->changed = true;
+		code = writer_drop_distribution(store->writer, old->id, store->error);
+		if (code == 0 && !store->met[i]) {
+			store->counts->removed++;
+			code = log_change(store, SLICE("remove"), old, NULL);
+		}
+	}
+	return code;
+}
+
+static int log_first_sight(struct store *store)
+{
+	char detail[64];
+
+	snprintf(detail, sizeof(detail), "%zu distributions", store->root->distribution_count);
+	store->counts->added += store->root->distribution_count;
+	return writer_log(store->writer,
+			  &(struct event_record){
+				  .action = SLICE("index"),
+				  .root = store->root->path,
+				  .detail = slice_of(detail),
+			  },
+			  store->error);
+}
+
+static bool same_facts(const struct root_record *a, const struct root_record *b)
+{
+	return a->kind == b->kind && stamp_equal(a->stamp, b->stamp) && a->settled == b->settled &&
+	       a->distribution_count == b->distribution_count && a->broken == b->broken &&
+	       a->watched == b->watched;
+}
+
+static int run(struct store *store)
+{
+	int code = 0;
+
+	store->root->id = store->known ? store->known->id : 0;
+	if (!store->known || !same_facts(store->root, store->known))
+		code = writer_put_root(store->writer, store->root, store->error);
+	if (code == 0)
+		code = store_distributions(store);
+	if (code == 0)
+		code = drop_gone(store);
+	if (code == 0 && !store->known)
+		code = log_first_sight(store);
+	store->counts->broken += store->root->broken;
+	return code;
+}
+
+int store_root(struct writer *writer, struct root_record *root, const struct root_record *known,
+	       struct store_counts *counts, struct error *error)
+{
+	struct store store = {
+		.writer = writer,
+		.root = root,
+		.known = known,
+		.counts = counts,
+		.error = error,
+	};
+	bool failed = false;
+	int code;
+
+	if (known) {
+		store.met = calloc(known->distribution_count + 1, 2 * sizeof(*store.met));
+		store.lives = store.met + known->distribution_count;
+		failed = !store.met;
+	}
+	for (size_t i = 0; known && !failed && i < known->distribution_count; i++)
+		name_map_put(&store.by_name, identity(&known->distributions[i]), (uint32_t)i,
+			     &failed);
+	code = failed ? error_nomem(error) : run(&store);
+	free(store.met);
+	name_map_free(&store.by_name);
+	return code;
+}

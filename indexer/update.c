@@ -1,0 +1,389 @@
+/*
+ * update.c - keep the databases in step with installed trees.
+ *
+ *     for each database that the arguments lead to
+ *       is anything to be done?  (readers only, no lock)
+ *       lock, copy; for each root: scan, reusing what has not changed; store
+ *       drop roots that are gone; publish
+ *
+ * One root, or one database, that fails does not stop the others.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cleanup.h"
+#include "databases.h"
+#include "layout.h"
+#include "progress.h"
+#include "publish.h"
+#include "reader.h"
+#include "scan.h"
+#include "store.h"
+#include "writer.h"
+
+#define TICK 15000000 /* nanoseconds: more than one tick of any kernel's clock */
+
+struct update {
+	const struct options *options;
+	struct writer *writer;
+	const struct database *database;
+	struct progress progress;
+	struct store_counts counts;
+	size_t roots, distributions;
+	bool failed; /* a root could not be done */
+};
+
+static void cleanup_root(struct root_record *root)
+{
+	root_record_free(root);
+}
+
+static void cleanup_writer(struct writer **writer)
+{
+	writer_close(*writer);
+}
+
+static void cleanup_reader(struct reader **reader)
+{
+	reader_close(*reader);
+}
+
+/* --- is there anything to do? --- */
+
+/* At level "roots" the root's own times are believed, as a query would believe them. */
+static bool root_is_fresh(struct reader *reader, const struct database_root *wanted)
+{
+	struct root_record row;
+	struct stat status;
+
+	return stat(wanted->path, &status) == 0 &&
+	       reader_root(reader, slice_of(wanted->root_path), &row, NULL) > 0 && row.settled &&
+	       row.watched == 0 && stamp_equal(row.stamp, stamp_of(&status));
+}
+
+static bool all_is_fresh(const struct options *options, const struct database *database)
+{
+	CLEANUP(cleanup_reader) struct reader *reader = NULL;
+
+	if (options->fresh != ENTRYDB_FRESH_ROOTS ||
+	    reader_open(database->file, geteuid(), &reader, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < database->root_count; i++)
+		if (!root_is_fresh(reader, &database->roots[i]))
+			return false;
+	return true;
+}
+
+/* --- one root --- */
+
+static int show_progress(void *payload, size_t done, size_t total)
+{
+	struct update *update = payload;
+
+	progress_show(&update->progress, NULL, done, total);
+	return interrupted();
+}
+
+static void report_broken(struct update *update, const struct database_root *wanted,
+			  const struct root_record *root)
+{
+	for (size_t i = 0; i < root->distribution_count; i++) {
+		const struct distribution_record *row = &root->distributions[i];
+
+		if (slice_is_null(row->error))
+			continue;
+		progress_erase(&update->progress);
+		message("%s/%.*s: %.*s", wanted->path, (int)row->directory.len, row->directory.ptr,
+			(int)row->error.len, row->error.ptr);
+	}
+}
+
+/* What was there and is no more is removed with all its distributions. */
+static int remove_root(struct update *update, const struct root_record *known, struct error *error)
+{
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < known->distribution_count; i++) {
+		const struct distribution_record *row = &known->distributions[i];
+
+		update->counts.removed++;
+		code = writer_log(update->writer,
+				  &(struct event_record){
+					  .action = SLICE("remove"),
+					  .root = known->path,
+					  .distribution = slice_is_null(row->name) ? row->directory
+										   : row->name,
+					  .old_version = row->version,
+				  },
+				  error);
+	}
+	return code < 0 ? code : writer_drop_root(update->writer, known->id, error);
+}
+
+/*
+ * The time by the clock of the file system that holds both the root and the
+ * database. A root that changed within this very tick could change again without a
+ * trace: it is worth waiting for the next tick.
+ */
+static struct timespec now_for(const struct update *update, const struct database_root *wanted)
+{
+	struct timespec now = writer_time(update->writer, false);
+	struct timespec tick = {.tv_nsec = TICK};
+	struct stat root, database;
+	CLEANUP(cleanup_free) char *lock = NULL;
+
+	if (asprintf(&lock, "%s.lock", update->database->file) < 0)
+		lock = NULL;
+	if (!lock || stat(wanted->path, &root) != 0 || stat(lock, &database) != 0 ||
+	    root.st_dev != database.st_dev)
+		return (struct timespec){0};
+	if (root.st_ctim.tv_sec < now.tv_sec ||
+	    (root.st_ctim.tv_sec == now.tv_sec && root.st_ctim.tv_nsec < now.tv_nsec))
+		return now;
+	nanosleep(&tick, NULL);
+	return writer_time(update->writer, true);
+}
+
+static bool is_unchanged(const struct update *update, const struct root_record *known,
+			 const struct stat *status)
+{
+	return known->settled && known->watched == 0 &&
+	       stamp_equal(known->stamp, stamp_of(status)) &&
+	       (update->options->fresh == ENTRYDB_FRESH_ROOTS || known->kind == ROOT_ZIP);
+}
+
+/* To stock it is silently empty; whoever wants it indexed should hear of it, and lose no rows. */
+static int why_unreadable(const struct database_root *wanted, struct error *error)
+{
+	struct tree *tree;
+	int code = tree_open(wanted->path, &tree, error);
+
+	if (code < 0)
+		return code == ERROR_FORMAT ? ERROR_NOTFOUND : code;
+	tree_close(tree);
+	return error_set(error, ERROR_NOTFOUND, "%s: it could not be read a moment ago",
+			 wanted->path);
+}
+
+static int scan_and_store(struct update *update, const struct database_root *wanted,
+			  const struct root_record *known, struct error *error)
+{
+	CLEANUP(cleanup_root) struct root_record root = {0};
+	struct scan_options how = {
+		.depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
+		.in_place = !layout_is_known(wanted->inside),
+		.egg_base = slice_of(wanted->root_path),
+		.known = known,
+		.now = now_for(update, wanted),
+		.progress = show_progress,
+		.payload = update,
+	};
+	int code = scan_path(wanted->path, &how, &root, error);
+
+	if (code < 0)
+		return code;
+	if (root.kind == ROOT_ABSENT)
+		return why_unreadable(wanted, error);
+	root.path = slice_of(wanted->root_path);
+	report_broken(update, wanted, &root);
+	update->roots++;
+	update->distributions += root.distribution_count;
+	return store_root(update->writer, &root, known, &update->counts, error);
+}
+
+static int update_root(struct update *update, const struct database_root *wanted,
+		       struct error *error)
+{
+	CLEANUP(cleanup_root) struct root_record known = {0};
+	struct stat status;
+	int found = writer_find_root(update->writer, slice_of(wanted->root_path), &known, error);
+
+	if (found < 0)
+		return found;
+	if (stat(wanted->path, &status) != 0) {
+		if (found && (errno == ENOENT || errno == ENOTDIR))
+			return remove_root(update, &known, error);
+		return error_errno(error, errno, "%s", wanted->path);
+	}
+	if (found && is_unchanged(update, &known, &status)) {
+		update->roots++;
+		update->distributions += known.distribution_count;
+		return 0;
+	}
+	return scan_and_store(update, wanted, found ? &known : NULL, error);
+}
+
+/* --- roots that are gone --- */
+
+struct gone {
+	struct update *update;
+	char *base;
+	struct root_record *roots;
+	size_t count;
+};
+
+static int collect_gone(void *payload, const struct root_record *root)
+{
+	struct gone *gone = payload;
+	CLEANUP(cleanup_free) char *path = NULL;
+	struct root_record *roots;
+	struct stat status;
+
+	if (root->kind == ROOT_ARCHIVE)
+		return 0;
+	if (asprintf(&path, "%s%s%.*s", root->path.ptr[0] == '/' ? "" : gone->base,
+		     root->path.ptr[0] == '/' ? "" : "/", (int)root->path.len,
+		     root->path.ptr) < 0) {
+		path = NULL;
+		return ERROR_NOMEM;
+	}
+	if (stat(path, &status) == 0 || (errno != ENOENT && errno != ENOTDIR))
+		return 0;
+	roots = realloc(gone->roots, (gone->count + 1) * sizeof(*roots));
+	if (!roots)
+		return ERROR_NOMEM;
+	gone->roots = roots;
+	roots[gone->count] = (struct root_record){0};
+	roots[gone->count++].path =
+		(struct slice){strndup(root->path.ptr, root->path.len), root->path.len};
+	return 0;
+}
+
+static int drop_gone_root(struct update *update, struct slice path, struct error *error)
+{
+	CLEANUP(cleanup_root) struct root_record known = {0};
+	int found = writer_find_root(update->writer, path, &known, error);
+
+	return found > 0 ? remove_root(update, &known, error) : found;
+}
+
+static int drop_gone(struct update *update, struct error *error)
+{
+	struct gone gone = {.update = update, .base = layout_base(update->database->file)};
+	int code = gone.base ? writer_roots(update->writer, collect_gone, &gone, error)
+			     : error_nomem(error);
+
+	for (size_t i = 0; i < gone.count; i++) {
+		if (code == 0)
+			code = drop_gone_root(update, gone.roots[i].path, error);
+		free((char *)gone.roots[i].path.ptr);
+	}
+	free(gone.roots);
+	free(gone.base);
+	return code;
+}
+
+/* --- one database --- */
+
+/* Whoever can read the first site directory may read what is said of it. */
+static mode_t mode_of(const struct database *database)
+{
+	struct stat status;
+
+	if (database->root_count > 0 && stat(database->roots[0].path, &status) == 0)
+		return (status.st_mode & 0444) | 0600;
+	return 0644;
+}
+
+static void summarize(const struct update *update)
+{
+	const struct store_counts *counts = &update->counts;
+
+	note(update->options,
+	     "%s: %zu site directories, %zu distributions: %zu added, %zu changed, %zu removed, %zu "
+	     "broken",
+	     update->database->file, update->roots, update->distributions, counts->added,
+	     counts->changed, counts->removed, counts->broken);
+}
+
+/* A root that fails is reported, and the others go on; a writer that fails ends it all. */
+static int update_roots(struct update *update, struct error *error)
+{
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < update->database->root_count; i++) {
+		struct error own = {0};
+
+		if (interrupted())
+			return error_set(error, ERROR_IO, "interrupted; nothing was changed");
+		code = update_root(update, &update->database->roots[i], &own);
+		if (code == ERROR_NOTFOUND || code == ERROR_PERMISSION) {
+			progress_erase(&update->progress);
+			message("%s", error_text(&own));
+			update->failed = true;
+			code = 0;
+		} else if (code < 0) {
+			error_set(error, code, "%s", error_text(&own));
+		}
+		error_clear(&own);
+	}
+	return code;
+}
+
+static int update_locked(struct update *update, struct error *error)
+{
+	struct writer_options how = {
+		.file = update->database->file,
+		.command = update->options->command,
+		.lock_timeout = PUBLISH_LOCK_TIMEOUT,
+		.may_replace = update->database->may_replace,
+	};
+	CLEANUP(cleanup_writer) struct writer *writer = NULL;
+	int code = writer_open(&how, &writer, error);
+
+	if (code < 0)
+		return code;
+	update->writer = writer;
+	if (writer_was_rebuilt(writer))
+		message("%s; it was set aside as %s.damaged and is built anew",
+			writer_was_rebuilt(writer), update->database->file);
+	code = update_roots(update, error);
+	if (code == 0 && !update->options->root)
+		code = drop_gone(update, error);
+	if (code == 0 && update->roots + update->counts.removed > 0)
+		code = writer_commit(writer, mode_of(update->database), error);
+	return code;
+}
+
+static enum status update_database(const struct options *options, const struct database *database)
+{
+	struct update update = {
+		.options = options,
+		.database = database,
+		.progress = progress_begin("indexing", options->quiet),
+	};
+	struct error error = {0};
+	int code;
+
+	if (all_is_fresh(options, database))
+		return STATUS_DONE;
+	code = update_locked(&update, &error);
+	progress_erase(&update.progress);
+	if (code < 0)
+		return fail(&error);
+	if (update.roots + update.counts.removed > 0)
+		summarize(&update);
+	return update.failed ? STATUS_COULD_NOT : STATUS_DONE;
+}
+
+enum status command_update(const struct options *options)
+{
+	CLEANUP(databases_free) struct databases databases = {0};
+	struct error error = {0};
+	enum status status = STATUS_DONE;
+
+	if (databases_of_arguments(options, true, &databases, &error) < 0)
+		return fail(&error);
+	if (databases.count == 0)
+		note(options, "no site directories were found; name one, or a prefix");
+	for (size_t i = 0; i < databases.count && !interrupted(); i++) {
+		enum status one = update_database(options, &databases.items[i]);
+
+		if (one != STATUS_DONE)
+			status = one;
+	}
+	return status;
+}
