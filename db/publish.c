@@ -84,7 +84,10 @@ static int wait_for_lock(int fd, int timeout, const char *path, struct error *er
 					 "%s: another writer has held the lock for %d ms; try again "
 					 "when it has finished",
 					 path, timeout);
-		nanosleep(&pause, NULL);
+		if (nanosleep(&pause, NULL) != 0)
+			return error_set(error, ERROR_BUSY,
+					 "%s: interrupted while another writer held the lock",
+					 path);
 	}
 	return 0;
 }
@@ -199,11 +202,16 @@ static int copy_file(int from, int to)
 
 int publication_copy(struct publication *publication, struct error *error)
 {
-	CLEANUP(cleanup_close) int from = open(publication->path, O_RDONLY | O_CLOEXEC);
+	CLEANUP(cleanup_close) int from =
+		open(publication->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	CLEANUP(cleanup_close) int to = -1;
+	struct stat status;
 
-	if (from < 0)
+	if (from < 0 || fstat(from, &status) != 0)
 		return error_errno(error, errno, "cannot read %s", publication->path);
+	if (!S_ISREG(status.st_mode)) /* a FIFO would be waited for */
+		return error_set(error, ERROR_INVALID, "%s: not a regular file",
+				 publication->path);
 	to = open(publication->new_path, O_WRONLY | O_CLOEXEC);
 	if (to < 0 || copy_file(from, to) != 0)
 		return error_errno(error, errno, "cannot copy %s to %s", publication->path,

@@ -75,6 +75,7 @@ static int open_database(struct reader *reader, const char *file, struct error *
 			       SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
 	if (code != SQLITE_OK)
 		return sql_error(&reader->sql, code, error);
+	sql_limit(&reader->sql, reader->opened.st_size);
 	return sql_check_header(&reader->sql, error);
 }
 
@@ -122,7 +123,7 @@ int reader_root(struct reader *reader, struct slice path, struct root_record *ou
 	int code;
 
 	if (!statement)
-		return ERROR_FORMAT;
+		return sql_code(&reader->sql);
 	sql_bind(statement, 1, path);
 	code = sql_step(&reader->sql, statement, error);
 	if (code > 0) {
@@ -155,7 +156,7 @@ int reader_select(struct reader *reader, struct slice group, struct slice name,
 	sqlite3_stmt *statement = sql_get(&reader->sql, ids[by_group][by_name], error);
 
 	if (!statement)
-		return ERROR_FORMAT;
+		return sql_code(&reader->sql);
 	if (by_group)
 		sql_bind(statement, 1, group);
 	if (by_name)
@@ -203,7 +204,7 @@ int reader_holders(struct reader *reader, struct slice normalized_name,
 	int code;
 
 	if (!statement)
-		return ERROR_FORMAT;
+		return sql_code(&reader->sql);
 	sql_bind(statement, 1, normalized_name);
 	while ((code = sql_step(&reader->sql, statement, error)) > 0) {
 		struct reader_holder holder = {
@@ -227,7 +228,7 @@ int reader_broken(struct reader *reader, int64_t root,
 	int code, answer = 0;
 
 	if (!statement)
-		return ERROR_FORMAT;
+		return sql_code(&reader->sql);
 	sqlite3_bind_int64(statement, 1, root);
 	while (answer == 0 && (code = sql_step(&reader->sql, statement, error)) != 0) {
 		struct reader_problem problem;
@@ -252,7 +253,7 @@ int reader_target(struct reader *reader, int64_t entry_point, struct target_reco
 	int code;
 
 	if (!statement)
-		return ERROR_FORMAT;
+		return sql_code(&reader->sql);
 	sqlite3_bind_int64(statement, 1, entry_point);
 	code = sql_step(&reader->sql, statement, error);
 	if (code > 0)
@@ -276,7 +277,7 @@ int reader_events(struct reader *reader,
 	int code, answer = 0;
 
 	if (!statement)
-		return ERROR_FORMAT;
+		return sql_code(&reader->sql);
 	while (answer == 0 && (code = sql_step(&reader->sql, statement, error)) != 0) {
 		struct reader_event event;
 

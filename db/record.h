@@ -54,8 +54,7 @@ struct entry_point_record {
 struct distribution_record {
 	int64_t id;             /* of its row; 0 while it has none */
 	struct slice directory; /* the child of the root, raw */
-	uint32_t rank;          /* in the order of readdir, among the distributions */
-	uint32_t position;      /* in the order in which stock enumerates the root */
+	uint32_t position;      /* grows in the order in which stock enumerates the root */
 	struct slice normalized_name;
 	struct slice name, version;
 	struct slice error;
@@ -75,7 +74,7 @@ struct root_record {
 	struct stamp stamp;
 	bool settled;
 	uint32_t broken, watched; /* how many of the distributions */
-	struct distribution_record *distributions; /* in order of rank */
+	struct distribution_record *distributions; /* in stock's order */
 	size_t distribution_count;
 	struct arena arena;
 };

@@ -38,8 +38,7 @@ CREATE TABLE distribution (
 	id              INTEGER PRIMARY KEY,
 	root            INTEGER NOT NULL GENERATED ALWAYS AS (id >> 20) VIRTUAL,
 	directory       TEXT NOT NULL,    -- as the directory, or archive, names it
-	rank            INTEGER NOT NULL, -- its place in the order of readdir
-	position        INTEGER NOT NULL, -- its place in stock's enumeration of the root
+	position        INTEGER NOT NULL, -- orders stock's enumeration of the root; has gaps
 	normalized_name TEXT,             -- what shadowing compares; NULL: it has no name
 	contested       INTEGER NOT NULL DEFAULT 0, -- 1: another row has the same normalized_name
 	name            TEXT,             -- METADATA's Name and Version

@@ -5,12 +5,19 @@
 
 #include <stdlib.h>
 
+#define STEPS_PER_BYTE 32        /* instructions of SQLite; one row takes about 30, and 20 bytes */
+#define STEPS_MIN      1000000   /* and so many in any case */
+#define STEPS_MAX      (1 << 30) /* and so many at most */
+#define STEPS_BETWEEN  100000
+
 #define HEADER_SIZE         100 /* bytes; https://www.sqlite.org/fileformat.html, 1.3 */
 #define HEADER_USER_VERSION 60
 #define HEADER_APPLICATION  68
 
 static int code_of_sqlite(int code)
 {
+	if (code == SQLITE_IOERR_NOMEM)
+		return ERROR_NOMEM;
 	switch (code & 0xff) {
 	case SQLITE_NOMEM:
 		return ERROR_NOMEM;
@@ -40,6 +47,11 @@ int sql_error(const struct sql *sql, int code, struct error *error)
 	return error_set(error, code_of_sqlite(code), "%s: %s", sql->file, why);
 }
 
+int sql_code(const struct sql *sql)
+{
+	return code_of_sqlite(sqlite3_errcode(sql->db));
+}
+
 void sql_close(struct sql *sql)
 {
 	for (int i = 0; i < SQL_COUNT; i++)
@@ -56,6 +68,7 @@ sqlite3_stmt *sql_get(struct sql *sql, enum sql_id id, struct error *error)
 
 	if (*statement) {
 		sqlite3_reset(*statement);
+		sqlite3_stmt_status(*statement, SQLITE_STMTSTATUS_VM_STEP, 1);
 		return *statement;
 	}
 	code = sqlite3_prepare_v3(sql->db, sql_statements[id], -1, SQLITE_PREPARE_PERSISTENT,
@@ -65,10 +78,39 @@ sqlite3_stmt *sql_get(struct sql *sql, enum sql_id id, struct error *error)
 	return *statement;
 }
 
+/* Called by SQLite after every STEPS_BETWEEN of its instructions: non-zero interrupts it. */
+static int spend(void *payload)
+{
+	struct sql *sql = payload;
+
+	sql->left -= STEPS_BETWEEN;
+	return sql->left < 0;
+}
+
+void sql_limit(struct sql *sql, int64_t size)
+{
+	sql->allowed = size < STEPS_MAX / STEPS_PER_BYTE ? (int)size * STEPS_PER_BYTE : STEPS_MAX;
+	sql->allowed += STEPS_MIN;
+	sqlite3_progress_handler(sql->db, STEPS_BETWEEN, spend, sql);
+}
+
+/* Has the statement, over all its rows, done more than could be needed? */
+static bool is_endless(const struct sql *sql, sqlite3_stmt *statement)
+{
+	return sql->allowed &&
+	       sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_VM_STEP, 0) > sql->allowed;
+}
+
 int sql_step(struct sql *sql, sqlite3_stmt *statement, struct error *error)
 {
-	int code = sqlite3_step(statement);
+	int code;
 
+	sql->left = sql->allowed;
+	code = sqlite3_step(statement);
+	if (code == SQLITE_INTERRUPT || (code == SQLITE_ROW && is_endless(sql, statement))) {
+		sqlite3_reset(statement);
+		return error_set(error, ERROR_FORMAT, "%s: the database is damaged", sql->file);
+	}
 	if (code == SQLITE_ROW)
 		return 1;
 	if (code == SQLITE_DONE)
@@ -159,16 +201,20 @@ void sql_read_root(sqlite3_stmt *statement, struct root_record *root)
 int sql_read_roots(struct sql *sql, root_each *each, void *payload, struct error *error)
 {
 	sqlite3_stmt *statement = sql_get(sql, SQL_ROOTS, error);
+	int64_t last = INT64_MIN;
 	int code, answer = 0;
 
 	if (!statement)
-		return ERROR_FORMAT;
+		return sql_code(sql);
 	while (answer == 0 && (code = sql_step(sql, statement, error)) != 0) {
 		struct root_record root = {.path = sql_column(statement, 1)};
 
 		if (code < 0)
 			return code;
 		sql_read_root(statement, &root);
+		if (root.id <= last || slice_is_null(root.path))
+			return error_set(error, ERROR_FORMAT, "%s: the database is damaged", sql->file);
+		last = root.id;
 		answer = each(payload, &root);
 	}
 	sqlite3_reset(statement);
@@ -184,20 +230,26 @@ static void read_distribution(sqlite3_stmt *statement, struct arena *arena,
 	*out = (struct distribution_record){
 		.id = sqlite3_column_int64(statement, 0),
 		.directory = arena_copy(arena, sql_column(statement, 1), failed),
-		.rank = (uint32_t)sqlite3_column_int64(statement, 2),
-		.position = (uint32_t)sqlite3_column_int64(statement, 3),
-		.has_metadata = sqlite3_column_int(statement, 9) != 0,
-		.watched = sqlite3_column_int(statement, 10) != 0,
+		.position = (uint32_t)sqlite3_column_int64(statement, 2),
+		.has_metadata = sqlite3_column_int(statement, 8) != 0,
+		.watched = sqlite3_column_int(statement, 9) != 0,
 		.has_headers = true,
-		.settled = sqlite3_column_int(statement, 11) != 0,
-		.directory_stamp = sqlite3_column_int64(statement, 12),
-		.files_stamp = sqlite3_column_int64(statement, 13),
+		.settled = sqlite3_column_int(statement, 10) != 0,
+		.directory_stamp = sqlite3_column_int64(statement, 11),
+		.files_stamp = sqlite3_column_int64(statement, 12),
 	};
 	for (int i = 0; i < (int)(sizeof(texts) / sizeof(*texts)); i++)
-		*texts[i] = arena_copy(arena, sql_column(statement, 4 + i), failed);
+		*texts[i] = arena_copy(arena, sql_column(statement, 3 + i), failed);
 }
 
-/* Rows come back in order of rank; room is made for as many as the root row announces. */
+static int by_position(const void *left, const void *right)
+{
+	const struct distribution_record *a = left, *b = right;
+
+	return (a->position > b->position) - (a->position < b->position);
+}
+
+/* Sorting here is cheaper than in SQL, which would copy every row once more. Room is made for as many as the root row announces. */
 static int read_distribution_rows(struct sql *sql, struct root_record *root, struct error *error)
 {
 	sqlite3_stmt *statement = sql_get(sql, SQL_DISTRIBUTIONS, error);
@@ -205,8 +257,11 @@ static int read_distribution_rows(struct sql *sql, struct root_record *root, str
 	bool failed = false;
 	int code;
 
+	root->distribution_count = 0;
 	if (!statement)
-		return ERROR_FORMAT;
+		return sql_code(sql);
+	if (room > DISTRIBUTIONS_MAX)
+		return error_set(error, ERROR_FORMAT, "%s: the database is damaged", sql->file);
 	root->distributions = arena_calloc(&root->arena, room, sizeof(*root->distributions));
 	if (!root->distributions)
 		return error_nomem(error);
@@ -218,6 +273,8 @@ static int read_distribution_rows(struct sql *sql, struct root_record *root, str
 	}
 	sqlite3_reset(statement);
 	root->distribution_count = count;
+	if (count > 1)
+		qsort(root->distributions, count, sizeof(*root->distributions), by_position);
 	return failed ? error_nomem(error) : 0;
 }
 
@@ -320,7 +377,7 @@ static int read_entry_point_rows(struct sql *sql, struct root_record *root,
 	int code;
 
 	if (!statement)
-		return ERROR_FORMAT;
+		return sql_code(sql);
 	sqlite3_bind_int64(statement, 1, root->id);
 	while ((code = sql_step(sql, statement, error)) > 0) {
 		int64_t owner = sqlite3_column_int64(statement, 0) >> ENTRY_POINT_ID_SHIFT;

@@ -47,6 +47,8 @@ enum sql_id {
 	SQL_DROP_TARGETS,
 	SQL_PUT_EVENT,
 	SQL_CONTEST,
+	SQL_CONTEST_NAME,
+	SQL_CONTEST_NAME_OF,
 	SQL_COUNT,
 };
 
@@ -57,7 +59,15 @@ struct sql {
 	sqlite3 *db;
 	char *file; /* for messages */
 	sqlite3_stmt *prepared[SQL_COUNT];
+	int allowed, left; /* see sql_limit(); allowed is 0 without limit */
 };
+
+/*
+ * From now on, let no statement run for more steps than a sound file of @size bytes
+ * could ask for: ERROR_FORMAT. In a damaged file pages may contain each other, and
+ * rows be without end.
+ */
+void sql_limit(struct sql *sql, int64_t size);
 
 /* Finalize what was prepared, close the file; accepts a half-opened or empty one. */
 void sql_close(struct sql *sql);
@@ -76,6 +86,9 @@ int sql_run(struct sql *sql, sqlite3_stmt *statement, struct error *error);
 
 /* Translate SQLite's @code; the message names the file and repeats SQLite's words. */
 int sql_error(const struct sql *sql, int code, struct error *error);
+
+/* The code of what SQLite failed in last, such as a sql_get() that gave NULL. */
+int sql_code(const struct sql *sql);
 
 /* Bind a slice as text; the bytes must stay until the statement is stepped. Null binds NULL. */
 void sql_bind(sqlite3_stmt *statement, int index, struct slice text);
@@ -96,7 +109,7 @@ void sql_read_root(sqlite3_stmt *statement, struct root_record *root);
 int sql_read_roots(struct sql *sql, root_each *each, void *payload, struct error *error);
 
 /*
- * Fill @root, whose id is set, with its distributions in order of rank, into its
+ * Fill @root, whose id is set, with its distributions in order of position, into its
  * arena; @entry_points: with their entry points and targets, too.
  */
 int sql_read_distributions(struct sql *sql, struct root_record *root, bool entry_points,

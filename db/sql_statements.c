@@ -8,7 +8,7 @@
 #define ROOT_COLUMNS "id, path, kind, mtime, ctime, dev, settled, distributions, broken, watched"
 
 #define DISTRIBUTION_COLUMNS                                                                       \
-	"d.id, d.directory, d.rank, d.position, d.normalized_name, d.name, d.version, d.error, "   \
+	"d.id, d.directory, d.position, d.normalized_name, d.name, d.version, d.error, "   \
 	"d.record_sha256, d.has_metadata, d.watched, d.settled, d.directory_stamp, d.files_stamp"
 
 /* The rows of root ?1, by the range of their identifiers. */
@@ -25,7 +25,7 @@ const char *const sql_statements[SQL_COUNT] = {
 	[SQL_ROOT_BY_PATH] = "SELECT " ROOT_COLUMNS " FROM root WHERE path = ?1",
 	[SQL_ROOTS] = "SELECT " ROOT_COLUMNS " FROM root ORDER BY id",
 	[SQL_DISTRIBUTIONS] = "SELECT " DISTRIBUTION_COLUMNS " FROM distribution d "
-			      "WHERE d.id " DISTRIBUTIONS_OF_ROOT " ORDER BY d.rank",
+			      "WHERE d.id " DISTRIBUTIONS_OF_ROOT,
 	[SQL_ENTRY_POINTS] =
 		"SELECT e.id, e.group_name, e.name, e.value, e.module, e.attr, e.extras, "
 		"t.kind, t.state, t.object, t.symbol, t.machine, t.build_id, t.sha256 "
@@ -55,12 +55,12 @@ const char *const sql_statements[SQL_COUNT] = {
 	[SQL_LAST_DISTRIBUTION] =
 		"SELECT max(id) FROM distribution WHERE id " DISTRIBUTIONS_OF_ROOT,
 	[SQL_PUT_DISTRIBUTION] =
-		"INSERT OR REPLACE INTO distribution (id, directory, rank, position, "
+		"INSERT OR REPLACE INTO distribution (id, directory, position, "
 		"normalized_name, name, version, error, record_sha256, has_metadata, watched, "
 		"settled, directory_stamp, files_stamp) "
-		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+		"VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
 	[SQL_MOVE_DISTRIBUTION] =
-		"UPDATE distribution SET rank = ?2, position = ?3, settled = ?4 WHERE id = ?1",
+		"UPDATE distribution SET position = ?2, settled = ?3 WHERE id = ?1",
 	[SQL_DROP_DISTRIBUTION] = "DELETE FROM distribution WHERE id = ?1",
 	[SQL_PUT_ENTRY_POINT] =
 		"INSERT INTO entry_point (id, group_name, name, value, module, attr, extras) "
@@ -76,4 +76,12 @@ const char *const sql_statements[SQL_COUNT] = {
 		"UPDATE distribution SET contested = NOT contested WHERE normalized_name IS NOT NULL "
 		"AND contested <> (normalized_name IN (SELECT normalized_name FROM distribution "
 		"GROUP BY normalized_name HAVING count(*) > 1))",
+	[SQL_CONTEST_NAME] = /* after a distribution of that name was added */
+	"UPDATE distribution SET contested = 1 WHERE normalized_name = ?1 AND contested = 0 AND "
+	"(SELECT count(*) FROM distribution WHERE normalized_name = ?1) > 1",
+	[SQL_CONTEST_NAME_OF] = /* before distribution ?1 is dropped, if one other is left */
+	"UPDATE distribution SET contested = 0 WHERE contested = 1 AND normalized_name = "
+	"(SELECT normalized_name FROM distribution WHERE id = ?1) AND 2 = (SELECT count(*) FROM "
+	"distribution WHERE normalized_name = "
+	"(SELECT normalized_name FROM distribution WHERE id = ?1))",
 };

@@ -19,6 +19,9 @@
 
 #define SET_ASIDE_SUFFIX "damaged"
 
+/* After more changes than this, all names are looked at once, when all is done. */
+#define CONTESTS_ONE_BY_ONE 16
+
 struct writer {
 	struct sql sql;
 	struct publication publication;
@@ -27,7 +30,8 @@ struct writer {
 	int64_t last_root;
 	int64_t last_distribution; /* the id given last, and */
 	int64_t last_owner;        /* the root that it was given in */
-	bool changed, contest;
+	unsigned contests; /* changes that may have made a name contested, or uncontested */
+	bool changed;
 };
 
 static int execute(struct writer *writer, const char *text, struct error *error)
@@ -103,25 +107,46 @@ static int open_published(struct writer *writer, struct error *error)
 	return code;
 }
 
-/*
- * Copy the events out of what was set aside, as far as they can be read; what
- * cannot is no loss that anybody could mend.
- */
-static void carry_over_events(struct writer *writer, const char *aside)
+/* 1: the event was copied, or cannot be; 0: no more that can be read. */
+static int copy_event(struct writer *writer, sqlite3_stmt *from, struct error *error)
 {
-	static const char text[] =
-		"INSERT INTO main.event (time, action, root, distribution, old_version, version, "
-		"detail, command, uid) SELECT time, action, root, distribution, old_version, "
-		"version, detail, command, uid FROM aside.event ORDER BY id";
-	sqlite3_stmt *attach = NULL;
+	sqlite3_stmt *to = sql_get(&writer->sql, SQL_PUT_EVENT, error);
+	int code;
 
-	if (sqlite3_prepare_v2(writer->sql.db, "ATTACH ?1 AS aside", -1, &attach, NULL) ==
-	    SQLITE_OK) {
-		sql_bind(attach, 1, slice_of(aside));
-		if (sqlite3_step(attach) == SQLITE_DONE)
-			sqlite3_exec(writer->sql.db, text, NULL, NULL, NULL);
-	}
-	sqlite3_finalize(attach);
+	if (!to)
+		return sql_code(&writer->sql);
+	if (sqlite3_step(from) != SQLITE_ROW)
+		return 0;
+	if (slice_is_null(sql_column(from, 1)) || slice_is_null(sql_column(from, 2)))
+		return 1;
+	sqlite3_bind_int64(to, 1, sqlite3_column_int64(from, 0));
+	for (int i = 1; i < 8; i++)
+		sql_bind(to, i + 1, sql_column(from, i));
+	sqlite3_bind_int64(to, 9, sqlite3_column_int64(from, 8));
+	code = sql_run(&writer->sql, to, error);
+	return code < 0 ? code : 1;
+}
+
+/*
+ * Copy the events out of what was set aside, one by one, up to the first that
+ * cannot be read; what cannot is no loss that anybody could mend.
+ */
+static int carry_over_events(struct writer *writer, const char *aside, struct error *error)
+{
+	static const char text[] = "SELECT time, action, root, distribution, old_version, version, "
+				   "detail, command, uid FROM event ORDER BY id";
+	sqlite3_stmt *from = NULL;
+	sqlite3 *old = NULL;
+	int code = 0;
+
+	if (sqlite3_open_v2(aside, &old, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) ==
+		    SQLITE_OK &&
+	    sqlite3_prepare_v2(old, text, -1, &from, NULL) == SQLITE_OK)
+		while ((code = copy_event(writer, from, error)) > 0)
+			;
+	sqlite3_finalize(from);
+	sqlite3_close(old);
+	return code;
 }
 
 static int begin_anew(struct writer *writer, struct error *error)
@@ -143,10 +168,10 @@ static int begin_anew(struct writer *writer, struct error *error)
 		code = execute(writer, PRIVATE_COPY, error);
 	if (code == 0)
 		code = execute(writer, sql_schema, error);
-	if (code < 0)
-		return code;
-	carry_over_events(writer, aside);
-	code = execute(writer, "BEGIN IMMEDIATE;", error);
+	if (code == 0)
+		code = execute(writer, "BEGIN IMMEDIATE;", error);
+	if (code == 0)
+		code = carry_over_events(writer, aside, error);
 	if (code == 0)
 		code = writer_log(writer,
 				  &(struct event_record){
@@ -218,14 +243,21 @@ void writer_close(struct writer *writer)
 	free(writer);
 }
 
+static int mark_contested(struct writer *writer, struct error *error)
+{
+	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_CONTEST, error);
+
+	return statement ? sql_run(&writer->sql, statement, error) : sql_code(&writer->sql);
+}
+
 int writer_commit(struct writer *writer, mode_t mode, struct error *error)
 {
 	int code = 0;
 
 	if (!writer->changed)
 		return 0;
-	if (writer->contest)
-		code = sql_run(&writer->sql, sql_get(&writer->sql, SQL_CONTEST, error), error);
+	if (writer->contests > CONTESTS_ONE_BY_ONE)
+		code = mark_contested(writer, error);
 	if (code == 0)
 		code = execute(writer, "COMMIT", error);
 	if (code < 0)
@@ -253,7 +285,7 @@ int writer_find_root(struct writer *writer, struct slice path, struct root_recor
 	int code;
 
 	if (!statement)
-		return ERROR_FORMAT;
+		return sql_code(&writer->sql);
 	sql_bind(statement, 1, path);
 	code = sql_step(&writer->sql, statement, error);
 	if (code <= 0) {
@@ -272,21 +304,22 @@ int writer_roots(struct writer *writer, root_each *each, void *payload, struct e
 	return sql_read_roots(&writer->sql, each, payload, error);
 }
 
-/* The first column of the first row of a statement bound to @key; @none where it is NULL. */
-static int64_t single_number(struct writer *writer, enum sql_id id, int64_t key, int64_t none)
+/* The first column of the first row of a statement bound to @key; *number stays where it is NULL. */
+static int single_number(struct writer *writer, enum sql_id id, int64_t key, int64_t *number,
+			 struct error *error)
 {
-	sqlite3_stmt *statement = sql_get(&writer->sql, id, NULL);
-	int64_t number = none;
+	sqlite3_stmt *statement = sql_get(&writer->sql, id, error);
+	int code;
 
 	if (!statement)
-		return none;
+		return sql_code(&writer->sql);
 	if (sqlite3_bind_parameter_count(statement) > 0)
 		sqlite3_bind_int64(statement, 1, key);
-	if (sqlite3_step(statement) == SQLITE_ROW &&
-	    sqlite3_column_type(statement, 0) != SQLITE_NULL)
-		number = sqlite3_column_int64(statement, 0);
+	code = sql_step(&writer->sql, statement, error);
+	if (code > 0 && sqlite3_column_type(statement, 0) != SQLITE_NULL)
+		*number = sqlite3_column_int64(statement, 0);
 	sqlite3_reset(statement);
-	return number;
+	return code < 0 ? code : 0;
 }
 
 static const char *kind_name(enum root_kind kind)
@@ -306,9 +339,15 @@ int writer_put_root(struct writer *writer, struct root_record *root, struct erro
 	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_ROOT, error);
 
 	if (!statement)
-		return ERROR_FORMAT;
-	if (root->id == 0)
-		root->id = single_number(writer, SQL_LAST_ROOT, 0, 0) + 1;
+		return sql_code(&writer->sql);
+	if (root->id == 0) {
+		int64_t last = 0;
+		int code = single_number(writer, SQL_LAST_ROOT, 0, &last, error);
+
+		if (code < 0)
+			return code;
+		root->id = last + 1;
+	}
 	sqlite3_bind_int64(statement, 1, root->id);
 	sql_bind(statement, 2, root->path);
 	sql_bind(statement, 3, slice_of(kind_name(root->kind)));
@@ -330,8 +369,12 @@ static int give_id(struct writer *writer, const struct root_record *root,
 	int64_t base = root->id << DISTRIBUTION_ID_SHIFT;
 
 	if (writer->last_owner != root->id) {
-		writer->last_distribution =
-			single_number(writer, SQL_LAST_DISTRIBUTION, root->id, base - 1);
+		int64_t last = base - 1;
+		int code = single_number(writer, SQL_LAST_DISTRIBUTION, root->id, &last, error);
+
+		if (code < 0)
+			return code;
+		writer->last_distribution = last;
 		writer->last_owner = root->id;
 	}
 	if (writer->last_distribution >= base + DISTRIBUTIONS_MAX - 1)
@@ -349,7 +392,7 @@ static int put_target(struct writer *writer, int64_t id, const struct target_rec
 	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_TARGET, error);
 
 	if (!statement)
-		return ERROR_FORMAT;
+		return sql_code(&writer->sql);
 	sqlite3_bind_int64(statement, 1, id);
 	sql_bind(statement, 2, target->kind);
 	sql_bind(statement, 3, target->state);
@@ -371,7 +414,7 @@ static int put_entry_point(struct writer *writer, int64_t id,
 	int code;
 
 	if (!statement)
-		return ERROR_FORMAT;
+		return sql_code(&writer->sql);
 	sqlite3_bind_int64(statement, 1, id);
 	sql_bind(statement, 2, entry_point->group);
 	sql_bind(statement, 3, entry_point->name);
@@ -392,21 +435,20 @@ static int put_distribution_row(struct writer *writer,
 	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_DISTRIBUTION, error);
 
 	if (!statement)
-		return ERROR_FORMAT;
+		return sql_code(&writer->sql);
 	sqlite3_bind_int64(statement, 1, distribution->id);
 	sql_bind(statement, 2, distribution->directory);
-	sqlite3_bind_int64(statement, 3, distribution->rank);
-	sqlite3_bind_int64(statement, 4, distribution->position);
-	sql_bind(statement, 5, distribution->normalized_name);
-	sql_bind(statement, 6, distribution->name);
-	sql_bind(statement, 7, distribution->version);
-	sql_bind(statement, 8, distribution->error);
-	sql_bind(statement, 9, distribution->record_sha256);
-	sqlite3_bind_int(statement, 10, distribution->has_metadata);
-	sqlite3_bind_int(statement, 11, distribution->watched);
-	sqlite3_bind_int(statement, 12, distribution->settled);
-	sqlite3_bind_int64(statement, 13, distribution->directory_stamp);
-	sqlite3_bind_int64(statement, 14, distribution->files_stamp);
+	sqlite3_bind_int64(statement, 3, distribution->position);
+	sql_bind(statement, 4, distribution->normalized_name);
+	sql_bind(statement, 5, distribution->name);
+	sql_bind(statement, 6, distribution->version);
+	sql_bind(statement, 7, distribution->error);
+	sql_bind(statement, 8, distribution->record_sha256);
+	sqlite3_bind_int(statement, 9, distribution->has_metadata);
+	sqlite3_bind_int(statement, 10, distribution->watched);
+	sqlite3_bind_int(statement, 11, distribution->settled);
+	sqlite3_bind_int64(statement, 12, distribution->directory_stamp);
+	sqlite3_bind_int64(statement, 13, distribution->files_stamp);
 	return sql_run(&writer->sql, statement, error);
 }
 
@@ -415,9 +457,9 @@ static int drop_by_id(struct writer *writer, enum sql_id what, int64_t id, struc
 	sqlite3_stmt *statement = sql_get(&writer->sql, what, error);
 
 	if (!statement)
-		return ERROR_FORMAT;
+		return sql_code(&writer->sql);
 	sqlite3_bind_int64(statement, 1, id);
-	writer->changed = writer->contest = true;
+	writer->changed = true;
 	return sql_run(&writer->sql, statement, error);
 }
 
@@ -426,6 +468,27 @@ static int drop_entry_points(struct writer *writer, int64_t distribution, struct
 	int code = drop_by_id(writer, SQL_DROP_TARGETS, distribution, error);
 
 	return code < 0 ? code : drop_by_id(writer, SQL_DROP_ENTRY_POINTS, distribution, error);
+}
+
+/* Correct the mark "contested" of those that share a name with what is added or dropped. */
+static int contest_name(struct writer *writer, struct slice name, struct error *error)
+{
+	sqlite3_stmt *statement;
+
+	if (slice_is_null(name) || writer->contests++ >= CONTESTS_ONE_BY_ONE)
+		return 0;
+	statement = sql_get(&writer->sql, SQL_CONTEST_NAME, error);
+	if (!statement)
+		return sql_code(&writer->sql);
+	sql_bind(statement, 1, name);
+	return sql_run(&writer->sql, statement, error);
+}
+
+static int uncontest_name_of(struct writer *writer, int64_t id, struct error *error)
+{
+	if (writer->contests++ >= CONTESTS_ONE_BY_ONE)
+		return 0;
+	return drop_by_id(writer, SQL_CONTEST_NAME_OF, id, error);
 }
 
 int writer_put_distribution(struct writer *writer, const struct root_record *root,
@@ -437,14 +500,16 @@ int writer_put_distribution(struct writer *writer, const struct root_record *roo
 	if (distribution->id == 0)
 		code = give_id(writer, root, distribution, error);
 	else
-		code = drop_entry_points(writer, distribution->id, error);
+		code = writer_drop_distribution(writer, distribution->id, error);
 	if (code == 0)
 		code = put_distribution_row(writer, distribution, error);
+	if (code == 0)
+		code = contest_name(writer, distribution->normalized_name, error);
 	first = distribution->id << ENTRY_POINT_ID_SHIFT;
 	for (size_t i = 0; code == 0 && i < distribution->entry_point_count; i++)
 		code = put_entry_point(writer, first + (int64_t)i, &distribution->entry_points[i],
 				       error);
-	writer->changed = writer->contest = true;
+	writer->changed = true;
 	return code;
 }
 
@@ -454,11 +519,10 @@ int writer_move_distribution(struct writer *writer, const struct distribution_re
 	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_MOVE_DISTRIBUTION, error);
 
 	if (!statement)
-		return ERROR_FORMAT;
+		return sql_code(&writer->sql);
 	sqlite3_bind_int64(statement, 1, distribution->id);
-	sqlite3_bind_int64(statement, 2, distribution->rank);
-	sqlite3_bind_int64(statement, 3, distribution->position);
-	sqlite3_bind_int64(statement, 4, distribution->settled);
+	sqlite3_bind_int64(statement, 2, distribution->position);
+	sqlite3_bind_int64(statement, 3, distribution->settled);
 	writer->changed = true;
 	return sql_run(&writer->sql, statement, error);
 }
@@ -467,6 +531,8 @@ int writer_drop_distribution(struct writer *writer, int64_t id, struct error *er
 {
 	int code = drop_entry_points(writer, id, error);
 
+	if (code == 0)
+		code = uncontest_name_of(writer, id, error);
 	return code < 0 ? code : drop_by_id(writer, SQL_DROP_DISTRIBUTION, id, error);
 }
 
@@ -480,6 +546,7 @@ int writer_drop_root(struct writer *writer, int64_t id, struct error *error)
 	};
 	int code = 0;
 
+	writer->contests += CONTESTS_ONE_BY_ONE + 1;
 	for (size_t i = 0; code == 0 && i < sizeof(steps) / sizeof(*steps); i++)
 		code = drop_by_id(writer, steps[i], id, error);
 	return code;
@@ -490,7 +557,7 @@ int writer_log(struct writer *writer, const struct event_record *event, struct e
 	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_EVENT, error);
 
 	if (!statement)
-		return ERROR_FORMAT;
+		return sql_code(&writer->sql);
 	sqlite3_bind_int64(statement, 1, writer->publication.began.tv_sec);
 	sql_bind(statement, 2, event->action);
 	sql_bind(statement, 3, event->root);

@@ -59,7 +59,7 @@ int writer_put_root(struct writer *writer, struct root_record *root, struct erro
 int writer_put_distribution(struct writer *writer, const struct root_record *root,
 			    struct distribution_record *distribution, struct error *error);
 
-/* Only rank, position and settled have changed. */
+/* Only position and settled have changed. */
 int writer_move_distribution(struct writer *writer, const struct distribution_record *distribution,
 			     struct error *error);
 

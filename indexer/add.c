@@ -376,7 +376,6 @@ enum status command_add(const struct options *options)
 		message("--root has no meaning for 'add' without --into");
 		return STATUS_USAGE;
 	}
-	setenv("TZ", "UTC", 0); /* else the C library looks for the zone's file again and again */
 	code = options->into ? find_site(options, &databases, &error)
 			     : find_catalogue(options, &user, &error);
 	if (code == 0 && options->into)

@@ -12,6 +12,7 @@
 
 #include "entrydb.h"
 #include "error.h"
+#include "slice.h"
 
 enum status {
 	STATUS_DONE = 0,      /* done, or found */
@@ -53,6 +54,9 @@ void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same unless --quiet. */
 void note(const struct options *options, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Text on stdout; tabs, line ends and the like, which would break columns, as \xNN. */
+void print_escaped(struct slice text);
 
 /* Print the error's message, clear it, and return STATUS_COULD_NOT. */
 enum status fail(struct error *error);

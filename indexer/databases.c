@@ -12,6 +12,7 @@
 
 #include "cleanup.h"
 #include "layout.h"
+#include "reader.h"
 
 void databases_free(struct databases *databases)
 {
@@ -51,8 +52,11 @@ static int choose_database(const struct options *options, bool to_write, const c
 	int code;
 
 	if (options->database) {
+		CLEANUP(cleanup_free) char *absolute = layout_absolute(options->database);
+
 		out->database = strdup(options->database);
-		out->root_path = layout_root_path(options->database, inside);
+		out->root_path =
+			layout_root_path(absolute ? absolute : options->database, inside);
 		return out->database && out->root_path ? 0 : error_nomem(error);
 	}
 	code = layout_of_prefix(inside, root, out);
@@ -132,6 +136,52 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 	return 0;
 }
 
+/* --- what the arguments mean --- */
+
+struct known_sites {
+	struct sites *sites;
+	const char *base; /* of the paths in the database, below --root */
+};
+
+static int add_known_site(void *payload, const struct root_record *root)
+{
+	struct known_sites *known = payload;
+	CLEANUP(cleanup_free) char *path = NULL;
+
+	if (root->kind == ROOT_ARCHIVE || root->path.ptr[0] == '/')
+		return 0;
+	if (asprintf(&path, "%s/%.*s", known->base, (int)root->path.len, root->path.ptr) < 0) {
+		path = NULL;
+		return ERROR_NOMEM;
+	}
+	return sites_add(known->sites, path) ? 0 : ERROR_NOMEM;
+}
+
+/* A prefix that has lost all its site directories still has a database, which says what they were. */
+static int add_known_sites(struct sites *sites, const char *prefix, const char *root,
+			   struct error *error)
+{
+	CLEANUP(coverage_free) struct coverage coverage = {0};
+	CLEANUP(cleanup_free) char *layout = NULL;
+	CLEANUP(cleanup_free) char *base = NULL;
+	struct known_sites known = {.sites = sites};
+	struct reader *reader;
+	int code;
+
+	if (asprintf(&layout, "%s/lib/python3", strcmp(prefix, "/") == 0 ? "" : prefix) < 0) {
+		layout = NULL;
+		return error_nomem(error);
+	}
+	if (layout_of_prefix(layout, root, &coverage) <= 0 ||
+	    reader_open(coverage.database, geteuid(), &reader, NULL) < 0)
+		return 0;
+	base = layout_base(coverage.database);
+	known.base = base ? base + (root ? strlen(root) : 0) : "";
+	code = base ? reader_roots(reader, add_known_site, &known, error) : ERROR_NOMEM;
+	reader_close(reader);
+	return code == ERROR_NOMEM ? error_nomem(error) : code;
+}
+
 /* A prefix stands for the site directories in it; anything else for itself. */
 static int expand_argument(const struct options *options, const char *argument,
 			   struct sites *sites, struct error *error)
@@ -144,6 +194,9 @@ static int expand_argument(const struct options *options, const char *argument,
 		return error_errno(error, errno, "%s", argument);
 	if (!layout_is_known(path) && sites_of_prefix(sites, path, root) < 0)
 		return error_nomem(error);
+	if (sites->count == before && !layout_is_known(path) &&
+	    add_known_sites(sites, path, root, error) < 0)
+		return error->code;
 	if (sites->count == before && !sites_add(sites, path))
 		return error_nomem(error);
 	return 0;

@@ -481,7 +481,7 @@ static int merge_all(struct site *site, struct error *error)
 	return code;
 }
 
-/* Ranks and positions of what is not there yet follow those of what is. */
+/* Positions of what is not there yet follow those of what is. */
 static void number_rows(struct site *site, struct root_record *root)
 {
 	uint32_t next = (uint32_t)site->now.distribution_count;
@@ -495,7 +495,7 @@ static void number_rows(struct site *site, struct root_record *root)
 		root->watched += row->watched;
 		if (!is_pending(row))
 			continue;
-		row->rank = row->position = next++;
+		row->position = next++;
 		site->is_pending = true;
 	}
 }

@@ -88,17 +88,9 @@ static int print_json(entrydb *db, const entrydb_entry *entry, struct json *json
 	return code;
 }
 
-/* Tabs and line ends in a text would break the columns: they are shown as \xNN. */
 static void print_column(struct slice text, char end)
 {
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.ptr[i];
-
-		if (c < ' ' || c == 0x7f)
-			printf("\\x%02x", c);
-		else
-			putchar(c);
-	}
+	print_escaped(text);
 	putchar(end);
 }
 

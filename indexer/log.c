@@ -33,8 +33,10 @@ static void format_time(int64_t seconds, char text[32])
 
 static void print_slice(const char *before, struct slice text)
 {
-	if (!slice_is_null(text) && text.len)
-		printf("%s%.*s", before, (int)text.len, text.ptr);
+	if (slice_is_null(text) || !text.len)
+		return;
+	fputs(before, stdout);
+	print_escaped(text);
 }
 
 static void print_text(const char *time, const struct reader_event *event)

@@ -2,6 +2,7 @@
  * main.c - the program: which verb, which options, what help.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cleanup.h"
 #include "command.h"
@@ -72,6 +74,18 @@ void note(const struct options *options, const char *format, ...)
 	putc('\n', stderr);
 }
 
+void print_escaped(struct slice text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.ptr[i];
+
+		if (c < ' ' || c == 0x7f)
+			printf("\\x%02x", c);
+		else
+			putchar(c);
+	}
+}
+
 enum status fail(struct error *error)
 {
 	message("%s", error_text(error));
@@ -83,6 +97,31 @@ void report_problems(const entrydb_set *set)
 {
 	for (size_t i = 0; i < entrydb_set_problem_count(set); i++)
 		message("%s", entrydb_set_problem(set, i));
+}
+
+/* Results that could not be written are no success. */
+static enum status finish_output(enum status status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	message("cannot write the results: %s", strerrordesc_np(errno));
+	return STATUS_COULD_NOT;
+}
+
+/*
+ * A standard stream that is closed would lend its number to the next file that is
+ * opened, and messages would go into that: have /dev/null stand there, read-only,
+ * so that writing still fails.
+ */
+static void fill_standard_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
 }
 
 /* --- interruption --- */
@@ -262,10 +301,10 @@ static enum status set_option(struct options *options, int code)
 		return STATUS_DONE;
 	case OPTION_HELP:
 		print_help(stdout);
-		exit(STATUS_DONE);
+		exit(finish_output(STATUS_DONE));
 	case OPTION_VERSION:
 		printf("entrydb %s\n", entrydb_version());
-		exit(STATUS_DONE);
+		exit(finish_output(STATUS_DONE));
 	default:
 		return usage_error("the command line cannot be understood");
 	}
@@ -297,7 +336,6 @@ static char *join_words(int argc, char **argv)
 static enum status run(struct options *options)
 {
 	const struct verb *verb;
-	enum status status;
 
 	if (options->argument_count == 0)
 		return usage_error("no command");
@@ -310,12 +348,7 @@ static enum status run(struct options *options)
 		return usage_error("usage: entrydb %s %s", verb->name, verb->arguments);
 	if (verb->stoppable)
 		catch_signals();
-	status = verb->run(options);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		message("cannot write the results: %s", strerrordesc_np(errno));
-		status = STATUS_COULD_NOT;
-	}
-	return status;
+	return finish_output(verb->run(options));
 }
 
 int main(int argc, char **argv)
@@ -326,6 +359,7 @@ int main(int argc, char **argv)
 	enum status status;
 	int code;
 
+	fill_standard_streams();
 	if (!command || !path) {
 		message("out of memory");
 		return STATUS_COULD_NOT;

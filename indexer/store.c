@@ -8,6 +8,9 @@
 
 #include "name_map.h"
 
+#define POSITION_GAP 1024u             /* between two positions, at first */
+#define POSITION_MAX ((uint32_t)1 << 31) /* place_of() has 32 bits for them */
+
 struct store {
 	struct writer *writer;
 	struct root_record *root;
@@ -16,6 +19,7 @@ struct store {
 	struct name_map by_name;   /* what to call a distribution -> index in known */
 	bool *met;                 /* of known: it is there still, or as another version */
 	bool *lives;               /* of known: its row lives on */
+	size_t next;               /* of known: where find_by_id() looks first */
 	bool changed;
 	struct error *error;
 };
@@ -51,14 +55,28 @@ static int log_change(struct store *store, struct slice action,
 	return writer_log(store->writer, &event, store->error);
 }
 
+/*
+ * The row with that id, or SIZE_MAX. Most often it is the one behind the one asked
+ * for last, since both are in stock's order.
+ */
+static size_t find_by_id(struct store *store, int64_t id)
+{
+	const struct root_record *known = store->known;
+
+	if (store->next >= known->distribution_count || known->distributions[store->next].id != id)
+		for (store->next = 0; store->next < known->distribution_count; store->next++)
+			if (known->distributions[store->next].id == id)
+				break;
+	return store->next < known->distribution_count ? store->next++ : SIZE_MAX;
+}
+
 /* The row that a distribution had: of the same directory, by its id, or of the same name. */
-static size_t find_old(const struct store *store, const struct distribution_record *now)
+static size_t find_old(struct store *store, const struct distribution_record *now)
 {
 	uint32_t at;
 
-	for (size_t i = 0; now->id && i < store->known->distribution_count; i++)
-		if (store->known->distributions[i].id == now->id)
-			return i;
+	if (now->id)
+		return find_by_id(store, now->id);
 	at = name_map_get(&store->by_name, identity(now));
 	return at == NAME_MAP_NONE || store->met[at] ? SIZE_MAX : at;
 }
@@ -93,22 +111,85 @@ static int log_new(struct store *store, const struct distribution_record *now)
 	return log_change(store, SLICE("upgrade"), old, now);
 }
 
+/* --- positions --- */
+
+/* The position of the row that a distribution keeps, if it is greater than @least; else 0. */
+static uint32_t kept_position(struct store *store, const struct distribution_record *now,
+			      uint32_t least)
+{
+	size_t at = now->id ? find_by_id(store, now->id) : SIZE_MAX;
+	uint32_t position = at == SIZE_MAX ? 0 : store->known->distributions[at].position;
+
+	return position > least ? position : 0;
+}
+
+static void number_anew(struct root_record *root)
+{
+	for (size_t i = 0; i < root->distribution_count; i++)
+		root->distributions[i].position = (uint32_t)(i + 1) * POSITION_GAP;
+}
+
+/* Spread the distributions from @first to before @next evenly between two positions. */
+static bool spread(struct root_record *root, size_t first, size_t next, uint32_t low, uint32_t high)
+{
+	uint32_t step = (high - low) / (uint32_t)(next - first + 1);
+
+	for (size_t i = first; i < next; i++)
+		root->distributions[i].position = low + step * (uint32_t)(i - first + 1);
+	return step > 0;
+}
+
+/*
+ * Rows that stay in the order they had keep their positions, and what is new goes
+ * into the gaps between them: so that one more distribution is one more row, and
+ * not half of the rows changed. Where that fails, all are numbered anew.
+ */
+static void number(struct store *store)
+{
+	struct root_record *root = store->root;
+	uint32_t low = 0;
+	size_t first = 0;
+
+	for (size_t i = 0; i < root->distribution_count; i++) {
+		struct distribution_record *now = &root->distributions[i];
+		uint32_t kept = store->known ? kept_position(store, now, low) : 0;
+
+		if (kept == 0 && now->reused) {
+			number_anew(root);
+			return;
+		}
+		if (kept == 0)
+			continue;
+		now->position = kept;
+		if (!spread(root, first, i, low, kept)) {
+			number_anew(root);
+			return;
+		}
+		low = kept;
+		first = i + 1;
+	}
+	if (low > POSITION_MAX - (uint32_t)(root->distribution_count - first) * POSITION_GAP)
+		number_anew(root);
+	else
+		for (size_t i = first; i < root->distribution_count; i++)
+			root->distributions[i].position =
+				low + (uint32_t)(i - first + 1) * POSITION_GAP;
+}
+
+/* --- rows --- */
+
 /* Does the row need no more than its place corrected? */
 static bool is_moved(const struct store *store, const struct distribution_record *now, size_t at)
 {
 	const struct distribution_record *old = &store->known->distributions[at];
 
-	return old->rank != now->rank || old->position != now->position ||
-	       old->settled != now->settled;
+	return old->position != now->position || old->settled != now->settled;
 }
 
-static int store_reused(struct store *store, const struct distribution_record *now, size_t *hint)
+static int store_reused(struct store *store, const struct distribution_record *now)
 {
-	size_t at = *hint;
+	size_t at = find_by_id(store, now->id);
 
-	if (at >= store->known->distribution_count || store->known->distributions[at].id != now->id)
-		at = find_old(store, now);
-	*hint = at + 1;
 	store->met[at] = store->lives[at] = true;
 	if (!is_moved(store, now, at))
 		return 0;
@@ -133,12 +214,12 @@ static int store_new(struct store *store, struct distribution_record *now)
 static int store_distributions(struct store *store)
 {
 	struct root_record *root = store->root;
-	size_t hint = 0;
 	int code = 0;
 
+	number(store);
 	for (size_t i = 0; code == 0 && i < root->distribution_count; i++)
 		if (root->distributions[i].reused)
-			code = store_reused(store, &root->distributions[i], &hint);
+			code = store_reused(store, &root->distributions[i]);
 	for (size_t i = 0; code == 0 && i < root->distribution_count; i++)
 		if (!root->distributions[i].reused)
 			code = store_new(store, &root->distributions[i]);

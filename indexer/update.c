@@ -24,7 +24,8 @@
 #include "store.h"
 #include "writer.h"
 
-#define TICK 15000000 /* nanoseconds: more than one tick of any kernel's clock */
+#define TICK_PART  1000000 /* nanoseconds: a part of a tick of the kernel's clock, */
+#define TICK_PARTS 20      /* and more of them than the longest tick has */
 
 struct update {
 	const struct options *options;
@@ -123,6 +124,11 @@ static int remove_root(struct update *update, const struct root_record *known, s
 	return code < 0 ? code : writer_drop_root(update->writer, known->id, error);
 }
 
+static bool is_before(struct timespec a, struct timespec b)
+{
+	return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
+}
+
 /*
  * The time by the clock of the file system that holds both the root and the
  * database. A root that changed within this very tick could change again without a
@@ -131,7 +137,6 @@ static int remove_root(struct update *update, const struct root_record *known, s
 static struct timespec now_for(const struct update *update, const struct database_root *wanted)
 {
 	struct timespec now = writer_time(update->writer, false);
-	struct timespec tick = {.tv_nsec = TICK};
 	struct stat root, database;
 	CLEANUP(cleanup_free) char *lock = NULL;
 
@@ -140,11 +145,11 @@ static struct timespec now_for(const struct update *update, const struct databas
 	if (!lock || stat(wanted->path, &root) != 0 || stat(lock, &database) != 0 ||
 	    root.st_dev != database.st_dev)
 		return (struct timespec){0};
-	if (root.st_ctim.tv_sec < now.tv_sec ||
-	    (root.st_ctim.tv_sec == now.tv_sec && root.st_ctim.tv_nsec < now.tv_nsec))
-		return now;
-	nanosleep(&tick, NULL);
-	return writer_time(update->writer, true);
+	for (int part = 0; part < TICK_PARTS && !is_before(root.st_ctim, now); part++) {
+		nanosleep(&(struct timespec){.tv_nsec = TICK_PART}, NULL);
+		now = writer_time(update->writer, true);
+	}
+	return now;
 }
 
 static bool is_unchanged(const struct update *update, const struct root_record *known,
@@ -232,7 +237,9 @@ static int collect_gone(void *payload, const struct root_record *root)
 	struct root_record *roots;
 	struct stat status;
 
-	if (root->kind == ROOT_ARCHIVE)
+	/* An absolute path is meant below --root, relative ones start where the database lies. */
+	if (root->kind == ROOT_ARCHIVE ||
+	    (root->path.ptr[0] == '/' && gone->update->options->root))
 		return 0;
 	if (asprintf(&path, "%s%s%.*s", root->path.ptr[0] == '/' ? "" : gone->base,
 		     root->path.ptr[0] == '/' ? "" : "/", (int)root->path.len,
@@ -341,7 +348,7 @@ static int update_locked(struct update *update, struct error *error)
 		message("%s; it was set aside as %s.damaged and is built anew",
 			writer_was_rebuilt(writer), update->database->file);
 	code = update_roots(update, error);
-	if (code == 0 && !update->options->root)
+	if (code == 0)
 		code = drop_gone(update, error);
 	if (code == 0 && update->roots + update->counts.removed > 0)
 		code = writer_commit(writer, mode_of(update->database), error);
@@ -385,5 +392,5 @@ enum status command_update(const struct options *options)
 		if (one != STATUS_DONE)
 			status = one;
 	}
-	return status;
+	return interrupted() ? STATUS_COULD_NOT : status;
 }

@@ -61,7 +61,8 @@ static bool same_entry_points(const struct distribution_record *a,
 	return true;
 }
 
-static void compare_distributions(struct verify *verify, const struct distribution_record *row,
+static void compare_distributions(struct verify *verify, bool same_place,
+				  const struct distribution_record *row,
 				  const struct distribution_record *disk)
 {
 	if (!slice_equal(row->name, disk->name) || !slice_equal(row->version, disk->version))
@@ -71,7 +72,7 @@ static void compare_distributions(struct verify *verify, const struct distributi
 	if (slice_is_null(row->error) != slice_is_null(disk->error))
 		differ(verify, disk->directory,
 		       slice_is_null(disk->error) ? "it can be read now" : "it cannot be read now");
-	if (row->position != disk->position)
+	if (!same_place)
 		differ(verify, disk->directory, "the directory lists it at another place");
 }
 
@@ -80,6 +81,7 @@ static int compare_roots(struct verify *verify, const struct root_record *rows,
 {
 	struct name_map by_directory = {0};
 	CLEANUP(cleanup_free) bool *met = calloc(rows->distribution_count + 1, sizeof(*met));
+	bool same_length = rows->distribution_count == disk->distribution_count;
 	bool failed = met == NULL;
 
 	for (size_t i = 0; i < rows->distribution_count; i++)
@@ -93,7 +95,8 @@ static int compare_roots(struct verify *verify, const struct root_record *rows,
 			continue;
 		}
 		met[at] = true;
-		compare_distributions(verify, &rows->distributions[at], now);
+		compare_distributions(verify, !same_length || at == i, &rows->distributions[at],
+				      now);
 	}
 	for (size_t i = 0; !failed && i < rows->distribution_count; i++)
 		if (!met[i])

@@ -28,6 +28,16 @@ static void mark_broken(struct reading *reading, struct distribution_record *dis
 	distribution->error = arena_copy(reading->arena, slice_of(reason), &reading->failed);
 }
 
+/* The same, for a file; without memory for the reason there is none, and no answer. */
+static void mark_unreadable(struct reading *reading, struct distribution_record *distribution,
+			    const struct error *error)
+{
+	if (error->code != ERROR_NOMEM && error->message)
+		mark_broken(reading, distribution, error->message);
+	else
+		reading->failed = true;
+}
+
 /* Read one file of the distribution's; 1, 0, or negative with the reason in @error. */
 static int read_file(struct tree *tree, struct arena *arena, struct slice child, const char *file,
 		     size_t limit, bool first, struct slice *out, struct error *error)
@@ -93,15 +103,17 @@ static void find_name(struct reading *reading, struct distribution_record *distr
 	struct error error = {0};
 	struct metadata headers;
 	struct slice stem;
+	int code;
 
 	if (reading->tree->operations->has_stem(reading->tree, distribution->directory) &&
 	    distname_stem(distribution->directory, &stem)) {
 		distribution->normalized_name = normalize(reading, stem);
 		return;
 	}
-	if (parse_headers(reading->tree, reading->arena, distribution->directory, true, &headers,
-			  &error) < 0) {
-		mark_broken(reading, distribution, error_text(&error));
+	code = parse_headers(reading->tree, reading->arena, distribution->directory, true, &headers,
+			     &error);
+	if (code < 0) {
+		mark_unreadable(reading, distribution, &error);
 	} else if (slice_is_null(headers.name)) {
 		mark_broken(reading, distribution, "neither its name nor its metadata says what it is called");
 	} else {
@@ -116,30 +128,40 @@ static void find_name(struct reading *reading, struct distribution_record *distr
 int distribution_read_headers(struct tree *tree, struct arena *arena,
 			      struct distribution_record *distribution, struct error *error)
 {
+	struct arena scratch = ARENA_INIT; /* of a file of many kilobytes two words are kept */
 	struct metadata headers;
-	int code = parse_headers(tree, arena, distribution->directory, false, &headers, error);
+	bool failed = false;
+	int code = parse_headers(tree, &scratch, distribution->directory, false, &headers, error);
 
-	distribution->has_headers = true;
+	distribution->has_headers = code != ERROR_NOMEM;
 	if (code > 0) {
-		distribution->name = headers.name;
-		distribution->version = headers.version;
+		distribution->name = arena_copy(arena, headers.name, &failed);
+		distribution->version = arena_copy(arena, headers.version, &failed);
 	}
-	return code < 0 ? code : 0;
+	arena_free(&scratch);
+	return failed ? error_nomem(error) : code;
+}
+
+static bool has_metadata(struct tree *tree, struct slice child)
+{
+	return tree->operations->exists(tree, child, "METADATA") ||
+	       tree->operations->exists(tree, child, "PKG-INFO") ||
+	       tree->operations->is_file(tree, child);
 }
 
 /* Unreadable metadata is not an error here: stock reads it only when asked for a name. */
 static void find_metadata(struct reading *reading, unsigned what,
 			  struct distribution_record *distribution)
 {
-	const struct tree_operations *tree = reading->tree->operations;
-	struct slice child = distribution->directory;
+	int code = 0;
 
-	if (what & DISTRIBUTION_HAS_METADATA)
-		distribution->has_metadata = tree->exists(reading->tree, child, "METADATA") ||
-					     tree->exists(reading->tree, child, "PKG-INFO") ||
-					     tree->is_file(reading->tree, child);
 	if (what & DISTRIBUTION_HEADERS && !distribution->has_headers)
-		distribution_read_headers(reading->tree, reading->arena, distribution, NULL);
+		code = distribution_read_headers(reading->tree, reading->arena, distribution, NULL);
+	if (code == ERROR_NOMEM)
+		reading->failed = true;
+	if (what & DISTRIBUTION_HAS_METADATA) /* what was read is there: no need to look */
+		distribution->has_metadata =
+			code > 0 || has_metadata(reading->tree, distribution->directory);
 }
 
 /* --- entry points --- */
@@ -227,10 +249,8 @@ static void find_entry_points(struct reading *reading, struct distribution_recor
 
 	if (code > 0)
 		code = parse_entry_points(reading, text, distribution, &error);
-	if (code == ERROR_NOMEM)
-		reading->failed = true;
-	else if (code < 0)
-		mark_broken(reading, distribution, error_text(&error));
+	if (code < 0)
+		mark_unreadable(reading, distribution, &error);
 	error_clear(&error);
 }
 

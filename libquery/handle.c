@@ -19,10 +19,8 @@ _Static_assert((int)ENTRYDB_ENOMEM == ERROR_NOMEM && (int)ENTRYDB_EINVAL == ERRO
 		       (int)ENTRYDB_ENOTFOUND == ERROR_NOTFOUND && (int)ENTRYDB_ELOAD == ERROR_LOAD,
 	       "the codes inside are those of the public header");
 
-int error_export(struct error *from, entrydb_error *to)
+int error_export(int code, struct error *from, entrydb_error *to)
 {
-	int code = from->code;
-
 	if (to) {
 		free(to->message);
 		*to = (entrydb_error){code, take(from->message)};
@@ -306,7 +304,7 @@ int entrydb_open(const char *const *path, size_t count, const entrydb_options *o
 	for (size_t i = 0; code == 0 && path && i < count; i++)
 		code = handle_add(db, path[i], &own);
 	if (code < 0)
-		return error_export(&own, error);
+		return error_export(code, &own, error);
 	*out = take(db);
 	return 0;
 }
@@ -346,7 +344,7 @@ int entrydb_open_file(const char *file, const entrydb_options *options, entrydb 
 	if (code == 0)
 		code = reader_roots(db->sources[0].reader, add_root, db, &own);
 	if (code < 0)
-		return error_export(&own, error);
+		return error_export(code, &own, error);
 	*out = take(db);
 	return 0;
 }

@@ -72,8 +72,8 @@ struct entrydb {
 	struct loader *loader;
 };
 
-/* Move @from to the caller's @to (which may be NULL); returns its code. */
-int error_export(struct error *from, entrydb_error *to);
+/* Move @from, which may be empty, to the caller's @to (or NULL), as @code; returns @code. */
+int error_export(int code, struct error *from, entrydb_error *to);
 
 /* The source for @file, made and opened at first mention; SOURCE_NONE without memory. */
 size_t handle_source(struct entrydb *db, const char *file, uid_t owner);

@@ -47,9 +47,9 @@ static bool find_row(struct entrydb *db, struct path_entry *entry, const struct 
 	entry->row.path = (struct slice){0};
 	if (!row_suits(entry, coverage))
 		return false;
+	if (entry->row.watched && reader_distributions(reader, &entry->row, false, NULL) < 0)
+		return false;
 	entry->source = source;
-	if (entry->row.watched)
-		reader_distributions(reader, &entry->row, false, NULL);
 	return true;
 }
 
@@ -189,7 +189,7 @@ static void set_state(struct path_entry *entry, enum entry_state state, const ch
 /* --- the scan --- */
 
 /* What the scan did not read again, because its row is still right. */
-static void adopt_rows(struct path_entry *entry)
+static int adopt_rows(struct path_entry *entry, struct error *error)
 {
 	const struct root_record *rows = &entry->reused;
 	struct name_map by_directory = {0};
@@ -205,11 +205,11 @@ static void adopt_rows(struct path_entry *entry)
 		if (!now->reused || at == NAME_MAP_NONE)
 			continue;
 		*now = rows->distributions[at];
-		now->rank = fresh.rank;
 		now->position = fresh.position;
 		now->reused = true;
 	}
 	name_map_free(&by_directory);
+	return failed ? error_nomem(error) : 0;
 }
 
 /* Is the scan, distribution by distribution and in order, what the rows say? */
@@ -218,7 +218,7 @@ static bool same_as_rows(const struct root_record *scanned, const struct root_re
 	if (scanned->distribution_count != known->distribution_count)
 		return false;
 	for (size_t i = 0; i < scanned->distribution_count; i++)
-		if (!scanned->distributions[i].reused || scanned->distributions[i].rank != i ||
+		if (!scanned->distributions[i].reused ||
 		    scanned->distributions[i].id != known->distributions[i].id)
 			return false;
 	return true;
@@ -228,22 +228,17 @@ static bool same_as_rows(const struct root_record *scanned, const struct root_re
 static int index_names(struct entrydb *db, struct path_entry *entry, struct error *error)
 {
 	struct root_record *scanned = &entry->scanned;
-	CLEANUP(cleanup_free) uint32_t *by_position =
-		calloc(scanned->distribution_count + 1, sizeof(*by_position));
 	int passes = db->rules == ENTRYDB_IM_10_1 ? 2 : 1;
-	bool failed = by_position == NULL;
+	bool failed = false;
 
-	for (size_t i = 0; !failed && i < scanned->distribution_count; i++)
-		by_position[scanned->distributions[i].position] = (uint32_t)i;
 	for (int pass = 0; pass < passes; pass++)
-		for (size_t p = 0; !failed && p < scanned->distribution_count; p++) {
-			const struct distribution_record *row =
-				&scanned->distributions[by_position[p]];
+		for (size_t i = 0; !failed && i < scanned->distribution_count; i++) {
+			const struct distribution_record *row = &scanned->distributions[i];
 
 			if (slice_is_null(row->normalized_name) ||
 			    (passes == 2 && row->has_metadata != (pass == 0)))
 				continue;
-			name_map_put(&entry->by_name, row->normalized_name, by_position[p], &failed);
+			name_map_put(&entry->by_name, row->normalized_name, (uint32_t)i, &failed);
 		}
 	return failed ? error_nomem(error) : 0;
 }
@@ -301,9 +296,14 @@ static int rescan(struct entrydb *db, struct path_entry *entry, const char *reas
 		if (code < 0)
 			return code;
 	}
-	adopt_rows(entry);
-	set_state(entry, ENTRY_SCANNED, reason);
-	return index_names(db, entry, error);
+	code = adopt_rows(entry, error);
+	if (code == 0)
+		code = index_names(db, entry, error);
+	if (code == 0)
+		set_state(entry, ENTRY_SCANNED, reason);
+	else
+		entry_forget_scan(entry);
+	return code;
 }
 
 /* --- the decision --- */

@@ -147,7 +147,7 @@ int entrydb_resolve(entrydb *db, const entrydb_entry *entry, entrydb_target **ou
 	pthread_mutex_lock(&db->lock);
 	code = resolve(db, entry, out, &own);
 	pthread_mutex_unlock(&db->lock);
-	return code < 0 ? error_export(&own, error) : 0;
+	return code < 0 ? error_export(code, &own, error) : 0;
 }
 
 static int not_loadable(const entrydb_entry *entry, const entrydb_target *target,
@@ -185,7 +185,7 @@ int entrydb_load(entrydb *db, const entrydb_entry *entry, void **symbol, entrydb
 		return code;
 	code = load(db, entry, target, symbol, &own);
 	entrydb_target_free(target);
-	return code < 0 ? error_export(&own, error) : 0;
+	return code < 0 ? error_export(code, &own, error) : 0;
 }
 
 /* --- what is known of a path entry --- */
@@ -234,5 +234,5 @@ int entrydb_root_get(entrydb *db, size_t index, entrydb_root *out, entrydb_error
 	else
 		code = describe_root(db, index, out, &own);
 	pthread_mutex_unlock(&db->lock);
-	return code < 0 ? error_export(&own, error) : 0;
+	return code < 0 ? error_export(code, &own, error) : 0;
 }

@@ -62,7 +62,6 @@ static int add_child(void *payload, struct slice name, enum child_type type)
 	}
 	scan->rows[scan->count] = (struct distribution_record){
 		.directory = arena_copy(&scan->out->arena, name, &scan->failed),
-		.rank = (uint32_t)scan->count,
 		.settled = true,
 	};
 	scan->count++;
@@ -149,7 +148,6 @@ static bool reuse(struct scan *scan, struct distribution_record *distribution)
 	    known->files_stamp != distribution->files_stamp)
 		return false;
 	*distribution = *known;
-	distribution->rank = fresh.rank;
 	distribution->directory = fresh.directory;
 	distribution->reused = true;
 	return true;
@@ -206,11 +204,18 @@ static int examine_all(struct scan *scan, struct error *error)
 
 /* --- order --- */
 
+static int by_position(const void *left, const void *right)
+{
+	const struct distribution_record *a = left, *b = right;
+
+	return (a->position > b->position) - (a->position < b->position);
+}
+
 /*
  * Stock keeps a dict from look-up key to a list: a child whose key was seen
  * before moves up behind the children of that key. EGG-INFO comes after all.
  */
-static int find_positions(struct scan *scan, struct error *error)
+static int put_in_order(struct scan *scan, struct error *error)
 {
 	struct root_record *out = scan->out;
 	size_t count = out->distribution_count;
@@ -241,6 +246,8 @@ static int find_positions(struct scan *scan, struct error *error)
 		start[f + 1] += start[f];
 	for (size_t i = 0; !failed && i < count; i++)
 		out->distributions[i].position = start[family[i]]++;
+	if (!failed && count > 1)
+		qsort(out->distributions, count, sizeof(*out->distributions), by_position);
 	name_map_free(&families);
 	arena_free(&keys);
 	return failed ? error_nomem(error) : 0;
@@ -277,7 +284,7 @@ static int run(struct scan *scan, struct error *error)
 	if (code == 0)
 		code = examine_all(scan, error);
 	if (code == 0)
-		code = find_positions(scan, error);
+		code = put_in_order(scan, error);
 	scan->out->kind = scan->tree->kind;
 	scan->out->stamp = scan->tree->stamp;
 	scan->out->settled = code == 0 && is_settled(scan);

@@ -106,13 +106,13 @@ static int find_winner(struct selection *selection, struct slice name, struct er
 		if (source_reader(&db->sources[i]))
 			code = reader_holders(db->sources[i].reader, name, enter_holder, &contest,
 					      error);
-		if (code < 0)
+		if (code == ERROR_FORMAT || code == ERROR_IO)
 			source_give_up(db, &db->sources[i], error);
 	}
 	for (size_t i = 0; i < db->entry_count; i++)
 		enter_scanned(&contest, i);
 	selection->winner = contest.best;
-	if (selection->explain && contest.best != PLACE_NONE)
+	if (selection->explain && contest.best != PLACE_NONE && !contest.failed)
 		selection->winner_file =
 			set_join(selection->set, slice_of(db->entries[contest.best_entry].display),
 				 contest.directory);
@@ -230,14 +230,21 @@ static bool matches(const struct selection *selection, const struct entry_point_
 }
 
 /* A scan for a query reads no METADATA; the few distributions that answer are asked now. */
-static void read_headers(struct path_entry *entry, struct distribution_record *distribution)
+static void read_headers(struct selection *selection, struct path_entry *entry,
+			 struct distribution_record *distribution)
 {
 	struct tree *tree;
+	int code;
 
-	if (distribution->has_headers || tree_open(entry->path, &tree, NULL) < 0)
+	if (distribution->has_headers)
 		return;
-	distribution_read_headers(tree, &entry->scanned.arena, distribution, NULL);
-	tree_close(tree);
+	code = tree_open(entry->path, &tree, NULL);
+	if (code == 0) {
+		code = distribution_read_headers(tree, &entry->scanned.arena, distribution, NULL);
+		tree_close(tree);
+	}
+	if (code == ERROR_NOMEM)
+		selection->set->failed = true;
 }
 
 static void add_scanned(struct selection *selection, size_t index,
@@ -248,7 +255,7 @@ static void add_scanned(struct selection *selection, size_t index,
 	struct entrydb_set *set = selection->set;
 	struct entrydb_entry *entry;
 
-	read_headers(&selection->db->entries[index], distribution);
+	read_headers(selection, &selection->db->entries[index], distribution);
 	tell_distribution(selection, place, index, distribution->name, distribution->version,
 			  distribution->directory);
 	entry = add_entry(selection, place, index, ordinal, shadowed);
@@ -435,7 +442,7 @@ static int select_entries(entrydb *db, const char *group, const char *name, bool
 		code = select_once(db, slice_of(group), slice_of(name), explain, out, &own);
 	} while ((code == ERROR_FORMAT || code == ERROR_IO) && db->generation != before);
 	pthread_mutex_unlock(&db->lock);
-	return code < 0 ? error_export(&own, error) : 0;
+	return code < 0 ? error_export(code, &own, error) : 0;
 }
 
 int entrydb_select(entrydb *db, const char *group, const char *name, entrydb_set **out,

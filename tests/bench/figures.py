@@ -1,0 +1,324 @@
+"""The measurements. Each takes a Bench and yields rows.
+
+A row's pairs are (entrydb, baseline), taken one right after the other in the
+same run; the row's ratio is the median of the pairs' ratios. What the columns of
+the C programs are stands at their top.
+"""
+
+import glob
+import os
+import shutil
+import statistics
+import sys
+import time
+
+import environments
+from environments import COMMON_GROUP, RARE_GROUP, SITE
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SETTLE_SECONDS = 3    # younger distributions are compared one by one at each query
+WHEELS = 500
+
+# What takes microseconds is timed in batches shorter than a time slice, and in
+# many of them: those during which another process ran fall out of the median.
+BATCHES = 40      # for each round
+LOOKUPS = 200     # in a batch
+FEW_LOOKUPS = 20  # whose pages a cache of SQLite's usual size holds
+OPENINGS = 5
+
+
+class Row:
+    """@reach: at_most(1.5), at_least(8), or None where nothing is promised."""
+
+    def __init__(self, work, against, pairs, reach=None, unit="us"):
+        self.work, self.against, self.reach, self.unit = work, against, reach, unit
+        self.entrydb = statistics.median(pair[0] for pair in pairs)
+        self.baseline = statistics.median(pair[1] for pair in pairs)
+        ratios = [a / b for a, b in pairs]
+        if reach and reach.faster:
+            ratios = [1 / ratio for ratio in ratios]
+        self.ratio = statistics.median(ratios)
+        self.spread = min(ratios), max(ratios)
+        self.rounds = len(pairs)
+
+    @property
+    def verdict(self):
+        return self.reach.verdict(self.ratio) if self.reach else ""
+
+
+class Reach:
+    def __init__(self, limit, faster):
+        self.limit, self.faster = limit, faster
+
+    def __str__(self):
+        return f">= {self.limit:g} x faster" if self.faster else f"<= {self.limit:g} x"
+
+    def verdict(self, ratio):
+        if ratio >= self.limit if self.faster else ratio <= self.limit:
+            return "ok"
+        by = self.limit / ratio - 1 if self.faster else ratio / self.limit - 1
+        return f"short by {by:.0%}"
+
+
+def at_most(limit):
+    return Reach(limit, False)
+
+
+def at_least(limit):
+    return Reach(limit, True)
+
+
+def columns(lines, entrydb, baseline):
+    """Two columns of a C program's lines, nanoseconds to microseconds."""
+    return [(line[entrydb] / 1e3, line[baseline] / 1e3) for line in lines]
+
+
+def scaled(pairs, divisor=1e3):
+    return [(a / divisor, b / divisor) for a, b in pairs]
+
+
+# --- environments, made once ---
+
+def settle(bench):
+    time.sleep(SETTLE_SECONDS)
+
+
+def realistic(bench, distributions):
+    """An environment with a database, and nothing in it that is still young."""
+    prefix = f"{bench.scratch}/realistic-{distributions}"
+    if not os.path.isdir(prefix):
+        bench.note(f"making {distributions} distributions")
+        environments.make_environment(prefix, distributions)
+        settle(bench)
+        bench.update(prefix)
+    return prefix
+
+
+def crowded(bench, distributions, each):
+    prefix = f"{bench.scratch}/crowded-{distributions * each}"
+    if not os.path.isdir(prefix):
+        bench.note(f"making {distributions * each:,} entry points")
+        environments.make_crowded_environment(prefix, distributions, each)
+        settle(bench)
+        bench.update(prefix)
+    return prefix
+
+
+def some_entry_point(bench, prefix):
+    """Group and name of a rather ordinary one."""
+    lines = bench.output([bench.entrydb, "list", "--path", f"{prefix}/{SITE}", COMMON_GROUP]).splitlines()
+    return lines[len(lines) // 2].split("\t")[:2]
+
+
+def site_of(prefix):
+    return f"{prefix}/{SITE}"
+
+
+# --- look-ups ---
+
+def lookup(bench):
+    prefix = realistic(bench, bench.size(2000, 200))
+    kinds = ["trust", "roots", "bare", "stats"]
+    lines = bench.table(["lookup", bench.rounds * BATCHES, LOOKUPS, "first", *(f"{kind}:{prefix}" for kind in kinds)])
+    work = "look-up by group and name, kept open"
+    yield Row(f"{work}, fresh=trust", "the bare SQLite statement", columns(lines, 0, 2), at_most(1.5))
+    yield Row(f"{work}, fresh=roots, 3 path entries", "the bare SQLite statement", columns(lines, 1, 2))
+    yield Row(f"{work}, fresh=roots, 3 path entries", "the bare statement and 4 stat()", columns(lines, 1, 3))
+
+
+def growth(bench):
+    small = crowded(bench, 100, 10)
+    middle = crowded(bench, 500, 20)
+    large = crowded(bench, 2000, bench.size(500, 50))
+    subjects = [f"{kind}:{prefix}" for kind in ("trust", "bare", "cache", "mmap") for prefix in (small, middle, large)]
+    lines = bench.table(["lookup", bench.rounds * BATCHES, LOOKUPS, "first", *subjects])
+    again = bench.table(["lookup", bench.rounds * BATCHES, FEW_LOOKUPS, "again", *subjects[:6]])
+    work, count = "look-up, kept open", f"{2000 * bench.size(500, 50):,} entry points"
+    yield Row(f"{work}, 10,000 entry points", "the same among 1,000", columns(lines, 1, 0))
+    yield Row(f"{work}, {count}", "the same among 1,000", columns(lines, 2, 0), at_most(1.3))
+    yield Row(f"{work}, {count}", "the bare SQLite statement", columns(lines, 2, 5))
+    yield Row(f"{work}, {count}, asked again", "the same among 1,000", columns(again, 2, 0))
+    yield Row(f"[the bare statement, {count}, asked again]", "the same among 1,000", columns(again, 5, 3))
+    for name, at in (("", 3), (", all pages in its cache", 6), (", the file mapped", 9)):
+        yield Row(f"[the bare statement, {count}{name}]", "the same among 1,000", columns(lines, at + 2, at))
+
+
+def opening(bench):
+    prefix = realistic(bench, bench.size(2000, 200))
+    group, name = some_entry_point(bench, prefix)
+    lines = bench.table(["open", bench.rounds * BATCHES, OPENINGS, prefix, group, name])
+    work = "open, select, close"
+    yield Row(f"{work}, freshness of 3 path entries", "bare SQLite open, prepare, query, close", columns(lines, 0, 2),
+              at_most(1.5))
+    yield Row(f"{work}, freshness of 3 path entries", "the same and 4 stat()", columns(lines, 0, 3))
+    yield Row(f"{work}, fresh=trust", "bare SQLite open, prepare, query, close", columns(lines, 1, 2))
+
+
+# --- scans ---
+
+def scan(bench):
+    count = bench.size(500, 100)
+    prefix = f"{bench.scratch}/unindexed"
+    if not os.path.isdir(prefix):
+        environments.make_environment(prefix, count)
+    site = site_of(prefix)
+    for group, note in ((RARE_GROUP, "a group that few have"), (COMMON_GROUP, "a group that most have")):
+        ours = [bench.program("visit"), group, site]
+        stock = [*bench.python, f"{HERE}/baseline.py", "scan", group, site]
+        bench.same_count(ours, stock)
+        pairs = bench.interleave(lambda c=ours: bench.inside(c), lambda c=stock: bench.inside(c))
+        yield Row(f"scan of an unindexed directory, {count} distributions, {note}",
+                  f"stock's first call (Python {bench.python_version})", scaled(pairs), at_least(8))
+
+
+# --- updates ---
+
+def remove_database(prefix):
+    shutil.rmtree(f"{prefix}/var", ignore_errors=True)
+
+
+def full_update(bench, prefix):
+    remove_database(prefix)
+    return bench.wall([bench.entrydb, "update", "--quiet", prefix])
+
+
+def publication(bench, prefix):
+    """Nanoseconds for the rows, and for fsync, rename, fsync."""
+    database = f"{prefix}/var/lib/entrydb/entry_points.db"
+    return bench.table(["publish", database, f"{database}.bench"])[0][:2]
+
+
+def update(bench):
+    count = bench.size(2000, 200)
+    prefix = realistic(bench, count)
+    site, lines = site_of(prefix), []
+    for _ in range(bench.rounds):
+        ours = full_update(bench, prefix)
+        read = bench.wall([bench.program("readfiles"), site])
+        again = full_update(bench, prefix)
+        read_again = bench.wall([bench.program("readfiles"), site])
+        rows, sync = publication(bench, prefix)
+        lines += [(ours, read, rows, sync), (again, read_again, rows, sync)]
+    work, against = f"full update of {count} distributions", "bare C reading the same files"
+    yield Row(work, against, [(line[0] / 1e3, line[1] / 1e3) for line in lines])
+    yield Row(f"{work}, less the publication", against,
+              [((line[0] - line[2] - line[3]) / 1e3, line[1] / 1e3) for line in lines], at_most(2))
+    yield Row("[the publication: its rows]", "its fsync, rename, fsync",
+              [(line[2] / 1e3, line[3] / 1e3) for line in lines])
+    yield Row(f"[start of the program, part of {work}]", against,
+              scaled(bench.interleave(lambda: bench.wall([bench.entrydb, "--version"]),
+                                      lambda: bench.wall([bench.program("readfiles"), site]))))
+
+
+def install(bench):
+    count = bench.size(2000, 200)
+    prefix, site = realistic(bench, count), site_of(realistic(bench, count))
+    maker, pairs = environments.Maker(1), []
+    for number in range(bench.rounds):
+        package = f"newcomer_{number}"
+        settle(bench)
+        whole = full_update(bench, prefix)
+        info = environments.make_distribution(maker, site, package, maker.entry_points(package))
+        one = bench.wall([bench.entrydb, "update", "--quiet", prefix])
+        pairs.append((one, whole))
+        shutil.rmtree(f"{site}/{info}")
+        shutil.rmtree(f"{site}/{package}")
+    settle(bench)
+    full_update(bench, prefix)
+    yield Row(f"update after one install among {count}", "full update", scaled(pairs), at_least(10))
+
+
+# --- wheels ---
+
+def large_wheel(bench):
+    members = bench.size(12000, 2000)
+    wheel = f"{bench.scratch}/large-1.0-py3-none-any.whl"
+    if not os.path.exists(wheel):
+        environments.make_wheel(wheel, members)
+    ours = [bench.program("visit"), "", wheel]
+    stock = [*bench.python, f"{HERE}/baseline.py", "wheels", wheel]
+    pairs = bench.interleave(lambda: bench.inside(ours), lambda: bench.inside(stock))
+    yield Row(f"a {members:,}-member wheel, in process", "zipfile reading entry_points.txt", scaled(pairs), at_least(5))
+    pairs = bench.interleave(lambda: bench.wall([bench.entrydb, "list", "--path", wheel]), lambda: bench.wall(stock))
+    yield Row(f"a {members:,}-member wheel, `entrydb list`", "the same, both as whole processes", scaled(pairs))
+
+
+def cached_wheels():
+    sys.path.insert(0, f"{os.path.dirname(HERE)}/cli")
+    import package_cache
+
+    return sorted(glob.glob(f"{package_cache.cache_directory()}/wheels-*/*.whl"))
+
+
+def place_wheels(bench, count):
+    """A directory of @count wheels, and what they are; a wheel met again gets a build tag."""
+    real, directory = cached_wheels(), f"{bench.scratch}/wheels"
+    label = f"{count} real wheels" if real else f"{count} generated wheels (no real ones at hand)"
+    if 0 < len(real) < count:
+        label += f" ({len(real)} different ones)"
+    if os.path.isdir(directory):
+        return directory, label
+    os.mkdir(directory)
+    for number in range(count):
+        if not real:
+            environments.make_wheel(f"{directory}/made{number}-1.0-py3-none-any.whl", 10 + number % 200, number)
+            continue
+        name, version, tags = os.path.basename(real[number % len(real)]).split("-", 2)
+        turn = number // len(real)
+        shutil.copyfile(real[number % len(real)],
+                        f"{directory}/{name}-{version}-{f'{turn}-' if turn else ''}{tags}")
+    return directory, label
+
+
+def many_wheels(bench):
+    directory, label = place_wheels(bench, bench.size(WHEELS, 50))
+    every = sorted(glob.glob(f"{directory}/*.whl"))
+    ours = [bench.program("visit"), "", *every]
+    stock = [*bench.python, f"{HERE}/baseline.py", "wheels", *every]
+    against = "zipfile reading each entry_points.txt"
+    pairs = bench.interleave(lambda: bench.inside(ours), lambda: bench.inside(stock))
+    yield Row(f"{label}, in process", against, scaled(pairs), at_least(5))
+    whole = [*bench.python, f"{HERE}/baseline.py", "scan", "", *every]
+    pairs = bench.interleave(lambda: bench.inside(ours), lambda: bench.inside(whole))
+    yield Row(f"{label}, in process", f"stock's entry_points() on them (Python {bench.python_version})", scaled(pairs))
+    database = f"{bench.scratch}/wheels.db"
+
+    def add():
+        if os.path.exists(database):
+            os.unlink(database)
+        return bench.wall([bench.entrydb, "add", "--quiet", "--db", database, directory])
+
+    pairs = bench.interleave(add, lambda: bench.inside(stock))
+    yield Row(f"{label}, `entrydb add` to a database", against, scaled(pairs), at_least(5))
+
+
+# --- what it costs to have the library ---
+
+def footprint(bench):
+    prefix = realistic(bench, bench.size(2000, 200))
+    question = [prefix, *some_entry_point(bench, prefix)]
+    ours, bare = bench.program("footprint-entrydb"), bench.program("footprint-sqlite")
+
+    def memory(program, column):
+        return bench.fields([program, *question])[column]
+
+    for column, what in ((0, "peak memory with an open handle, kB"), (1, "of it private, kB")):
+        pairs = bench.interleave(lambda c=column: memory(ours, c), lambda c=column: memory(bare, c))
+        yield Row(what, "bare SQLite", pairs, unit="kB")
+    count = [len(bench.output([program, "libraries"]).splitlines()) for program in (ours, bare)]
+    yield Row("libraries that a program loads at start", "linked to SQLite only", [count], unit="")
+    pairs = bench.interleave(lambda: bench.wall([ours]), lambda: bench.wall([bare]), times=10)
+    yield Row("start and end of a program that is linked", "linked to SQLite only", scaled(pairs))
+
+
+FIGURES = {
+    "lookup": lookup,
+    "growth": growth,
+    "open": opening,
+    "scan": scan,
+    "update": update,
+    "install": install,
+    "large-wheel": large_wheel,
+    "wheels": many_wheels,
+    "footprint": footprint,
+}

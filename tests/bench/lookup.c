@@ -1,0 +1,238 @@
+/*
+ * lookup.c - look-ups by group and name on handles that are kept open.
+ *
+ * usage: lookup ROUNDS COUNT first|again KIND:PREFIX...
+ *
+ * Each round asks each subject COUNT questions, for entry points drawn at random
+ * from those present, the same for all subjects of a prefix; the order of the
+ * subjects turns around from round to round. "again": they are asked twice, and
+ * the second time counts, as for a program that keeps asking for what it knows. One line per round:
+ * nanoseconds a question, one column per subject. Kinds: trust, roots (libentrydb); bare (the
+ * statement); stats (the statement after a stat of each path entry and of the
+ * file); mmap, cache (the statement on a mapped file, and with all pages cached).
+ */
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "ask.h"
+#include "bare.h"
+
+#define WARM_UP 20 /* rounds that do not count */
+
+struct question {
+	char *group, *name;
+	size_t group_length, name_length;
+};
+
+/* All entry points of a database, and those drawn for this round. */
+struct pool {
+	const char *prefix;
+	struct question *all, *drawn;
+	size_t count, room;
+};
+
+struct subject {
+	const char *kind;
+	struct pool *pool;
+	char *path[PATH_ENTRIES];
+	char *file;
+	entrydb *handle;
+	sqlite3 *db;
+	sqlite3_stmt *statement;
+	size_t (*ask)(struct subject *subject, const struct question *question);
+};
+
+static uint64_t random_state = 88172645463325252u;
+
+static uint64_t random_number(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	return random_state ^= random_state << 17;
+}
+
+static void add_question(struct pool *pool, sqlite3_stmt *statement)
+{
+	if (pool->count == pool->room) {
+		pool->room = pool->room ? pool->room * 2 : 1024;
+		pool->all = realloc(pool->all, pool->room * sizeof(*pool->all));
+		if (!pool->all)
+			bench_fail("out of memory");
+	}
+	pool->all[pool->count++] = (struct question){
+	        .group = strdup((const char *)sqlite3_column_text(statement, 0)),
+	        .name = strdup((const char *)sqlite3_column_text(statement, 1)),
+	        .group_length = (size_t)sqlite3_column_bytes(statement, 0),
+	        .name_length = (size_t)sqlite3_column_bytes(statement, 1),
+	};
+}
+
+/* Two questions of one group and name would be one question asked twice as often. */
+static void fill_pool(struct pool *pool, const char *prefix, size_t count)
+{
+	char *file = bench_database(prefix);
+	sqlite3 *db = bare_open(file);
+	sqlite3_stmt *statement =
+	        bare_prepare(db, "SELECT DISTINCT group_name, name FROM entry_point");
+
+	pool->prefix = prefix;
+	while (sqlite3_step(statement) == SQLITE_ROW)
+		add_question(pool, statement);
+	sqlite3_finalize(statement);
+	sqlite3_close(db);
+	free(file);
+	pool->drawn = calloc(count, sizeof(*pool->drawn));
+	if (!pool->drawn || pool->count == 0)
+		bench_fail("%s: no entry points", prefix);
+}
+
+/* Copied, so that walking the questions costs the same in a large pool as in a small one. */
+static void draw(struct pool *pool, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct question *question = &pool->all[random_number() % pool->count];
+		struct question *copy = &pool->drawn[i];
+
+		free(copy->group);
+		free(copy->name);
+		*copy = *question;
+		copy->group = strdup(question->group);
+		copy->name = strdup(question->name);
+	}
+}
+
+static size_t ask_library(struct subject *subject, const struct question *question)
+{
+	return ask_select(subject->handle, question->group, question->name);
+}
+
+static size_t ask_bare(struct subject *subject, const struct question *question)
+{
+	return bare_select(subject->statement, question->group, question->group_length,
+	                   question->name, question->name_length);
+}
+
+static size_t ask_stats(struct subject *subject, const struct question *question)
+{
+	struct stat status;
+
+	if (stat(subject->file, &status) != 0)
+		bench_fail("%s: gone", subject->file);
+	for (int i = 0; i < PATH_ENTRIES; i++)
+		bench_sink += (size_t)stat(subject->path[i], &status);
+	return ask_bare(subject, question);
+}
+
+/* A large cache is worth what is in it: all pages are read once. */
+static void set_pragmas(struct subject *subject)
+{
+	static const char map[] = "PRAGMA mmap_size = 2000000000";
+	static const char keep[] =
+	        "PRAGMA cache_size = -1048576;"
+	        "SELECT sum(length(value)) FROM entry_point;"
+	        "SELECT sum(length(name)) FROM entry_point WHERE group_name > '';"
+	        "SELECT sum(length(version)) FROM distribution";
+
+	if (strcmp(subject->kind, "mmap") == 0)
+		sqlite3_exec(subject->db, map, NULL, NULL, NULL);
+	if (strcmp(subject->kind, "cache") == 0)
+		sqlite3_exec(subject->db, keep, NULL, NULL, NULL);
+}
+
+static void prepare_bare(struct subject *subject)
+{
+	subject->db = bare_open(subject->file);
+	set_pragmas(subject);
+	subject->statement = bare_prepare(subject->db, bare_statement);
+	subject->ask = strcmp(subject->kind, "stats") == 0 ? ask_stats : ask_bare;
+}
+
+static void prepare_library(struct subject *subject, enum entrydb_fresh fresh)
+{
+	subject->handle = ask_open((const char *const *)subject->path, PATH_ENTRIES, fresh);
+	subject->ask = ask_library;
+}
+
+static struct pool *find_pool(struct pool *pools, const char *prefix, size_t count)
+{
+	for (; pools->prefix; pools++)
+		if (strcmp(pools->prefix, prefix) == 0)
+			return pools;
+	fill_pool(pools, prefix, count);
+	return pools;
+}
+
+static void prepare(struct subject *subject, struct pool *pools, char *argument, size_t count)
+{
+	char *prefix = strchr(argument, ':');
+
+	if (!prefix)
+		bench_fail("%s: not KIND:PREFIX", argument);
+	*prefix++ = '\0';
+	subject->kind = argument;
+	subject->pool = find_pool(pools, prefix, count);
+	subject->file = bench_database(prefix);
+	bench_path(prefix, subject->path);
+	if (strcmp(argument, "trust") == 0)
+		prepare_library(subject, ENTRYDB_FRESH_TRUST);
+	else if (strcmp(argument, "roots") == 0)
+		prepare_library(subject, ENTRYDB_FRESH_ROOTS);
+	else
+		prepare_bare(subject);
+}
+
+/* The library must have been answering from the database, or another thing was measured. */
+static void check_fresh(struct subject *subject)
+{
+	for (size_t i = 0; subject->handle && i < entrydb_root_count(subject->handle); i++) {
+		entrydb_root root;
+
+		if (entrydb_root_get(subject->handle, i, &root, NULL) < 0 ||
+		    strcmp(root.state, "fresh") != 0)
+			bench_fail("%s: %s, %s", root.path, root.state, root.reason);
+	}
+}
+
+static double measure(struct subject *subject, size_t count)
+{
+	int64_t start = bench_now();
+	size_t found = 0;
+
+	for (size_t i = 0; i < count; i++)
+		found += subject->ask(subject, &subject->pool->drawn[i]);
+	start = bench_now() - start;
+	if (found < count)
+		bench_fail("%s: %zu of %zu found", subject->kind, found, count);
+	return (double)start / (double)count;
+}
+
+int main(int argc, char **argv)
+{
+	long rounds = argc > 4 ? atol(argv[1]) : 0;
+	size_t count = argc > 4 ? (size_t)atol(argv[2]) : 0, subjects = (size_t)argc - 4;
+	bool again = argc > 4 && strcmp(argv[3], "again") == 0;
+	struct subject *all = calloc((size_t)argc, sizeof(*all));
+	struct pool *pools = calloc((size_t)argc, sizeof(*pools));
+	double *times = calloc((size_t)argc, sizeof(*times));
+
+	if (rounds < 1 || count < 1 || !all || !pools || !times)
+		bench_fail("usage: lookup ROUNDS COUNT first|again KIND:PREFIX...");
+	for (size_t i = 0; i < subjects; i++)
+		prepare(&all[i], pools, argv[i + 4], count);
+	for (long round = -WARM_UP; round < rounds; round++) {
+		for (struct pool *pool = pools; pool->prefix; pool++)
+			draw(pool, count);
+		for (size_t i = 0; i < subjects; i++) {
+			size_t at = round & 1 ? subjects - 1 - i : i;
+
+			if (again)
+				measure(&all[at], count);
+			times[at] = measure(&all[at], count);
+		}
+		for (size_t i = 0; round >= 0 && i < subjects; i++)
+			printf("%.1f%c", times[i], i + 1 < subjects ? '\t' : '\n');
+	}
+	for (size_t i = 0; i < subjects; i++)
+		check_fresh(&all[i]);
+	return 0;
+}
