@@ -63,9 +63,14 @@ enum status fail(struct error *error);
 
 /* Has Ctrl-C, or a request to terminate, come in? Long work asks, and stops cleanly. */
 bool interrupted(void);
+void catch_signals(void);
 
 /* A handle as the options ask: on --path, else on --db alone, else on the default path. */
 int open_handle(const struct options *options, entrydb **out, struct error *error);
+
+/* Open such a handle and select on it; both are the caller's to close and free. */
+int select_by(const struct options *options, const char *group, const char *name, entrydb **db,
+	      entrydb_set **set, struct error *error);
 
 /*
  * Print the problems of a set, one line each. Called once per run, by whoever has

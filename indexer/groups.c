@@ -51,20 +51,13 @@ static int print_groups(const struct options *options, const entrydb_set *set, s
 
 enum status command_groups(const struct options *options)
 {
-	entrydb_error failure = ENTRYDB_ERROR_INIT;
 	struct error error = {0};
 	entrydb *db;
 	entrydb_set *set;
 	enum status status;
 
-	if (open_handle(options, &db, &error) < 0)
+	if (select_by(options, NULL, NULL, &db, &set, &error) < 0)
 		return fail(&error);
-	if (entrydb_select(db, NULL, NULL, &set, &failure) < 0) {
-		message("%s", entrydb_error_message(&failure));
-		entrydb_error_clear(&failure);
-		entrydb_close(db);
-		return STATUS_COULD_NOT;
-	}
 	status = entrydb_set_count(set) > 0 ? STATUS_DONE : STATUS_NOT_FOUND;
 	if (print_groups(options, set, &error) < 0)
 		status = fail(&error);

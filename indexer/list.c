@@ -127,20 +127,13 @@ enum status command_list(const struct options *options)
 {
 	const char *group = options->argument_count > 0 ? options->arguments[0] : options->group;
 	const char *name = options->argument_count > 1 ? options->arguments[1] : NULL;
-	entrydb_error failure = ENTRYDB_ERROR_INIT;
 	struct error error = {0};
 	entrydb *db;
 	entrydb_set *set;
 	enum status status;
 
-	if (open_handle(options, &db, &error) < 0)
+	if (select_by(options, group, name, &db, &set, &error) < 0)
 		return fail(&error);
-	if (entrydb_select(db, group, name, &set, &failure) < 0) {
-		message("%s", entrydb_error_message(&failure));
-		entrydb_error_clear(&failure);
-		entrydb_close(db);
-		return STATUS_COULD_NOT;
-	}
 	status = entrydb_set_count(set) > 0 ? STATUS_DONE : STATUS_NOT_FOUND;
 	if (print_all(options, db, set, &error) < 0)
 		status = fail(&error);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +13,6 @@
 
 #include "cleanup.h"
 #include "command.h"
-#include "sites.h"
 
 /* A verb: how many arguments it takes, and its lines of help. */
 static const struct verb {
@@ -46,58 +44,7 @@ static const struct verb {
 
 #define VERB_COUNT (sizeof(verbs) / sizeof(*verbs))
 
-/* --- messages --- */
-
-void message(const char *format, ...)
-{
-	va_list arguments;
-
-	fflush(stdout);
-	fputs("entrydb: ", stderr);
-	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
-	va_end(arguments);
-	putc('\n', stderr);
-}
-
-void note(const struct options *options, const char *format, ...)
-{
-	va_list arguments;
-
-	if (options->quiet)
-		return;
-	fflush(stdout);
-	fputs("entrydb: ", stderr);
-	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
-	va_end(arguments);
-	putc('\n', stderr);
-}
-
-void print_escaped(struct slice text)
-{
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.ptr[i];
-
-		if (c < ' ' || c == 0x7f)
-			printf("\\x%02x", c);
-		else
-			putchar(c);
-	}
-}
-
-enum status fail(struct error *error)
-{
-	message("%s", error_text(error));
-	error_clear(error);
-	return STATUS_COULD_NOT;
-}
-
-void report_problems(const entrydb_set *set)
-{
-	for (size_t i = 0; i < entrydb_set_problem_count(set); i++)
-		message("%s", entrydb_set_problem(set, i));
-}
+/* --- the standard streams --- */
 
 /* Results that could not be written are no success. */
 static enum status finish_output(enum status status)
@@ -122,63 +69,6 @@ static void fill_standard_streams(void)
 	while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd >= 0)
 		close(fd);
-}
-
-/* --- interruption --- */
-
-static volatile sig_atomic_t signal_seen;
-
-static void note_signal(int number)
-{
-	signal_seen = number;
-}
-
-bool interrupted(void)
-{
-	return signal_seen != 0;
-}
-
-/* The second Ctrl-C ends the program as usual. */
-static void catch_signals(void)
-{
-	struct sigaction action = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-}
-
-/* --- handles --- */
-
-int open_handle(const struct options *options, entrydb **out, struct error *error)
-{
-	CLEANUP(sites_free) struct sites sites = {0};
-	entrydb_options how = ENTRYDB_OPTIONS_INIT;
-	entrydb_error own = ENTRYDB_ERROR_INIT;
-	const char *version = options->python && options->rules != ENTRYDB_IM_10_1
-				      ? options->python
-				      : NULL;
-	int code;
-
-	how.rules = options->rules;
-	how.fresh = options->fresh;
-	how.database = options->database;
-	how.root = options->root;
-	if (options->path_count > 0) {
-		code = entrydb_open(options->path, options->path_count, &how, out, &own);
-	} else if (options->database) {
-		code = entrydb_open_file(options->database, &how, out, &own);
-	} else {
-		code = sites_default(&sites, version, options->root);
-		if (code == 0)
-			code = entrydb_open((const char *const *)sites.paths, sites.count, &how,
-					    out, &own);
-	}
-	if (code < 0) {
-		error_set(error, code, "%s", entrydb_error_message(&own));
-		entrydb_error_clear(&own);
-	}
-	return code;
 }
 
 /* --- help --- */

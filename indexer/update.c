@@ -386,11 +386,17 @@ enum status command_update(const struct options *options)
 		return fail(&error);
 	if (databases.count == 0)
 		note(options, "no site directories were found; name one, or a prefix");
-	for (size_t i = 0; i < databases.count && !interrupted(); i++) {
-		enum status one = update_database(options, &databases.items[i]);
+	for (size_t i = 0; i < databases.count; i++) {
+		enum status one;
 
+		if (interrupted()) {
+			message("interrupted; %zu of %zu databases were not looked at",
+				databases.count - i, databases.count);
+			return STATUS_COULD_NOT;
+		}
+		one = update_database(options, &databases.items[i]);
 		if (one != STATUS_DONE)
 			status = one;
 	}
-	return interrupted() ? STATUS_COULD_NOT : status;
+	return status;
 }

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""The binary interface of the built libraries.
+
+    check_abi.py libentrydb.so libentrydb.a
+
+The shared library exports the names in exports.txt, each with its version, and
+nothing else: those that the header declares. Its soname, what it needs, and that it has no writable global data
+are checked, too. In the static library only those names are visible.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+HEADER = os.path.join(HERE, "..", "..", "libquery", "entrydb.h")
+SONAME = "libentrydb.so.0"
+ALLOWED = re.compile(r"lib(sqlite3|z|elf|c|dl|pthread)\.so\.\d+|ld-linux.*\.so\.\d+"
+                     r"|lib(asan|ubsan|tsan)\.so\.\d+")
+# The C run-time's own, in every shared library.
+RUNTIME = re.compile(r"completed\.\d+|__dso_handle|_DYNAMIC|_GLOBAL_OFFSET_TABLE_")
+WRITABLE = {".data", ".bss", ".tdata", ".tbss"}
+
+
+def output(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def expected_exports():
+    with open(os.path.join(HERE, "exports.txt"), encoding="ascii") as file:
+        return set(file.read().split())
+
+
+def compare(what, expected, found):
+    return ([f"{what}: {name} is missing" for name in sorted(expected - found)]
+            + [f"{what}: {name} should not be there" for name in sorted(found - expected)])
+
+
+def check_exports(library):
+    lines = output("nm", "-D", "--defined-only", "--with-symbol-versions", library).splitlines()
+    found = {line.split()[-1] for line in lines}
+    nodes = {name.split("@@")[1] for name in expected_exports()}
+    return compare("exports", expected_exports(), found - nodes)
+
+
+def check_header():
+    with open(HEADER, encoding="utf-8") as file:
+        declared = set(re.findall(r"^ENTRYDB_API [^;(]*?(\w+)\(", file.read(), re.M))
+    return compare("header", {name.split("@@")[0] for name in expected_exports()}, declared)
+
+
+def check_dynamic(library):
+    tags = re.findall(r"\((\w+)\)\s+.*\[(.*)\]", output("readelf", "-dW", library))
+    wrong = [f"needs {name}" for tag, name in tags if tag == "NEEDED" and not ALLOWED.fullmatch(name)]
+    sonames = [name for tag, name in tags if tag == "SONAME"]
+    if sonames != [SONAME]:
+        wrong.append(f"soname {sonames}")
+    return wrong + [f"has a {tag}" for tag, _ in tags if tag in ("RPATH", "RUNPATH", "TEXTREL")]
+
+
+def sections(library):
+    rows = re.findall(r"^\s*\[\s*(\d+)\]\s+(\S+)", output("readelf", "-SW", library), re.M)
+    return {number: name for number, name in rows}
+
+
+def check_data(library):
+    """Global state: any object in a writable section (.data.rel.ro is constant)."""
+    names = sections(library)
+    wrong = []
+    for line in output("readelf", "-sW", library).splitlines():
+        words = line.split()
+        if len(words) < 8 or words[3] not in ("OBJECT", "TLS") or words[2] == "0":
+            continue
+        if names.get(words[6]) in WRITABLE and not RUNTIME.fullmatch(words[7]):
+            wrong.append(f"writable data: {words[7]}, {words[2]} bytes in {names[words[6]]}")
+    return sorted(set(wrong))
+
+
+def check_archive(archive):
+    found = set()
+    for line in output("nm", "-g", "--defined-only", archive).splitlines():
+        words = line.split()
+        if len(words) == 3:
+            found.add(words[2])
+    return compare("archive", {name.split("@@")[0] for name in expected_exports()}, found)
+
+
+def is_sanitized(library):
+    return "__asan_init" in output("nm", "-D", library) or "__tsan_init" in output("nm", "-D", library)
+
+
+def main():
+    library, archive = sys.argv[1:]
+    wrong = check_header() + check_exports(library) + check_dynamic(library)
+    if not is_sanitized(library):  # sanitizers add data and symbols of their own
+        wrong += check_data(library) + check_archive(archive)
+    for line in wrong:
+        print(line)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,385 @@
+/*
+ * test_database.c - a handle and the database under it: named by an option,
+ * replaced, deleted, made writable for all, damaged; and what the handle says of
+ * its path entries. The answers must be the disk's all the time, except at the
+ * level "trust", which shows by its stale answers whose rows were read.
+ */
+#include "site.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OLD   "old/lib/python3.12/site-packages"
+#define NAMED "named.db"
+
+static const char one[] = "[g]\none = m\n", two[] = "[g]\ntwo = m\n";
+
+static const entrydb_options trusting = {sizeof(trusting), ENTRYDB_RULES_DEFAULT,
+					 ENTRYDB_FRESH_TRUST, NULL, NULL};
+static const entrydb_options exacting = {sizeof(exacting), ENTRYDB_RULES_DEFAULT,
+					 ENTRYDB_FRESH_EXACT, NULL, NULL};
+
+static void add(struct site *site, const char *directory, const char *entry_points)
+{
+	site_distribution(site, SITE_PACKAGES, directory, "some", "1", entry_points);
+}
+
+static void update(struct site *site)
+{
+	site_run(site, "update", site_path(site, "venv"), NULL);
+}
+
+static entrydb_root root_of(struct site *site, size_t index)
+{
+	entrydb_root root;
+
+	assert_int_equal(entrydb_root_get(site->db, index, &root, &site->error), 0);
+	return root;
+}
+
+/* --- freshness --- */
+
+static void test_states(void **state)
+{
+	struct site *site = *state;
+	entrydb_root root;
+
+	add(site, "a-1.dist-info", one);
+	site_open(site, NULL, SITE_PACKAGES, NULL);
+	root = root_of(site, 0); /* before any selection */
+	assert_string_equal(root.state, "scanned");
+	assert_string_equal(root.path, site_path(site, SITE_PACKAGES));
+	assert_null(root.database);
+	assert_non_null(strstr(root.reason, "entrydb update"));
+	site_sleep(SITE_SETTLED);
+	update(site);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	root = root_of(site, 0);
+	assert_string_equal(root.state, "fresh");
+	assert_string_equal(root.database, site_path(site, SITE_DATABASE));
+	add(site, "b-1.dist-info", two);
+	site_select(site, "g", NULL);
+	assert_int_equal(entrydb_set_count(site->set), 2);
+	assert_string_equal(site_state(site, 0), "scanned");
+	site_remove(site, SITE_PACKAGES "/b-1.dist-info");
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	assert_string_equal(site_state(site, 0), "checked");
+}
+
+/* Only the level "exact" sees an edit that leaves the site directory's times alone. */
+static void test_exact(void **state)
+{
+	struct site *site = *state;
+
+	add(site, "a-1.dist-info", one);
+	site_sleep(SITE_SETTLED);
+	update(site);
+	site_write(site, SITE_PACKAGES "/a-1.dist-info/entry_points.txt", two);
+	site_open(site, NULL, SITE_PACKAGES, NULL);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	site_open(site, &exacting, SITE_PACKAGES, NULL);
+	assert_string_equal(site_select(site, "g", NULL), "two=m@a-1.dist-info");
+	assert_string_equal(site_state(site, 0), "scanned");
+	site_run(site, "update", "--fresh", "exact", site_path(site, "venv"), NULL);
+	assert_string_equal(site_select(site, "g", NULL), "two=m@a-1.dist-info");
+	site_sleep(SITE_SETTLED);
+	site_run(site, "update", "--fresh", "exact", site_path(site, "venv"), NULL);
+	assert_string_equal(site_select(site, "g", NULL), "two=m@a-1.dist-info");
+	assert_string_equal(site_state(site, 0), "checked");
+}
+
+static void test_trust(void **state)
+{
+	struct site *site = *state;
+
+	add(site, "a-1.dist-info", one);
+	update(site);
+	add(site, "b-1.dist-info", two);
+	site_open(site, &trusting, SITE_PACKAGES, OLD, NULL);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	assert_string_equal(site_state(site, 0), "fresh");
+	assert_string_equal(site_state(site, 1), "absent");
+	update(site);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+}
+
+static void test_fresh_by_environment(void **state)
+{
+	struct site *site = *state;
+
+	add(site, "a-1.dist-info", one);
+	update(site);
+	add(site, "a-1.dist-info", two);
+	setenv("ENTRYDB_FRESH", "trust", 1);
+	site_open(site, NULL, SITE_PACKAGES, NULL);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	site_open(site, &exacting, SITE_PACKAGES, NULL);
+	assert_string_equal(site_select(site, "g", NULL), "two=m@a-1.dist-info");
+	setenv("ENTRYDB_FRESH", "nonsense", 1); /* a wish that nobody understands */
+	site_open(site, NULL, SITE_PACKAGES, NULL);
+	assert_string_equal(site_select(site, "g", NULL), "two=m@a-1.dist-info");
+}
+
+/* --- the file under an open handle --- */
+
+static void test_database_appears(void **state)
+{
+	struct site *site = *state;
+
+	add(site, "a-1.dist-info", one);
+	site_open(site, NULL, SITE_PACKAGES, NULL);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	assert_null(root_of(site, 0).database);
+	update(site);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	assert_string_equal(root_of(site, 0).database, site_path(site, SITE_DATABASE));
+}
+
+static void test_database_replaced(void **state)
+{
+	struct site *site = *state;
+
+	add(site, "a-1.dist-info", one);
+	update(site);
+	site_open(site, NULL, SITE_PACKAGES, NULL);
+	for (int round = 0; round < 5; round++) {
+		assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+		site_remove(site, SITE_PACKAGES "/a-1.dist-info");
+		add(site, "b-1.dist-info", two);
+		update(site);
+		assert_string_equal(site_select(site, "g", NULL), "two=m@b-1.dist-info");
+		site_remove(site, SITE_PACKAGES "/b-1.dist-info");
+		add(site, "a-1.dist-info", one);
+		update(site);
+	}
+}
+
+static void check_without_database(struct site *site)
+{
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	assert_string_equal(site_state(site, 0), "scanned");
+	assert_null(root_of(site, 0).database);
+}
+
+static void test_database_deleted(void **state)
+{
+	struct site *site = *state;
+
+	add(site, "a-1.dist-info", one);
+	update(site);
+	site_open(site, NULL, SITE_PACKAGES, NULL);
+	site_select(site, "g", NULL);
+	site_remove(site, "venv/var");
+	check_without_database(site);
+	update(site);
+	site_select(site, "g", NULL);
+	assert_non_null(root_of(site, 0).database);
+}
+
+static void test_database_writable_by_all(void **state)
+{
+	struct site *site = *state;
+
+	add(site, "a-1.dist-info", one);
+	update(site);
+	site_open(site, NULL, SITE_PACKAGES, NULL);
+	site_select(site, "g", NULL);
+	assert_int_equal(chmod(site_path(site, SITE_DATABASE), 0666), 0);
+	check_without_database(site);
+	site_open(site, NULL, SITE_PACKAGES, NULL);
+	check_without_database(site);
+	site_open(site, &trusting, SITE_PACKAGES, NULL); /* trust in the file's owner, not in all */
+	check_without_database(site);
+	assert_int_equal(chmod(site_path(site, SITE_DATABASE), 0644), 0);
+	site_open(site, NULL, SITE_PACKAGES, NULL);
+	site_select(site, "g", NULL);
+	assert_non_null(root_of(site, 0).database);
+}
+
+static void test_database_of_a_stranger(void **state)
+{
+	struct site *site = *state;
+
+	if (geteuid() != 0)
+		skip(); /* only root can give files away */
+	add(site, "a-1.dist-info", one);
+	update(site);
+	assert_int_equal(chown(site_path(site, SITE_DATABASE), 12345, (gid_t)-1), 0);
+	site_open(site, NULL, SITE_PACKAGES, NULL);
+	check_without_database(site);
+	assert_int_equal(chown(site_path(site, SITE_PACKAGES), 12345, (gid_t)-1), 0);
+	site_open(site, NULL, SITE_PACKAGES, NULL); /* it is his own environment */
+	site_select(site, "g", NULL);
+	assert_non_null(root_of(site, 0).database);
+}
+
+static void test_database_damaged(void **state)
+{
+	struct site *site = *state;
+
+	add(site, "a-1.dist-info", one);
+	update(site);
+	for (off_t size = 0; size < 60000; size = size ? size * 2 : 1) {
+		assert_int_equal(truncate(site_path(site, SITE_DATABASE), size), 0);
+		site_open(site, NULL, SITE_PACKAGES, NULL);
+		assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+		assert_string_equal(site_explain(site, "g", NULL), "one=m@a-1.dist-info");
+	}
+	site_write(site, SITE_DATABASE, "no database at all");
+	site_open(site, NULL, SITE_PACKAGES, NULL);
+	check_without_database(site);
+	update(site);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	assert_non_null(root_of(site, 0).database);
+}
+
+/* --- a file that is named --- */
+
+static void test_option_database(void **state)
+{
+	struct site *site = *state;
+	entrydb_options options = trusting;
+
+	options.database = site_path(site, NAMED);
+	add(site, "a-1.dist-info", one);
+	site_open(site, &options, SITE_PACKAGES, NULL); /* not there yet: no error */
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	site_run(site, "update", "--db", options.database, site_path(site, "venv"), NULL);
+	site_open(site, &options, SITE_PACKAGES, NULL);
+	add(site, "b-1.dist-info", two);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	assert_string_equal(root_of(site, 0).database, options.database);
+	site_open(site, &trusting, SITE_PACKAGES, NULL); /* the environment has none */
+	assert_null(root_of(site, 0).database);
+}
+
+static void refuse_named(struct site *site, int code)
+{
+	entrydb_options options = ENTRYDB_OPTIONS_INIT;
+	const char *path = site_path(site, SITE_PACKAGES);
+
+	options.database = site_path(site, NAMED);
+	site_close(site);
+	assert_int_equal(entrydb_open(&path, 1, &options, &site->db, &site->error), code);
+	assert_null(site->db);
+	assert_non_null(strstr(entrydb_error_message(&site->error), NAMED));
+	assert_int_equal(entrydb_open_file(options.database, NULL, &site->db, &site->error), code);
+	assert_null(site->db);
+	assert_non_null(strstr(entrydb_error_message(&site->error), NAMED));
+}
+
+static void test_named_database_must_serve(void **state)
+{
+	struct site *site = *state;
+
+	site_write(site, NAMED, "no database at all, and long enough not to be taken for one");
+	refuse_named(site, ENTRYDB_EFORMAT);
+	site_write(site, NAMED, "");
+	refuse_named(site, ENTRYDB_EFORMAT);
+	site_remove(site, NAMED);
+	add(site, "a-1.dist-info", one);
+	site_run(site, "update", "--db", site_path(site, NAMED), site_path(site, "venv"), NULL);
+	assert_int_equal(chmod(site_path(site, NAMED), 0666), 0);
+	refuse_named(site, ENTRYDB_EPERMISSION);
+	site_remove(site, NAMED);
+	assert_int_equal(mkdir(site_path(site, NAMED), 0755), 0);
+	refuse_named(site, ENTRYDB_EFORMAT);
+}
+
+static void test_open_file(void **state)
+{
+	struct site *site = *state;
+
+	add(site, "a-1.dist-info", one);
+	site_distribution(site, OLD, "a-2.dist-info", "some", "2", two);
+	site_run(site, "update", "--db", site_path(site, NAMED), site_path(site, SITE_PACKAGES),
+		 site_path(site, OLD), NULL);
+	assert_int_equal(entrydb_open_file(NAMED, NULL, &site->db, &site->error), 0);
+	assert_int_equal(entrydb_root_count(site->db), 2);
+	assert_string_equal(root_of(site, 1).path, site_path(site, OLD));
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	assert_string_equal(site_explain(site, "g", "two"), "two=m@a-2.dist-info<a-1.dist-info");
+	assert_string_equal(entrydb_entry_path(entrydb_set_get(site->set, 0)), site_path(site, OLD));
+	site_close(site);
+	update(site);
+	assert_int_equal(entrydb_open_file(SITE_DATABASE, NULL, &site->db, &site->error), 0);
+	assert_int_equal(chdir("/"), 0);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	assert_string_equal(root_of(site, 0).path, site_path(site, SITE_PACKAGES));
+}
+
+static void test_environment_moved(void **state)
+{
+	struct site *site = *state;
+
+	add(site, "a-1.dist-info", one);
+	update(site);
+	assert_int_equal(rename(site_path(site, "venv"), site_path(site, "moved")), 0);
+	site_open(site, &trusting, "moved/lib/python3.12/site-packages", NULL);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	assert_string_equal(site_state(site, 0), "fresh");
+}
+
+/* --- another file-system root --- */
+
+static void test_option_root(void **state)
+{
+	static const char *const path[] = {"/usr/lib/python3/dist-packages"};
+	struct site *site = *state;
+	entrydb_options options = trusting;
+	const char *packages = "image/usr/lib/python3/dist-packages";
+	const char *expected;
+
+	options.root = site_path(site, "image");
+	site_distribution(site, packages, "a-1.dist-info", "a", "1", one);
+	for (int round = 0; round < 2; round++) {
+		site_close(site);
+		assert_int_equal(entrydb_open(path, 1, &options, &site->db, &site->error), 0);
+		assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+		assert_string_equal(entrydb_entry_path(entrydb_set_get(site->set, 0)), path[0]);
+		expected = site_text(site, "%s/a-1.dist-info", site_path(site, packages));
+		assert_string_equal(entrydb_entry_file(entrydb_set_get(site->set, 0)), expected);
+		site_run(site, "update", "--root", options.root, NULL);
+	}
+	assert_string_equal(root_of(site, 0).state, "fresh"); /* in the second round */
+	assert_string_equal(root_of(site, 0).database,
+			    site_path(site, "image/var/lib/entrydb/entry_points.db"));
+}
+
+static void test_option_root_default_path(void **state)
+{
+	struct site *site = *state;
+	entrydb_options options = ENTRYDB_OPTIONS_INIT;
+
+	options.root = "image"; /* relative to the current directory */
+	site_distribution(site, "image/usr/lib/python3/dist-packages", "a-1.dist-info", "a", "1", one);
+	assert_int_equal(entrydb_open(NULL, 0, &options, &site->db, &site->error), 0);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SITE_TEST(test_states),
+		SITE_TEST(test_exact),
+		SITE_TEST(test_trust),
+		SITE_TEST(test_fresh_by_environment),
+		SITE_TEST(test_database_appears),
+		SITE_TEST(test_database_replaced),
+		SITE_TEST(test_database_deleted),
+		SITE_TEST(test_database_writable_by_all),
+		SITE_TEST(test_database_of_a_stranger),
+		SITE_TEST(test_database_damaged),
+		SITE_TEST(test_option_database),
+		SITE_TEST(test_named_database_must_serve),
+		SITE_TEST(test_open_file),
+		SITE_TEST(test_environment_moved),
+		SITE_TEST(test_option_root),
+		SITE_TEST(test_option_root_default_path),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,274 @@
+/*
+ * test_loading.c - from an entry to what it leads to, and into the process: each
+ * question is asked of an environment that is not indexed, and of one that is.
+ */
+#include "site.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char values[] = "[g]\n"
+			     "native = plugins.native:entry\n"
+			     "python = pure.cli:main\n"
+			     "extension = needs_python:entry\n"
+			     "undefined = undefined:entry\n"
+			     "missing = nowhere:entry\n"
+			     "no-symbol = plugins.native:absent\n"
+			     "no-value = plugins native\n";
+
+/* The plugins of the fixtures, as a wheel would install them. */
+static void install(struct site *site, const char *value)
+{
+	site_plugin(site, "native.so", SITE_PACKAGES "/plugins/native.so");
+	site_plugin(site, "needs_python.so", SITE_PACKAGES "/needs_python.so");
+	site_plugin(site, "undefined.so", SITE_PACKAGES "/undefined.so");
+	site_write(site, SITE_PACKAGES "/pure/__init__.py", "");
+	site_write(site, SITE_PACKAGES "/pure/cli.py", "def main(): pass\n");
+	site_distribution(site, SITE_PACKAGES, "all-1.dist-info", "all-plugins", "1", value);
+	site_write(site, SITE_PACKAGES "/all-1.dist-info/RECORD",
+		   "plugins/native.so,,\nneeds_python.so,,\nundefined.so,,\npure/__init__.py,,\n"
+		   "pure/cli.py,,\n");
+}
+
+/* Round 0: not indexed; 1: indexed, and the rows are believed. */
+static void open_round(struct site *site, int round)
+{
+	static const entrydb_options trusting = {sizeof(trusting), 0, ENTRYDB_FRESH_TRUST, NULL, NULL};
+
+	if (round)
+		site_run(site, "update", site_path(site, "venv"), NULL);
+	site_open(site, round ? &trusting : NULL, SITE_PACKAGES, NULL);
+	assert_string_equal(site_state(site, 0), round ? "fresh" : "scanned");
+}
+
+static const entrydb_entry *entry_of(struct site *site, const char *name)
+{
+	site_select(site, "g", name);
+	assert_int_equal(entrydb_set_count(site->set), 1);
+	return entrydb_set_get(site->set, 0);
+}
+
+/* --- resolving --- */
+
+static void check_text(const char *text, const char *expected)
+{
+	if (expected) {
+		assert_non_null(text);
+		assert_string_equal(text, expected);
+	} else {
+		assert_null(text);
+	}
+}
+
+static void check_target(struct site *site, const char *name, const entrydb_target *expected)
+{
+	entrydb_target_free(site->target);
+	site->target = NULL;
+	assert_int_equal(entrydb_resolve(site->db, entry_of(site, name), &site->target, &site->error),
+			 0);
+	assert_string_equal(site->target->kind, expected->kind);
+	assert_string_equal(site->target->state, expected->state);
+	check_text(site->target->symbol, expected->symbol);
+	check_text(site->target->object,
+		   expected->object ? site_text(site, "%s/" SITE_PACKAGES "/%s", site->top,
+						expected->object)
+				    : NULL);
+}
+
+static void test_resolve(void **state)
+{
+	static const struct {
+		const char *name;
+		entrydb_target target;
+	} rows[] = {
+		{"native", {"native", "ok", "plugins/native.so", "entry"}},
+		{"python", {"python", "ok", NULL, NULL}},
+		{"extension", {"extension", "ok", "needs_python.so", NULL}},
+		{"undefined", {"native", "ok", "undefined.so", "entry"}},
+		{"missing", {"unresolved", "missing", NULL, NULL}},
+		{"no-symbol", {"unresolved", "no-symbol", "plugins/native.so", NULL}},
+	};
+	struct site *site = *state;
+
+	install(site, values);
+	for (int round = 0; round < 2; round++) {
+		open_round(site, round);
+		for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+			check_target(site, rows[i].name, &rows[i].target);
+	}
+}
+
+/* The database has been replaced, or is another one, since the entry was selected. */
+static void test_resolve_old_entry(void **state)
+{
+	struct site *site = *state;
+	entrydb *other;
+
+	install(site, values);
+	open_round(site, 1);
+	entry_of(site, "native");
+	site_remove(site, "venv/var");
+	open_round(site, 0);
+	other = site->db;
+	assert_int_equal(entrydb_resolve(other, entrydb_set_get(site->set, 0), &site->target,
+					 &site->error),
+			 0);
+	assert_string_equal(site->target->kind, "native");
+}
+
+static void test_resolve_of_what_is_gone(void **state)
+{
+	struct site *site = *state;
+	int code;
+
+	install(site, values);
+	open_round(site, 0);
+	entry_of(site, "native");
+	site_remove(site, SITE_PACKAGES);
+	code = entrydb_resolve(site->db, entrydb_set_get(site->set, 0), &site->target, &site->error);
+	assert_int_equal(code, ENTRYDB_ENOTFOUND);
+	assert_null(site->target);
+	assert_non_null(strstr(entrydb_error_message(&site->error), SITE_PACKAGES));
+}
+
+/* --- loading --- */
+
+static void test_load(void **state)
+{
+	struct site *site = *state;
+	void *first, *again;
+
+	install(site, values);
+	for (int round = 0; round < 2; round++) {
+		open_round(site, round);
+		assert_int_equal(
+			entrydb_load(site->db, entry_of(site, "native"), &first, &site->error), 0);
+		assert_int_equal(site_call(first), 42);
+		assert_int_equal(
+			entrydb_load(site->db, entry_of(site, "native"), &again, &site->error), 0);
+		assert_ptr_equal(first, again);
+		site_close(site);
+		assert_int_equal(site_call(first), 42);
+	}
+}
+
+/* Loading must fail with @code and a message that has @part; the symbol stays as it was. */
+static void refuse(struct site *site, const char *name, int code, const char *part)
+{
+	void *symbol = site;
+
+	assert_int_equal(entrydb_load(site->db, entry_of(site, name), &symbol, &site->error), code);
+	assert_ptr_equal(symbol, site);
+	assert_int_equal(site->error.code, code);
+	if (!strstr(entrydb_error_message(&site->error), part))
+		fail_msg("\"%s\" is not in \"%s\"", part, entrydb_error_message(&site->error));
+	assert_null(strchr(entrydb_error_message(&site->error), '\n'));
+	assert_int_equal(entrydb_load(site->db, entrydb_set_get(site->set, 0), &symbol, NULL), code);
+}
+
+static void test_no_object(void **state)
+{
+	struct site *site = *state;
+
+	install(site, values);
+	for (int round = 0; round < 2; round++) {
+		open_round(site, round);
+		refuse(site, "python", ENTRYDB_ENOTFOUND,
+		       site_text(site, "python = pure.cli:main of %s/%s/all-1.dist-info: python (ok): "
+				       "no shared object that a program without Python can open",
+				 site->top, SITE_PACKAGES));
+		refuse(site, "extension", ENTRYDB_ENOTFOUND, "extension");
+		refuse(site, "missing", ENTRYDB_ENOTFOUND, "missing");
+		refuse(site, "no-symbol", ENTRYDB_ENOTFOUND, "no-symbol");
+		refuse(site, "no-value", ENTRYDB_ENOTFOUND, "no-value = plugins native");
+	}
+}
+
+static void test_dlerror_word_for_word(void **state)
+{
+	struct site *site = *state;
+	const char *words;
+
+	install(site, values);
+	assert_null(dlopen(site_path(site, SITE_PACKAGES "/undefined.so"), RTLD_NOW | RTLD_LOCAL));
+	words = site_text(site, "%s", dlerror());
+	assert_non_null(strstr(words, "missing_from_everywhere"));
+	for (int round = 0; round < 2; round++) {
+		open_round(site, round);
+		refuse(site, "undefined", ENTRYDB_ELOAD, words);
+		refuse(site, "undefined", ENTRYDB_ELOAD, "all-plugins");
+	}
+}
+
+static void test_symbol_gone_since_indexed(void **state)
+{
+	struct site *site = *state;
+
+	install(site, "[g]\nn = late:GetPjrtApi\n");
+	site_plugin(site, "native.so", SITE_PACKAGES "/late.so");
+	open_round(site, 1);
+	site_plugin(site, "plain.so", SITE_PACKAGES "/late.so");
+	refuse(site, "n", ENTRYDB_ELOAD, "undefined symbol: GetPjrtApi");
+	site_remove(site, SITE_PACKAGES "/late.so");
+	refuse(site, "n", ENTRYDB_ENOTFOUND, "late.so");
+}
+
+/* --- permissions --- */
+
+static void test_writable_by_others(void **state)
+{
+	struct site *site = *state;
+	const char *object = site_path(site, SITE_PACKAGES "/plugins/native.so");
+	const char *directory = site_path(site, SITE_PACKAGES);
+
+	install(site, values);
+	for (int round = 0; round < 2; round++) {
+		open_round(site, round);
+		assert_int_equal(chmod(object, 0646), 0);
+		refuse(site, "native", ENTRYDB_EPERMISSION, site_text(site, "chmod go-w '%s'", object));
+		assert_int_equal(chmod(object, 0644), 0);
+		assert_int_equal(chmod(directory, 0777), 0);
+		refuse(site, "native", ENTRYDB_EPERMISSION,
+		       site_text(site, "chmod go-w '%s'", directory));
+		assert_int_equal(chmod(directory, 0755), 0);
+	}
+	entry_of(site, "native");
+	assert_int_equal(entrydb_load(site->db, entrydb_set_get(site->set, 0), (void *[]){NULL},
+				      &site->error),
+			 0);
+}
+
+static void test_owned_by_a_stranger(void **state)
+{
+	struct site *site = *state;
+	const char *object = site_path(site, SITE_PACKAGES "/plugins/native.so");
+
+	if (geteuid() != 0)
+		skip(); /* only root can give files away */
+	install(site, values);
+	assert_int_equal(chown(object, 12345, (gid_t)-1), 0);
+	for (int round = 0; round < 2; round++) {
+		open_round(site, round);
+		refuse(site, "native", ENTRYDB_EPERMISSION, object);
+		refuse(site, "native", ENTRYDB_EPERMISSION, "user 12345");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SITE_TEST(test_resolve),
+		SITE_TEST(test_resolve_old_entry),
+		SITE_TEST(test_resolve_of_what_is_gone),
+		SITE_TEST(test_load),
+		SITE_TEST(test_no_object),
+		SITE_TEST(test_dlerror_word_for_word),
+		SITE_TEST(test_symbol_gone_since_indexed),
+		SITE_TEST(test_writable_by_others),
+		SITE_TEST(test_owned_by_a_stranger),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,58 @@
+/*
+ * fuzz_archive.c - no bytes, taken for an archive, may do more than give files or
+ * an error; and whatever they give, a source distribution or not, can be scanned.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "archive_file.h"
+#include "members.h"
+#include "pyproject.h"
+#include "scan.h"
+#include "sdist.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void scan(struct members *members)
+{
+	struct scan_options how = {.depth = SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS};
+	struct root_record root = {0};
+	struct tree *tree;
+
+	if (tree_open_memory(members->files, members->count, &tree, NULL) < 0)
+		abort();
+	if (scan_tree(tree, &how, &root, NULL) == 0 && root.distribution_count > members->count)
+		abort();
+	root_record_free(&root);
+	tree_close(tree);
+}
+
+static void read_source(const struct members *members)
+{
+	struct arena arena = ARENA_INIT;
+	struct sdist sdist = {0};
+	struct slice top;
+
+	if (sdist_find_top(members, &top) &&
+	    sdist_read(members, top, SLICE("x-1.tar.gz"), pyproject_read, &arena, &sdist, NULL) < 0)
+		abort();
+	arena_free(&arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct members members = {.path = "fuzz"};
+	struct archive_source source = {
+		.path = "fuzz", .fd = -1, .bytes = {(const char *)data, size}};
+	struct archive_sink sink = {&members, members_wanted, members_add, NULL};
+	struct error error = {0};
+	int code = archive_file_walk(&source, &sink, &error);
+
+	if (code < 0 && (code != error.code || !error.message))
+		abort();
+	read_source(&members);
+	scan(&members);
+	error_clear(&error);
+	members_free(&members);
+	return 0;
+}

@@ -1,0 +1,142 @@
+/*
+ * faults.c - see faults.h.
+ */
+#include "faults.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sqlite3.h>
+
+#define OFF (-1L)
+
+static enum fault kind;
+static long left = OFF; /* until the one that fails */
+static bool stays, struck;
+
+static bool strikes(enum fault fault)
+{
+	if (left == OFF || fault != kind)
+		return false;
+	if (left > 0) {
+		left--;
+		return false;
+	}
+	struck = true;
+	if (!stays)
+		left = OFF;
+	errno = fault == FAULT_MEMORY ? ENOMEM : EIO;
+	return true;
+}
+
+void faults_begin(enum fault fault, long at, bool stay)
+{
+	kind = fault;
+	left = at;
+	stays = stay;
+	struck = false;
+}
+
+bool faults_end(void)
+{
+	left = OFF;
+	return struck;
+}
+
+/* --- SQLite's own --- */
+
+static sqlite3_mem_methods real;
+
+static void *sqlite_malloc(int size)
+{
+	return strikes(FAULT_MEMORY) ? NULL : real.xMalloc(size);
+}
+
+static void *sqlite_realloc(void *old, int size)
+{
+	return strikes(FAULT_MEMORY) ? NULL : real.xRealloc(old, size);
+}
+
+void faults_install(void)
+{
+	sqlite3_mem_methods failing;
+
+	sqlite3_config(SQLITE_CONFIG_GETMALLOC, &real);
+	failing = real;
+	failing.xMalloc = sqlite_malloc;
+	failing.xRealloc = sqlite_realloc;
+	sqlite3_config(SQLITE_CONFIG_MALLOC, &failing);
+	sqlite3_initialize();
+}
+
+/* --- ours: the linker turns calls of f() into calls of __wrap_f() --- */
+
+#define WRAP(fault, failure, type, name, parameters, arguments)                                    \
+	type __real_##name parameters;                                                             \
+	type __wrap_##name parameters;                                                             \
+	type __wrap_##name parameters                                                              \
+	{                                                                                          \
+		return strikes(fault) ? failure : __real_##name arguments;                         \
+	}
+
+#define MEMORY(type, name, parameters, arguments)                                                  \
+	WRAP(FAULT_MEMORY, NULL, type, name, parameters, arguments)
+#define SYSTEM(type, name, parameters, arguments)                                                  \
+	WRAP(FAULT_SYSTEM, -1, type, name, parameters, arguments)
+
+MEMORY(void *, malloc, (size_t size), (size))
+MEMORY(void *, calloc, (size_t count, size_t size), (count, size))
+MEMORY(void *, realloc, (void *old, size_t size), (old, size))
+MEMORY(char *, strdup, (const char *text), (text))
+MEMORY(char *, strndup, (const char *text, size_t length), (text, length))
+MEMORY(FILE *, open_memstream, (char **text, size_t *size), (text, size))
+
+WRAP(FAULT_MEMORY, -1, int, vasprintf, (char **out, const char *format, va_list arguments),
+     (out, format, arguments))
+
+int __wrap_asprintf(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int __wrap_asprintf(char **out, const char *format, ...)
+{
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = strikes(FAULT_MEMORY) ? -1 : __real_vasprintf(out, format, arguments);
+	va_end(arguments);
+	return length;
+}
+
+SYSTEM(int, fstat, (int fd, struct stat *status), (fd, status))
+SYSTEM(int, fsync, (int fd), (fd))
+SYSTEM(int, fchmod, (int fd, mode_t mode), (fd, mode))
+SYSTEM(int, flock, (int fd, int operation), (fd, operation))
+SYSTEM(int, rename, (const char *from, const char *to), (from, to))
+SYSTEM(int, link, (const char *from, const char *to), (from, to))
+SYSTEM(int, mkdir, (const char *path, mode_t mode), (path, mode))
+SYSTEM(int, ftruncate, (int fd, off_t length), (fd, length))
+SYSTEM(off_t, lseek, (int fd, off_t offset, int whence), (fd, offset, whence))
+SYSTEM(ssize_t, read, (int fd, void *bytes, size_t length), (fd, bytes, length))
+SYSTEM(ssize_t, write, (int fd, const void *bytes, size_t length), (fd, bytes, length))
+SYSTEM(ssize_t, copy_file_range,
+       (int from, off_t *at, int to, off_t *to_at, size_t length, unsigned flags),
+       (from, at, to, to_at, length, flags))
+SYSTEM(ssize_t, getdents64, (int fd, void *bytes, size_t length), (fd, bytes, length))
+
+int __real_open(const char *path, int flags, mode_t mode);
+int __wrap_open(const char *path, int flags, mode_t mode);
+int __wrap_open(const char *path, int flags, mode_t mode)
+{
+	return strikes(FAULT_SYSTEM) ? -1 : __real_open(path, flags, mode);
+}
+
+int __real_openat(int at, const char *path, int flags, mode_t mode);
+int __wrap_openat(int at, const char *path, int flags, mode_t mode);
+int __wrap_openat(int at, const char *path, int flags, mode_t mode)
+{
+	return strikes(FAULT_SYSTEM) ? -1 : __real_openat(at, path, flags, mode);
+}

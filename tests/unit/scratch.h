@@ -1,0 +1,39 @@
+/*
+ * scratch.h - a temporary directory for one test, and files in it.
+ */
+#ifndef TESTS_UNIT_SCRATCH_H
+#define TESTS_UNIT_SCRATCH_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define SCRATCH_PATH 512 /* bytes of a path in it */
+
+/* Make it the current directory, with HOME and XDG_STATE_HOME in it, and no ENTRYDB_*. */
+void scratch_enter(void);
+
+/* Remove it and all in it. */
+void scratch_leave(void);
+
+/* Its absolute path. */
+const char *scratch_top(void);
+
+/* The absolute path of @path, in one of a few buffers used in turn. */
+const char *scratch_path(const char *path);
+
+/* Write a file, making the directories above it. */
+void scratch_write(const char *path, const void *bytes, size_t length);
+void scratch_text(const char *path, const char *text);
+
+void scratch_directory(const char *path);
+bool scratch_exists(const char *path);
+
+/* The file's bytes, malloc'd. */
+char *scratch_read(const char *path, size_t *length);
+
+#endif

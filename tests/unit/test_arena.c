@@ -1,0 +1,114 @@
+/*
+ * test_arena.c - memory from an arena: aligned, apart, released at once, and
+ * refused where it cannot be.
+ */
+#include "arena.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static struct arena arena;
+
+static int teardown(void **state)
+{
+	(void)state;
+	arena_free(&arena);
+	return 0;
+}
+
+static void test_aligned_and_apart(void **state)
+{
+	static const size_t sizes[] = {1, 7, 16, 0, 100, 5000, 63 * 1024, 64 * 1024, 200000, 3};
+	unsigned char *pieces[1000];
+
+	(void)state;
+	for (size_t i = 0; i < 1000; i++) {
+		size_t size = sizes[i % 10];
+
+		pieces[i] = arena_alloc(&arena, size);
+		assert_non_null(pieces[i]);
+		assert_int_equal((uintptr_t)pieces[i] % _Alignof(max_align_t), 0);
+		memset(pieces[i], (int)(i % 251), size);
+	}
+	for (size_t i = 0; i < 1000; i++)
+		for (size_t at = 0; at < sizes[i % 10]; at++)
+			if (pieces[i][at] != i % 251)
+				fail_msg("piece %zu was overwritten", i);
+	assert_true(arena_size(&arena) > 100 * (200000 + 64 * 1024 + 63 * 1024));
+}
+
+static void test_small_results_are_cheap(void **state)
+{
+	(void)state;
+	assert_int_equal(arena_size(&arena), 0);
+	arena_alloc(&arena, 100);
+	assert_true(arena_size(&arena) <= 1024);
+}
+
+static void test_free_and_use_again(void **state)
+{
+	(void)state;
+	arena_free(&arena);
+	arena_alloc(&arena, 10);
+	arena_free(&arena);
+	assert_int_equal(arena_size(&arena), 0);
+	assert_non_null(arena_alloc(&arena, 10));
+}
+
+static void test_zeroed(void **state)
+{
+	char *bytes;
+
+	(void)state;
+	memset(arena_alloc(&arena, 600), 0xff, 600);
+	bytes = arena_calloc(&arena, 100, 7);
+	for (size_t i = 0; i < 700; i++)
+		assert_int_equal(bytes[i], 0);
+	assert_non_null(arena_calloc(&arena, 0, 7));
+}
+
+static void test_too_much(void **state)
+{
+	(void)state;
+	assert_null(arena_alloc(&arena, SIZE_MAX));
+	assert_null(arena_alloc(&arena, SIZE_MAX - 20));
+	assert_null(arena_calloc(&arena, SIZE_MAX / 2, 3));
+	assert_non_null(arena_alloc(&arena, 1));
+}
+
+static void test_copy(void **state)
+{
+	struct slice copy;
+	bool failed = false;
+
+	(void)state;
+	assert_true(slice_is_null(arena_copy(&arena, (struct slice){0}, &failed)));
+	copy = arena_copy(&arena, SLICE(""), &failed);
+	assert_string_equal(copy.ptr, "");
+	copy = arena_copy(&arena, SLICE("a\0b"), &failed);
+	assert_int_equal(copy.len, 3);
+	assert_memory_equal(copy.ptr, "a\0b", 4);
+	assert_false(failed);
+	copy = arena_copy(&arena, (struct slice){"x", SIZE_MAX - 20}, &failed);
+	assert_true(slice_is_null(copy) && failed);
+}
+
+#define TEST(function) cmocka_unit_test_teardown(function, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_aligned_and_apart),
+		TEST(test_small_results_are_cheap),
+		TEST(test_free_and_use_again),
+		TEST(test_zeroed),
+		TEST(test_too_much),
+		TEST(test_copy),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

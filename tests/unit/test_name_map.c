@@ -1,0 +1,107 @@
+/*
+ * test_name_map.c - names and their numbers: first come, first kept; the empty
+ * name is one, too; and names with the same hash stay apart.
+ */
+#include "name_map.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#define MANY 100000
+
+static struct name_map map;
+
+static int teardown(void **state)
+{
+	(void)state;
+	name_map_free(&map);
+	return 0;
+}
+
+static uint32_t put(const char *name, uint32_t number)
+{
+	bool failed = false;
+	uint32_t got = name_map_put(&map, slice_of(name), number, &failed);
+
+	assert_false(failed);
+	return got;
+}
+
+static void test_first_is_kept(void **state)
+{
+	(void)state;
+	assert_int_equal(name_map_get(&map, SLICE("a")), NAME_MAP_NONE);
+	assert_int_equal(put("a", 1), 1);
+	assert_int_equal(put("a", 2), 1);
+	assert_int_equal(put("b", 2), 2);
+	assert_int_equal(name_map_get(&map, SLICE("a")), 1);
+	assert_int_equal(name_map_get(&map, SLICE("ab")), NAME_MAP_NONE);
+	assert_int_equal(map.count, 2);
+}
+
+static void test_ask_without_giving(void **state)
+{
+	(void)state;
+	assert_int_equal(put("a", NAME_MAP_NONE), NAME_MAP_NONE);
+	assert_int_equal(map.count, 0);
+	assert_int_equal(put("a", 0), 0);
+	assert_int_equal(put("a", NAME_MAP_NONE), 0);
+}
+
+static void test_empty_and_nul(void **state)
+{
+	bool failed = false;
+
+	(void)state;
+	assert_int_equal(put("", 5), 5);
+	assert_int_equal(name_map_get(&map, (struct slice){0}), 5);
+	name_map_put(&map, SLICE("a\0b"), 6, &failed);
+	name_map_put(&map, SLICE("a\0c"), 7, &failed);
+	assert_int_equal(name_map_get(&map, SLICE("a\0b")), 6);
+	assert_int_equal(name_map_get(&map, SLICE("a\0c")), 7);
+	assert_int_equal(name_map_get(&map, SLICE("a")), NAME_MAP_NONE);
+}
+
+static void test_many(void **state)
+{
+	static char names[MANY][8];
+
+	(void)state;
+	for (uint32_t i = 0; i < MANY; i++) {
+		snprintf(names[i], sizeof(names[i]), "n%u", i);
+		assert_int_equal(put(names[i], i), i);
+	}
+	for (uint32_t i = 0; i < MANY; i++)
+		assert_int_equal(name_map_get(&map, slice_of(names[i])), i);
+	assert_int_equal(map.count, MANY);
+	assert_true(map.room >= 2 * MANY);
+}
+
+static void test_hash(void **state)
+{
+	static const char bytes[] = "0123456789abcdef\0";
+	uint64_t seen[sizeof(bytes)];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bytes); i++) { /* of every length, and with a NUL behind */
+		seen[i] = name_map_hash(bytes, i);
+		assert_true(seen[i] == name_map_hash(bytes, i));
+		for (size_t j = 0; j < i; j++)
+			assert_true(seen[i] != seen[j]);
+	}
+}
+
+#define TEST(function) cmocka_unit_test_teardown(function, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_first_is_kept), TEST(test_ask_without_giving), TEST(test_empty_and_nul),
+		TEST(test_many),          TEST(test_hash),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,251 @@
+/*
+ * test_publish.c - one file takes the place of another: locks, leftovers, copies,
+ * modes, and what remains when nothing is published.
+ */
+#include "publish.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "scratch.h"
+
+#define PATH "d/e/file.db"
+
+struct fixture {
+	struct publication first, second;
+	struct error error;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	scratch_enter();
+	f->first = f->second = PUBLICATION_INIT;
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	publication_end(&f->first);
+	publication_end(&f->second);
+	error_clear(&f->error);
+	free(f);
+	scratch_leave();
+	return 0;
+}
+
+static void begin(struct fixture *f)
+{
+	if (publication_begin(&f->first, PATH, 0, &f->error) < 0)
+		fail_msg("%s", error_text(&f->error));
+}
+
+static void publish(struct fixture *f, const char *text, mode_t mode)
+{
+	begin(f);
+	scratch_text(PATH ".new", text);
+	assert_int_equal(publication_finish(&f->first, mode, &f->error), 0);
+	publication_end(&f->first);
+}
+
+static void check_file(const char *path, const char *text)
+{
+	size_t length;
+	char *bytes = scratch_read(path, &length);
+
+	assert_int_equal(length, strlen(text));
+	assert_memory_equal(bytes, text, length);
+	free(bytes);
+}
+
+static void test_publish(void **state)
+{
+	struct fixture *f = *state;
+	struct stat status;
+
+	umask(077); /* the mode that was asked for counts */
+	publish(f, "one", 0644);
+	umask(022);
+	check_file(PATH, "one");
+	assert_int_equal(stat(PATH, &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0644);
+	publish(f, "two", 0600);
+	check_file(PATH, "two");
+	assert_int_equal(stat(PATH, &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0600);
+	assert_false(scratch_exists(PATH ".new"));
+	assert_int_equal(stat(PATH ".lock", &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0600);
+}
+
+static void test_not_published(void **state)
+{
+	struct fixture *f = *state;
+
+	publish(f, "one", 0644);
+	begin(f);
+	scratch_text(PATH ".new", "two");
+	scratch_text(PATH ".new-journal", "x");
+	publication_end(&f->first);
+	check_file(PATH, "one");
+	assert_false(scratch_exists(PATH ".new"));
+	assert_false(scratch_exists(PATH ".new-journal"));
+	publication_end(&f->first); /* once more is no harm */
+}
+
+static void test_leftovers(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_text(PATH ".new", "of one who was killed");
+	scratch_text(PATH ".new-wal", "of one who was killed");
+	begin(f);
+	check_file(PATH ".new", "");
+	assert_false(scratch_exists(PATH ".new-wal"));
+}
+
+static void test_new_is_no_link(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_text("precious", "keep");
+	scratch_directory("d/e");
+	assert_int_equal(symlink("../../precious", PATH ".new"), 0);
+	publish(f, "one", 0644);
+	check_file("precious", "keep");
+	check_file(PATH, "one");
+}
+
+static void test_copy(void **state)
+{
+	static char bytes[300000];
+	struct fixture *f = *state;
+	size_t length;
+	char *copy;
+
+	memset(bytes, 'x', sizeof(bytes));
+	begin(f);
+	assert_int_equal(publication_copy(&f->first, &f->error), ERROR_NOTFOUND);
+	scratch_write(PATH, bytes, sizeof(bytes));
+	assert_int_equal(publication_copy(&f->first, &f->error), 0);
+	copy = scratch_read(PATH ".new", &length);
+	assert_int_equal(length, sizeof(bytes));
+	assert_memory_equal(copy, bytes, length);
+	free(copy);
+	assert_int_equal(publication_restart(&f->first, &f->error), 0);
+	check_file(PATH ".new", "");
+	scratch_text(PATH, "");
+	assert_int_equal(publication_copy(&f->first, &f->error), 0);
+	check_file(PATH ".new", "");
+}
+
+static void test_set_aside(void **state)
+{
+	struct fixture *f = *state;
+
+	begin(f);
+	assert_int_equal(publication_set_aside(&f->first, "old", &f->error), 0);
+	assert_false(scratch_exists(PATH ".old"));
+	scratch_text(PATH, "one");
+	scratch_text(PATH ".old", "older");
+	assert_int_equal(publication_set_aside(&f->first, "old", &f->error), 0);
+	check_file(PATH, "one");
+	check_file(PATH ".old", "one");
+}
+
+static void test_lock(void **state)
+{
+	struct fixture *f = *state;
+
+	begin(f);
+	assert_int_equal(publication_begin(&f->second, PATH, 30, &f->error), ERROR_BUSY);
+	assert_non_null(strstr(error_text(&f->error), "30 ms"));
+	publication_end(&f->second);
+	assert_true(scratch_exists(PATH ".new")); /* the first one's */
+	publication_end(&f->first);
+	assert_int_equal(publication_begin(&f->second, PATH, 0, &f->error), 0);
+}
+
+/* The kernel lets go of the lock of a writer that is killed. */
+static void test_killed(void **state)
+{
+	struct fixture *f = *state;
+	int channel[2], status;
+	char byte;
+	pid_t child;
+
+	assert_int_equal(pipe(channel), 0);
+	child = fork();
+	if (child == 0) {
+		(void)!write(channel[1], publication_begin(&f->second, PATH, 0, NULL) ? "n" : "y", 1);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(channel[0], &byte, 1), 1);
+	assert_int_equal(byte, 'y');
+	assert_int_equal(publication_begin(&f->first, PATH, 20, &f->error), ERROR_BUSY);
+	publication_end(&f->first);
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	begin(f);
+	close(channel[0]);
+	close(channel[1]);
+}
+
+static void test_where_it_cannot_be(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_text("file", "x");
+	assert_int_equal(publication_begin(&f->first, "file/sub/x.db", 0, &f->error), ERROR_NOTFOUND);
+	assert_non_null(strstr(error_text(&f->error), "file"));
+	publication_end(&f->first);
+	assert_int_equal(publication_begin(&f->first, "/proc/x/y.db", 0, &f->error), ERROR_NOTFOUND);
+	publication_end(&f->first);
+	begin(f);
+	scratch_directory(PATH);
+	assert_int_equal(publication_finish(&f->first, 0644, &f->error), ERROR_IO);
+	publication_end(&f->first);
+	assert_false(scratch_exists(PATH ".new"));
+}
+
+static void test_in_the_current_directory(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(publication_begin(&f->first, "plain.db", 0, &f->error), 0);
+	assert_int_equal(publication_finish(&f->first, 0644, &f->error), 0);
+	assert_true(scratch_exists("plain.db"));
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_publish),
+		TEST(test_not_published),
+		TEST(test_leftovers),
+		TEST(test_new_is_no_link),
+		TEST(test_copy),
+		TEST(test_set_aside),
+		TEST(test_lock),
+		TEST(test_killed),
+		TEST(test_where_it_cannot_be),
+		TEST(test_in_the_current_directory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

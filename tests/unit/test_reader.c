@@ -1,0 +1,322 @@
+/*
+ * test_reader.c - which files are believed, and what is read from those that are;
+ * without memory, and from damaged pages, an error and never half an answer.
+ */
+#include "reader.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "records.h"
+#include "scratch.h"
+
+#define FILE_NAME "a b?#%41/c.db" /* what a URI would take for something else */
+#define STRANGER  ((uid_t)12345)
+#define NOT_ASKED ((uid_t)-1)
+
+struct fixture {
+	struct reader *reader;
+	struct root_record root;
+	struct error error;
+	char *whole, *now;
+	size_t count;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	scratch_enter();
+	*state = f;
+	return f && records_store(FILE_NAME, "r", 4, NULL) == 0 &&
+			       records_store(FILE_NAME, "s", 1, NULL) == 0
+		       ? 0
+		       : -1;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	reader_close(f->reader);
+	reader_close(NULL);
+	root_record_free(&f->root);
+	error_clear(&f->error);
+	free(f->whole);
+	free(f->now);
+	free(f);
+	scratch_leave();
+	return 0;
+}
+
+static int open_file(struct fixture *f, const char *file, uid_t owner)
+{
+	reader_close(f->reader);
+	f->reader = NULL;
+	return reader_open(file, owner, &f->reader, &f->error);
+}
+
+static void refuse(struct fixture *f, const char *file, int code, const char *part)
+{
+	assert_int_equal(open_file(f, file, NOT_ASKED), code);
+	assert_null(f->reader);
+	assert_non_null(strstr(error_text(&f->error), part));
+	assert_non_null(strstr(error_text(&f->error), file));
+}
+
+/* --- opening --- */
+
+static void test_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	refuse(f, "absent.db", ERROR_NOTFOUND, "No such file");
+	refuse(f, "absent/x.db", ERROR_NOTFOUND, "No such file");
+	scratch_text("empty.db", "");
+	refuse(f, "empty.db", ERROR_FORMAT, "not a SQLite database");
+	scratch_text("text.db", "a letter");
+	refuse(f, "text.db", ERROR_FORMAT, "not a SQLite database");
+	scratch_text("short.db", "SQLite format 3");
+	truncate("short.db", 50);
+	refuse(f, "short.db", ERROR_FORMAT, "cut off");
+	scratch_directory("directory.db");
+	refuse(f, "directory.db", ERROR_FORMAT, "not a regular file");
+}
+
+static void change_header(size_t at, char value)
+{
+	size_t length;
+	char *bytes = scratch_read(FILE_NAME, &length);
+
+	bytes[at] = value;
+	scratch_write(FILE_NAME, bytes, length);
+	free(bytes);
+}
+
+static void test_other_versions(void **state)
+{
+	struct fixture *f = *state;
+
+	change_header(63, 2);
+	refuse(f, FILE_NAME, ERROR_FORMAT, "version 2");
+	change_header(68, 'X');
+	refuse(f, FILE_NAME, ERROR_INVALID, "not one of entrydb");
+}
+
+static void test_trust(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(chmod(FILE_NAME, 0646), 0);
+	refuse(f, FILE_NAME, ERROR_PERMISSION, "chmod o-w");
+	assert_int_equal(chmod(FILE_NAME, 0664), 0);
+	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), 0);
+	if (geteuid() != 0)
+		return; /* only root can give files away */
+	assert_int_equal(chown(FILE_NAME, STRANGER, (gid_t)-1), 0);
+	refuse(f, FILE_NAME, ERROR_PERMISSION, "user 12345");
+	assert_int_equal(open_file(f, FILE_NAME, STRANGER + 1), ERROR_PERMISSION);
+	assert_int_equal(open_file(f, FILE_NAME, STRANGER), 0);
+}
+
+static void test_nothing_is_written(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), 0);
+	assert_int_equal(reader_root(f->reader, SLICE("r"), &f->root, &f->error), 1);
+	assert_false(scratch_exists(FILE_NAME "-journal"));
+	assert_false(scratch_exists(FILE_NAME "-wal"));
+	assert_false(scratch_exists(FILE_NAME "-shm"));
+}
+
+static void test_is_current(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), 0);
+	assert_true(reader_is_current(f->reader));
+	assert_int_equal(records_store(FILE_NAME, "t", 1, NULL), 0);
+	assert_false(reader_is_current(f->reader));
+	assert_int_equal(reader_root(f->reader, SLICE("t"), &f->root, &f->error), 0); /* still the old */
+	unlink(FILE_NAME);
+	assert_false(reader_is_current(f->reader));
+	assert_int_equal(reader_root(f->reader, SLICE("r"), &f->root, &f->error), 1);
+}
+
+/* --- reading --- */
+
+static void count_holder(void *payload, const struct reader_holder *holder)
+{
+	struct fixture *f = payload;
+
+	assert_int_equal(holder->root, 1);
+	assert_true(holder->has_metadata);
+	f->count++;
+}
+
+static int check_problem(void *payload, const struct reader_problem *problem)
+{
+	struct fixture *f = payload;
+
+	assert_true(slice_equal(problem->directory, SLICE("d2-1.dist-info")));
+	assert_true(slice_equal(problem->error, SLICE("why it is broken")));
+	assert_int_equal(problem->position, 1);
+	f->count++;
+	return 17;
+}
+
+static void test_holders_and_problems(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), 0);
+	assert_int_equal(reader_holders(f->reader, SLICE("d1"), count_holder, f, &f->error), 0);
+	assert_int_equal(f->count, 2);
+	assert_int_equal(reader_holders(f->reader, SLICE("d9"), count_holder, f, &f->error), 0);
+	assert_int_equal(f->count, 2);
+	assert_int_equal(reader_broken(f->reader, 1, check_problem, f, &f->error), 17);
+	assert_int_equal(reader_broken(f->reader, 2, check_problem, f, &f->error), 0);
+	assert_int_equal(f->count, 3);
+}
+
+static size_t count_rows(struct fixture *f, struct slice group, struct slice name)
+{
+	struct reader_row row;
+	size_t count = 0;
+	int code = reader_select(f->reader, group, name, &f->error);
+
+	while (code == 0 && (code = reader_next(f->reader, &row, &f->error)) > 0) {
+		assert_int_equal(row.root, 1);
+		assert_int_equal(row.contested, slice_equal(row.normalized_name, SLICE("d1")));
+		assert_true(row.ordinal < 3);
+		count++;
+		code = 0;
+	}
+	assert_int_equal(code, 0);
+	return count;
+}
+
+static void test_select(void **state)
+{
+	struct fixture *f = *state;
+	const struct slice any = {0};
+
+	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), 0);
+	for (int twice = 0; twice < 2; twice++) {
+		assert_int_equal(count_rows(f, any, any), 9);
+		assert_int_equal(count_rows(f, SLICE("g"), any), 6);
+		assert_int_equal(count_rows(f, SLICE(""), any), 3);
+		assert_int_equal(count_rows(f, any, SLICE("native")), 3);
+		assert_int_equal(count_rows(f, SLICE("g"), SLICE("n\0x")), 3);
+		assert_int_equal(count_rows(f, SLICE("g"), SLICE("n")), 0);
+		assert_int_equal(count_rows(f, SLICE("G"), any), 0);
+	}
+}
+
+static void test_target(void **state)
+{
+	struct fixture *f = *state;
+	struct target_record target;
+	struct reader_row row;
+
+	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), 0);
+	assert_int_equal(reader_select(f->reader, SLICE("g"), SLICE("native"), &f->error), 0);
+	assert_int_equal(reader_next(f->reader, &row, &f->error), 1);
+	assert_int_equal(reader_target(f->reader, row.id, &target, &f->error), 1);
+	assert_true(slice_equal(target.object, SLICE("p/n.so")));
+	assert_int_equal(target.machine, 62);
+	assert_int_equal(reader_target(f->reader, row.id - 1, &target, &f->error), 0);
+}
+
+/* --- failures --- */
+
+static void fail_in_turn(struct fixture *f, bool stay)
+{
+	bool struck = true;
+
+	for (long at = 0; struck; at++) {
+		free(f->now);
+		faults_begin(FAULT_MEMORY, at, stay);
+		f->now = records_dump(FILE_NAME, &f->error);
+		struck = faults_end();
+		if (f->now)
+			assert_string_equal(f->now, f->whole);
+		else
+			assert_int_equal(f->error.code, ERROR_NOMEM);
+	}
+	assert_non_null(f->now);
+}
+
+static void test_no_memory(void **state)
+{
+	struct fixture *f = *state;
+
+	f->whole = records_dump(FILE_NAME, &f->error);
+	assert_non_null(f->whole);
+	fail_in_turn(f, false);
+	fail_in_turn(f, true);
+}
+
+/* Each page in turn is overwritten: there is an answer or an error, and no crash. */
+static void test_damaged_pages(void **state)
+{
+	static const char fills[] = {0, 1, 13, 10, 127, -1};
+	struct fixture *f = *state;
+	size_t length, failures = 0;
+	char *page = malloc(4096);
+
+	f->whole = scratch_read(FILE_NAME, &length);
+	for (size_t at = 4096; at < length; at += 4096)
+		for (size_t i = 0; i < sizeof(fills); i++) {
+			memcpy(page, f->whole + at, 4096);
+			memset(f->whole + at, fills[i], 4096);
+			scratch_write("damaged.db", f->whole, length);
+			memcpy(f->whole + at, page, 4096);
+			free(f->now);
+			f->now = records_dump("damaged.db", &f->error);
+			failures += f->now == NULL;
+		}
+	free(page);
+	assert_true(failures > 0);
+}
+
+static void test_truncated(void **state)
+{
+	struct fixture *f = *state;
+	size_t length;
+
+	f->whole = scratch_read(FILE_NAME, &length);
+	for (size_t size = 0; size < length; size += 512) {
+		scratch_write("damaged.db", f->whole, size);
+		free(f->now);
+		f->now = records_dump("damaged.db", &f->error);
+		assert_null(f->now);
+		assert_int_equal(f->error.code, ERROR_FORMAT);
+	}
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_refused),
+		TEST(test_other_versions),
+		TEST(test_trust),
+		TEST(test_nothing_is_written),
+		TEST(test_is_current),
+		TEST(test_holders_and_problems),
+		TEST(test_select),
+		TEST(test_target),
+		TEST(test_no_memory),
+		TEST(test_damaged_pages),
+		TEST(test_truncated),
+	};
+
+	faults_install();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

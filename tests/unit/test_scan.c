@@ -1,0 +1,322 @@
+/*
+ * test_scan.c - one scan: which children are distributions, what is read of each,
+ * what is taken over from rows, and in which order stock would go through them.
+ * (The differential tests compare with stock itself.)
+ */
+#include "scan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "scratch.h"
+
+#define ALL (SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS)
+
+struct fixture {
+	struct scan_options options;
+	struct root_record root, again;
+	struct tree *tree;
+	struct error error;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	scratch_enter();
+	*state = f;
+	f->options.depth = ALL;
+	f->options.now = (struct timespec){time(NULL) + 10, 1}; /* everything is old by then */
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	tree_close(f->tree);
+	root_record_free(&f->root);
+	root_record_free(&f->again);
+	error_clear(&f->error);
+	free(f);
+	scratch_leave();
+	return 0;
+}
+
+static void scan(struct fixture *f, const char *path)
+{
+	root_record_free(&f->root);
+	if (scan_path(path, &f->options, &f->root, &f->error) < 0)
+		fail_msg("%s", error_text(&f->error));
+}
+
+static const struct distribution_record *find(const struct fixture *f, const char *directory)
+{
+	for (size_t i = 0; i < f->root.distribution_count; i++)
+		if (slice_equal(f->root.distributions[i].directory, slice_of(directory)))
+			return &f->root.distributions[i];
+	fail_msg("%s was not found", directory);
+	return NULL;
+}
+
+static void assert_slice(struct slice slice, const char *expected)
+{
+	assert_int_equal(slice_is_null(slice), expected == NULL);
+	if (!slice_equal(slice, slice_of(expected)))
+		fail_msg("%.*s instead of %s", (int)slice.len, slice.ptr, expected);
+}
+
+static void test_which_children(void **state)
+{
+	static const char *const names[] = {"a-1.dist-info", "b.egg-info", "C-1.DIST-INFO",
+					    ".dist-info",    "f.egg-info", "link.dist-info"};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < 4; i++)
+		scratch_directory(names[i]);
+	scratch_text("f.egg-info", "Name: f\nVersion: 2\n");
+	assert_int_equal(symlink("nowhere", "link.dist-info"), 0);
+	scratch_directory("EGG-INFO");
+	scratch_directory("a.dist-info.bak");
+	scratch_directory("package");
+	scratch_directory("x.egg");
+	scan(f, ".");
+	assert_int_equal(f->root.kind, ROOT_DIRECTORY);
+	assert_int_equal(f->root.distribution_count, 6);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		find(f, names[i]);
+	assert_slice(find(f, "f.egg-info")->version, "2");
+	assert_true(find(f, "f.egg-info")->has_metadata);
+	assert_false(find(f, "link.dist-info")->has_metadata);
+	assert_false(slice_is_null(find(f, ".dist-info")->error)); /* it has no name */
+	assert_int_equal(f->root.broken, 2);                       /* and C has no METADATA */
+	f->options.egg_base = SLICE("/somewhere/x.egg");
+	scan(f, ".");
+	assert_int_equal(f->root.distribution_count, 7);
+	assert_int_equal(find(f, "EGG-INFO")->position, 6);
+}
+
+static void test_one_distribution(void **state)
+{
+	struct fixture *f = *state;
+	const struct distribution_record *d;
+
+	scratch_text("My.Pkg-1.0.dist-info/METADATA", "Name: My.Pkg\nVersion: 1.0\n\nName: body\n");
+	scratch_text("My.Pkg-1.0.dist-info/entry_points.txt",
+		     "x = before any section\n[g]\nn = m.o:a.b [e-1, f]\nbad = a b\n");
+	scratch_text("My.Pkg-1.0.dist-info/RECORD",
+		     "My.Pkg-1.0.dist-info/entry_points.txt,sha256=abc,10\n");
+	scan(f, ".");
+	d = find(f, "My.Pkg-1.0.dist-info");
+	assert_slice(d->normalized_name, "my_pkg");
+	assert_slice(d->name, "My.Pkg");
+	assert_slice(d->version, "1.0");
+	assert_slice(d->error, NULL);
+	assert_slice(d->record_sha256, "sha256=abc");
+	assert_true(d->has_metadata && d->settled && !d->watched && !d->reused);
+	assert_int_equal(d->entry_point_count, 2);
+	assert_slice(d->entry_points[0].group, "g");
+	assert_slice(d->entry_points[0].name, "n");
+	assert_slice(d->entry_points[0].module, "m.o");
+	assert_slice(d->entry_points[0].attr, "a.b");
+	assert_slice(d->entry_points[0].extras, "e,1,f");
+	assert_slice(d->entry_points[0].target->state, "missing");
+	assert_slice(d->entry_points[1].value, "a b");
+	assert_slice(d->entry_points[1].module, NULL);
+	assert_true(f->root.settled);
+}
+
+static void test_broken(void **state)
+{
+	static const struct {
+		const char *directory, *text, *part;
+	} rows[] = {
+		{"a.dist-info", "[g]\nno value\n", "line 2"},
+		{"b.dist-info", "[g]\nn = \xff\n", "UTF-8"},
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < 2; i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "%s/entry_points.txt", rows[i].directory);
+		scratch_text(path, rows[i].text);
+	}
+	scratch_directory("c.dist-info/entry_points.txt"); /* stock takes it as absent */
+	scratch_directory("d.dist-info");
+	assert_int_equal(symlink("entry_points.txt", "d.dist-info/entry_points.txt"), 0);
+	assert_int_equal(mkdir("e.dist-info", 0755), 0);
+	assert_int_equal(mkfifo("e.dist-info/entry_points.txt", 0644), 0); /* must not block */
+	scan(f, ".");
+	for (size_t i = 0; i < 2; i++)
+		assert_non_null(strstr(find(f, rows[i].directory)->error.ptr, rows[i].part));
+	assert_slice(find(f, "c.dist-info")->error, NULL);
+	assert_non_null(strstr(find(f, "d.dist-info")->error.ptr, "symbolic links"));
+	assert_false(slice_is_null(find(f, "e.dist-info")->error));
+	assert_int_equal(f->root.broken, 4);
+}
+
+static void test_too_large(void **state)
+{
+	struct fixture *f = *state;
+	int fd;
+
+	scratch_directory("a.dist-info");
+	fd = open("a.dist-info/entry_points.txt", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, 100 << 20), 0);
+	close(fd);
+	scan(f, ".");
+	assert_non_null(strstr(find(f, "a.dist-info")->error.ptr, "the limit is"));
+}
+
+static void test_absent(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_text("text", "no zip");
+	assert_int_equal(mkfifo("fifo", 0644), 0);
+	scan(f, "absent");
+	assert_int_equal(f->root.kind, ROOT_ABSENT);
+	scan(f, "text");
+	assert_int_equal(f->root.kind, ROOT_ABSENT);
+	scan(f, "fifo");
+	assert_int_equal(f->root.kind, ROOT_ABSENT);
+	assert_int_equal(f->root.distribution_count, 0);
+}
+
+/* --- order --- */
+
+static void test_positions(void **state)
+{
+	static struct tree_file files[] = {
+		{{"Foo-1.dist-info/x", 17}, {"", 0}}, {{"mm-1.dist-info/x", 16}, {"", 0}},
+		{{"FOO-3.egg-info/x", 16}, {"", 0}},  {{"zz-1.dist-info/x", 16}, {"", 0}},
+		{{"f.o-1.dist-info/x", 17}, {"", 0}}, {{"f_o-2.dist-info/x", 17}, {"", 0}},
+		{{"f-o.dist-info/x", 15}, {"", 0}},
+	};
+	/* One family keeps together, at the place of its first; "f-o" is the family "f". */
+	static const char *const order[] = {"Foo-1.dist-info", "FOO-3.egg-info",  "mm-1.dist-info",
+					    "zz-1.dist-info",  "f.o-1.dist-info", "f_o-2.dist-info",
+					    "f-o.dist-info"};
+	struct fixture *f = *state;
+
+	assert_int_equal(tree_open_memory(files, 7, &f->tree, &f->error), 0);
+	assert_int_equal(scan_tree(f->tree, &f->options, &f->root, &f->error), 0);
+	assert_int_equal(f->root.distribution_count, 7);
+	assert_int_equal(f->root.kind, ROOT_ARCHIVE);
+	for (size_t i = 0; i < 7; i++) {
+		assert_slice(f->root.distributions[i].directory, order[i]);
+		assert_true(i == 0 || f->root.distributions[i - 1].position <
+					      f->root.distributions[i].position);
+	}
+}
+
+/* --- rows that are known --- */
+
+static void test_reuse(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_text("a-1.dist-info/entry_points.txt", "[g]\nn = m\n");
+	scratch_text("b-1.dist-info/entry_points.txt", "[g]\nn = m\n");
+	scratch_text("c-1.dist-info/entry_points.txt", "[g]\nn = m\n");
+	assert_int_equal(scan_path(".", &f->options, &f->again, &f->error), 0);
+	for (size_t i = 0; i < 3; i++)
+		f->again.distributions[i].id = (int64_t)i + 100;
+	f->options.known = &f->again;
+	scratch_text("b-1.dist-info/entry_points.txt", "[g]\nn = changed\n");
+	assert_int_equal(rename("c-1.dist-info", "c-2.dist-info"), 0);
+	f->options.now.tv_sec += 10;
+	scan(f, ".");
+	assert_true(find(f, "a-1.dist-info")->reused);
+	assert_true(find(f, "a-1.dist-info")->id >= 100);
+	assert_false(find(f, "b-1.dist-info")->reused);
+	assert_true(find(f, "b-1.dist-info")->id >= 100); /* the same row, to be written again */
+	assert_slice(find(f, "b-1.dist-info")->entry_points[0].value, "changed");
+	assert_false(find(f, "c-2.dist-info")->reused);
+	assert_int_equal(find(f, "c-2.dist-info")->id, 0);
+}
+
+static void test_not_settled(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_text("a-1.dist-info/entry_points.txt", "[g]\nn = m\n");
+	f->options.now = (struct timespec){0};
+	assert_int_equal(scan_path(".", &f->options, &f->again, &f->error), 0);
+	assert_false(f->again.settled);
+	assert_false(f->again.distributions[0].settled);
+	f->options.known = &f->again;
+	scan(f, ".");
+	assert_false(find(f, "a-1.dist-info")->reused);
+}
+
+static void test_watched(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_directory("plain.dist-info");
+	scratch_text("a.dist-info/direct_url.json", "{\"dir_info\": {\"editable\": true}}");
+	scratch_text("b.dist-info/direct_url.json", "{\"archive_info\": {}}");
+	scratch_directory("c.egg-info");
+	scan(f, ".");
+	assert_true(find(f, "a.dist-info")->watched);
+	assert_false(find(f, "b.dist-info")->watched);
+	assert_false(find(f, "c.egg-info")->watched);
+	assert_int_equal(f->root.watched, 1);
+	f->options.in_place = true;
+	scan(f, ".");
+	assert_true(find(f, "c.egg-info")->watched);
+}
+
+/* --- interest --- */
+
+static int lose_interest(void *payload, size_t done, size_t total)
+{
+	size_t *calls = payload;
+
+	assert_true(done < total);
+	return ++*calls == 2;
+}
+
+static void test_interrupted(void **state)
+{
+	struct fixture *f = *state;
+	size_t calls = 0;
+	char name[32];
+
+	for (int i = 0; i < 300; i++) {
+		snprintf(name, sizeof(name), "d%d.dist-info", i);
+		assert_int_equal(mkdir(name, 0755), 0);
+	}
+	f->options.progress = lose_interest;
+	f->options.payload = &calls;
+	assert_int_equal(scan_path(".", &f->options, &f->root, &f->error), ERROR_IO);
+	assert_int_equal(calls, 2);
+	assert_non_null(strstr(error_text(&f->error), "interrupted"));
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_which_children),
+		TEST(test_one_distribution),
+		TEST(test_broken),
+		TEST(test_too_large),
+		TEST(test_absent),
+		TEST(test_positions),
+		TEST(test_reuse),
+		TEST(test_not_settled),
+		TEST(test_watched),
+		TEST(test_interrupted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,208 @@
+/*
+ * test_sites.c - the site directories of a machine, found by names alone: within
+ * another root, which has just what the test puts there, and by the environment.
+ */
+#include "sites.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "scratch.h"
+
+struct fixture {
+	struct sites sites;
+	char *text; /* the paths, a newline after each */
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	scratch_enter();
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	sites_free(&f->sites);
+	free(f->text);
+	free(f);
+	scratch_leave();
+	return 0;
+}
+
+/* Compare the paths, of which those in the scratch directory are told from there; then forget them. */
+static void check(struct fixture *f, const char *expected)
+{
+	size_t size, top = strlen(scratch_top());
+	FILE *stream;
+
+	free(f->text);
+	stream = open_memstream(&f->text, &size);
+	for (size_t i = 0; i < f->sites.count; i++) {
+		const char *path = f->sites.paths[i];
+
+		fprintf(stream, "%s\n", strncmp(path, scratch_top(), top) ? path : path + top);
+	}
+	fclose(stream);
+	assert_string_equal(f->text, expected);
+	sites_free(&f->sites);
+}
+
+static void test_no_duplicates(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_true(sites_add(&f->sites, "/b"));
+	assert_true(sites_add(&f->sites, "/a"));
+	assert_true(sites_add(&f->sites, "/b"));
+	check(f, "/b\n/a\n");
+}
+
+static void test_debian(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_directory("image/usr/lib/python3/dist-packages");
+	scratch_directory("image/usr/lib/python3.11/lib-dynload");
+	scratch_directory("image/usr/lib/python3.11/dist-packages");
+	scratch_directory("image/usr/local/lib/python3.11/dist-packages");
+	scratch_directory("image/usr/local/lib/python3.9/dist-packages");
+	scratch_directory("image/usr/bin");
+	assert_int_equal(symlink("python3.11", "image/usr/bin/python3"), 0);
+	assert_int_equal(sites_default(&f->sites, NULL, scratch_path("image")), 0);
+	check(f, "/usr/local/lib/python3.11/dist-packages\n/usr/lib/python3/dist-packages\n"
+		 "/usr/lib/python3.11/dist-packages\n");
+	assert_int_equal(sites_default(&f->sites, "3.9", scratch_path("image")), 0);
+	check(f, "/usr/local/lib/python3.9/dist-packages\n/usr/lib/python3/dist-packages\n");
+	assert_int_equal(sites_of_machine(&f->sites, scratch_path("image")), 0);
+	check(f, "/usr/local/lib/python3.11/dist-packages\n/usr/local/lib/python3.11\n"
+		 "/usr/local/lib/python3.9/dist-packages\n/usr/local/lib/python3.9\n"
+		 "/usr/lib/python3.11/dist-packages\n/usr/lib/python3.11\n"
+		 "/usr/lib/python3.11/lib-dynload\n/usr/lib/python3/dist-packages\n");
+}
+
+static void test_others(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_directory("image/usr/lib/python3.9/site-packages");
+	scratch_directory("image/usr/lib/python3.13/site-packages");
+	scratch_directory("image/usr/lib64/python3.13/site-packages");
+	scratch_directory("image/usr/local/lib/python3.13/site-packages");
+	assert_int_equal(sites_default(&f->sites, NULL, scratch_path("image")), 0);
+	check(f, "/usr/local/lib/python3.13/site-packages\n/usr/lib64/python3.13/site-packages\n"
+		 "/usr/lib/python3.13/site-packages\n");
+}
+
+static void test_virtual_environment(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_directory("venv/lib/python3.12/site-packages");
+	scratch_directory("venv/lib/python3.9/site-packages");
+	scratch_directory("conda/lib/python3.13/site-packages");
+	assert_int_equal(symlink("lib", "venv/lib64"), 0);
+	setenv("CONDA_PREFIX", scratch_path("conda"), 1);
+	assert_int_equal(sites_default(&f->sites, NULL, NULL), 0);
+	check(f, "/conda/lib/python3.13/site-packages\n");
+	setenv("VIRTUAL_ENV", scratch_path("venv"), 1);
+	assert_int_equal(sites_default(&f->sites, NULL, NULL), 0);
+	check(f, "/venv/lib/python3.12/site-packages\n");
+	assert_int_equal(sites_default(&f->sites, "3.9", NULL), 0);
+	check(f, "/venv/lib/python3.9/site-packages\n");
+	setenv("VIRTUAL_ENV", scratch_path("absent"), 1);
+	assert_int_equal(sites_default(&f->sites, NULL, NULL), 0);
+	check(f, "");
+}
+
+static void test_includes_system(void **state)
+{
+	struct fixture *f = *state;
+	const char *own = "/home/.local/lib/python3.1/site-packages\n";
+
+	scratch_directory("venv/lib/python3.1/site-packages");
+	scratch_directory("home/.local/lib/python3.1/site-packages");
+	setenv("VIRTUAL_ENV", scratch_path("venv"), 1);
+	scratch_text("venv/pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = false\n");
+	assert_int_equal(sites_default(&f->sites, "3.1", NULL), 0);
+	assert_int_equal(f->sites.count, 1);
+	sites_free(&f->sites);
+	scratch_text("venv/pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = true\n");
+	assert_int_equal(sites_default(&f->sites, "3.1", NULL), 0);
+	assert_true(f->sites.count >= 2);
+	assert_non_null(strstr(own, strrchr(f->sites.paths[1], '.')));
+}
+
+static void test_given(void **state)
+{
+	struct fixture *f = *state;
+
+	setenv("VIRTUAL_ENV", scratch_path("venv"), 1);
+	setenv("ENTRYDB_PATH", "/b::rel:/a:/b", 1);
+	assert_int_equal(sites_default(&f->sites, NULL, NULL), 0);
+	check(f, "/b\n\nrel\n/a\n");
+	assert_int_equal(sites_default(&f->sites, NULL, scratch_path("image")), 0);
+	check(f, "");
+}
+
+static void test_pth(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_directory("venv/lib/python3.12/site-packages/sub");
+	scratch_directory("source/tree");
+	scratch_directory("nested");
+	setenv("VIRTUAL_ENV", scratch_path("venv"), 1);
+	scratch_text("venv/lib/python3.12/site-packages/b.pth",
+		     "# a comment\nsub\nabsent\n\nimport os; os.abort()\nimport\tos\n");
+	scratch_text("venv/lib/python3.12/site-packages/a.pth", scratch_path("source/tree  \r"));
+	scratch_text("venv/lib/python3.12/site-packages/.hidden.pth", scratch_path("nested"));
+	scratch_text("venv/lib/python3.12/site-packages/sub/c.pth", scratch_path("nested"));
+	assert_int_equal(sites_default(&f->sites, NULL, NULL), 0);
+	check(f, "/venv/lib/python3.12/site-packages\n/source/tree\n"
+		 "/venv/lib/python3.12/site-packages/sub\n");
+}
+
+static void test_of_prefix(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_directory("p/lib/python3.12/site-packages");
+	scratch_directory("p/lib64/python3.12/site-packages");
+	scratch_directory("p/lib/pypy3.10/site-packages");
+	scratch_directory("p/lib/pythonic/site-packages");
+	assert_int_equal(sites_of_prefix(&f->sites, scratch_path("p"), NULL), 0);
+	check(f, "/p/lib/python3.12/site-packages\n/p/lib/python3.12\n"
+		 "/p/lib/pypy3.10/site-packages\n/p/lib/pypy3.10\n"
+		 "/p/lib64/python3.12/site-packages\n/p/lib64/python3.12\n");
+	assert_int_equal(sites_of_prefix(&f->sites, "/p", scratch_top()), 0);
+	assert_int_equal(f->sites.count, 6);
+	assert_string_equal(f->sites.paths[0], "/p/lib/python3.12/site-packages");
+	sites_free(&f->sites);
+	assert_int_equal(sites_of_prefix(&f->sites, "/absent", NULL), 0);
+	check(f, "");
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_no_duplicates),
+		TEST(test_debian),
+		TEST(test_others),
+		TEST(test_virtual_environment),
+		TEST(test_includes_system),
+		TEST(test_given),
+		TEST(test_pth),
+		TEST(test_of_prefix),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
