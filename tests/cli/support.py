@@ -1,0 +1,288 @@
+"""What the tests of the program share: runs of it, small trees, and the rows of a database.
+
+ENTRYDB names the program, default build/indexer/entrydb under the top. Each test
+case has a directory of its own, with a home in it, so that no database of the
+machine is read or written.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAM = os.path.abspath(os.environ.get("ENTRYDB") or f"{TOP}/build/indexer/entrydb")
+SECONDS_ALLOWED = 120
+SETTLED_AFTER = 2.2  # seconds; what is younger than 2 is watched
+CLOCK_TICK = 0.02    # seconds; two changes further apart have different times everywhere
+STRANGER = 65534     # an ordinary user who owns nothing: nobody
+IS_ROOT = os.geteuid() == 0
+SITE = "lib/python3.11/site-packages"
+DATABASE = "var/lib/entrydb/entry_points.db"
+DONE, NOT_FOUND, USAGE, COULD_NOT = range(4)
+TABLES = ("root", "distribution", "entry_point", "target")
+
+needs_root = unittest.skipUnless(IS_ROOT, "only root can do this")
+
+
+class Reply:
+    def __init__(self, command, status, out, err):
+        self.command, self.status = command, status
+        self.out = out.decode("utf-8", "surrogateescape")
+        self.err = err.decode("utf-8", "surrogateescape")
+
+    @property
+    def lines(self):
+        return self.out.splitlines()
+
+    @property
+    def fields(self):
+        return [line.split("\t") for line in self.out.split("\n") if line]
+
+    @property
+    def objects(self):
+        return [json.loads(line) for line in self.out.split("\n") if line]
+
+    @property
+    def names(self):
+        """Of `list`: (name, version), in order."""
+        return [(row[1], row[4]) for row in self.fields]
+
+    def __str__(self):
+        return f"{self.command} -> {self.status}\n--- stdout\n{self.out[:2000]}\n--- stderr\n{self.err[:3000]}"
+
+
+class CommandTest(unittest.TestCase):
+    """A test with a directory, a home and the program."""
+
+    def setUp(self):
+        self.top = make_directory(self)
+        self.home = f"{self.top}/home"
+        self.prefix = f"{self.top}/venv"
+        self.site = f"{self.prefix}/{SITE}"
+        self.database = f"{self.prefix}/{DATABASE}"
+        self.user_database = f"{self.home}/state/entrydb/entry_points.db"
+        for path in (self.home, self.site):
+            os.makedirs(path)
+        if IS_ROOT:
+            os.chown(self.home, STRANGER, STRANGER)
+
+    def environment(self, **variables):
+        return environment(self.home, **variables)
+
+    def command(self, arguments, user=None):
+        return [public_program() if user else PROGRAM, *map(str, arguments)]
+
+    def start(self, *arguments, user=None, env=None, **how):
+        """The running program; it is killed if the test ends before it does."""
+        child = subprocess.Popen(self.command(arguments, user), env=env or self.environment(),
+                                 **quiet_streams(how), **as_user(user))
+        self.addCleanup(end, child)
+        return child
+
+    def run_program(self, *arguments, status=None, user=None, env=None, **how):
+        done = subprocess.run(self.command(arguments, user), env=env or self.environment(),
+                              timeout=SECONDS_ALLOWED, **quiet_streams(how), **as_user(user))
+        reply = Reply(" ".join(map(str, arguments)), done.returncode, done.stdout or b"",
+                      done.stderr or b"")
+        self.check_sane(reply)
+        if status is not None:
+            self.assertEqual(reply.status, status, str(reply))
+        return reply
+
+    def check_sane(self, reply):
+        """Whatever happens: one of the four statuses, no report of a sanitizer."""
+        self.assertIn(reply.status, (DONE, NOT_FOUND, USAGE, COULD_NOT), str(reply))
+        self.assertNotIn("Sanitizer", reply.err, str(reply))
+        self.assertNotIn("runtime error:", reply.err, str(reply))
+
+    def list(self, *arguments, path=None, **how):
+        entries = [path] if isinstance(path, str) else path or [self.site]
+        options = [word for entry in entries for word in ("--path", entry)]
+        return self.run_program("list", *options, *arguments, **how)
+
+    def update(self, *paths, status=DONE, **how):
+        return self.run_program("update", *(paths or [self.prefix]), status=status, **how)
+
+    def index(self, *paths, database=None, watched="0"):
+        """An update seconds later, without the wait: rows are believed, and no longer watched.
+
+        watched: a condition, in SQL, for those that are edited in place.
+        """
+        reply = self.update(*paths)
+        time.sleep(CLOCK_TICK)
+        change_database(database or self.database,
+                        f"UPDATE distribution SET settled = 1, watched = watched AND ({watched})",
+                        "UPDATE root SET settled = 1, watched = "
+                        "(SELECT count(*) FROM distribution d WHERE d.root = root.id AND d.watched)")
+        return reply
+
+    def freshness(self, path=None, *options, name="alpha", **how):
+        """How the program knows what it says of that path entry: fresh, checked, scanned."""
+        reply = self.run_program("why", "--json", "demo", name, "--path", path or self.site,
+                                 *options, status=DONE, **how)
+        return reply.objects[0]["freshness"]
+
+
+# --- directories ---
+
+def make_directory(test):
+    """A new directory that everybody may enter, removed when the test (or class) is over."""
+    path = os.path.realpath(tempfile.mkdtemp(prefix="entrydb-test-"))
+    os.chmod(path, 0o755)
+    cleanup = test.addClassCleanup if isinstance(test, type) else test.addCleanup
+    cleanup(remove_tree, path)
+    return path
+
+
+def remove_tree(path):
+    """Also what has been made unreadable."""
+    def make_writable(_, child, __):
+        with contextlib.suppress(OSError):
+            os.chmod(os.path.dirname(child), 0o700)
+            os.chmod(child, 0o700)
+
+    shutil.rmtree(path, onerror=make_writable)
+    shutil.rmtree(path, ignore_errors=True)
+
+
+# --- processes ---
+
+def environment(home, **variables):
+    """This process's environment without what would steer the program; None removes a variable."""
+    steering = ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYENV_ROOT")
+    env = {key: value for key, value in os.environ.items()
+           if not key.startswith("ENTRYDB") and key not in steering}
+    env.update(HOME=home, XDG_STATE_HOME=f"{home}/state", LC_ALL="C.UTF-8", PATH="/nowhere")
+    env.update({key: value for key, value in variables.items() if value is not None})
+    for key in [key for key, value in variables.items() if value is None]:
+        env.pop(key, None)
+    return env
+
+
+def quiet_streams(how):
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    streams.update(how)
+    return streams
+
+
+def as_user(user):
+    return {"user": user, "group": user, "extra_groups": []} if user else {}
+
+
+def end(child):
+    if child.poll() is None:
+        child.send_signal(signal.SIGKILL)
+    child.wait()
+    for stream in (child.stdin, child.stdout, child.stderr):
+        if stream:
+            stream.close()
+
+
+_copy = None
+
+
+def public_program():
+    """A copy of the program that every user can reach."""
+    global _copy
+    if _copy is None:
+        _copy = tempfile.TemporaryDirectory(prefix="entrydb-test-program-")
+        os.chmod(_copy.name, 0o755)
+        shutil.copy(PROGRAM, f"{_copy.name}/entrydb")
+        os.chmod(f"{_copy.name}/entrydb", 0o755)
+    return f"{_copy.name}/entrydb"
+
+
+def build_type_is_sanitized():
+    with open(PROGRAM, "rb") as file:
+        return b"__asan_init" in file.read()
+
+
+# --- small trees ---
+
+def metadata(name, version):
+    return f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+
+
+def entry_points(name):
+    return f"[demo]\n{name} = {name}.plugin:main [x,y]\n[console_scripts]\n{name}-cmd = {name}.cli:run\n"
+
+
+def add_distribution(site, name, version="1.0", text=None, **files):
+    """A dist-info directory as an installer makes it: directory, files, entry points, RECORD."""
+    info = f"{site}/{name}-{version}.dist-info"
+    os.makedirs(info)
+    write(f"{info}/METADATA", metadata(name, version))
+    write(f"{info}/entry_points.txt", entry_points(name) if text is None else text)
+    for file, content in files.items():
+        write(f"{info}/{file}", content)
+    return info
+
+
+def write(path, content):
+    with open(path, "wb") as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+def replace(path, content):
+    """As package managers do it: a new file, renamed over the old one."""
+    write(f"{path}.part", content)
+    os.rename(f"{path}.part", path)
+
+
+def settle():
+    """Wait until all that was written so far is old enough to be left alone."""
+    time.sleep(SETTLED_AFTER)
+
+
+# --- databases ---
+
+def connect(file):
+    """Read only, and without leaving anything beside the file."""
+    return contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro&immutable=1", uri=True))
+
+
+def query(file, text, *values):
+    with connect(file) as connection:
+        return connection.execute(text, values).fetchall()
+
+
+def rows(file, tables=TABLES):
+    with connect(file) as connection:
+        return {table: connection.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall()
+                for table in tables}
+
+
+def events(file):
+    return query(file, "SELECT action, distribution, old_version, version FROM event ORDER BY id")
+
+
+def is_sound(file):
+    return query(file, "PRAGMA integrity_check") == [("ok",)]
+
+
+def change_database(file, *statements):
+    """As somebody with sqlite3 would who does not know better."""
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+def leftovers(database):
+    """What lies beside a database that should not."""
+    name = os.path.basename(database)
+    return sorted(set(os.listdir(os.path.dirname(database))) - {name, f"{name}.lock"})
+
+
+def main():
+    if not os.access(PROGRAM, os.X_OK):
+        sys.exit(f"{PROGRAM}: no such program; build it, or name it by ENTRYDB")
+    unittest.main(module="__main__")

@@ -1,0 +1,938 @@
+#!/usr/bin/env python3
+"""entrydb add: archives of every kind, good and bad, and --into against real pip.
+
+usage: test_add.py [unittest options]
+
+The program is $ENTRYDB, default build/indexer/entrydb. What a machine lacks
+(rpmbuild, dpkg-deb, zstd, a compiler, a package index) is skipped, and said so.
+"""
+
+import gzip
+import json
+import lzma
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import unittest
+import venv
+import zipfile
+
+import archives
+from archives import ENTRY_POINTS, ROWS, below, installed, source, write_tar, write_zip
+from program import Program
+
+DYNAMIC = "dynamic, not knowable without a build"
+SITE = "usr/lib/python3/dist-packages"
+SETUPTOOLS = """
+import sys
+from setuptools.dist import Distribution
+from setuptools import _entry_points
+distribution = Distribution()
+distribution.parse_config_files(["setup.cfg"])
+points = _entry_points.load(distribution.entry_points)
+sys.stdout.write(_entry_points.render(points) or "")
+"""
+
+
+def needs(command):
+    return unittest.skipUnless(shutil.which(command), f"{command} is not installed")
+
+
+class Case(unittest.TestCase):
+    """One directory, one home, one database for each test."""
+
+    def setUp(self):
+        self.top = tempfile.mkdtemp(prefix="entrydb-add-")
+        self.addCleanup(shutil.rmtree, self.top, ignore_errors=True)
+        self.program = Program(f"{self.top}/home")
+        self.database = f"{self.top}/home/state/entrydb/entry_points.db"
+
+    def path(self, name):
+        return f"{self.top}/{name}"
+
+    def run_program(self, *arguments, status=0):
+        done = self.program.run(arguments, cwd=self.top)
+        self.stderr = done.stderr.decode("utf-8", "surrogateescape")
+        self.stdout = done.stdout.decode("utf-8", "surrogateescape")
+        self.assertEqual(done.returncode, status, self.stderr)
+        return self.stdout
+
+    def add(self, *arguments, status=0):
+        return self.run_program("add", *arguments, status=status)
+
+    def settle(self, *paths):
+        """Older than any doubt about clocks; the change time is not ours to set."""
+        for path in paths:
+            os.utime(path, (1_700_000_000, 1_700_000_000))
+        time.sleep(2.1)
+
+    def query(self, text, *values, database=None):
+        connection = sqlite3.connect(f"file:{database or self.database}?mode=ro", uri=True)
+        try:
+            return connection.execute(text, values).fetchall()
+        finally:
+            connection.close()
+
+    def rows(self, path):
+        return self.query("SELECT group_name, name, value FROM entry_points WHERE root = ?", path)
+
+    def distributions(self, path):
+        return self.query("SELECT d.name, d.version, d.directory, d.error FROM distribution d "
+                          "JOIN root r ON r.id = d.root WHERE r.path = ? ORDER BY position", path)
+
+    def kind(self, path):
+        return self.query("SELECT kind FROM root WHERE path = ?", path)[0][0]
+
+    def check(self, path, rows=ROWS, kind="archive", name="spam", version="1.0"):
+        self.add(path)
+        self.assertEqual(self.rows(path), rows)
+        self.assertEqual(self.kind(path), kind)
+        self.assertEqual([row[:2] for row in self.distributions(path)], [(name, version)])
+
+
+class Kinds(Case):
+    def test_wheel(self):
+        path = write_zip(self.path("spam-1.0-py3-none-any.whl"), installed())
+        self.check(path, kind="zip")
+        self.assertIn("1 archives, 1 distributions, 2 entry points", self.stderr)
+        self.assertRegex(self.query("SELECT record_sha256 FROM distribution")[0][0], "^sha256=.{43}$")
+
+    def test_egg(self):
+        path = write_zip(self.path("spam-1.0-py3.egg"), {
+            "EGG-INFO/PKG-INFO": archives.metadata(), "EGG-INFO/entry_points.txt": ENTRY_POINTS,
+            "spam/__init__.py": "", "spam/cli.py": "", "spam/one.py": ""})
+        self.check(path, kind="zip")
+
+    def test_zip_on_a_path(self):
+        self.check(write_zip(self.path("libraries.zip"), installed()), kind="zip")
+
+    def test_zip_of_another_name(self):
+        self.check(write_zip(self.path("application.pyz"), installed()), kind="zip")
+
+    def test_zip_without_distributions(self):
+        path = write_zip(self.path("photos.zip"), {"a.jpg": b"x"})
+        self.add(path)
+        self.assertEqual((self.kind(path), self.distributions(path)), ("zip", []))
+
+    def test_tarballs(self):
+        for ending in ("tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"):
+            with self.subTest(ending):
+                self.check(write_tar(self.path(f"tree.{ending}"), installed()))
+
+    @needs("zstd")
+    def test_tar_zst(self):
+        self.check(write_tar(self.path("tree.tar.zst"), installed()))
+
+    def test_tarball_formats(self):
+        for number, tar_format in enumerate((tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT,
+                                             tarfile.PAX_FORMAT)):
+            deep = "d" * 60
+            tree = below(f"{deep}/{deep}/ünï/site-packages", installed())
+            with self.subTest(tar_format):
+                self.check(write_tar(self.path(f"{number}.tar.gz"), tree, tar_format=tar_format))
+
+    def test_names_with_a_dot_in_front(self):
+        self.check(write_tar(self.path("tree.tar.gz"), below(".", installed())))
+
+    def test_egg_info_file(self):
+        path = write_tar(self.path("tree.tar.gz"),
+                         {f"{SITE}/spam-1.0.egg-info": archives.metadata().encode()})
+        self.check(path, rows=[])
+
+    def test_vendored_copies_are_no_distributions(self):
+        tree = below("lib/python3.12/site-packages", installed())
+        tree |= below("lib/python3.12/site-packages/spam/_vendor", installed("other", "2"))
+        self.check(write_tar(self.path("tree.tar.gz"), tree))
+
+    def test_two_distributions(self):
+        tree = below("v/lib/python3.12/site-packages", installed() | installed("other", "2"))
+        path = write_tar(self.path("venv.tar.gz"), tree)
+        self.add(path)
+        self.assertEqual([row[0] for row in self.distributions(path)], ["spam", "other"])
+        self.assertEqual(self.rows(path), ROWS + ROWS)
+
+    @needs("zstd")
+    def test_conda(self):
+        tree = below("site-packages", installed())
+        self.check(archives.write_conda(self.path("spam-1.0-py_0.conda"), tree))
+
+    def test_conda_tar_bz2(self):
+        tree = {"info/index.json": b"{}"} | below("lib/python3.12/site-packages", installed())
+        self.check(write_tar(self.path("spam-1.0-py_0.tar.bz2"), tree))
+
+    @needs("dpkg-deb")
+    def test_deb(self):
+        for compression in ("gzip", "xz", "zstd", "none"):
+            path = archives.write_deb(self.path(f"{compression}.deb"), below(SITE, installed()),
+                                      compression)
+            if path:
+                with self.subTest(compression):
+                    self.check(path)
+
+    @needs("rpmbuild")
+    def test_rpm(self):
+        tree = below("usr/lib/python3.12/site-packages", installed())
+        self.check(archives.write_rpm(self.path("spam-1-1.noarch.rpm"), tree))
+
+    @needs("zstd")
+    def test_pacman(self):
+        tree = {".PKGINFO": b"pkgname = spam\n", ".MTREE": b""}
+        tree |= below("usr/lib/python3.12/site-packages", installed())
+        self.check(write_tar(self.path("spam-1-1-any.pkg.tar.zst"), tree))
+
+
+class Sources(Case):
+    def source(self, files, **options):
+        return write_tar(self.path("spam-1.0.tar.gz"), source(files=files, **options))
+
+    def error(self, files):
+        path = self.source(files)
+        self.add(path)
+        self.assertEqual(self.rows(path), [])
+        return self.distributions(path)[0][3]
+
+    def test_egg_info(self):
+        for where in ("", "src/"):
+            with self.subTest(where):
+                self.check(self.source({
+                    f"{where}spam.egg-info/PKG-INFO": archives.metadata(),
+                    f"{where}spam.egg-info/entry_points.txt": ENTRY_POINTS,
+                    "pyproject.toml": "[project]\nname = 'spam'\n[project.scripts]\nno = 'no:no'\n",
+                    "tests/a/other.egg-info/PKG-INFO": archives.metadata("other"),
+                    "tests/a/other.egg-info/entry_points.txt": "[no]\nno = no\n"}))
+                os.unlink(self.path("spam-1.0.tar.gz"))
+
+    def test_egg_info_without_entry_points(self):
+        self.check(self.source({"spam.egg-info/PKG-INFO": archives.metadata(),
+                                "setup.py": "", "setup.cfg": ""}), rows=[])
+
+    def test_zip(self):
+        path = write_zip(self.path("spam-1.0.zip"), source(files={
+            "spam.egg-info/PKG-INFO": archives.metadata(),
+            "spam.egg-info/entry_points.txt": ENTRY_POINTS}))
+        self.check(path)
+
+    def test_zip_with_pyproject(self):
+        path = write_zip(self.path("spam-1.0.zip"), source(files={
+            "pyproject.toml": "[project]\nname = 'spam'\n[project.scripts]\nx = 'y:z'\n"}))
+        self.check(path, rows=[("console_scripts", "x", "y:z")])
+
+    def test_pyproject(self):
+        text = ("[project]\nname = 'spam'\nversion = '1.0'\n[project.scripts]\nb = 'm:b'\n"
+                "a = 'm:a [x]'\n[project.gui-scripts]\ng = 'm:g'\n"
+                "[project.entry-points.'z.y']\nk = 'm'\n")
+        self.check(self.source({"pyproject.toml": text}), rows=[
+            ("console_scripts", "a", "m:a [x]"), ("console_scripts", "b", "m:b"),
+            ("gui_scripts", "g", "m:g"), ("z.y", "k", "m")])
+
+    def test_pyproject_goes_before_setup_cfg(self):
+        self.check(self.source({
+            "pyproject.toml": "[project]\nname = 'spam'\n[project.scripts]\na = 'm:a'\n",
+            "setup.cfg": "[options.entry_points]\nconsole_scripts =\n  b = m:b\n"}),
+            rows=[("console_scripts", "a", "m:a")])
+
+    def test_setup_cfg(self):
+        self.check(self.source({
+            "pyproject.toml": "[build-system]\nbuild-backend = 'setuptools.build_meta'\n",
+            "setup.py": "", "setup.cfg":
+            "[options.entry_points]\nconsole_scripts =\n    spam = spam.cli:main\n"
+            "spam.plugins =\n  one = spam.one\n"}))
+
+    def test_setup_cfg_names_a_file(self):
+        for name in ("points.ini", "a/points.txt"):
+            with self.subTest(name):
+                self.check(self.source({"setup.cfg": f"[options]\nentry_points = file: {name}\n",
+                                        name: ENTRY_POINTS}))
+                os.unlink(self.path("spam-1.0.tar.gz"))
+
+    def test_setup_cfg_names_a_file_in_a_zip(self):
+        path = write_zip(self.path("spam-1.0.zip"), source(files={
+            "setup.cfg": "[options]\nentry_points = file: points.ini\n",
+            "points.ini": ENTRY_POINTS}))
+        self.check(path)
+
+    def test_setup_cfg_names_a_file_that_is_missing(self):
+        self.check(self.source({"setup.cfg": "[options]\nentry_points = file: ../x, points.ini\n"}),
+                   rows=[])
+
+    def test_dynamic(self):
+        for field in ("entry-points", "scripts", "gui-scripts"):
+            with self.subTest(field):
+                text = f"[project]\nname = 'spam'\ndynamic = ['version', '{field}']\n"
+                self.assertEqual(self.error({"pyproject.toml": text}), DYNAMIC)
+                self.assertIn("1 not knowable without a build", self.stderr)
+                self.assertEqual(len(self.stderr.splitlines()), 1)
+
+    def test_other_dynamic_fields(self):
+        text = "[project]\nname = 'spam'\ndynamic = ['version']\n[project.scripts]\na = 'm:a'\n"
+        self.check(self.source({"pyproject.toml": text}), rows=[("console_scripts", "a", "m:a")])
+
+    def test_only_a_build_would_tell(self):
+        self.assertIn("not knowable without a build", self.error({"setup.py": ""}))
+        backend = "[build-system]\nrequires = []\nbuild-backend = 'maker.api'\n"
+        os.unlink(self.path("spam-1.0.tar.gz"))
+        self.assertIn("not knowable without a build", self.error({"pyproject.toml": backend}))
+
+    def test_errors_in_pyproject(self):
+        for text, reason in (
+                ("[project.entry-points.console_scripts]\na = 'b'\n", "project.scripts"),
+                ("[project.entry-points.gui_scripts]\na = 'b'\n", "project.gui-scripts"),
+                ("[project.entry-points.a.b]\nc = 'd'\n", "not a string"),
+                ("[project.scripts]\na = 1\n", "not a string"),
+                ("[project]\nscripts = 1\n", "not a table"),
+                ("[project\n", "line 1"),
+                ("[project]\nname = 'a'\nname = 'b'\n", "line 3"),
+                ("[project.scripts]\n\"a\\nb\" = 'c:d'\n", "cannot stand"),
+                ("[project.scripts]\n\"a=b\" = 'c:d'\n", "cannot stand"),
+                ("[project.scripts]\n\"#a\" = 'c:d'\n", "cannot stand")):
+            with self.subTest(text):
+                path = self.source({"pyproject.toml": text})
+                self.add(path, status=3)
+                error = self.distributions(path)[0][3]
+                self.assertTrue(error.startswith("pyproject.toml: "), error)
+                self.assertIn(reason, error)
+                self.assertIn(f"entrydb: {path}: spam-1.0: {error}", self.stderr)
+                os.unlink(path)
+
+    def test_errors_in_setup_cfg(self):
+        for text in ("x = 1\n", "[a]\nb\n", "[a]\n[a]\n", "[options.entry_points]\na = %(b)s\n",
+                     b"[a]\nb = \xff\n"):
+            with self.subTest(text):
+                path = self.source({"setup.cfg": text})
+                self.add(path, status=3)
+                self.assertTrue(self.distributions(path)[0][3].startswith("setup.cfg: "))
+                os.unlink(path)
+
+    def test_names_without_pkg_info(self):
+        tree = {"my-spam-2.1/setup.cfg": b"[options.entry_points]\na = b=c\n"}
+        path = write_tar(self.path("my-spam-2.1.tar.gz"), tree)
+        self.check(path, rows=[("a", "b", "c")], name="my-spam", version="2.1")
+
+
+class Differential(Case):
+    """Declared entry points, as Python's own readers see them."""
+
+    SETUP_CFG = (
+        "[options.entry_points]\nconsole_scripts = a = b:c\n",
+        "[options.entry_points]\nconsole_scripts = a = b:c, d = e:f\n",
+        "[options.entry_points]\nconsole_scripts =\n  z = b:c\n  a = e:f [x, y]\n",
+        "[options.entry_points]\nconsole_scripts =\n\n  a = b:c\n\n  # no\n  d = e:f\n\n\ng =\n h=i\n",
+        "[options.entry_points]\nz : a=b\ny:c=d\nx=\n\te = f\n",
+        "; c\n[metadata]\nname = x\n\n[options.entry_points]\n# c\na =\n  b = c\n; c\n  d = e\n",
+        "[options.entry_points]\n  a =\n    b = c\n  d =\n    e = f\n",
+        "[options.entry_points]\na =\n  b = c [%%]\n",
+        "[DEFAULT]\nroot = r = pkg.cli\n[options.entry_points]\na =\n  b = c\n  %(root)s:main\n",
+        "[options.entry_points]\nbase = k = v\na =\n  b = c\n  %(base)s\n",
+        "[options]\nentry_points = file: points.ini\n",
+        "[options]\nentry_points = file: points.ini, other.ini\n",
+        "[options]\nentry_points =\n  [a]\n  b = c\n  [d]\n  e = f\n",
+        "[options]\nentry_points = file: points.ini\n[options.entry_points]\na = b = c\n",
+        "[options.entry_points]\na = b = c\n[options]\nentry_points = file: points.ini\n",
+        "[options]\nentry_points =\n[options.entry_points]\na = b = c\n",
+        "[metadata]\nname = x\n",
+        "[options.entry_points]\n",
+        "[options.entry_points] # tail\na = b = c\n",
+        "[options.entry_points]\r\na =\r\n  b = c\r\n",
+        "[options.entry_points]\nünï.cødé =\n  ñ = m\u00f6dule:f\n",
+        "[options.entry_points]\na ;x = b = c\nd #y = e = f\n",
+        "[options.entry_points]\na =\n\u00a0b = c\n",
+        "[options.entry_points]\nA =\n  B = c\na =\n  b = c\n",
+    )
+    PYPROJECT = (
+        "[project]\nname = 'x'\n",
+        "[project]\nname = 'x'\n[project.scripts]\n",
+        "[project]\nname = 'x'\nscripts = {b = 'c:d', a = \"e:f\"}\n",
+        "project.name = 'x'\nproject.scripts.a = 'b:c'\nproject.gui-scripts.d = 'e:f'\n",
+        "[project.entry-points.a]\nb = 'c'\n[project.entry-points]\nd.e = 'f:g'\n",
+        "[project]\n[project.entry-points.\"a.b.c\"]\n\"d e\" = '''f:g [h]'''\n",
+        "[project.scripts]\n'ü' = \"\\u00fc:main\"\n",
+        "[project.scripts]\na = \"\"\"\\\n   b:\\\n   c\"\"\"\n",
+        "[project.scripts]\na = ' b:c '\n",
+        "# [project.scripts]\n[project]\nname = 'x'\n[tool.x.scripts]\na = 'b'\n",
+        "[project.scripts]\na = 'b:c'\n[project.entry-points.z]\nb = 'c'\n[project.gui-scripts]\nq='r'\n",
+        "[project.scripts]\r\na = 'b:c'\r\n",
+        "[project.entry-points.console]\na = 'b'\n[project.entry-points.console_scripts2]\na = 'b'\n",
+    )
+    POINTS = {"points.ini": "[p]\nb = q:r\na = s\n", "other.ini": "[o]\nx = y\n"}
+
+    def answer(self, files):
+        path = write_tar(self.path("x-1.0.tar.gz"), source("x", files=files))
+        self.add(path)
+        rows = self.rows(path)
+        os.unlink(path)
+        return rows
+
+    def read_rendered(self, text):
+        group, rows = None, []
+        for line in filter(None, text.split("\n")):
+            if line.startswith("["):
+                group = line[1:-1]
+            else:
+                name, _, value = line.partition(" = ")
+                rows.append((group, name, value))
+        return rows
+
+    def test_setup_cfg(self):
+        if subprocess.run([sys.executable, "-c", "import setuptools._entry_points"],
+                          stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("this Python has no setuptools")
+        for number, text in enumerate(self.SETUP_CFG):
+            work = self.path(f"work{number}")
+            archives.write_files(work, {name: data.encode() for name, data in
+                                        (self.POINTS | {"setup.cfg": text}).items()})
+            expected = archives.tool(sys.executable, "-W", "ignore", "-X", "utf8", "-c", SETUPTOOLS,
+                                     cwd=work, stderr=subprocess.DEVNULL).decode()
+            with self.subTest(text):
+                self.assertEqual(self.answer(self.POINTS | {"setup.cfg": text}),
+                                 self.read_rendered(expected))
+
+    def test_pyproject(self):
+        try:
+            import tomllib
+        except ImportError:
+            self.skipTest("this Python has no tomllib")
+        for text in self.PYPROJECT:
+            project = tomllib.loads(text).get("project", {})
+            groups = dict(project.get("entry-points", {}))
+            groups["console_scripts"] = project.get("scripts", {})
+            groups["gui_scripts"] = project.get("gui-scripts", {})
+            expected = sorted((group, name, value.strip()) for group, points in groups.items()
+                              for name, value in points.items())
+            with self.subTest(text):
+                self.assertEqual(self.answer({"pyproject.toml": text}), expected)
+
+
+class Catalogue(Case):
+    def wheel(self, name, version="1.0", **options):
+        return write_zip(self.path(f"{name}-{version}-py3-none-any.whl"),
+                         installed(name, version, **options))
+
+    def test_a_wheel_on_the_path_is_answered_from_its_row(self):
+        path = self.wheel("spam")
+        self.settle(path)
+        self.add(path)
+        self.run_program("why", "console_scripts", "spam", "--path", path)
+        self.assertIn("as the database has it", self.stdout)
+        self.run_program("list", "--path", path)
+        self.assertEqual([line.split("\t")[:3] for line in self.stdout.splitlines()],
+                         [list(row) for row in ROWS])
+
+    def test_unchanged_archives_are_skipped(self):
+        paths = [self.wheel("spam"), write_tar(self.path("tree.tar.gz"), installed())]
+        self.settle(*paths)
+        self.add(*paths)
+        before = os.stat(self.database).st_ino
+        self.add(*paths)
+        self.assertIn("2 archives (2 unchanged), 2 distributions", self.stderr)
+        self.assertEqual(os.stat(self.database).st_ino, before, "published without a change")
+
+    def test_an_archive_named_again_is_replaced(self):
+        path = self.path("tree.tar.gz")
+        write_tar(path, installed("spam", "1.0"))
+        self.add(path)
+        write_tar(path, installed("spam", "2.0", entry_points="[a]\nb = c\n"))
+        self.add(path)
+        self.assertEqual(self.rows(path), [("a", "b", "c")])
+        self.assertEqual([row[1] for row in self.distributions(path)], ["2.0"])
+        self.assertEqual(self.query("SELECT action, old_version, version FROM event ORDER BY id"),
+                         [("index", None, None), ("upgrade", "1.0", "2.0")])
+
+    def test_named_twice_is_read_once(self):
+        path = self.wheel("spam")
+        self.add(path, f"{self.top}/../{os.path.basename(self.top)}/./spam-1.0-py3-none-any.whl", ".")
+        self.assertIn("1 archives,", self.stderr)
+
+    def test_a_directory_is_searched(self):
+        os.makedirs(self.path("a/b/c"))
+        write_zip(self.path("a/b/c/x-1-py3-none-any.whl"), installed("x", "1"))
+        write_tar(self.path("a/y-1.tar.gz"), source("y", "1"))
+        os.symlink("b/c/x-1-py3-none-any.whl", self.path("a/link.whl"))
+        os.symlink("..", self.path("a/b/up"))
+        with open(self.path("a/readme.txt"), "w", encoding="utf-8"):
+            pass
+        self.add(self.path("a"))
+        self.assertIn("3 archives, 3 distributions, 4 entry points", self.stderr)
+
+    def test_one_bad_archive_stops_no_other(self):
+        os.mkdir(self.path("a"))
+        for i in range(5):
+            write_zip(self.path(f"a/x{i}-1-py3-none-any.whl"), installed(f"x{i}", "1"))
+        with open(self.path("a/x2-2.tar.gz"), "wb") as stream:
+            stream.write(b"garbage")
+        self.add(self.path("a"), status=3)
+        self.assertEqual(self.stderr.splitlines(), [
+            f"entrydb: {self.path('a/x2-2.tar.gz')}: Unrecognized archive format",
+            "entrydb: 6 archives, 5 distributions, 10 entry points; 1 could not be read"])
+
+    def test_quiet(self):
+        self.add(self.wheel("spam"), "--quiet")
+        self.assertEqual(self.stderr, "")
+        self.add("nothing.whl", "--quiet", status=3)
+        self.assertEqual(self.stderr.count("\n"), 1)
+
+    def test_json(self):
+        path = self.wheel("spam")
+        lines = self.add(path, "nothing.whl", "--json", status=3).splitlines()
+        self.assertEqual([json.loads(line) for line in lines], [
+            {"archive": path, "state": "added", "kind": "zip", "distributions": 1,
+             "entry_points": 2, "error": None},
+            {"archive": "nothing.whl", "state": "failed", "kind": None, "distributions": None,
+             "entry_points": None, "error": "No such file or directory"}])
+
+    def test_another_database(self):
+        path = self.wheel("spam")
+        self.add(path, "--db", "other.db")
+        self.assertFalse(os.path.exists(self.database))
+        self.run_program("list", "--db", "other.db", "--path", path)
+        self.assertEqual(len(self.stdout.splitlines()), 2)
+
+    def test_relative_names_are_stored_absolute(self):
+        self.wheel("spam")
+        self.add("./spam-1.0-py3-none-any.whl")
+        self.assertEqual(self.query("SELECT path FROM root"),
+                         [(os.path.realpath(self.path("spam-1.0-py3-none-any.whl")),)])
+
+    def test_forget(self):
+        path = self.wheel("spam")
+        self.add(path)
+        self.run_program("forget", path)
+        self.assertEqual(self.query("SELECT * FROM root"), [])
+
+    def test_usage(self):
+        self.add(status=2)
+        self.add("x.whl", "--root", "/", status=2)
+
+    def test_interruption(self):
+        """Ctrl-C leaves what was published before."""
+        path = self.wheel("spam")
+        self.add(path)
+        bomb = archives.write_huge_tar(self.path("large.tar.gz"), 300_000, installed())
+        child = subprocess.Popen([self.program.executable, "add", bomb], env=self.program.env,
+                                 stderr=subprocess.PIPE)
+        time.sleep(0.03)
+        child.send_signal(signal.SIGINT)
+        _, stderr = child.communicate(timeout=20)
+        if child.returncode == 3:
+            self.assertIn(b"interrupted", stderr)
+            self.assertEqual(self.query("SELECT path FROM root"), [(path,)])
+        self.assertEqual(sorted(os.listdir(os.path.dirname(self.database))),
+                         ["entry_points.db", "entry_points.db.lock"])
+
+
+class BadInput(Case):
+    def refuse(self, path, reason, status=3):
+        """One line, and neither a row nor a crash."""
+        self.add(path, status=status)
+        lines = self.stderr.splitlines()
+        self.assertTrue(lines[0].startswith(f"entrydb: {path}: "), lines)
+        self.assertRegex(lines[0], reason)
+        self.assertEqual(len(lines), 2, lines)
+        self.assertIn("could not be read", lines[1])
+
+    def refuse_archive(self, path, reason):
+        self.refuse(path, reason)
+        self.assertEqual(self.query("SELECT path FROM root") if os.path.exists(self.database)
+                         else [], [])
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as stream:
+            stream.write(data)
+        return self.path(name)
+
+    def test_no_such_file(self):
+        self.refuse_archive(self.path("x.whl"), "No such file")
+
+    def test_not_a_file(self):
+        os.mkfifo(self.path("x.tar.gz"))
+        self.refuse_archive(self.path("x.tar.gz"), "not a file")
+
+    def test_empty_and_garbage(self):
+        for name in ("a.whl", "a.tar.gz", "a.conda", "a.deb", "a.rpm", "a.egg"):
+            for data in (b"", b"x", b"PK", b"!<arch>\n", b"\x1f\x8b", b"\xed\xab\xee\xdb" + bytes(92),
+                         b"x" * 4096):
+                with self.subTest((name, data[:4])):
+                    self.add(self.write(name, data), status=None or self.status_of(name, data))
+
+    def status_of(self, name, data):
+        """An ar archive without members is sound, and an empty one."""
+        return 0 if data == b"!<arch>\n" and name in ("a.tar.gz", "a.deb", "a.rpm") else 3
+
+    def test_truncated_tarballs(self):
+        files = installed(files={"spam/data": os.urandom(300_000)})
+        for ending in ("gz", "xz", "bz2", "tar"):
+            whole = archives.compressed(archives.tar_bytes(files), ending)
+            for length in (len(whole) // 3, len(whole) // 2, 200_000):
+                with self.subTest((ending, length)):
+                    self.refuse_archive(self.write(f"t.tar.{ending}", whole[:length]),
+                                        "(?i)trunc|premature|unexpected|damaged|input|needed")
+
+    @needs("zstd")
+    def test_truncated_zst(self):
+        whole = archives.compressed(archives.tar_bytes(
+            installed(files={"spam/data": os.urandom(300_000)})), "zst")
+        self.refuse_archive(self.write("t.tar.zst", whole[:200_000]), "(?i)trunc")
+
+    @needs("dpkg-deb")
+    def test_truncated_deb(self):
+        path = archives.write_deb(self.path("a.deb"), below(SITE, installed(
+            files={"spam/data": os.urandom(300_000)})), "xz")
+        with open(path, "rb") as stream:
+            whole = stream.read()
+        self.refuse_archive(self.write("b.deb", whole[:150_000]), "(?i)trunc")
+
+    @needs("zstd")
+    def test_truncated_conda(self):
+        tree = below("site-packages", installed(files={"spam/data": os.urandom(300_000)}))
+        with open(archives.write_conda(self.path("a.conda"), tree), "rb") as stream:
+            whole = stream.read()
+        self.refuse_archive(self.write("b.conda", whole[:150_000]), "not a zip")
+        pkg = archives.compressed(archives.tar_bytes(tree), "zst")[:150_000]
+        self.refuse_archive(write_zip(self.path("c.conda"), {"pkg-c.tar.zst": pkg}), "(?i)trunc")
+        self.refuse_archive(write_zip(self.path("d.conda"), {"x": b""}), "no pkg-")
+
+    def test_truncated_wheel(self):
+        with open(write_zip(self.path("a.whl"), installed()), "rb") as stream:
+            whole = stream.read()
+        for length in (10, len(whole) // 2, len(whole) - 10):
+            with self.subTest(length):
+                self.refuse_archive(self.write("b.whl", whole[:length]), "not a zip")
+
+    def encrypt(self, path, member):
+        """Set the flag; nobody gets as far as the bytes."""
+        with open(path, "rb") as stream:
+            data = bytearray(stream.read())
+        with zipfile.ZipFile(path) as archive:
+            info = archive.getinfo(member)
+        data[info.header_offset + 6] |= 1
+        place = data.index(b"PK\1\2")
+        while data[place + 46:place + 46 + len(member)] != member.encode():
+            place = data.index(b"PK\1\2", place + 4)
+        data[place + 8] |= 1
+        return self.write(path[len(self.top) + 1:], bytes(data))
+
+    def test_encrypted_wheel(self):
+        path = write_zip(self.path("a.whl"), installed())
+        self.encrypt(path, "spam-1.0.dist-info/entry_points.txt")
+        self.refuse(path, "encrypted")
+        self.assertIn("encrypted", self.distributions(path)[0][3])
+
+    def test_encrypted_source(self):
+        path = write_zip(self.path("a.zip"), source(files={"pyproject.toml": "[project]\n"}))
+        self.encrypt(path, "spam-1.0/pyproject.toml")
+        self.refuse_archive(path, "encrypted")
+
+    def test_bomb_in_a_tarball(self):
+        """16 GiB of zeros in 2 MB, as a member that nobody wants."""
+        member = tarfile.TarInfo("zeros")
+        member.size = 16 << 30
+        zeros = lzma.compress(bytes(64 << 20), preset=0)
+        path = self.write("bomb.tar.xz", lzma.compress(member.tobuf()) + zeros * 256)
+        began = time.monotonic()
+        self.refuse_archive(path, "bomb")
+        self.assertLess(time.monotonic() - began, 60)
+
+    def test_bomb_declared(self):
+        member = tarfile.TarInfo("spam-1.0.dist-info/entry_points.txt")
+        member.size = 8 << 30
+        data = archives.compressed(member.tobuf() + bytes(10240), "gz")
+        self.refuse_archive(self.write("a.tar.gz", data), "larger than 16777216 bytes")
+
+    def test_bomb_in_a_zip(self):
+        tree = installed(entry_points=b"[a]\n" + b"\n" * (30 << 20))
+        path = write_zip(self.path("a.whl"), tree)
+        self.refuse(path, "larger than")
+
+    def test_zip_that_lies_about_sizes(self):
+        path = write_zip(self.path("a.whl"), installed(entry_points=b"[a]\n" + b"\n" * 100_000))
+        with open(path, "rb") as stream:
+            data = stream.read()
+        self.write("a.whl", data.replace(struct.pack("<I", 100_004), struct.pack("<I", 100)))
+        self.refuse(path, "expands beyond")
+
+    def test_entry_points_of_100_megabytes(self):
+        text = b"[a]\n" + b"".join(b"n%08d = m:a\n" % i for i in range(6_500_000))
+        self.assertGreater(len(text), 100_000_000)
+        path = write_zip(self.path("a.whl"), installed(entry_points=text), zipfile.ZIP_STORED)
+        self.refuse(path, "larger than")
+        self.refuse_archive_of(write_tar(self.path("a.tar"), installed(entry_points=text)))
+
+    def refuse_archive_of(self, path):
+        self.refuse(path, "larger than")
+        self.assertEqual(self.distributions(path), [])
+
+    def test_paths_that_lead_out(self):
+        tree = {"../evil-1.dist-info/METADATA": b"Name: evil\n",
+                "/abs-1.dist-info/METADATA": b"Name: evil\n",
+                "a/../../x-1.dist-info/METADATA": b"Name: evil\n"} | installed()
+        path = write_tar(self.path("a.tar.gz"), tree)
+        self.add(path)
+        self.assertEqual([row[0] for row in self.distributions(path)], ["spam"])
+        self.assertIn("3 members were ignored, whose paths lead out of it, such as ../evil",
+                      self.stderr)
+        self.assertEqual(len(self.stderr.splitlines()), 2)
+
+    def test_paths_that_lead_out_of_a_zip(self):
+        tree = {"../evil-1.dist-info/METADATA": b"Name: evil\n",
+                "/abs-1.dist-info/METADATA": b"Name: evil\n"} | installed()
+        self.check(write_zip(self.path("a.whl"), tree), kind="zip")
+
+    def test_links_and_devices(self):
+        links = []
+        for number, (kind, target) in enumerate((
+                (tarfile.SYMTYPE, "/etc/passwd"), (tarfile.LNKTYPE, "spam-1.0.dist-info/METADATA"),
+                (tarfile.CHRTYPE, ""), (tarfile.FIFOTYPE, ""), (tarfile.DIRTYPE, ""))):
+            member = tarfile.TarInfo(f"x{number}-1.0.dist-info/entry_points.txt")
+            member.type, member.linkname = kind, target
+            links.append(member)
+        path = write_tar(self.path("a.tar.gz"), installed(), links=links)
+        self.check(path)
+
+    def test_not_utf8(self):
+        for name, write in (("a.whl", write_zip), ("a.tar.gz", write_tar)):
+            with self.subTest(name):
+                path = write(self.path(name), installed(entry_points=b"[a]\nb = \xff\n"))
+                self.refuse(path, "not valid UTF-8")
+                self.assertEqual(self.rows(path), [])
+
+    def test_names_not_utf8(self):
+        member = tarfile.TarInfo("caf\udce9/spam-1.0.dist-info/METADATA")
+        raw = archives.tar_bytes({}, tar_format=tarfile.USTAR_FORMAT)
+        header = member.tobuf(tarfile.USTAR_FORMAT, "utf-8", "surrogateescape")
+        path = self.write("a.tar", header + raw)
+        self.add(path)
+        self.assertEqual(self.query("SELECT count(*), hex(substr(directory, 4, 1)) "
+                                    "FROM distribution")[0][0], 1)
+
+    def test_nul(self):
+        path = write_zip(self.path("a.whl"), installed(entry_points=b"[a]\nb = c\0d\n"))
+        self.add(path)
+        self.assertEqual(len(self.rows(path)), 1)
+        path = write_tar(self.path("a-1.tar.gz"), source("a", "1", files={
+            "pyproject.toml": b"[project]\nname = 'a\0'\n"}))
+        self.add(path, status=3)
+        path = write_tar(self.path("b-1.tar.gz"), source("b", "1", files={
+            "setup.cfg": b"[options.entry_points]\na\0 = b\0=c\0\n"}))
+        self.add(path)
+
+    def test_a_million_members(self):
+        for path in (archives.write_huge_zip(self.path("a.whl"), 1_000_000, installed()),
+                     archives.write_huge_tar(self.path("a.tar.gz"), 1_000_000, installed())):
+            with self.subTest(path):
+                began = time.monotonic()
+                self.check(path, kind="zip" if path.endswith("whl") else "archive")
+                print(f"{os.path.basename(path)}, 1,000,000 members: "
+                      f"{time.monotonic() - began:.2f} s", file=sys.stderr)
+
+    def test_too_many_members(self):
+        some = gzip.compress(tarfile.TarInfo("a.py").tobuf() * 100_000, 1)
+        path = self.write("a.tar.gz", some * 42)
+        self.refuse_archive(path, "more than 4,194,304 members")
+
+    def test_duplicate_members_the_last_counts(self):
+        first, second = installed(entry_points="[a]\nb = c\n"), installed()
+        whole = archives.tar_bytes(first)
+        end = whole.rstrip(b"\0")
+        padded = end + bytes(-len(end) % 512)
+        path = self.write("a.tar", padded + archives.tar_bytes(second))
+        self.check(path)
+
+    def test_a_member_replaced_by_a_directory(self):
+        self.check(write_tar(self.path("a.tar.gz"), {"spam-1.0.dist-info": b""} | installed()))
+
+
+class Into(Case):
+    COLUMNS = ("SELECT d.name, d.version, d.directory, d.record_sha256 FROM distribution d "
+               "WHERE d.normalized_name = ?")
+    VIEW = ("SELECT root, distribution, version, group_name, name, value, module, attr, extras, "
+            "kind, object, symbol, state FROM entry_points WHERE distribution = ?")
+
+    def setUp(self):
+        super().setUp()
+        self.site = self.path(f"venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}"
+                              "/site-packages")
+        self.venv_database = self.path("venv/var/lib/entrydb/entry_points.db")
+
+    def make_venv(self):
+        venv.create(self.path("venv"), with_pip=True)
+        self.python = self.path("venv/bin/python")
+
+    def pip_install(self, *arguments):
+        done = subprocess.run([self.python, "-m", "pip", "install", "--no-index", "--no-deps", "-q",
+                               "--disable-pip-version-check", *arguments], capture_output=True,
+                              text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def facts(self, database, name, normalized):
+        return (self.query(self.VIEW, name, database=database),
+                self.query(self.COLUMNS, normalized, database=database))
+
+    def compare(self, wheel, name, normalized):
+        """Rows before the installation, and those of update after it."""
+        before = self.path("before.db")
+        self.add(wheel, "--into", self.site, "--db", before)
+        expected_before = self.facts(before, name, normalized)
+        self.pip_install(wheel)
+        after = self.path("after.db")
+        self.run_program("update", self.site, "--db", after)
+        self.assertEqual(expected_before, self.facts(after, name, normalized))
+        self.assertEqual(len(expected_before[1]), 1)
+        return expected_before[0]
+
+    def build_object(self, python=False):
+        if not shutil.which("cc"):
+            self.skipTest("no compiler")
+        with open(self.path("x.c"), "w", encoding="utf-8") as stream:
+            stream.write("int entry(void);int entry(void){return 7;}\n" if not python else
+                         "void *PyInit_x(void);void *PyModule_Create2(void*,int);"
+                         "void *PyInit_x(void){return PyModule_Create2(0,0);}\n")
+        archives.tool("cc", "-shared", "-fPIC", "-Wl,--build-id=sha1", "-o", self.path("x.so"),
+                      self.path("x.c"))
+        with open(self.path("x.so"), "rb") as stream:
+            return stream.read()
+
+    def test_a_wheel_of_all_sorts(self):
+        self.make_venv()
+        native, extension = self.build_object(), self.build_object(python=True)
+        text = ("[console_scripts]\nspam = spam.cli:main\n[spam]\nnative = spam.native:entry\n"
+                "wrong = spam.native:nothing\nplat = plat.x:entry\npure = pure:f\n"
+                "missing = nowhere.at.all\nother = pip._internal.cli.main:main\n"
+                "pack = spam\nbad = a b c\nextras = spam.one [a, b]\nspace = names.inner\n"
+                "ext = spam.x\n[jax_plugins]\nj = spam\n")
+        wheel = write_zip(self.path("spam-1.0-py3-none-any.whl"), installed(
+            entry_points=text, files={
+                "spam/native.so": native, "spam/x.cpython-39-x86_64-linux-gnu.so": extension,
+                "spam-1.0.data/platlib/plat/x.so": native, "spam-1.0.data/purelib/pure.py": b"",
+                "spam-1.0.data/scripts/tool": b"#!python\n", "names/inner/a.py": b""}))
+        rows = self.compare(wheel, "spam", "spam")
+        states = {row[4]: (row[9], row[10], row[12]) for row in rows}
+        self.assertEqual(states["native"], ("native", "spam/native.so", "ok"))
+        self.assertEqual(states["plat"], ("native", "plat/x.so", "ok"))
+        self.assertEqual(states["other"], ("python", None, "ok"))
+        self.assertEqual(states["missing"][2], "missing")
+
+    def test_odd_names(self):
+        self.make_venv()
+        wheel = write_zip(self.path("My.Spam-1.0-py3-none-any.whl"), installed("My.Spam"))
+        self.compare(wheel, "My.Spam", "my_spam")
+
+    def test_real_wheels(self):
+        self.make_venv()
+        pins = ["wheel==0.45.1", "pytest==8.3.4", "MarkupSafe==3.0.2", "setproctitle==1.3.4",
+                "stevedore==5.4.0", "numpy==2.1.3"]
+        done = subprocess.run([self.python, "-m", "pip", "download", "-q", "--no-deps",
+                               "--only-binary", ":all:", "--dest", self.path("wheels"), *pins],
+                              capture_output=True, text=True)
+        if done.returncode:
+            self.skipTest("pip cannot download: " + (done.stderr.strip().splitlines() or ["?"])[-1])
+        for wheel in sorted(os.listdir(self.path("wheels"))):
+            name = wheel.split("-")[0]
+            with self.subTest(wheel):
+                for database in ("before.db", "after.db"):
+                    if os.path.exists(self.path(database)):
+                        os.unlink(self.path(database))
+                with zipfile.ZipFile(self.path(f"wheels/{wheel}")) as archive:
+                    member = next(m for m in archive.namelist() if m.endswith(".dist-info/METADATA"))
+                    text = archive.read(member).decode()
+                called = re.search("^Name: (.*)$", text, re.MULTILINE).group(1)
+                self.compare(self.path(f"wheels/{wheel}"), called,
+                             re.sub("[-_.]+", "_", name).lower())
+
+    def test_the_environments_own_database(self):
+        self.make_venv()
+        wheel = write_zip(self.path("spam-1.0-py3-none-any.whl"), installed())
+        self.run_program("update", self.path("venv"))
+        self.add(wheel, "--into", self.site)
+        listed = ("list", "console_scripts", "spam", "--path", self.site)
+        self.run_program(*listed, status=1)  # it is not there yet, whatever the rows say
+        self.assertEqual(self.query("SELECT settled FROM root WHERE path LIKE '%/site-packages'",
+                                    database=self.venv_database), [(0,)])
+        self.assertEqual(self.query("SELECT action, distribution, version FROM event ORDER BY id "
+                                    "DESC LIMIT 1", database=self.venv_database),
+                         [("install", "spam", "1.0")])
+        self.pip_install(wheel)
+        self.run_program(*listed)
+        before = self.facts(self.venv_database, "spam", "spam")
+        self.run_program("update", self.path("venv"))
+        self.assertEqual(before, self.facts(self.venv_database, "spam", "spam"))
+        self.assertEqual(self.query("SELECT count(*) FROM distribution WHERE name = 'spam'",
+                                    database=self.venv_database), [(1,)])
+
+    def test_before_there_is_a_directory(self):
+        for name in ("spam", "eggs"):
+            wheel = write_zip(self.path(f"{name}-1.0-py3-none-any.whl"), installed(name))
+            self.add(wheel, "--into", self.site)
+        names = "SELECT name, version FROM distribution ORDER BY position"
+        self.assertEqual(self.query(names, database=self.venv_database),
+                         [("spam", "1.0"), ("eggs", "1.0")])
+        wheel = write_zip(self.path("spam-2.0-py3-none-any.whl"), installed("Spam", "2.0"))
+        self.add(wheel, "--into", self.site)
+        self.assertEqual(self.query(names, database=self.venv_database),
+                         [("eggs", "1.0"), ("Spam", "2.0")])
+        self.assertEqual(self.query("SELECT action, old_version, version FROM event ORDER BY id",
+                                    database=self.venv_database),
+                         [("install", None, "1.0"), ("install", None, "1.0"),
+                          ("upgrade", "1.0", "2.0")])
+
+    def test_the_same_archive_again(self):
+        wheel = write_zip(self.path("spam-1.0-py3-none-any.whl"), installed())
+        self.add(wheel, "--into", self.site)
+        before = os.stat(self.venv_database).st_ino
+        self.add(wheel, "--into", self.site)
+        self.assertEqual(os.stat(self.venv_database).st_ino, before)
+        write_zip(wheel, installed(entry_points="[a]\nb = c\n"))
+        self.add(wheel, "--into", self.site)
+        self.assertEqual(self.query("SELECT group_name, name FROM entry_points",
+                                    database=self.venv_database), [("a", "b")])
+
+    def test_what_is_installed_already_is_taken_from_there(self):
+        self.make_venv()
+        wheel = write_zip(self.path("spam-1.0-py3-none-any.whl"), installed())
+        self.pip_install(wheel)
+        time.sleep(2.1)
+        self.add(wheel, "--into", self.site)
+        self.assertEqual(self.query("SELECT settled FROM root WHERE path LIKE '%/site-packages'",
+                                    database=self.venv_database), [(1,)])
+        self.run_program("verify", self.site)
+
+    def test_another_root(self):
+        wheel = write_zip(self.path("spam-1.0-py3-none-any.whl"), installed())
+        os.makedirs(self.path("image/usr/lib/python3/dist-packages"))
+        self.add(wheel, "--root", self.path("image"), "--into", "/usr/lib/python3/dist-packages")
+        database = self.path("image/var/lib/entrydb/entry_points.db")
+        self.assertEqual(self.query("SELECT path FROM root", database=database),
+                         [("usr/lib/python3/dist-packages",)])
+
+    def test_other_archives(self):
+        tree = below("usr/lib/python3.12/site-packages", installed())
+        tree |= below("usr/lib/python3.12/site-packages/spam/_vendor", installed("other", "2"))
+        path = write_tar(self.path("spam.tar.gz"), tree)
+        self.add(path, "--into", self.site)
+        os.makedirs(self.site)
+        with tarfile.open(path) as archive:
+            archive.extractall(self.path("unpacked"))
+        shutil.rmtree(self.site)
+        before = self.facts(self.venv_database, "spam", "spam")
+        shutil.copytree(self.path("unpacked/usr/lib/python3.12/site-packages"), self.site)
+        self.run_program("update", self.site)
+        self.assertEqual(before, self.facts(self.venv_database, "spam", "spam"))
+
+    def test_what_cannot_be_installed(self):
+        paths = [write_tar(self.path("spam-1.0.tar.gz"), source()),
+                 write_zip(self.path("spam.zip"), {"a": b""}),
+                 write_zip(self.path("spam.egg"), {"EGG-INFO/PKG-INFO": archives.metadata()})]
+        for path in paths:
+            with self.subTest(path):
+                self.add(path, "--into", self.site, status=3)
+                self.assertRegex(self.stderr, "must be built|no distribution")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,654 @@
+"""What must never do harm: bad files, bad directories, bad databases, bad disks."""
+
+import contextlib
+import os
+import random
+import shutil
+import socket
+import sqlite3
+import stat
+import subprocess
+import tempfile
+import threading
+import time
+
+import support
+from support import (COULD_NOT, DATABASE, DONE, NOT_FOUND, SITE, STRANGER, CommandTest, add_distribution,
+                     change_database, entry_points, events, is_sound, leftovers, metadata, needs_root, query, rows,
+                     write)
+
+MANY = int(os.environ.get("ENTRYDB_TEST_MANY", "100000"))
+QUICK_DISK = "/dev/shm"  # where so many files are made in seconds
+FLIPS = int(os.environ.get("ENTRYDB_TEST_FLIPS", "40"))
+MEGABYTE = 1 << 20
+
+
+class BadTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.info = add_distribution(self.site, "alpha")
+
+    def check_answers(self, names=("alpha",), problems=0, status=DONE, **how):
+        """From the disk, and from the database that an update makes of it."""
+        for _ in range(2):
+            reply = self.list("demo", status=status, **how)
+            self.assertEqual(sorted(name for name, _ in reply.names), sorted(names), str(reply))
+            self.assertEqual(len(reply.err.splitlines()), problems, str(reply))
+            self.update(self.site)
+        self.assertTrue(is_sound(self.database))
+        return reply
+
+
+class BadFiles(BadTest):
+    def test_entry_points_of_100_megabytes(self):
+        os.mkdir(f"{self.site}/huge-1.dist-info")
+        with open(f"{self.site}/huge-1.dist-info/entry_points.txt", "w") as file:
+            line = f"[demo]\n{'x' * 1000} = m:f\n"
+            for _ in range(100):
+                file.write(line * (MEGABYTE // len(line) + 1))
+        began = time.monotonic()
+        reply = self.check_answers(problems=1)
+        self.assertIn("the limit is", reply.err)
+        self.assertLess(time.monotonic() - began, 10)
+
+    def test_entry_points_just_below_the_limit(self):
+        text = "[demo]\n" + "".join(f"n{i:06} = some.module:some.attribute_{i}\n" for i in range(100_000))
+        add_distribution(self.site, "large", text=text)
+        for _ in range(2):
+            reply = self.list("demo", "n099999", status=DONE)
+            self.assertEqual(reply.fields[0][2], "some.module:some.attribute_99999")
+            self.update(self.site)
+        self.assertEqual(len(rows(self.database, ["entry_point"])["entry_point"]), 100_002)
+
+    def test_not_utf8(self):
+        add_distribution(self.site, "bad", text=b"[demo]\nx = m:\xff\n")
+        self.check_answers(problems=1)
+
+    def test_nul(self):
+        add_distribution(self.site, "nul", text=b"[demo]\nn\0l = m:\0f\n")
+        for _ in range(2):
+            found = [row for row in self.list("--json", "demo", status=DONE).objects if row["distribution"] == "nul"]
+            self.assertEqual([(row["name"], row["value"]) for row in found], [("n\0l", "m:\0f")])
+            self.update(self.site)
+
+    def test_directory_instead_of_a_file(self):
+        os.makedirs(f"{self.site}/dir-1.dist-info/entry_points.txt")
+        self.check_answers()
+
+    def test_fifo_socket_and_device(self):
+        for name, make in (("fifo", os.mkfifo), ("socket", self.make_socket)):
+            os.makedirs(f"{self.site}/{name}-1.dist-info")
+            make(f"{self.site}/{name}-1.dist-info/entry_points.txt")
+            os.mkfifo(f"{self.site}/{name}-1.dist-info/METADATA")
+        os.makedirs(f"{self.site}/device-1.dist-info")
+        os.symlink("/dev/zero", f"{self.site}/device-1.dist-info/entry_points.txt")
+        os.mkfifo(f"{self.site}/pipe-1.egg-info")
+        self.check_answers(problems=3)
+
+    def make_socket(self, path):
+        place = os.getcwd()
+        os.chdir(os.path.dirname(path))
+        try:
+            with socket.socket(socket.AF_UNIX) as server:
+                server.bind(os.path.basename(path))
+        finally:
+            os.chdir(place)
+
+    def test_links_that_loop_or_lead_nowhere(self):
+        for name, target in (("loop", "entry_points.txt"), ("nowhere", "absent")):
+            os.makedirs(f"{self.site}/{name}-1.dist-info")
+            os.symlink(target, f"{self.site}/{name}-1.dist-info/entry_points.txt")
+        os.symlink("self-1.dist-info", f"{self.site}/self-1.dist-info")
+        os.symlink("absent", f"{self.site}/gone-1.dist-info")
+        reply = self.check_answers(problems=2)
+        self.assertIn("loop-1.dist-info", reply.err)
+        self.assertIn("self-1.dist-info", reply.err)
+
+    def test_huge_metadata(self):
+        write(f"{self.info}/METADATA", metadata("alpha", "1.0") + "\n" + "text\n" * (100 * MEGABYTE // 5))
+        self.check_answers()
+        write(f"{self.info}/METADATA", "X-Long: " + "x" * (64 * MEGABYTE))
+        self.check_answers()
+
+    def test_metadata_that_is_none(self):
+        for content in (b"\xff\xfe\0", b"Name: \xff\nVersion: \0\n", b"", b"\n" * 1000, b": \n:\n", b"Name:" * 1000):
+            write(f"{self.info}/METADATA", content)
+            for _ in range(2):
+                reply = self.list("--json", "demo", status=DONE)
+                self.assertEqual([row["name"] for row in reply.objects], ["alpha"])
+                self.update(self.site)
+
+    def test_very_long_names(self):
+        long = "l" * (255 - len("-1.dist-info"))
+        os.mkdir(f"{self.site}/{long}-1.dist-info")
+        write(f"{self.site}/{long}-1.dist-info/entry_points.txt", f"[demo]\n{'n' * MEGABYTE} = {'v' * MEGABYTE}:f\n")
+        self.check_answers(names=["alpha", "n" * MEGABYTE])
+
+    def test_names_of_any_bytes(self):
+        odd = [stem + b"-1.dist-info" for stem in (b"a\nb", b"\xff\xfe", b" ", b"\x1b[2J", b"%s%n")]
+        for name in odd:
+            os.mkdir(self.site.encode() + b"/" + name)
+            write(self.site.encode() + b"/" + name + b"/entry_points.txt", "[demo]\nodd = m:f\n")
+        self.check_answers(names=["alpha"] + ["odd"] * len(odd))
+        self.run_program("verify", self.site)
+
+    def test_bad_archives_on_the_path(self):
+        contents = (b"", b"PK", b"PK\x05\x06" + b"\xff" * 18, os.urandom(5000), b"PK\x03\x04" * 900)
+        for number, content in enumerate(contents):
+            path = f"{self.site}/bad{number}.egg"
+            write(path, content)
+            for _ in range(2):
+                self.list("demo", path=path, status=NOT_FOUND)
+                self.run_program("update", path)
+
+
+class BadDirectories(BadTest):
+    def test_names_that_are_too_long_or_impossible(self):
+        for path in ("x" * 5000, "/" + "y/" * 3000, f"{self.site}/" + "z" * 300, "/dev/null", "/dev/zero",
+                     f"{self.info}/METADATA/"):
+            self.list("demo", path=path, status=NOT_FOUND)
+            self.list("demo", path=[path, self.site], status=DONE)
+
+    @needs_root
+    def test_unreadable_directory(self):
+        """A stranger sees nothing, as in Python, in the directory or in its index."""
+        self.index()
+        self.list("demo", user=STRANGER, status=DONE)
+        os.chmod(self.site, 0o700)
+        for _ in range(2):
+            for level in ("roots", "exact"):
+                self.list("demo", "--fresh", level, user=STRANGER, status=NOT_FOUND)
+                self.list("demo", "--fresh", level, status=DONE)
+            self.index()
+        self.assertEqual(stat.S_IMODE(os.stat(self.database).st_mode), 0o600)
+
+    @needs_root
+    def test_update_of_an_unreadable_directory(self):
+        plain = f"{self.top}/plain"
+        add_distribution(plain, "beta")
+        os.chown(plain, STRANGER, STRANGER)
+        self.update(plain, user=STRANGER)
+        before = rows(self.user_database)["distribution"]
+        self.assertEqual(len(before), 1)
+        os.chmod(plain, 0)
+        reply = self.update(plain, user=STRANGER, status=COULD_NOT)
+        self.assertIn(f"{plain}: Permission denied", reply.err)
+        self.assertEqual(rows(self.user_database)["distribution"], before)
+
+    @needs_root
+    def test_unreadable_files(self):
+        write(f"{self.info}/entry_points.txt", entry_points("hidden"))
+        os.chmod(f"{self.info}/entry_points.txt", 0)
+        add_distribution(self.site, "closed")
+        os.chmod(f"{self.site}/closed-1.0.dist-info", 0)
+        reply = self.list("demo", user=STRANGER, status=NOT_FOUND)
+        self.assertEqual((reply.out, reply.err), ("", ""))
+
+    def test_directory_that_changes_during_the_scan(self):
+        stop = threading.Event()
+        workers = [threading.Thread(target=self.disturb, args=(number, stop)) for number in range(3)]
+        for worker in workers:
+            worker.start()
+        try:
+            for _ in range(15):
+                for level in ("roots", "exact"):
+                    reply = self.list("demo", "alpha", "--fresh", level)
+                    self.assertEqual(reply.names, [("alpha", "1.0")], str(reply))
+                self.update(self.site)
+                self.assertTrue(is_sound(self.database))
+        finally:
+            stop.set()
+            for worker in workers:
+                worker.join()
+        self.check_answers(names=self.names_on_disk())
+
+    def disturb(self, number, stop):
+        choose = random.Random(number)
+        while not stop.is_set():
+            version = f"{choose.randrange(30)}"
+            name = f"come{number}x{version}"
+            with contextlib.suppress(FileExistsError):
+                add_distribution(self.site, name, version)
+            if choose.random() < 0.5:
+                shutil.rmtree(f"{self.site}/{name}-{version}.dist-info")
+
+    def names_on_disk(self):
+        return [name.split("-")[0] for name in os.listdir(self.site) if name.endswith(".dist-info")]
+
+    def test_very_many_distributions(self):
+        many = MANY
+        if os.access(QUICK_DISK, os.W_OK):
+            self.move_to(QUICK_DISK)
+        else:
+            many = min(many, 5000)
+        for number in range(many):
+            # Most are files: to a scan they are as good, and they are made and removed in no time.
+            path = f"{self.site}/many{number}-1.dist-info"
+            os.mkdir(path) if number % 50 == 0 else os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
+        write(f"{self.site}/many0-1.dist-info/entry_points.txt", entry_points("zero"))
+        self.assertEqual(sorted(self.list("demo").names), [("alpha", "1.0"), ("zero", "")])
+        self.update(self.site)
+        self.assertEqual(query(self.database, "SELECT distributions FROM root"), [(many + 1,)])
+        os.mkdir(f"{self.site}/another-1.dist-info")
+        self.update(self.site)
+        self.assertEqual(sorted(self.list("demo").names), [("alpha", "1.0"), ("zero", "")])
+        self.assertEqual(events(self.database)[-1][:2], ("install", "another-1.dist-info"))
+        self.assertTrue(is_sound(self.database))
+
+    def move_to(self, disk):
+        top = tempfile.mkdtemp(prefix="entrydb-test-", dir=disk)
+        self.addCleanup(support.remove_tree, top)
+        shutil.copytree(self.prefix, f"{top}/venv")
+        self.prefix, self.site, self.database = f"{top}/venv", f"{top}/venv/{SITE}", f"{top}/venv/{DATABASE}"
+
+
+class BadDatabases(BadTest):
+    """A file that is no database of ours is refused if it was named, and left as it is."""
+
+    def check_refused(self, file, text):
+        with open(file, "rb") as stream:
+            before = stream.read()
+        for words in (["update", self.prefix], ["list"], ["list", "--path", self.site], ["groups"],
+                      ["why", "demo", "alpha"], ["verify"], ["log"], ["forget", self.site]):
+            reply = self.run_program(*words, "--db", file, status=COULD_NOT)
+            self.assertEqual(reply.out, "")
+            self.assertEqual(len(reply.err.splitlines()), 1, str(reply))
+            self.assertRegex(reply.err, text)
+        with open(file, "rb") as stream:
+            self.assertEqual(stream.read(), before)
+        self.assertEqual(leftovers(file), [name for name in leftovers(file) if name in ("home", "venv")])
+
+    def test_foreign_sqlite_file(self):
+        file = f"{self.top}/foreign.db"
+        change_database(file, "CREATE TABLE letters (text)", "INSERT INTO letters VALUES ('dear diary')")
+        self.check_refused(file, "not one of entrydb")
+
+    def test_text_file(self):
+        file = f"{self.top}/letter.txt"
+        write(file, "Dear diary,\n" * 1000)
+        self.check_refused(file, "not a (SQLite )?database")
+
+    def test_directory_fifo_and_nonsense(self):
+        os.mkdir(f"{self.top}/directory")
+        os.mkfifo(f"{self.top}/fifo")
+        for name in ("directory", "fifo", f"home/{'x' * 300}"):
+            for words in (["update", self.prefix], ["list"], ["verify"], ["log"]):
+                reply = self.run_program(*words, "--db", f"{self.top}/{name}", status=COULD_NOT)
+                self.assertEqual(len(reply.err.splitlines()), 1, str(reply))
+        self.assertTrue(stat.S_ISFIFO(os.stat(f"{self.top}/fifo").st_mode))
+
+    def test_empty_file_is_a_database_to_be(self):
+        file = f"{self.top}/empty.db"
+        write(file, "")
+        self.run_program("list", "--db", file, status=COULD_NOT)
+        self.update(self.prefix, "--db", file)
+        self.assertEqual(self.run_program("list", "demo", "--db", file).names, [("alpha", "1.0")])
+
+
+class DamagedDatabases(BadTest):
+    """In its own place, a damaged database is set aside and made again; until then the disk answers."""
+
+    def setUp(self):
+        super().setUp()
+        for number in range(60):
+            add_distribution(self.site, f"more{number}", text=f"[other]\nname{number} = m:f\n")
+        self.update()
+        add_distribution(self.site, "late", text="[other]\nx = m:f\n")
+        self.index()
+        self.trail = events(self.database)
+        self.size = os.path.getsize(self.database)
+
+    def check_rebuilt(self, with_events):
+        reply = self.list("demo", status=DONE)
+        self.assertEqual((reply.names, reply.err), ([("alpha", "1.0")], ""))
+        reply = self.update()
+        self.assertIn("set aside", reply.err)
+        self.assertEqual(leftovers(self.database), ["entry_points.db.damaged"])
+        self.assertTrue(is_sound(self.database))
+        self.assertEqual(self.list("demo").names, [("alpha", "1.0")])
+        after = events(self.database)
+        self.assertIn("repair", [event[0] for event in after])
+        if with_events:
+            self.assertEqual(after[:len(self.trail)], self.trail)
+        self.update()
+        self.assertEqual(events(self.database), after)
+
+    def test_truncated(self):
+        with open(self.database, "rb") as file:
+            good = file.read()
+        for size in (1, 99, 100, 4096, self.size // 2, self.size - 4096):
+            with self.subTest(size=size):
+                write(self.database, good[:size])
+                self.check_rebuilt(with_events=False)
+
+    def test_zero_length(self):
+        os.truncate(self.database, 0)
+        self.assertEqual(self.list("demo").names, [("alpha", "1.0")])
+        self.update()
+        self.assertEqual(leftovers(self.database), [])
+        self.assertEqual(self.list("demo").names, [("alpha", "1.0")])
+
+    def test_garbage(self):
+        for content in (b"garbage" * 5000, bytes(8192), b"S"):
+            write(self.database, content)
+            self.check_rebuilt(with_events=False)
+
+    def test_newer_version(self):
+        change_database(self.database, "PRAGMA user_version = 1000")
+        self.check_rebuilt(with_events=True)
+
+    def test_newer_version_of_a_named_file(self):
+        file = f"{self.top}/named.db"
+        self.update(self.prefix, "--db", file)
+        change_database(file, "PRAGMA user_version = 1000")
+        self.run_program("list", "--db", file, status=COULD_NOT)
+        self.assertIn("set aside", self.update(self.prefix, "--db", file).err)
+        self.assertTrue(os.path.exists(f"{file}.damaged"))
+
+    def test_table_missing(self):
+        change_database(self.database, "DROP TABLE target")
+        self.assertEqual(self.list("demo").names, [("alpha", "1.0")])
+        self.run_program("why", "demo", "alpha", "--path", self.site, status=DONE)
+        self.update()
+        self.update(self.prefix, "--fresh", "exact")
+        self.assertEqual(self.list("demo", status=DONE).names, [("alpha", "1.0")])
+
+    def test_events_before_a_damaged_page_are_kept(self):
+        with contextlib.closing(sqlite3.connect(self.database)) as connection:
+            connection.executemany("INSERT INTO event (time, action, root, detail, uid) VALUES (?, 'index', 'x', ?, 0)",
+                                   [(number, "d" * 200) for number in range(1000)])
+            connection.commit()
+        self.damage_last_page_of("event")
+        self.check_rebuilt(with_events=True)
+        self.assertGreater(len(events(self.database)), 100)
+
+    def damage_last_page_of(self, table):
+        try:
+            page, = query(self.database, "SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' "
+                          "ORDER BY path DESC LIMIT 1", table)
+        except sqlite3.OperationalError:
+            self.skipTest("this SQLite cannot say which page is whose")
+        with open(self.database, "r+b") as file:
+            file.seek((page[0] - 1) * 4096)
+            file.write(b"\xff" * 4096)
+
+    def test_facts_that_make_no_sense(self):
+        """Sound pages, mad numbers: nothing may be believed so far as to crash."""
+        kept = f"{self.top}/kept.db"
+        shutil.copy2(self.database, kept)
+        for statement in ("UPDATE root SET distributions = -1", "UPDATE root SET distributions = 1 << 40",
+                          "UPDATE root SET watched = 5, distributions = 1 << 40",
+                          "UPDATE root SET watched = 5, distributions = -1",
+                          "UPDATE root SET watched = 1 << 40", "UPDATE root SET broken = 1 << 40",
+                          "UPDATE distribution SET position = 1 << 40", "UPDATE distribution SET position = -1",
+                          "UPDATE distribution SET id = id + (1 << 60)", "UPDATE entry_point SET id = id + (1 << 60)",
+                          "UPDATE root SET id = (1 << 62) + id", "UPDATE root SET path = '../../../../etc' || id",
+                          "UPDATE root SET path = '' WHERE id = 1", "DELETE FROM root", "DELETE FROM distribution",
+                          "UPDATE distribution SET directory = '../../..', watched = 1",
+                          "UPDATE distribution SET normalized_name = NULL, name = NULL",
+                          "UPDATE root SET kind = 'zip'", "UPDATE root SET kind = 'archive'"):
+            with self.subTest(statement=statement):
+                shutil.copy2(kept, self.database)
+                change_database(self.database, statement)
+                for words in (["list", "demo"], ["list", "--fresh", "exact"], ["why", "demo", "alpha"], ["groups"]):
+                    self.run_program(*words, "--path", self.site)
+                self.run_program("list", "--db", self.database)
+                self.run_program("verify", self.prefix)
+                self.run_program("update", self.prefix)
+                self.run_program("forget", self.site)
+
+    def test_flipped_bits(self):
+        """Any answer but a crash or a hang; what is found damaged is built anew."""
+        seed = int(os.environ.get("ENTRYDB_TEST_SEED", time.time_ns() % 1_000_000))
+        choose = random.Random(seed)
+        with open(self.database, "rb") as file:
+            good = file.read()
+        for number in range(FLIPS):
+            with self.subTest(seed=seed, number=number):
+                bad = bytearray(good)
+                for _ in range(choose.choice((1, 1, 10, 500))):
+                    bad[choose.randrange(len(bad))] ^= 1 << choose.randrange(8)
+                write(self.database, bytes(bad))
+                self.run_program("list", "--path", self.site)
+                self.run_program("why", "demo", "alpha", "--path", self.site, "--fresh", "exact")
+                self.run_program("verify", self.prefix)
+                self.run_program("log", "--db", self.database)
+                self.run_program("update", self.prefix)
+        write(self.database, good)
+
+    def test_an_index_that_lacks_a_row(self):
+        """quick_check does not compare an index with its table: the answer is still made of rows that agree."""
+        change_database(self.database, "PRAGMA writable_schema = 1",
+                        "DELETE FROM sqlite_schema WHERE name = 'entry_point_name'")
+        self.assertEqual(self.list("demo").names, [("alpha", "1.0")])
+
+
+class Trust(BadTest):
+    """Whom a reader believes: root, himself, the owner of what is described; nobody else."""
+
+    def setUp(self):
+        super().setUp()
+        self.index()
+        # A lie, so that it shows whether the database was believed.
+        change_database(self.database, "UPDATE entry_point SET value = 'lie:main' WHERE name = 'alpha'")
+        os.chmod(self.database, 0o644)
+
+    def believed(self, **how):
+        reply = self.list("demo", status=DONE, **how)
+        return reply.fields[0][2] == "lie:main"
+
+    def test_ones_own(self):
+        self.assertTrue(self.believed())
+
+    def test_everybody_may_write_it(self):
+        os.chmod(self.database, 0o666)
+        self.assertFalse(self.believed())
+        reply = self.run_program("list", "demo", "--db", self.database, status=COULD_NOT)
+        self.assertIn("not believed", reply.err)
+
+    @needs_root
+    def test_owners(self):
+        other = STRANGER - 1
+        for owner, site_owner, reader, believed in ((0, 0, STRANGER, True), (STRANGER, 0, STRANGER, True),
+                                                    (other, 0, STRANGER, False), (other, 0, None, False),
+                                                    (other, other, STRANGER, True), (STRANGER, 0, None, False)):
+            with self.subTest(owner=owner, site_owner=site_owner, reader=reader):
+                os.chown(self.site, site_owner, -1)
+                os.chown(self.database, owner, -1)
+                self.index_again()
+                self.assertEqual(self.believed(user=reader), believed)
+
+    def index_again(self):
+        """chown changes the ctime of the site directory: say that it is as it was indexed."""
+        status = os.stat(self.site)
+        change_database(self.database, f"UPDATE root SET ctime = {status.st_ctime_ns} WHERE path = '{SITE}'")
+
+    @needs_root
+    def test_a_database_nobody_may_read(self):
+        os.chmod(self.database, 0o600)
+        self.assertFalse(self.believed(user=STRANGER))
+
+
+class NoPermission(BadTest):
+    @needs_root
+    def test_goes_to_the_users_own(self):
+        self.update(user=STRANGER)
+        self.assertFalse(os.path.exists(self.database))
+        self.assertEqual(query(self.user_database, "SELECT path FROM root WHERE distributions"), [(self.site,)])
+        self.assertEqual(os.stat(self.user_database).st_uid, STRANGER)
+        change_database(self.user_database, "UPDATE root SET settled = 1", "UPDATE distribution SET settled = 1")
+        os.chown(self.user_database, STRANGER, STRANGER)
+        self.assertEqual(self.freshness(user=STRANGER), "fresh")
+
+    @needs_root
+    def test_no_place_at_all(self):
+        os.chown(self.home, 0, 0)
+        reply = self.update(self.site, user=STRANGER, status=COULD_NOT)
+        self.assertIn("Permission denied", reply.err)
+        env = self.environment(HOME=None, XDG_STATE_HOME=None)
+        reply = self.update(self.site, user=STRANGER, env=env, status=COULD_NOT)
+        self.assertIn("--db", reply.err)
+        self.assertEqual(self.list("demo", user=STRANGER, env=env).names, [("alpha", "1.0")])
+
+    @needs_root
+    def test_named_database_that_cannot_be_written(self):
+        self.update(self.prefix, "--db", f"{self.prefix}/x.db", user=STRANGER, status=COULD_NOT)
+        self.assertEqual(os.listdir(self.prefix), ["lib"])
+
+    @needs_root
+    def test_links_in_the_way_of_a_writer(self):
+        """Where others may write, a planted link must lead no writer astray."""
+        shared = f"{self.top}/shared"
+        os.mkdir(shared)
+        victim = f"{self.top}/victim"
+        write(victim, "precious")
+        for name in ("x.db.lock", "x.db.new", "x.db.damaged"):
+            os.symlink(victim, f"{shared}/{name}")
+            self.run_program("update", self.prefix, "--db", f"{shared}/x.db")
+            with open(victim) as file:
+                self.assertEqual(file.read(), "precious", name)
+            for left in os.listdir(shared):
+                os.unlink(f"{shared}/{left}")
+
+
+class Disks(BadTest):
+    def mount(self, *options):
+        place = f"{self.top}/disk"
+        os.mkdir(place)
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join(("mode=0755", *options)), "none", place],
+                              capture_output=True, text=True, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
+        if done.returncode:
+            self.skipTest(f"nothing can be mounted here: {done.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", "-l", place], env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
+        return place
+
+    @needs_root
+    def test_read_only(self):
+        disk = self.mount()
+        shutil.copytree(self.prefix, f"{disk}/venv")
+        site = f"{disk}/venv/{SITE}"
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        self.assertEqual(self.list("demo", path=site, status=DONE).names, [("alpha", "1.0")])
+        self.update(site)
+        self.assertEqual(query(self.user_database, "SELECT path FROM root"), [(site,)])
+        reply = self.update(site, "--db", f"{disk}/x.db", status=COULD_NOT)
+        self.assertIn("Read-only file system", reply.err)
+        self.assertEqual(os.listdir(disk), ["venv"])
+
+    @needs_root
+    def test_full(self):
+        disk = self.mount("size=1m")
+        os.rename(self.prefix, f"{self.top}/kept")
+        shutil.copytree(f"{self.top}/kept", f"{disk}/venv")
+        prefix, site, database = f"{disk}/venv", f"{disk}/venv/{SITE}", f"{disk}/venv/{DATABASE}"
+        self.update(prefix)
+        with open(database, "rb") as file:
+            before = file.read()
+        add_distribution(site, "beta")
+        pages = os.path.getsize(database) // 4096
+        for room in (0, 1, pages // 2, pages - 1):
+            with self.subTest(pages=room):
+                self.fill(disk, room * 4096)
+                reply = self.update(prefix, status=COULD_NOT)
+                self.assertEqual(len(reply.err.splitlines()), 1, str(reply))
+                self.assertEqual(leftovers(database), [])
+                with open(database, "rb") as file:
+                    self.assertEqual(file.read(), before)
+                names = [name for name, _ in self.list("demo", path=site, status=DONE).names]
+                self.assertEqual(sorted(names), ["alpha", "beta"])
+        os.unlink(f"{disk}/filler")
+        self.update(prefix)
+        self.assertEqual(len(rows(database)["distribution"]), 2)
+
+    @needs_root
+    def test_full_from_the_start(self):
+        disk = self.mount("size=256k")
+        self.fill(disk, 3 * 4096)
+        self.update(self.prefix, "--db", f"{disk}/x.db", status=COULD_NOT)
+        self.assertEqual([name for name in os.listdir(disk) if name not in ("filler", "x.db.lock")], [])
+
+    @needs_root
+    def test_full_while_a_damaged_one_is_replaced(self):
+        disk = self.mount("size=1m")
+        shutil.copytree(self.prefix, f"{disk}/venv")
+        database = f"{disk}/venv/{DATABASE}"
+        self.update(f"{disk}/venv")
+        with open(database, "r+b") as file:
+            file.seek(60)
+            file.write(b"\0\0\0\x63")
+        self.fill(disk, 2 * 4096)
+        self.update(f"{disk}/venv", status=COULD_NOT)
+        self.assertTrue(os.path.exists(database), "what is there must stay, damaged or not")
+        self.assertEqual([name for name in leftovers(database) if not name.endswith(".damaged")], [])
+        os.unlink(f"{disk}/filler")
+        self.update(f"{disk}/venv")
+        self.assertTrue(is_sound(database))
+
+    def fill(self, disk, leave):
+        """All of it but so many bytes."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{disk}/filler")
+        with open(f"{disk}/filler", "wb", buffering=0) as file:
+            with contextlib.suppress(OSError):
+                while True:
+                    file.write(bytes(4096))
+            file.truncate(max(0, os.path.getsize(f"{disk}/filler") - leave))
+
+
+class BadOutput(BadTest):
+    """Results that cannot be written are no success."""
+
+    def commands(self):
+        return (["list"], ["list", "--json"], ["groups"], ["why", "demo", "alpha"], ["why", "--json", "demo", "alpha"],
+                ["log"], ["--help"], ["--version"])
+
+    def setUp(self):
+        super().setUp()
+        self.update()
+
+    def check(self, redirection):
+        for words in self.commands():
+            with self.subTest(words=words):
+                command = [support.PROGRAM, *words, "--path", self.site]
+                done = subprocess.run(["/bin/sh", "-c", f'exec "$@" {redirection}', "sh", *command],
+                                      env=self.environment(), capture_output=True, text=True)
+                self.assertEqual(done.returncode, COULD_NOT, done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_closed(self):
+        self.check(">&-")
+
+    def test_full(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("there is no /dev/full")
+        self.check(">/dev/full")
+
+    def test_full_in_the_middle(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("there is no /dev/full")
+        add_distribution(self.site, "long", text="[demo]\n" + "".join(f"n{i} = {'m' * 100}:f\n" for i in range(2000)))
+        self.check(">/dev/full")
+
+    def test_nobody_reads(self):
+        add_distribution(self.site, "long", text="[demo]\n" + "".join(f"n{i} = {'m' * 100}:f\n" for i in range(5000)))
+        child = self.start("list", "--path", self.site)
+        child.stdout.read(10)
+        child.stdout.close()
+        self.assertIn(child.wait(support.SECONDS_ALLOWED), (COULD_NOT, -13))
+
+    def test_closed_streams_never_become_the_database(self):
+        """A descriptor that is free must not be taken by a file that messages then go to."""
+        for closed in (">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"):
+            write(f"{self.info}/entry_points.txt", "[demo]\nno equals sign\n")
+            command = [support.PROGRAM, "update", self.prefix, f"{self.top}/absent"]
+            subprocess.run(["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *command], env=self.environment(),
+                           capture_output=True)
+            for file in (self.database, f"{self.database}.lock"):
+                with open(file, "rb") as stream:
+                    self.assertNotIn(b"entrydb: ", stream.read(), closed)
+            self.assertTrue(is_sound(self.database))
+            write(f"{self.info}/entry_points.txt", entry_points("alpha"))
+
+
+if __name__ == "__main__":
+    support.main()

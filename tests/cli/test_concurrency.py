@@ -1,0 +1,373 @@
+"""Writers that are killed, interrupted or many; readers meanwhile: every answer is a whole one.
+
+ENTRYDB_TEST_ROUNDS: how often a writer is killed (default 200). ENTRYDB_TEST_SEED:
+repeat a run.
+"""
+
+import collections
+import contextlib
+import fcntl
+import os
+import random
+import shutil
+import signal
+import subprocess
+import threading
+import time
+import unittest
+
+import support
+from support import (COULD_NOT, DATABASE, DONE, NOT_FOUND, SITE, STRANGER, CommandTest, add_distribution,
+                     entry_points, is_sound, leftovers, needs_root, query, rows, write)
+
+ROUNDS = int(os.environ.get("ENTRYDB_TEST_ROUNDS", "200"))
+SEED = int(os.environ.get("ENTRYDB_TEST_SEED", time.time_ns() % 1_000_000))
+FACTS = "SELECT distribution, version, group_name, name, value FROM entry_points ORDER BY 1, 2, 3, 4, 5"
+
+
+def facts(database):
+    """What the rows say of the tree, or None where there is no database."""
+    return query(database, FACTS) if os.path.exists(database) else None
+
+
+class Tree:
+    """A site directory that changes step by step, and what the rows must say after each."""
+
+    def __init__(self, site, choose):
+        self.site, self.choose = site, choose
+        self.versions = {}
+
+    def step(self):
+        name = f"package{self.choose.randrange(25)}"
+        old = self.versions.pop(name, None)
+        if old:
+            shutil.rmtree(f"{self.site}/{name}-{old}.dist-info")
+        if not old or self.choose.random() < 0.6:
+            self.versions[name] = f"{self.choose.randrange(400)}"
+            self.add(name, self.versions[name])
+
+    def add(self, name, version):
+        """Made aside and moved in, so that a scan sees all of it or nothing."""
+        aside = f"{self.site}/../aside"
+        add_distribution(aside, name, version, text=self.text(name, version))
+        os.rename(f"{aside}/{name}-{version}.dist-info", f"{self.site}/{name}-{version}.dist-info")
+
+    def text(self, name, version):
+        return "[demo]\n" + "".join(f"{name}.{number} = v{version}:f\n" for number in range(20))
+
+    def facts(self):
+        return sorted((name, version, "demo", f"{name}.{number}", f"v{version}:f")
+                      for name, version in self.versions.items() for number in range(20))
+
+
+class Killed(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.choose = random.Random(SEED)
+        self.tree = Tree(self.site, self.choose)
+
+    def typical_seconds(self):
+        times = []
+        for _ in range(5):
+            self.tree.step()
+            began = time.monotonic()
+            self.update()
+            times.append(time.monotonic() - began)
+        return sorted(times)[2]
+
+    def test_at_any_moment(self):
+        for _ in range(15):
+            self.tree.step()
+        typical = self.typical_seconds()
+        ends = collections.Counter()
+        for number in range(ROUNDS):
+            with self.subTest(seed=SEED, number=number):
+                ends[self.kill_one(typical)] += 1
+        print(f"\n{ROUNDS} writers killed (seed {SEED}): {dict(ends)}", flush=True)
+        self.finish()
+
+    def kill_one(self, typical):
+        before = facts(self.database)
+        for _ in range(self.choose.choice((1, 1, 1, 5))):
+            self.tree.step()
+        child = subprocess.Popen([support.PROGRAM, "update", self.prefix, "--quiet"], env=self.environment(),
+                                 stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(self.choose.uniform(0, 1.1 * typical))
+        child.kill()
+        killed = child.wait() == -signal.SIGKILL
+        now = facts(self.database)
+        self.assertIn(now, (before, self.tree.facts()), "neither the old rows nor the new ones")
+        self.assertTrue(now is None or is_sound(self.database))
+        self.assertEqual(self.answer(), self.tree.facts())
+        how = "new" if now == self.tree.facts() else "old"
+        return f"{how}, {'with' if leftovers(self.database) else 'without'} leftovers" if killed else "finished before"
+
+    def answer(self):
+        """Whatever stands in the database: a reader says what is on the disk."""
+        reply = self.list("demo")
+        return sorted((row[3], row[4], *row[:3]) for row in reply.fields)
+
+    def finish(self):
+        self.update()
+        self.assertEqual(leftovers(self.database), [])
+        self.assertEqual(facts(self.database), self.tree.facts())
+        self.assertEqual(set(os.listdir(os.path.dirname(self.database))),
+                         {os.path.basename(self.database), f"{os.path.basename(self.database)}.lock"})
+
+    def test_leftovers_of_all_kinds(self):
+        self.tree.step()
+        self.update()
+        for suffix in (".new", ".new-journal", ".new-wal", ".new-shm"):
+            write(f"{self.database}{suffix}", os.urandom(5000))
+        self.tree.step()
+        self.finish()
+
+    def test_while_a_damaged_database_is_replaced(self):
+        for number in range(max(10, ROUNDS // 10)):
+            with self.subTest(seed=SEED, number=number):
+                self.tree.step()
+                self.update()
+                with open(self.database, "r+b") as file:
+                    file.seek(60)
+                    file.write(b"\0\0\0\x63")
+                child = subprocess.Popen([support.PROGRAM, "update", self.prefix, "--quiet"], env=self.environment(),
+                                         stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                time.sleep(self.choose.uniform(0, 0.02))
+                child.kill()
+                child.wait()
+                self.assertTrue(os.path.exists(self.database))
+                self.assertEqual(self.answer(), self.tree.facts())
+                self.update()
+                self.assertLessEqual(set(leftovers(self.database)), {"entry_points.db.damaged"})
+                self.assertEqual(facts(self.database), self.tree.facts())
+
+
+class Interrupted(CommandTest):
+    """Ctrl-C ends an update cleanly: nothing is published, nothing is left."""
+
+    def setUp(self):
+        super().setUp()
+        add_distribution(self.site, "alpha")
+        self.update()
+        for number in range(400):
+            os.mkdir(f"{self.site}/many{number}-1.dist-info")
+            write(f"{self.site}/many{number}-1.dist-info/entry_points.txt", entry_points(f"many{number}"))
+
+    def test_signals(self):
+        with open(self.database, "rb") as file:
+            before = file.read()
+        seen = collections.Counter()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for after in (0.005, 0.01, 0.02, 0.04):
+                status, err = interrupt(self, number, after)
+                seen[status] += 1
+                self.assertIn(status, (DONE, COULD_NOT, -number), err)
+                if status == COULD_NOT:
+                    self.assertIn("interrupted", err)
+                    self.assertEqual(len(err.splitlines()), 1, err)
+                if status != DONE:
+                    with open(self.database, "rb") as file:
+                        self.assertEqual(file.read(), before)
+                if status != -number:  # such as before it listens to signals
+                    self.assertEqual(leftovers(self.database), [])
+                if status == DONE:
+                    write(self.database, before)
+        self.assertTrue(seen[COULD_NOT] + seen[DONE], seen)
+        self.update()
+        self.assertEqual(len(rows(self.database)["distribution"]), 401)
+
+
+def interrupt(test, number, after):
+    child = test.start("update", test.prefix)
+    time.sleep(after)
+    child.send_signal(number)
+    _, err = child.communicate(timeout=support.SECONDS_ALLOWED)
+    return child.returncode, err.decode()
+
+
+@contextlib.contextmanager
+def held_lock(database):
+    with open(f"{database}.lock", "r+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+class Many(CommandTest):
+    def test_ten_updates_at_once(self):
+        for _ in range(5):
+            name = f"package{_}"
+            add_distribution(self.site, name)
+            children = [self.start("update", self.prefix) for _ in range(10)]
+            for child in children:
+                _, err = child.communicate(timeout=support.SECONDS_ALLOWED)
+                self.assertEqual(child.returncode, DONE, err.decode())
+            self.assertEqual(self.found(), sorted(self.names_on_disk()))
+        self.assertEqual(leftovers(self.database), [])
+        installs = query(self.database, "SELECT distribution, count(*) FROM event WHERE action = 'install' GROUP BY 1")
+        self.assertEqual({count for _, count in installs}, {1}, "each change is seen once")
+
+    def found(self):
+        return [row[0] for row in query(self.database, "SELECT name FROM distribution ORDER BY name")]
+
+    def names_on_disk(self):
+        return [name.split("-")[0] for name in os.listdir(self.site)]
+
+    def test_ten_first_updates_of_different_sites_into_one_file(self):
+        file = f"{self.top}/new/one.db"
+        sites = [f"{self.top}/site{number}" for number in range(10)]
+        for number, site in enumerate(sites):
+            add_distribution(site, f"package{number}")
+        children = [self.start("update", site, "--db", file) for site in sites]
+        for child in children:
+            _, err = child.communicate(timeout=support.SECONDS_ALLOWED)
+            self.assertEqual(child.returncode, DONE, err.decode())
+        self.assertEqual(sorted(row[0] for row in query(file, "SELECT path FROM root")), sites)
+        self.assertEqual(len(facts(file)), 20)
+        self.assertTrue(is_sound(file))
+
+    def test_updates_while_the_tree_changes(self):
+        stop = threading.Event()
+        tree = Tree(self.site, random.Random(SEED))
+
+        def change():
+            while not stop.is_set():
+                tree.step()
+
+        worker = threading.Thread(target=change)
+        worker.start()
+        try:
+            for _ in range(10):
+                for child in [self.start("update", self.prefix) for _ in range(3)]:
+                    _, err = child.communicate(timeout=support.SECONDS_ALLOWED)
+                    self.assertEqual(child.returncode, DONE, err.decode())
+        finally:
+            stop.set()
+            worker.join()
+        reply = self.list("demo")
+        self.assertEqual(sorted((row[3], row[4], *row[:3]) for row in reply.fields), tree.facts())
+        self.update()
+        self.assertEqual(facts(self.database), tree.facts())
+
+    def test_a_held_lock_is_waited_for(self):
+        add_distribution(self.site, "alpha")
+        self.update()
+        add_distribution(self.site, "beta")
+        with held_lock(self.database):
+            child = self.start("update", self.prefix)
+            time.sleep(2)
+            self.assertIsNone(child.poll(), "it did not wait")
+            self.assertEqual(self.found(), ["alpha"])
+            self.assertEqual(len(self.list("demo").names), 2, "a reader waits for nobody")
+        _, err = child.communicate(timeout=10)
+        self.assertEqual(child.returncode, DONE, err.decode())
+        self.assertEqual(self.found(), ["alpha", "beta"])
+
+    def test_interrupted_while_waiting_for_the_lock(self):
+        add_distribution(self.site, "alpha")
+        self.update()
+        with held_lock(self.database):
+            began = time.monotonic()
+            status, err = interrupt(self, signal.SIGINT, 0.3)
+        self.assertEqual(status, COULD_NOT, err)
+        self.assertIn("interrupted", err)
+        self.assertLess(time.monotonic() - began, 10)
+
+    @unittest.skipUnless(os.environ.get("ENTRYDB_TEST_SLOW"), "half a minute; ENTRYDB_TEST_SLOW=1 has it done")
+    def test_a_held_lock_is_given_up(self):
+        add_distribution(self.site, "alpha")
+        self.update()
+        add_distribution(self.site, "beta")
+        with held_lock(self.database):
+            began = time.monotonic()
+            reply = self.update(status=COULD_NOT)
+            self.assertIn("another writer", reply.err)
+            self.assertGreater(time.monotonic() - began, 25)
+        self.assertEqual(self.found(), ["alpha"])
+
+
+class Readers(CommandTest):
+    """Who only reads is never in the way, and is never told an error or a half."""
+
+    def check_answers(self, user, seconds=3, updates=True):
+        choose = random.Random(SEED)
+        tree = Tree(self.site, choose)
+        for _ in range(10):
+            tree.step()
+        self.update()
+        support.public_program()  # before there are threads
+        self.states, self.wrong, stop = [tree.facts()], [], threading.Event()
+        readers = [threading.Thread(target=self.read, args=(user, level, stop)) for level in ("roots", "exact")]
+        for reader in readers:
+            reader.start()
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            self.change(tree)
+            if updates:
+                self.update()
+        stop.set()
+        for reader in readers:
+            reader.join()
+        self.assertFalse(self.wrong, self.wrong[:1])
+        self.assertGreater(self.count, 10)
+
+    def change(self, tree):
+        """The state to come is announced before it comes. What goes is moved out at once, as installers do it."""
+        name = f"package{tree.choose.randrange(25)}"
+        old = tree.versions.pop(name, None)
+        if not old:
+            tree.versions[name] = f"{tree.choose.randrange(400)}"
+        self.states.append(tree.facts())
+        if old:
+            os.rename(f"{self.site}/{name}-{old}.dist-info", f"{self.top}/gone{len(self.states)}")
+        else:
+            tree.add(name, tree.versions[name])
+
+    count = 0
+
+    def read(self, user, level, stop):
+        while not stop.is_set():
+            first = max(0, len(self.states) - 2)  # the newest may be yet to come
+            reply = self.list("demo", "--fresh", level, user=user)
+            # Names and values say all here; METADATA may go between the reading of one file and another.
+            answer = sorted((row[1], row[2]) for row in reply.fields)
+            possible = [sorted(fact[3:] for fact in state) for state in self.states[first:]]
+            if reply.status not in (DONE, NOT_FOUND) or reply.err or answer not in possible:
+                self.wrong.append((level, str(reply), sorted(set(answer) ^ set(possible[-1]))[:5]))
+            self.count += 1
+
+    @needs_root
+    def test_by_a_stranger(self):
+        self.check_answers(STRANGER)
+
+    def test_by_the_owner(self):
+        self.check_answers(None, seconds=2)
+
+    @needs_root
+    def test_while_the_disk_is_full(self):
+        disk = f"{self.top}/disk"
+        os.mkdir(disk)
+        env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0755,size=2m", "none", disk], capture_output=True,
+                              text=True, env=env)
+        if done.returncode:
+            self.skipTest(f"nothing can be mounted here: {done.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", "-l", disk], env=env)
+        self.prefix, self.site, self.database = f"{disk}/venv", f"{disk}/venv/{SITE}", f"{disk}/venv/{DATABASE}"
+        for number in range(40):
+            add_distribution(self.site, f"package{number}")
+        self.update()
+        expected = sorted(self.list("demo", user=STRANGER).names)
+        add_distribution(self.site, "package40")
+        expected.append(("package40", "1.0"))
+        with open(f"{disk}/filler", "wb", buffering=0) as filler, contextlib.suppress(OSError):
+            while True:
+                filler.write(bytes(4096))
+        for _ in range(5):
+            self.update(status=COULD_NOT)
+            reply = self.list("demo", user=STRANGER, status=DONE)
+            self.assertEqual(sorted(reply.names), sorted(expected))
+            self.assertEqual(leftovers(self.database), [])
+
+
+if __name__ == "__main__":
+    support.main()

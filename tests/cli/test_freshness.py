@@ -1,0 +1,547 @@
+"""An answer equals what the disk holds at that moment, whatever has happened to it.
+
+Each operation of a package manager that no hook announced is done here with plain
+file operations: what level "roots" promises to see, it sees; what it may miss is
+seen by "exact".
+"""
+
+import importlib.metadata
+import os
+import shutil
+import subprocess
+import threading
+import time
+import unittest
+
+import support
+from support import (CLOCK_TICK, DONE, NOT_FOUND, SITE, TOP, CommandTest, add_distribution, entry_points, metadata,
+                     query, replace, settle, write)
+
+NEW_TEXT = "[demo]\nalpha = alpha.renewed:main\n"
+READER = r'''
+#include <stdio.h>
+#include <string.h>
+#include "entrydb.h"
+
+/* Answers a line for each line read: the entries of a group, with one handle all along. */
+int main(int argc, char **argv)
+{
+	entrydb_error error = ENTRYDB_ERROR_INIT;
+	entrydb_set *first = NULL;
+	char group[64];
+	entrydb *db;
+
+	if (argc < 2 || entrydb_open((const char *const *)argv + 1, (size_t)argc - 1, NULL, &db, &error) < 0)
+		return 3;
+	while (fgets(group, sizeof(group), stdin)) {
+		entrydb_set *set;
+
+		group[strcspn(group, "\n")] = '\0';
+		if (entrydb_select(db, group, NULL, &set, &error) < 0) {
+			printf("error: %s\n", entrydb_error_message(&error));
+			fflush(stdout);
+			continue;
+		}
+		for (size_t i = 0; i < entrydb_set_count(set); i++)
+			printf("%s=%s;", entrydb_entry_name(entrydb_set_get(set, i)),
+			       entrydb_entry_value(entrydb_set_get(set, i)));
+		puts("");
+		fflush(stdout);
+		if (!first)
+			first = set;
+		else
+			entrydb_set_free(set);
+	}
+	entrydb_close(db);
+	/* A set outlives its handle. */
+	if (first && entrydb_set_count(first) > 0)
+		puts(entrydb_entry_value(entrydb_set_get(first, 0)));
+	entrydb_set_free(first);
+	return 0;
+}
+'''
+
+
+def stock_answer(site, group="demo"):
+    """What Python itself finds there now: (name, value), in order."""
+    importlib.metadata.FastPath.__new__.cache_clear()  # it believes the mtime; we do not
+    found, names = [], set()
+    for distribution in importlib.metadata.distributions(path=[site]):
+        name = distribution._normalized_name
+        if name not in names:
+            names.add(name)
+            found += [(point.name, point.value) for point in distribution.entry_points if point.group == group]
+    return found
+
+
+class FreshnessTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.info = add_distribution(self.site, "alpha")
+        add_distribution(self.site, "steady")
+        self.index()
+
+    def answer(self, level, path=None):
+        reply = self.list("demo", "--fresh", level, path=path or self.site)
+        self.assertIn(reply.status, (DONE, NOT_FOUND), str(reply))
+        self.assertEqual(reply.err, "")
+        return [(row[1], row[2]) for row in reply.fields]
+
+    def check_seen(self, *levels, path=None):
+        expected = stock_answer(path or self.site)
+        for level in levels or ("roots", "exact"):
+            self.assertEqual(self.answer(level, path), expected, level)
+
+    def check_missed_by_roots(self):
+        """The one gap, which users are told of: a hook, or level exact, closes it."""
+        self.assertNotEqual(self.answer("roots"), stock_answer(self.site))
+        self.check_seen("exact")
+        self.update()
+        self.check_seen()
+
+
+class Operations(FreshnessTest):
+    """The table of what a package manager does, row by row."""
+
+    def test_nothing(self):
+        self.check_seen()
+        self.assertEqual(self.freshness(), "fresh")
+        self.assertEqual(self.freshness(self.site, "--fresh", "exact"), "checked")
+
+    def test_install(self):
+        add_distribution(self.site, "beta")
+        self.check_seen()
+
+    def test_uninstall(self):
+        shutil.rmtree(self.info)
+        self.check_seen()
+
+    def test_reinstall(self):
+        shutil.rmtree(self.info)
+        add_distribution(self.site, "alpha", text=NEW_TEXT)
+        self.check_seen()
+
+    def test_upgrade_and_downgrade(self):
+        for version in ("2.0", "0.9"):
+            shutil.rmtree(self.info)
+            self.info = add_distribution(self.site, "alpha", version, text=NEW_TEXT)
+            self.check_seen()
+            self.assertIn(("alpha", version), self.list("demo").names)
+            self.index()
+
+    def test_upgrade_as_pip_does_it(self):
+        """The old directory is moved to a stash beside, the new one written, the stash removed."""
+        stash = f"{self.site}/~lpha-1.0.dist-info"
+        os.rename(self.info, stash)
+        self.check_seen()
+        add_distribution(self.site, "alpha", "2.0", text=NEW_TEXT)
+        self.check_seen()
+        shutil.rmtree(stash)
+        self.check_seen()
+
+    def test_import_writes_bytecode(self):
+        os.mkdir(f"{self.site}/package")
+        self.index()
+        os.mkdir(f"{self.site}/package/__pycache__")
+        self.assertEqual(self.freshness(), "fresh")
+        self.check_seen()
+
+    def test_packed_reinstall_of_the_same_name(self):
+        """rpm, pacman, dpkg: every file by rename, the directory stays."""
+        before = os.stat(self.site)
+        replace(f"{self.info}/METADATA", metadata("alpha", "1.0"))
+        replace(f"{self.info}/entry_points.txt", NEW_TEXT)
+        self.assertEqual(os.stat(self.site).st_mtime_ns, before.st_mtime_ns)
+        self.check_missed_by_roots()
+
+    def test_packed_reinstall_that_keeps_the_times_of_the_archive(self):
+        times = os.stat(f"{self.info}/entry_points.txt"), os.stat(self.info)
+        replace(f"{self.info}/entry_points.txt", NEW_TEXT)
+        os.utime(f"{self.info}/entry_points.txt", ns=(times[0].st_atime_ns, times[0].st_mtime_ns))
+        os.utime(self.info, ns=(times[1].st_atime_ns, times[1].st_mtime_ns))
+        self.check_missed_by_roots()
+
+    def test_edited_in_place(self):
+        write(f"{self.info}/entry_points.txt", NEW_TEXT)
+        self.check_missed_by_roots()
+
+    def test_edited_in_place_at_the_same_size_and_time(self):
+        path = f"{self.info}/entry_points.txt"
+        times = os.stat(path)
+        write(path, entry_points("alpha").replace("main", "niam"))
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        self.assertEqual(os.stat(path).st_size, times.st_size)
+        self.check_missed_by_roots()
+
+    def test_replaced_by_rename(self):
+        replace(f"{self.info}/entry_points.txt", NEW_TEXT)
+        self.check_missed_by_roots()
+
+    def test_file_added_and_removed_in_an_existing_distribution(self):
+        os.unlink(f"{self.info}/entry_points.txt")
+        self.check_missed_by_roots()
+        self.index()
+        write(f"{self.info}/entry_points.txt", NEW_TEXT)
+        self.check_missed_by_roots()
+
+    def test_version_changed_in_place(self):
+        write(f"{self.info}/METADATA", metadata("alpha", "1.5"))
+        self.assertIn(("alpha", "1.5"), self.list("demo", "--fresh", "exact").names)
+
+    def test_exact_reads_only_what_changed(self):
+        strace = shutil.which("strace")
+        if not strace:
+            self.skipTest("there is no strace")
+        write(f"{self.info}/entry_points.txt", NEW_TEXT)
+        trace = f"{self.top}/trace"
+        done = subprocess.run([strace, "-f", "-e", "trace=openat,open", "-o", trace, support.PROGRAM, "update",
+                               self.site], env=self.environment(ASAN_OPTIONS="detect_leaks=0"), capture_output=True)
+        if done.returncode != DONE:
+            self.skipTest("strace cannot trace here")
+        with open(trace, errors="replace") as file:
+            opened = [line for line in file if "entry_points.txt" in line]
+        self.assertEqual(len(opened), 1, opened)
+        self.assertIn("alpha-1.0.dist-info", opened[0])
+
+
+class Traps(FreshnessTest):
+    def test_scan_inside_an_install(self):
+        """The directory is there, its files are not yet: nothing may be believed afterwards."""
+        info = f"{self.site}/beta-1.0.dist-info"
+        os.mkdir(info)
+        self.update()
+        self.assertNotIn("beta", dict(self.answer("roots")))
+        write(f"{info}/METADATA", metadata("beta", "1.0"))
+        self.update()
+        write(f"{info}/entry_points.txt", entry_points("beta"))
+        self.check_seen()
+
+    def test_scan_in_the_middle_of_each_step(self):
+        """Whatever the moment of the scan, what comes after it is seen."""
+        steps = (lambda info: os.mkdir(info),
+                 lambda info: write(f"{info}/INSTALLER", "pip"),
+                 lambda info: write(f"{info}/METADATA", metadata("beta", "1.0")),
+                 lambda info: write(f"{info}/entry_points.txt", ""),
+                 lambda info: write(f"{info}/entry_points.txt", entry_points("beta")),
+                 lambda info: write(f"{info}/RECORD", ""))
+        for scanned in range(len(steps)):
+            info = f"{self.site}/beta-1.0.dist-info"
+            for number, step in enumerate(steps):
+                step(info)
+                if number == scanned:
+                    self.update()
+            self.check_seen()
+            shutil.rmtree(info)
+            self.check_seen()
+
+    def test_scan_inside_an_install_long_afterwards(self):
+        """The files keep old times and come after the wait as well: the row is still watched."""
+        info = f"{self.site}/beta-1.0.dist-info"
+        os.mkdir(info)
+        self.update()
+        settle()
+        write(f"{info}/entry_points.txt", entry_points("beta"))
+        os.utime(f"{info}/entry_points.txt", (1, 1))
+        self.check_seen()
+        self.update()
+        self.check_seen()
+
+    def test_what_was_just_installed_is_watched(self):
+        add_distribution(self.site, "beta")
+        time.sleep(CLOCK_TICK)
+        self.update()
+        self.assertEqual(self.freshness(), "fresh")
+        write(f"{self.site}/beta-1.0.dist-info/entry_points.txt", NEW_TEXT)
+        self.check_seen()
+        settle()
+        self.update()
+        self.assertEqual(query(self.database, "SELECT sum(watched) FROM distribution"), [(0,)])
+        self.assertEqual(self.freshness(), "fresh")
+
+    def test_times_going_backwards(self):
+        add_distribution(self.site, "beta")
+        os.utime(self.site, (1_000_000, 1_000_000))
+        self.check_seen()
+        self.index()
+        self.check_seen()
+        shutil.rmtree(self.info)
+        os.utime(self.site, (999_999, 999_999))
+        self.check_seen()
+
+    def test_times_of_the_future(self):
+        future = time.time() + 100_000
+        os.utime(self.site, (future, future))
+        self.update()
+        self.assertEqual(self.freshness(), "checked", "a time to come is never settled")
+        add_distribution(self.site, "beta")
+        os.utime(self.site, (future, future))
+        self.check_seen()
+
+    def test_same_mtime_other_ctime(self):
+        before = os.stat(self.site)
+        add_distribution(self.site, "beta")
+        os.utime(self.site, ns=(before.st_atime_ns, before.st_mtime_ns))
+        self.assertEqual(os.stat(self.site).st_mtime_ns, before.st_mtime_ns)
+        self.check_seen()
+
+    def test_another_directory_renamed_over(self):
+        other = f"{self.prefix}/other"
+        add_distribution(other, "beta")
+        before = os.stat(self.site)
+        os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+        shutil.rmtree(self.site)
+        os.rename(other, self.site)
+        self.check_seen()
+
+    def test_another_directory_linked_in(self):
+        other = f"{self.top}/other"
+        add_distribution(other, "beta")
+        shutil.rmtree(self.site)
+        os.symlink(other, self.site)
+        self.check_seen()
+
+    def test_directory_becomes_a_file_and_nothing(self):
+        shutil.rmtree(self.site)
+        self.check_seen()
+        write(self.site, "no zip")
+        self.check_seen()
+        os.unlink(self.site)
+        os.makedirs(self.site)
+        self.check_seen()
+
+    def test_distribution_becomes_a_link(self):
+        os.rename(self.info, f"{self.top}/outside")
+        os.symlink(f"{self.top}/outside", self.info)
+        self.check_seen()
+        self.index()
+        write(f"{self.top}/outside/entry_points.txt", NEW_TEXT)
+        self.check_seen("exact")
+
+
+class InPlace(FreshnessTest):
+    """What is meant to be edited is looked at each time."""
+
+    def test_editable_install(self):
+        info = add_distribution(self.site, "beta", **{
+            "direct_url.json": '{"url": "file:///src", "dir_info": {"editable": true}}'})
+        self.index(watched="name = 'beta'")
+        self.assertEqual(self.freshness(), "fresh")
+        for change in (write, replace):
+            change(f"{info}/entry_points.txt", f"[demo]\nbeta = beta:{change.__name__}\n")
+            self.check_seen()
+            self.index(watched="name = 'beta'")
+            self.assertEqual(self.freshness(), "fresh")
+        os.unlink(f"{info}/entry_points.txt")
+        self.check_seen()
+
+    def test_not_editable(self):
+        add_distribution(self.site, "beta", **{
+            "direct_url.json": '{"url": "https://example.org/beta.whl", "archive_info": {}}'})
+        settle()
+        self.update()
+        self.assertEqual(query(self.database, "SELECT sum(watched) FROM distribution"), [(0,)])
+
+    def test_source_tree(self):
+        source = f"{self.top}/project/src"
+        info = f"{source}/thing.egg-info"
+        os.makedirs(info)
+        write(f"{info}/PKG-INFO", metadata("thing", "0.1"))
+        write(f"{info}/entry_points.txt", entry_points("thing"))
+        self.index(source, database=self.user_database, watched="1")
+        self.assertEqual(self.freshness(source, name="thing"), "fresh")
+        write(f"{info}/entry_points.txt", "[demo]\nthing = thing:edited\n")
+        self.check_seen(path=source)
+
+    def test_several_changes_of_one_of_many(self):
+        for number in range(20):
+            add_distribution(self.site, f"editable{number}", **{"direct_url.json": '{"dir_info":{"editable":true}}'})
+        self.index(watched="name LIKE 'editable%'")
+        for number in (0, 7, 19):
+            write(f"{self.site}/editable{number}-1.0.dist-info/entry_points.txt", f"[demo]\nx = m:n{number}\n")
+            self.check_seen()
+
+
+class Databases(FreshnessTest):
+    """Whatever happens to the database, the answer is the disk's."""
+
+    def test_deleted(self):
+        os.unlink(self.database)
+        self.check_seen()
+
+    def test_of_another_tree(self):
+        other = f"{self.top}/second/{SITE}"
+        add_distribution(other, "beta")
+        self.update(f"{self.top}/second")
+        shutil.copy(f"{self.top}/second/{support.DATABASE}", self.database)
+        self.check_seen()
+
+    def test_an_old_copy_put_back(self):
+        """A backup restored, an image layer: its stamps are not today's."""
+        old = f"{self.top}/old.db"
+        shutil.copy(self.database, old)
+        add_distribution(self.site, "beta")
+        self.index()
+        shutil.rmtree(self.info)
+        os.rename(old, self.database)
+        self.check_seen()
+        self.update()
+        self.check_seen()
+
+    def test_prefix_copied_by_tar_with_whole_seconds(self):
+        packed = f"{self.top}/env.tar"
+        subprocess.run(["tar", "--format=ustar", "-C", self.prefix, "-cf", packed, "."], check=True)
+        moved = f"{self.top}/unpacked"
+        os.mkdir(moved)
+        subprocess.run(["tar", "-C", moved, "-xf", packed], check=True)
+        self.check_seen(path=f"{moved}/{SITE}")
+        shutil.rmtree(f"{moved}/{SITE}/alpha-1.0.dist-info")
+        self.check_seen(path=f"{moved}/{SITE}")
+
+
+class LongLivedReader(CommandTest):
+    """One handle, many questions: each answer is of its moment."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        compiler = shutil.which("cc")
+        library = find_library()
+        if not compiler or not library:
+            raise unittest.SkipTest("there is no C compiler, or no libentrydb beside the program")
+        cls.directory = support.make_directory(cls)
+        write(f"{cls.directory}/reader.c", READER)
+        flags = ["-fsanitize=address,undefined"] if support.build_type_is_sanitized() else []
+        done = subprocess.run([compiler, "-std=c11", "-Wall", "-Wextra", "-o", f"{cls.directory}/reader", *flags,
+                               f"-I{TOP}/libquery", f"{cls.directory}/reader.c", f"-L{library}", "-lentrydb",
+                               f"-Wl,-rpath,{library}"], capture_output=True, text=True)
+        if done.returncode:
+            raise AssertionError(done.stderr)
+
+    def setUp(self):
+        super().setUp()
+        self.info = add_distribution(self.site, "alpha")
+        self.index()
+        self.reader = self.start_reader(self.site)
+
+    def start_reader(self, *path):
+        child = subprocess.Popen([f"{self.directory}/reader", *path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                 text=True, env=self.environment())
+        self.addCleanup(support.end, child)
+        return child
+
+    def ask(self, group="demo"):
+        self.reader.stdin.write(f"{group}\n")
+        self.reader.stdin.flush()
+        answer = self.reader.stdout.readline().strip()
+        self.assertNotIn("error", answer)
+        return [tuple(entry.split("=", 1)) for entry in answer.split(";") if entry]
+
+    def check(self):
+        self.assertEqual(self.ask(), stock_answer(self.site))
+
+    def test_changes_and_updates(self):
+        self.check()
+        for number in range(4):
+            add_distribution(self.site, f"beta{number}")
+            self.check()
+            self.update()
+            self.check()
+        shutil.rmtree(self.info)
+        self.check()
+        self.index()
+        self.check()
+
+    def test_database_deleted_and_made_again(self):
+        self.check()
+        os.unlink(self.database)
+        self.check()
+        add_distribution(self.site, "beta")
+        self.check()
+        self.index()
+        self.check()
+
+    def test_database_that_appears_later(self):
+        os.unlink(self.database)
+        self.check()
+        self.update()
+        self.check()
+
+    def test_database_replaced_by_garbage(self):
+        self.check()
+        for content in (b"", b"SQLite format 3\0" + bytes(4096), b"garbage" * 1000):
+            replace(self.database, content)
+            self.check()
+        self.update()
+        self.check()
+
+    def test_database_changed_in_place_behind_its_back(self):
+        """Nobody may do that; the worst that may come of it is a scan."""
+        for number in range(200):
+            add_distribution(self.site, f"beta{number}")
+        self.index()
+        self.check()
+        with open(self.database, "r+b") as file:
+            file.seek(4096)
+            file.write(os.urandom(os.path.getsize(self.database) - 4096))
+        self.ask("nothing")
+        os.utime(self.database)
+        self.check()
+
+    def test_database_truncated_under_it(self):
+        for number in range(200):
+            add_distribution(self.site, f"beta{number}")
+        self.index()
+        self.reader = self.start_reader(self.site)
+        self.ask("nothing")
+        os.truncate(self.database, 8192)
+        self.check()
+
+    def test_site_directory_gone_and_back(self):
+        self.check()
+        os.rename(self.prefix, f"{self.top}/away")
+        self.assertEqual(self.ask(), [])
+        os.rename(f"{self.top}/away", self.prefix)
+        self.check()
+
+    def test_sets_outlive_the_handle(self):
+        self.check()
+        self.reader.stdin.close()
+        self.assertEqual(self.reader.stdout.read().strip(), "alpha.plugin:main [x,y]")
+        self.assertEqual(self.reader.wait(), 0)
+
+
+def find_library():
+    directory = os.path.join(os.path.dirname(os.path.dirname(support.PROGRAM)), "libquery")
+    return directory if os.path.exists(f"{directory}/libentrydb.so") else None
+
+
+class WhileChanging(FreshnessTest):
+    def test_answers_are_of_a_moment(self):
+        """A distribution comes and goes: each answer has it, or has it not."""
+        stop = threading.Event()
+
+        def come_and_go():
+            aside = f"{self.top}/aside"
+            add_distribution(self.top, "beta")
+            os.rename(f"{self.top}/beta-1.0.dist-info", aside)
+            while not stop.is_set():
+                os.rename(aside, f"{self.site}/beta-1.0.dist-info")
+                os.rename(f"{self.site}/beta-1.0.dist-info", aside)
+
+        worker = threading.Thread(target=come_and_go)
+        worker.start()
+        self.addCleanup(worker.join)
+        self.addCleanup(stop.set)
+        for level in ("roots", "exact") * 15:
+            names = set(dict(self.answer(level)))
+            self.assertLessEqual({"alpha", "steady"}, names)
+            self.assertLessEqual(names, {"alpha", "steady", "beta"})
+        for _ in range(5):
+            self.update()
+        stop.set()
+        worker.join()
+        self.check_seen()
+
+
+if __name__ == "__main__":
+    support.main()
