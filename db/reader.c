@@ -185,14 +185,23 @@ static void read_row(sqlite3_stmt *statement, struct reader_row *row)
 	row->directory = sql_column(statement, 13);
 }
 
+static bool is_complete(const struct reader_row *row)
+{
+	return !slice_is_null(row->group) && !slice_is_null(row->name) &&
+	       !slice_is_null(row->value) && !slice_is_null(row->directory);
+}
+
 int reader_next(struct reader *reader, struct reader_row *row, struct error *error)
 {
 	int code = sql_step(&reader->sql, reader->selection, error);
 
-	if (code > 0)
+	if (code > 0) {
 		read_row(reader->selection, row);
-	else
-		sqlite3_reset(reader->selection);
+		if (is_complete(row))
+			return 1;
+		code = sql_damaged(&reader->sql, error);
+	}
+	sqlite3_reset(reader->selection);
 	return code;
 }
 
@@ -214,6 +223,10 @@ int reader_holders(struct reader *reader, struct slice normalized_name,
 			.directory = sql_column(statement, 3),
 		};
 
+		if (slice_is_null(holder.directory)) {
+			code = sql_damaged(&reader->sql, error);
+			break;
+		}
 		each(payload, &holder);
 	}
 	sqlite3_reset(statement);
@@ -240,6 +253,8 @@ int reader_broken(struct reader *reader, int64_t root,
 		problem.normalized_name = sql_column(statement, 2);
 		problem.directory = sql_column(statement, 3);
 		problem.error = sql_column(statement, 4);
+		if (slice_is_null(problem.directory))
+			return sql_damaged(&reader->sql, error);
 		answer = each(payload, &problem);
 	}
 	sqlite3_reset(statement);
@@ -256,7 +271,7 @@ int reader_target(struct reader *reader, int64_t entry_point, struct target_reco
 		return sql_code(&reader->sql);
 	sqlite3_bind_int64(statement, 1, entry_point);
 	code = sql_step(&reader->sql, statement, error);
-	if (code > 0)
+	if (code > 0) {
 		*out = (struct target_record){
 			.kind = sql_column(statement, 0),
 			.state = sql_column(statement, 1),
@@ -266,6 +281,9 @@ int reader_target(struct reader *reader, int64_t entry_point, struct target_reco
 			.build_id = sql_column(statement, 5),
 			.sha256 = sql_column(statement, 6),
 		};
+		if (slice_is_null(out->kind) || slice_is_null(out->state))
+			code = sql_damaged(&reader->sql, error);
+	}
 	return code;
 }
 

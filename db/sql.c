@@ -52,6 +52,11 @@ int sql_code(const struct sql *sql)
 	return code_of_sqlite(sqlite3_errcode(sql->db));
 }
 
+int sql_damaged(const struct sql *sql, struct error *error)
+{
+	return error_set(error, ERROR_FORMAT, "%s: the database is damaged", sql->file);
+}
+
 void sql_close(struct sql *sql)
 {
 	for (int i = 0; i < SQL_COUNT; i++)
@@ -109,7 +114,7 @@ int sql_step(struct sql *sql, sqlite3_stmt *statement, struct error *error)
 	code = sqlite3_step(statement);
 	if (code == SQLITE_INTERRUPT || (code == SQLITE_ROW && is_endless(sql, statement))) {
 		sqlite3_reset(statement);
-		return error_set(error, ERROR_FORMAT, "%s: the database is damaged", sql->file);
+		return sql_damaged(sql, error);
 	}
 	if (code == SQLITE_ROW)
 		return 1;
@@ -213,7 +218,7 @@ int sql_read_roots(struct sql *sql, root_each *each, void *payload, struct error
 			return code;
 		sql_read_root(statement, &root);
 		if (root.id <= last || slice_is_null(root.path))
-			return error_set(error, ERROR_FORMAT, "%s: the database is damaged", sql->file);
+			return sql_damaged(sql, error);
 		last = root.id;
 		answer = each(payload, &root);
 	}
@@ -221,7 +226,8 @@ int sql_read_roots(struct sql *sql, root_each *each, void *payload, struct error
 	return answer;
 }
 
-static void read_distribution(sqlite3_stmt *statement, struct arena *arena,
+/* False for a row that lacks what it must have. */
+static bool read_distribution(sqlite3_stmt *statement, struct arena *arena,
 			      struct distribution_record *out, bool *failed)
 {
 	struct slice *const texts[] = {&out->normalized_name, &out->name, &out->version,
@@ -240,6 +246,7 @@ static void read_distribution(sqlite3_stmt *statement, struct arena *arena,
 	};
 	for (int i = 0; i < (int)(sizeof(texts) / sizeof(*texts)); i++)
 		*texts[i] = arena_copy(arena, sql_column(statement, 3 + i), failed);
+	return *failed || !slice_is_null(out->directory);
 }
 
 static int by_position(const void *left, const void *right)
@@ -261,7 +268,7 @@ static int read_distribution_rows(struct sql *sql, struct root_record *root, str
 	if (!statement)
 		return sql_code(sql);
 	if (room > DISTRIBUTIONS_MAX)
-		return error_set(error, ERROR_FORMAT, "%s: the database is damaged", sql->file);
+		return sql_damaged(sql, error);
 	root->distributions = arena_calloc(&root->arena, room, sizeof(*root->distributions));
 	if (!root->distributions)
 		return error_nomem(error);
@@ -269,7 +276,9 @@ static int read_distribution_rows(struct sql *sql, struct root_record *root, str
 	while (count < room && (code = sql_step(sql, statement, error)) != 0) {
 		if (code < 0)
 			return code;
-		read_distribution(statement, &root->arena, &root->distributions[count++], &failed);
+		if (!read_distribution(statement, &root->arena, &root->distributions[count++],
+				       &failed))
+			return sql_damaged(sql, error);
 	}
 	sqlite3_reset(statement);
 	root->distribution_count = count;
@@ -300,7 +309,8 @@ static const struct target_record *read_target(sqlite3_stmt *statement, struct a
 	return target;
 }
 
-static void read_entry_point(sqlite3_stmt *statement, struct arena *arena,
+/* False for a row that lacks what it must have. */
+static bool read_entry_point(sqlite3_stmt *statement, struct arena *arena,
 			     struct entry_point_record *out, bool *failed)
 {
 	struct slice *const texts[] = {&out->group, &out->name, &out->value,
@@ -309,6 +319,10 @@ static void read_entry_point(sqlite3_stmt *statement, struct arena *arena,
 	for (int i = 0; i < (int)(sizeof(texts) / sizeof(*texts)); i++)
 		*texts[i] = arena_copy(arena, sql_column(statement, 1 + i), failed);
 	out->target = read_target(statement, arena, failed);
+	if (*failed)
+		return true;
+	return !slice_is_null(out->group) && !slice_is_null(out->name) &&
+	       !slice_is_null(out->value) && (!out->target || !slice_is_null(out->target->state));
 }
 
 #define NUMBER_OF(id) ((size_t)((id) & (DISTRIBUTIONS_MAX - 1)))
@@ -390,8 +404,9 @@ static int read_entry_point_rows(struct sql *sql, struct root_record *root,
 		}
 		if (failed || !grow(all))
 			return error_nomem(error);
-		if (all->owner)
-			read_entry_point(statement, &root->arena, &all->rows[all->count++], &failed);
+		if (all->owner &&
+		    !read_entry_point(statement, &root->arena, &all->rows[all->count++], &failed))
+			return sql_damaged(sql, error);
 	}
 	sqlite3_reset(statement);
 	failed |= !give_to_owner(all, &root->arena);

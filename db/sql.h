@@ -90,6 +90,9 @@ int sql_error(const struct sql *sql, int code, struct error *error);
 /* The code of what SQLite failed in last, such as a sql_get() that gave NULL. */
 int sql_code(const struct sql *sql);
 
+/* ERROR_FORMAT, for rows that no writer of ours would write. */
+int sql_damaged(const struct sql *sql, struct error *error);
+
 /* Bind a slice as text; the bytes must stay until the statement is stepped. Null binds NULL. */
 void sql_bind(sqlite3_stmt *statement, int index, struct slice text);
 
