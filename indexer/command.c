@@ -12,16 +12,43 @@
 
 /* --- messages --- */
 
+/* A control character in a file's name must not make two lines of one, or worse. */
+static void put_escaped(struct slice text, FILE *stream)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.ptr[i];
+
+		if (c < ' ' || c == 0x7f)
+			fprintf(stream, "\\x%02x", c);
+		else
+			putc(c, stream);
+	}
+}
+
+void print_escaped(struct slice text)
+{
+	put_escaped(text, stdout);
+}
+
+static void put_message(const char *format, va_list arguments)
+{
+	CLEANUP(cleanup_free) char *text = NULL;
+
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	fflush(stdout);
+	fputs("entrydb: ", stderr);
+	put_escaped(text ? slice_of(text) : SLICE("out of memory"), stderr);
+	putc('\n', stderr);
+}
+
 void message(const char *format, ...)
 {
 	va_list arguments;
 
-	fflush(stdout);
-	fputs("entrydb: ", stderr);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	put_message(format, arguments);
 	va_end(arguments);
-	putc('\n', stderr);
 }
 
 void note(const struct options *options, const char *format, ...)
@@ -30,24 +57,9 @@ void note(const struct options *options, const char *format, ...)
 
 	if (options->quiet)
 		return;
-	fflush(stdout);
-	fputs("entrydb: ", stderr);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	put_message(format, arguments);
 	va_end(arguments);
-	putc('\n', stderr);
-}
-
-void print_escaped(struct slice text)
-{
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.ptr[i];
-
-		if (c < ' ' || c == 0x7f)
-			printf("\\x%02x", c);
-		else
-			putchar(c);
-	}
 }
 
 enum status fail(struct error *error)

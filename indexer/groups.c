@@ -17,7 +17,8 @@ static int compare(const void *a, const void *b)
 static int print_group(struct json *json, const char *group, size_t count, struct error *error)
 {
 	if (!json) {
-		printf("%s\t%zu\n", group, count);
+		print_escaped(slice_of(group));
+		printf("\t%zu\n", count);
 		return 0;
 	}
 	json_text(json, 0, slice_of(group));

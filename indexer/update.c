@@ -173,10 +173,19 @@ static int why_unreadable(const struct database_root *wanted, struct error *erro
 			 wanted->path);
 }
 
-static int scan_and_store(struct update *update, const struct database_root *wanted,
-			  const struct root_record *known, struct error *error)
+/* A root that cannot be read is reported, and keeps its rows; the others go on. */
+static int skip_root(struct update *update, struct error *error)
 {
-	CLEANUP(cleanup_root) struct root_record root = {0};
+	progress_erase(&update->progress);
+	message("%s", error_text(error));
+	error_clear(error);
+	update->failed = true;
+	return 0;
+}
+
+static int scan(struct update *update, const struct database_root *wanted,
+		const struct root_record *known, struct root_record *root, struct error *error)
+{
 	struct scan_options how = {
 		.depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
 		.in_place = !layout_is_known(wanted->inside),
@@ -186,17 +195,37 @@ static int scan_and_store(struct update *update, const struct database_root *wan
 		.progress = show_progress,
 		.payload = update,
 	};
-	int code = scan_path(wanted->path, &how, &root, error);
+	int code = scan_path(wanted->path, &how, root, error);
 
-	if (code < 0)
+	if (code == 0 && root->kind == ROOT_ABSENT)
+		code = why_unreadable(wanted, error);
+	return code;
+}
+
+static int scan_and_store(struct update *update, const struct database_root *wanted,
+			  const struct root_record *known, struct error *error)
+{
+	CLEANUP(cleanup_root) struct root_record root = {0};
+	int code = scan(update, wanted, known, &root, error);
+
+	if (code == ERROR_NOMEM || (code < 0 && interrupted()))
 		return code;
-	if (root.kind == ROOT_ABSENT)
-		return why_unreadable(wanted, error);
+	if (code < 0)
+		return skip_root(update, error);
 	root.path = slice_of(wanted->root_path);
 	report_broken(update, wanted, &root);
 	update->roots++;
 	update->distributions += root.distribution_count;
 	return store_root(update->writer, &root, known, &update->counts, error);
+}
+
+static int update_absent(struct update *update, const struct database_root *wanted,
+			 const struct root_record *known, int errnum, struct error *error)
+{
+	if (known && (errnum == ENOENT || errnum == ENOTDIR))
+		return remove_root(update, known, error);
+	error_errno(error, errnum, "%s", wanted->path);
+	return skip_root(update, error);
 }
 
 static int update_root(struct update *update, const struct database_root *wanted,
@@ -208,11 +237,8 @@ static int update_root(struct update *update, const struct database_root *wanted
 
 	if (found < 0)
 		return found;
-	if (stat(wanted->path, &status) != 0) {
-		if (found && (errno == ENOENT || errno == ENOTDIR))
-			return remove_root(update, &known, error);
-		return error_errno(error, errno, "%s", wanted->path);
-	}
+	if (stat(wanted->path, &status) != 0)
+		return update_absent(update, wanted, found ? &known : NULL, errno, error);
 	if (found && is_unchanged(update, &known, &status)) {
 		update->roots++;
 		update->distributions += known.distribution_count;
@@ -306,26 +332,14 @@ static void summarize(const struct update *update)
 	     counts->changed, counts->removed, counts->broken);
 }
 
-/* A root that fails is reported, and the others go on; a writer that fails ends it all. */
 static int update_roots(struct update *update, struct error *error)
 {
 	int code = 0;
 
 	for (size_t i = 0; code == 0 && i < update->database->root_count; i++) {
-		struct error own = {0};
-
 		if (interrupted())
 			return error_set(error, ERROR_IO, "interrupted; nothing was changed");
-		code = update_root(update, &update->database->roots[i], &own);
-		if (code == ERROR_NOTFOUND || code == ERROR_PERMISSION) {
-			progress_erase(&update->progress);
-			message("%s", error_text(&own));
-			update->failed = true;
-			code = 0;
-		} else if (code < 0) {
-			error_set(error, code, "%s", error_text(&own));
-		}
-		error_clear(&own);
+		code = update_root(update, &update->database->roots[i], error);
 	}
 	return code;
 }

@@ -68,8 +68,12 @@ static void print_text(const entrydb_entry *entry, const entrydb_root *root,
 {
 	const char *shadow = entrydb_entry_shadowed_by(entry);
 
-	printf("%s = %s [%s]\n", entrydb_entry_name(entry), entrydb_entry_value(entry),
-	       entrydb_entry_group(entry));
+	print_escaped(slice_of(entrydb_entry_name(entry)));
+	fputs(" = ", stdout);
+	print_escaped(slice_of(entrydb_entry_value(entry)));
+	fputs(" [", stdout);
+	print_escaped(slice_of(entrydb_entry_group(entry)));
+	puts("]");
 	printf("  provided by  %s %s\n", or_else(entrydb_entry_distribution(entry), "(no name)"),
 	       or_else(entrydb_entry_version(entry), "(no version)"));
 	printf("  file         %s/entry_points.txt\n", entrydb_entry_file(entry));

@@ -68,45 +68,67 @@ static bool find_in_given(struct entrydb *db, struct path_entry *entry, const ch
 	return find_row(db, entry, &coverage, (uid_t)-1);
 }
 
-static bool find_in_layouts(struct entrydb *db, struct path_entry *entry, const char *path,
-			    uid_t owner)
-{
-	CLEANUP(coverage_free) struct coverage prefix = {0};
-	CLEANUP(coverage_free) struct coverage user = {0};
-
-	if (layout_of_prefix(path, db->root, &prefix) > 0 && find_row(db, entry, &prefix, owner))
-		return true;
-	return !db->root && layout_of_user(path, &user) > 0 && find_row(db, entry, &user, owner);
-}
-
-static bool find_anywhere(struct entrydb *db, struct path_entry *entry, const char *path,
-			  uid_t owner)
-{
-	return db->database ? find_in_given(db, entry, path)
-			    : find_in_layouts(db, entry, path, owner);
-}
-
 static void forget_row(struct path_entry *entry)
 {
 	root_record_free(&entry->row);
 	entry->source = SOURCE_NONE;
 }
 
+/* Without a stat, what there is is taken. */
+static bool is_up_to_date(const struct path_entry *entry, const struct stat *status)
+{
+	return !status || stamp_equal(entry->row.stamp, stamp_of(status));
+}
+
 /*
- * The row of the entry, by its spelling, else by where symbolic links lead.
- * What is no link anywhere is resolved once more in vain, which is cheap.
+ * The prefix's row, unless it is out of date and the user's own is not: where root has
+ * indexed an environment, its owner's updates go elsewhere.
  */
-static void locate(struct entrydb *db, struct path_entry *entry, uid_t owner)
+static bool find_in_layouts(struct entrydb *db, struct path_entry *entry, const char *path,
+			    const struct stat *status)
+{
+	CLEANUP(coverage_free) struct coverage prefix = {0};
+	CLEANUP(coverage_free) struct coverage user = {0};
+	uid_t owner = status ? status->st_uid : geteuid();
+	bool in_prefix = layout_of_prefix(path, db->root, &prefix) > 0 &&
+			 find_row(db, entry, &prefix, owner);
+	bool in_user;
+
+	if ((in_prefix && is_up_to_date(entry, status)) || db->root ||
+	    layout_of_user(path, &user) <= 0)
+		return in_prefix;
+	if (in_prefix)
+		forget_row(entry);
+	in_user = find_row(db, entry, &user, owner);
+	if (!in_prefix || (in_user && is_up_to_date(entry, status)))
+		return in_user;
+	forget_row(entry);
+	return find_row(db, entry, &prefix, owner);
+}
+
+static bool find_anywhere(struct entrydb *db, struct path_entry *entry, const char *path,
+			  const struct stat *status)
+{
+	return db->database ? find_in_given(db, entry, path)
+			    : find_in_layouts(db, entry, path, status);
+}
+
+/*
+ * The row of the entry, by its spelling, else by where symbolic links lead. @status
+ * is NULL where nobody looks. What is no link anywhere is resolved in vain, which is
+ * cheap.
+ */
+static void locate(struct entrydb *db, struct path_entry *entry, const struct stat *status)
 {
 	const char *inside = entry->path + (db->root ? strlen(db->root) : 0);
 	CLEANUP(cleanup_free) char *resolved = NULL;
 
 	forget_row(entry);
-	if (!find_anywhere(db, entry, inside, owner)) {
+	if (!find_anywhere(db, entry, inside, status)) {
 		forget_row(entry);
 		resolved = db->root ? NULL : realpath(entry->path, NULL);
 		if (!resolved || strcmp(resolved, entry->path) == 0 ||
-		    !find_anywhere(db, entry, resolved, owner))
+		    !find_anywhere(db, entry, resolved, status))
 			forget_row(entry);
 	}
 	entry->generation = db->generation;
@@ -336,7 +358,7 @@ static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct er
 	}
 	if (entry->state == ENTRY_UNKNOWN || entry->state == ENTRY_ABSENT ||
 	    entry->generation != db->generation)
-		locate(db, entry, status.st_uid);
+		locate(db, entry, &status);
 	stamp = stamp_of(&status);
 	if (db->fresh != ENTRYDB_FRESH_EXACT) {
 		if (entry->source != SOURCE_NONE && entry->row.settled &&
@@ -360,7 +382,7 @@ static int trust_entry(struct entrydb *db, struct path_entry *entry, struct erro
 	if (entry->state != ENTRY_UNKNOWN && !entry->relative)
 		return 0;
 	if (find_path(db, entry))
-		locate(db, entry, geteuid());
+		locate(db, entry, NULL);
 	if (entry->source == SOURCE_NONE)
 		return refresh_entry(db, entry, error);
 	set_state(entry, ENTRY_FRESH, "the database is trusted (level trust)");
@@ -371,7 +393,7 @@ static int trust_entry(struct entrydb *db, struct path_entry *entry, struct erro
 static int refresh_archive(struct entrydb *db, struct path_entry *entry)
 {
 	if (entry->state == ENTRY_UNKNOWN && find_path(db, entry))
-		locate(db, entry, geteuid());
+		locate(db, entry, NULL);
 	set_state(entry, entry->source == SOURCE_NONE ? ENTRY_ABSENT : ENTRY_FRESH,
 		  "a catalogued archive");
 	return 0;

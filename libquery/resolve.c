@@ -41,10 +41,11 @@ static int make_target(const struct target_record *record, struct slice site,
 	size_t size = record->kind.len + record->state.len + record->object.len +
 		      record->symbol.len + site.len + 6;
 	entrydb_target *target = malloc(sizeof(*target) + size);
-	char *at = (char *)(target + 1);
+	char *at;
 
 	if (!target)
 		return error_nomem(error);
+	at = (char *)(target + 1);
 	target->kind = put_string(&at, record->kind);
 	target->state = put_string(&at, record->state);
 	target->symbol = put_string(&at, record->symbol);

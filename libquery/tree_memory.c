@@ -6,14 +6,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cleanup.h"
 #include "distname.h"
 #include "name_map.h"
 #include "tree.h"
 
+#define INDEX_AFTER 16 /* look-ups for which an index does not pay: one distribution has up to 9 */
+
+/* As every tree, for one thread at a time. */
 struct memory_tree {
 	struct tree tree;
 	const struct tree_file *files;
 	size_t count;
+	struct name_map index;   /* path -> the first such file with bytes; empty: there is none */
+	unsigned lookups;        /* counted up to INDEX_AFTER */
+	struct slice list, site; /* see listing(); null until it is asked for */
 };
 
 static struct memory_tree *memory_of(struct tree *tree)
@@ -57,11 +64,37 @@ static int children(struct tree *tree, tree_each each, void *payload, struct err
 	return failed ? error_nomem(error) : answer;
 }
 
-static const struct tree_file *find(struct memory_tree *memory, struct slice child,
-				    const char *file)
-{
-	struct slice name = slice_of(file);
+/* --- look-ups --- */
 
+static void make_index(struct memory_tree *memory)
+{
+	bool failed = false;
+
+	for (size_t i = 0; !failed && i < memory->count && i < NAME_MAP_NONE; i++)
+		if (!slice_is_null(memory->files[i].bytes))
+			name_map_put(&memory->index, memory->files[i].path, (uint32_t)i, &failed);
+	if (failed)
+		name_map_free(&memory->index); /* slow is better than wrong */
+}
+
+/* Count one more look-up; is there an index to answer it? */
+static bool has_index(struct memory_tree *memory)
+{
+	if (memory->lookups < INDEX_AFTER && ++memory->lookups == INDEX_AFTER)
+		make_index(memory);
+	return memory->index.count > 0;
+}
+
+static const struct tree_file *find_in_index(struct memory_tree *memory, struct slice path)
+{
+	uint32_t at = name_map_get(&memory->index, path);
+
+	return at == NAME_MAP_NONE ? NULL : &memory->files[at];
+}
+
+static const struct tree_file *walk_to(struct memory_tree *memory, struct slice child,
+				       struct slice name)
+{
 	for (size_t i = 0; i < memory->count; i++) {
 		struct slice path = memory->files[i].path;
 
@@ -74,6 +107,27 @@ static const struct tree_file *find(struct memory_tree *memory, struct slice chi
 			return &memory->files[i];
 	}
 	return NULL;
+}
+
+/* The file @file in @child, or with an empty @file the child itself. */
+static const struct tree_file *find(struct memory_tree *memory, struct slice child,
+				    const char *file)
+{
+	CLEANUP(cleanup_free) char *path = NULL;
+	struct slice name = slice_of(file);
+
+	if (!has_index(memory))
+		return walk_to(memory, child, name);
+	if (name.len == 0)
+		return find_in_index(memory, child);
+	path = malloc(child.len + 1 + name.len);
+	if (!path)
+		return walk_to(memory, child, name); /* there is no way to tell of it */
+	if (child.len)
+		memcpy(path, child.ptr, child.len);
+	path[child.len] = '/';
+	memcpy(path + child.len + 1, name.ptr, name.len);
+	return find_in_index(memory, (struct slice){path, child.len + 1 + name.len});
 }
 
 static int read_file(struct tree *tree, struct slice child, const char *file, size_t limit,
@@ -118,12 +172,18 @@ static void stamps(struct tree *tree, struct slice child, struct distribution_re
 	out->directory_stamp = out->files_stamp = 0;
 }
 
-/* What lies beside the metadata directory, named from there. */
-static int listing(struct tree *tree, struct slice child, struct slice *out, struct error *error)
+/*
+ * Who asks for the list looks for modules and shared objects in it. No module lies in a
+ * metadata directory; thousands of these would be searched for each entry point.
+ */
+static bool is_of_use(struct slice path)
 {
-	struct memory_tree *memory = memory_of(tree);
-	const char *slash = memrchr(child.ptr, '/', child.len);
-	struct slice site = slash ? slice_between(child.ptr, slash + 1) : SLICE("");
+	return slice_is_null(metadata_directory(path)) || slice_ends(path, SLICE(".so"));
+}
+
+static int list_site(const struct memory_tree *memory, struct slice site, struct slice *out,
+		     struct error *error)
+{
 	char *text = NULL;
 	size_t size;
 	FILE *stream = open_memstream(&text, &size);
@@ -133,13 +193,49 @@ static int listing(struct tree *tree, struct slice child, struct slice *out, str
 	for (size_t i = 0; i < memory->count; i++) {
 		struct slice path = memory->files[i].path;
 
-		if (slice_starts(path, site))
+		if (slice_starts(path, site) && is_of_use(path))
 			fprintf(stream, "%.*s,,\n", (int)(path.len - site.len),
 				path.ptr + site.len);
 	}
 	if (fclose(stream) != 0)
 		return error_nomem(error);
 	*out = (struct slice){text, size};
+	return 0;
+}
+
+/* Make the list of @site, unless it is the one that was asked for last. */
+static int keep_list(struct memory_tree *memory, struct slice site, struct error *error)
+{
+	struct slice fresh = {0};
+	int code;
+
+	if (!slice_is_null(memory->list) && slice_equal(memory->site, site))
+		return 0;
+	code = list_site(memory, site, &fresh, error);
+	if (code < 0)
+		return code;
+	free((char *)memory->list.ptr);
+	memory->list = fresh;
+	memory->site = site;
+	return 0;
+}
+
+/* What lies beside the metadata directory, named from there. */
+static int listing(struct tree *tree, struct slice child, struct slice *out, struct error *error)
+{
+	struct memory_tree *memory = memory_of(tree);
+	const char *slash = memrchr(child.ptr, '/', child.len);
+	struct slice site = slash ? slice_between(child.ptr, slash + 1) : SLICE("");
+	int code = keep_list(memory, site, error);
+	char *copy;
+
+	if (code < 0)
+		return code;
+	copy = malloc(memory->list.len + 1);
+	if (!copy)
+		return error_nomem(error);
+	memcpy(copy, memory->list.ptr, memory->list.len + 1);
+	*out = (struct slice){copy, memory->list.len};
 	return 0;
 }
 
@@ -166,6 +262,8 @@ static int fetch(void *payload, struct slice path, struct slice *bytes, struct e
 
 static void close_memory(struct tree *tree)
 {
+	name_map_free(&memory_of(tree)->index);
+	free((char *)memory_of(tree)->list.ptr);
 	free(tree);
 }
 
@@ -187,7 +285,8 @@ int tree_open_memory(const struct tree_file *files, size_t count, struct tree **
 
 	if (!tree)
 		return error_nomem(error);
-	*tree = (struct memory_tree){{&operations, ROOT_ARCHIVE, {0}, -1}, files, count};
+	*tree = (struct memory_tree){
+		.tree = {&operations, ROOT_ARCHIVE, {0}, -1}, .files = files, .count = count};
 	*out = &tree->tree;
 	return 0;
 }

@@ -10,18 +10,43 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "distname.h"
 #include "name_map.h"
 #include "tree.h"
 #include "zip.h"
 
+#define INDEX_AFTER 16 /* look-ups for which an index does not pay: one distribution has up to 9 */
+
+/*
+ * The members by name, and the directories in children, which `exists` asks for. A
+ * wheel has thousands of members and one distribution: a few walks are cheaper than
+ * this. A zip of thousands of distributions is not to be walked for each of them.
+ */
+struct index {
+	struct name_map names;      /* -> index in members */
+	struct zip_cursor *members; /* the last one of that name; NULL: there is no index */
+	size_t room;
+};
+
+#define NO_MEMBER ((struct zip_cursor){.place = SIZE_MAX}) /* of a name: it is a directory's only */
+
+/* As every tree, for one thread at a time. */
 struct zip_tree {
 	struct tree tree;
 	struct zip *zip;
+	struct index index;
+	unsigned lookups;  /* counted up to INDEX_AFTER */
+	struct slice list; /* see listing(); null until it is asked for */
 };
+
+static struct zip_tree *tree_of(struct tree *tree)
+{
+	return (struct zip_tree *)tree;
+}
 
 static struct zip *zip_of(struct tree *tree)
 {
-	return ((struct zip_tree *)tree)->zip;
+	return tree_of(tree)->zip;
 }
 
 static struct slice first_component(struct slice name)
@@ -55,6 +80,101 @@ static int children(struct tree *tree, tree_each each, void *payload, struct err
 	return failed ? error_nomem(error) : answer;
 }
 
+/* --- look-ups --- */
+
+/* @name, but nothing of what lies below a file or directory of a child. */
+static struct slice two_components(struct slice name)
+{
+	size_t first = first_component(name).len + 1;
+
+	if (first >= name.len)
+		return name;
+	return slice_first(name, first + first_component(slice_from(name, first)).len);
+}
+
+static bool grow_members(struct index *index)
+{
+	size_t room = index->room ? 2 * index->room : 256;
+	struct zip_cursor *members = reallocarray(index->members, room, sizeof(*members));
+
+	if (!members)
+		return false;
+	index->members = members;
+	index->room = room;
+	return true;
+}
+
+/* Where the index keeps @name's member, which may be new to it; NULL: no memory. */
+static struct zip_cursor *slot_of(struct index *index, struct slice name)
+{
+	size_t before = index->names.count;
+	bool failed = false;
+	uint32_t number;
+
+	if (before == index->room && !grow_members(index))
+		return NULL;
+	number = name_map_put(&index->names, name, (uint32_t)before, &failed);
+	if (failed)
+		return NULL;
+	if (index->names.count > before)
+		index->members[number] = NO_MEMBER;
+	return &index->members[number];
+}
+
+static bool add_member(struct index *index, struct slice name, struct zip_cursor at)
+{
+	struct slice directory = two_components(name);
+	struct zip_cursor *slot = slot_of(index, name);
+
+	if (!slot)
+		return false;
+	*slot = at; /* of members with one name the last one counts */
+	return directory.len == name.len || slot_of(index, directory) != NULL;
+}
+
+static void free_index(struct index *index)
+{
+	name_map_free(&index->names);
+	free(index->members);
+	*index = (struct index){0};
+}
+
+static void make_index(struct zip_tree *tree)
+{
+	struct zip_cursor cursor = ZIP_CURSOR_INIT, at = cursor;
+	struct zip_member member;
+	bool made = true;
+
+	while (made && zip_next(tree->zip, &cursor, &member)) {
+		made = add_member(&tree->index, member.name, at);
+		at = cursor;
+	}
+	if (!made)
+		free_index(&tree->index); /* no memory: slow is better than wrong */
+}
+
+/* Count one more look-up; is there an index to answer it? */
+static bool has_index(struct zip_tree *tree)
+{
+	if (tree->lookups < INDEX_AFTER && ++tree->lookups == INDEX_AFTER)
+		make_index(tree);
+	return tree->index.members != NULL;
+}
+
+static bool find(struct tree *tree, struct slice name, struct zip_member *out)
+{
+	const struct index *index = &tree_of(tree)->index;
+	struct zip_cursor cursor = NO_MEMBER;
+	uint32_t number;
+
+	if (!has_index(tree_of(tree)))
+		return zip_find(zip_of(tree), name, out);
+	number = name_map_get(&index->names, name);
+	if (number != NAME_MAP_NONE)
+		cursor = index->members[number];
+	return zip_next(zip_of(tree), &cursor, out);
+}
+
 static struct slice join(struct arena *arena, struct slice child, const char *file)
 {
 	size_t len = strlen(file);
@@ -81,7 +201,7 @@ static int read_member(struct tree *tree, struct slice child, const char *file, 
 	(void)first;
 	if (slice_is_null(name))
 		return error_nomem(error);
-	if (!*file || !zip_find(zip_of(tree), name, &member))
+	if (!*file || !find(tree, name, &member))
 		return 0;
 	code = zip_read(zip_of(tree), &member, limit, &text, error);
 	if (code < 0)
@@ -91,13 +211,15 @@ static int read_member(struct tree *tree, struct slice child, const char *file, 
 	return failed ? error_nomem(error) : 1;
 }
 
-/* A member of that name, or anything below it. */
-static bool has_member(struct zip *zip, struct slice name)
+/* A member of that name, of two components, or anything below it. */
+static bool has_member(struct tree *tree, struct slice name)
 {
 	struct zip_cursor cursor = ZIP_CURSOR_INIT;
 	struct zip_member member;
 
-	while (zip_next(zip, &cursor, &member))
+	if (has_index(tree_of(tree)))
+		return name_map_get(&tree_of(tree)->index.names, name) != NAME_MAP_NONE;
+	while (zip_next(zip_of(tree), &cursor, &member))
 		if (slice_starts(member.name, name) &&
 		    (member.name.len == name.len || member.name.ptr[name.len] == '/'))
 			return true;
@@ -108,7 +230,7 @@ static bool exists(struct tree *tree, struct slice child, const char *file)
 {
 	struct arena arena = ARENA_INIT;
 	struct slice name = join(&arena, child, file);
-	bool found = !slice_is_null(name) && has_member(zip_of(tree), name);
+	bool found = !slice_is_null(name) && has_member(tree, name);
 
 	arena_free(&arena);
 	return found;
@@ -118,7 +240,7 @@ static bool is_file(struct tree *tree, struct slice child)
 {
 	struct zip_member member;
 
-	return zip_find(zip_of(tree), child, &member);
+	return find(tree, child, &member);
 }
 
 static void stamps(struct tree *tree, struct slice child, struct distribution_record *out,
@@ -130,7 +252,16 @@ static void stamps(struct tree *tree, struct slice child, struct distribution_re
 	out->directory_stamp = out->files_stamp = 0;
 }
 
-static int listing(struct tree *tree, struct slice child, struct slice *out, struct error *error)
+/*
+ * Who asks for the list looks for modules and shared objects in it. No module lies in a
+ * metadata directory; thousands of these would be searched for each entry point.
+ */
+static bool is_of_use(struct slice name)
+{
+	return !distname_is_info(first_component(name)) || slice_ends(name, SLICE(".so"));
+}
+
+static int list_members(struct zip *zip, struct slice *out, struct error *error)
 {
 	struct zip_cursor cursor = ZIP_CURSOR_INIT;
 	struct zip_member member;
@@ -138,14 +269,34 @@ static int listing(struct tree *tree, struct slice child, struct slice *out, str
 	size_t size;
 	FILE *stream = open_memstream(&text, &size);
 
-	(void)child;
 	if (!stream)
 		return error_nomem(error);
-	while (zip_next(zip_of(tree), &cursor, &member))
-		fprintf(stream, "%.*s,,\n", (int)member.name.len, member.name.ptr);
+	while (zip_next(zip, &cursor, &member))
+		if (is_of_use(member.name))
+			fprintf(stream, "%.*s,,\n", (int)member.name.len, member.name.ptr);
 	if (fclose(stream) != 0)
 		return error_nomem(error);
 	*out = (struct slice){text, size};
+	return 0;
+}
+
+/* The same for all children: made once. */
+static int listing(struct tree *tree, struct slice child, struct slice *out, struct error *error)
+{
+	struct slice *list = &tree_of(tree)->list;
+	char *copy;
+	int code = 0;
+
+	(void)child;
+	if (slice_is_null(*list))
+		code = list_members(zip_of(tree), list, error);
+	if (code < 0)
+		return code;
+	copy = malloc(list->len + 1);
+	if (!copy)
+		return error_nomem(error);
+	memcpy(copy, list->ptr, list->len + 1);
+	*out = (struct slice){copy, list->len};
 	return 0;
 }
 
@@ -153,13 +304,15 @@ static int fetch(void *tree, struct slice path, struct slice *bytes, struct erro
 {
 	struct zip_member member;
 
-	if (!zip_find(zip_of(tree), path, &member))
+	if (!find(tree, path, &member))
 		return error_set(error, ERROR_NOTFOUND, "no such member");
 	return zip_read(zip_of(tree), &member, TREE_OBJECT_MAX, bytes, error);
 }
 
 static void close_zip(struct tree *tree)
 {
+	free_index(&tree_of(tree)->index);
+	free((char *)tree_of(tree)->list.ptr);
 	zip_close(zip_of(tree));
 	close(tree->fd);
 	free(tree);
@@ -191,7 +344,7 @@ int tree_open_zip(int fd, const char *path, struct stamp stamp, struct tree **ou
 
 	if (code < 0)
 		return code;
-	tree = malloc(sizeof(*tree));
+	tree = calloc(1, sizeof(*tree));
 	if (!tree)
 		return error_nomem(error);
 	tree->tree = (struct tree){&operations, ROOT_ZIP, stamp, take_fd(&owned)};

@@ -387,6 +387,7 @@ void zip_close(struct zip *zip)
 	if (!zip)
 		return;
 	arena_free(&zip->names);
+	zip_headers_free(zip->headers);
 	free(zip->foreign);
 	free(zip->directory);
 	free(zip->path);
@@ -408,7 +409,8 @@ int zip_open(int fd, const char *path, struct zip **out, struct error *error)
 		return error_nomem(error);
 	zip->fd = fd;
 	zip->path = path ? strdup(path) : NULL;
-	if (path && !zip->path)
+	zip->headers = zip_headers_new();
+	if ((path && !zip->path) || !zip->headers)
 		return error_nomem(error);
 	if (fstat(fd, &st) < 0)
 		return error_errno(error, errno, "%s", zip_path(zip));

@@ -13,8 +13,8 @@
  *   ERROR_IO      the system could not read
  *   ERROR_NOMEM   out of memory
  *
- * An open zip is not changed by any function but zip_close(): threads may share
- * it.
+ * An open zip is not changed by any function but zip_close(), as far as callers
+ * can tell: threads may share it. (What zip_read() remembers, it guards.)
  */
 #ifndef LIBQUERY_ZIP_H
 #define LIBQUERY_ZIP_H
@@ -38,7 +38,10 @@ struct zip_member {
 	size_t place; /* of its record in the central directory: later is greater */
 };
 
-/* Where a walk stands; start with ZIP_CURSOR_INIT. */
+/*
+ * Where a walk stands; start with ZIP_CURSOR_INIT. A copy may be kept: from there
+ * zip_next() gives the same member again.
+ */
 struct zip_cursor {
 	size_t place, foreign;
 };
@@ -62,7 +65,10 @@ size_t zip_count(const struct zip *zip);
 /* The next member, in the order of the directory (Python's namelist()); false at the end. */
 bool zip_next(const struct zip *zip, struct zip_cursor *cursor, struct zip_member *out);
 
-/* The member of that name, the last one where there are several. Reads them all. */
+/*
+ * The member of that name, the last one where there are several. Walks the whole
+ * directory: whoever asks often keeps cursors by name.
+ */
 bool zip_find(const struct zip *zip, struct slice name, struct zip_member *out);
 
 /*

@@ -23,6 +23,8 @@ struct foreign {
 	struct slice name;
 };
 
+struct headers; /* where all members start, known to zip_read.c */
+
 struct zip {
 	int fd;
 	char *path;
@@ -33,6 +35,7 @@ struct zip {
 	struct foreign *foreign; /* ordered by place */
 	size_t foreigners, room;
 	struct arena names; /* the bytes of foreign names */
+	struct headers *headers;
 };
 
 /* One record of the directory, as it stands in the file. */
@@ -78,6 +81,12 @@ int zip_read_some(const struct zip *zip, uint64_t at, char *to, size_t size, siz
 
 /* Exactly @size bytes from @at; ERROR_FORMAT when the file ends before. */
 int zip_read_all(const struct zip *zip, uint64_t at, char *to, size_t size, struct error *error);
+
+/* NULL when there is no memory. */
+struct headers *zip_headers_new(void);
+
+/* NULL is accepted. */
+void zip_headers_free(struct headers *headers);
 
 /* The parts of the record at @place, which has at least its fixed part. */
 void zip_split_record(const struct zip *zip, size_t place, struct record *out);

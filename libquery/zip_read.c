@@ -7,6 +7,7 @@
  * declared size is ever unpacked.
  */
 #include <limits.h>
+#include <pthread.h>
 #include <zlib.h>
 
 #include "cleanup.h"
@@ -14,6 +15,7 @@
 
 #define LOCAL_SIZE 30                 /* bytes of a local header without name and extra */
 #define INPUT_SIZE ((size_t)32 << 10) /* bytes of packed data read at a time */
+#define SORT_AFTER 8                  /* reads for which sorting all headers does not pay */
 
 enum member_method {
 	METHOD_STORED = 0,
@@ -96,8 +98,99 @@ static int find_data(const struct zip *zip, const struct zip_member *m, uint64_t
 	return r;
 }
 
-/* Where the next member, or else the directory, starts: the packed bytes end before. */
-static uint64_t end_of_room(const struct zip *zip, const struct zip_member *m)
+/*
+ * Where members start. Each read asks for the start of the next member. For a few
+ * reads a walk through the directory is the cheapest answer; many would take time
+ * with the square of the members, so that then the starts are sorted, once. Reads
+ * may come from several threads: the lock guards the making, and what is made does
+ * not change until the zip is closed.
+ */
+struct headers {
+	pthread_mutex_t lock;
+	unsigned reads; /* counted up to SORT_AFTER */
+	uint64_t *sorted; /* NULL: not made, or no memory */
+	size_t count;
+};
+
+struct headers *zip_headers_new(void)
+{
+	struct headers *headers = calloc(1, sizeof(*headers));
+
+	if (headers)
+		pthread_mutex_init(&headers->lock, NULL);
+	return headers;
+}
+
+void zip_headers_free(struct headers *headers)
+{
+	if (!headers)
+		return;
+	pthread_mutex_destroy(&headers->lock);
+	free(headers->sorted);
+	free(headers);
+}
+
+static int by_offset(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+static void sort_headers(const struct zip *zip, struct headers *headers)
+{
+	struct zip_cursor cursor = ZIP_CURSOR_INIT;
+	uint64_t *sorted = reallocarray(NULL, zip->count, sizeof(*sorted));
+	struct zip_member m;
+	bool in_order = true; /* as is usual */
+	size_t count = 0;
+
+	if (!sorted)
+		return;
+	while (zip_next(zip, &cursor, &m)) {
+		if (m.header_offset == UINT64_MAX)
+			continue;
+		in_order &= count == 0 || sorted[count - 1] <= m.header_offset;
+		sorted[count++] = m.header_offset;
+	}
+	if (!in_order)
+		qsort(sorted, count, sizeof(*sorted), by_offset);
+	headers->count = count;
+	headers->sorted = sorted;
+}
+
+/* Count one more read; NULL as long as the headers are not sorted. */
+static const uint64_t *sorted_headers(const struct zip *zip)
+{
+	struct headers *headers = zip->headers;
+	const uint64_t *sorted;
+
+	pthread_mutex_lock(&headers->lock);
+	if (headers->reads < SORT_AFTER && ++headers->reads == SORT_AFTER)
+		sort_headers(zip, headers);
+	sorted = headers->sorted;
+	pthread_mutex_unlock(&headers->lock);
+	return sorted;
+}
+
+/* The first of the sorted headers behind @offset, or else the directory. */
+static uint64_t search_next(const struct zip *zip, const uint64_t *sorted, uint64_t offset)
+{
+	size_t low = 0, high = zip->headers->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (sorted[middle] <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < zip->headers->count ? sorted[low] : zip->start;
+}
+
+/* The same by a walk. */
+static uint64_t walk_to_next(const struct zip *zip, uint64_t offset)
 {
 	struct zip_cursor cursor = ZIP_CURSOR_INIT;
 	struct zip_member other;
@@ -105,13 +198,22 @@ static uint64_t end_of_room(const struct zip *zip, const struct zip_member *m)
 	bool is_last = true;
 
 	while (zip_next(zip, &cursor, &other)) {
-		if (other.header_offset <= m->header_offset || other.header_offset == UINT64_MAX)
+		if (other.header_offset <= offset || other.header_offset == UINT64_MAX)
 			continue;
 		is_last = false;
 		if (other.header_offset < end)
 			end = other.header_offset;
 	}
 	return is_last ? zip->start : end;
+}
+
+/* Where the next member, or else the directory, starts: the packed bytes end before. */
+static uint64_t end_of_room(const struct zip *zip, const struct zip_member *m)
+{
+	const uint64_t *sorted = sorted_headers(zip);
+
+	return sorted ? search_next(zip, sorted, m->header_offset)
+	              : walk_to_next(zip, m->header_offset);
 }
 
 static int check_readable(const struct zip *zip, const struct zip_member *m, uint64_t data,
