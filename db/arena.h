@@ -25,7 +25,8 @@ void *arena_alloc(struct arena *arena, size_t size);
 /* @count zeroed objects of @size bytes, or NULL; the product is checked. */
 void *arena_calloc(struct arena *arena, size_t count, size_t size);
 
-/* A NUL-terminated copy of @s; the null slice stays null. *failed is set when there is no memory. */
+/* A NUL-terminated copy of @s; the null slice stays null. *failed is set when there is no memory.
+ */
 struct slice arena_copy(struct arena *arena, struct slice s, bool *failed);
 
 /* Bytes held from the system, for reports. */

@@ -32,11 +32,11 @@ struct error {
  * what it held. Returns @code, so that a caller can "return error_set(...)".
  */
 int error_set(struct error *error, int code, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+        __attribute__((format(printf, 3, 4)));
 
 /* The same, with ": " and the text of @errnum appended; the code follows from @errnum. */
 int error_errno(struct error *error, int errnum, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+        __attribute__((format(printf, 3, 4)));
 
 /* Out of memory: needs no memory itself. Returns ERROR_NOMEM. */
 int error_nomem(struct error *error);

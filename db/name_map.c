@@ -51,7 +51,7 @@ static struct name_map_slot *find(const struct name_map *map, struct slice name,
 static bool grow(struct name_map *map)
 {
 	struct name_map larger = {.room = map->room ? map->room * 2 : FIRST_ROOM,
-				  .count = map->count};
+	                          .count = map->count};
 
 	larger.slots = calloc(larger.room, sizeof(*larger.slots));
 	if (!larger.slots)
@@ -78,7 +78,7 @@ uint32_t name_map_put(struct name_map *map, struct slice name, uint32_t fresh, b
 		return slot->number;
 	if (fresh != NAME_MAP_NONE) {
 		*slot = (struct name_map_slot){
-			.name = name.ptr ? name : SLICE(""), .hash = hash, .number = fresh};
+		        .name = name.ptr ? name : SLICE(""), .hash = hash, .number = fresh};
 		map->count++;
 	}
 	return fresh;

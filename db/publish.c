@@ -80,14 +80,15 @@ static int wait_for_lock(int fd, int timeout, const char *path, struct error *er
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return error_errno(error, errno, "cannot lock %s", path);
 		if (waited >= timeout)
-			return error_set(error, ERROR_BUSY,
-					 "%s: another writer has held the lock for %d ms; try again "
-					 "when it has finished",
-					 path, timeout);
+			return error_set(
+			        error, ERROR_BUSY,
+			        "%s: another writer has held the lock for %d ms; try again "
+			        "when it has finished",
+			        path, timeout);
 		if (nanosleep(&pause, NULL) != 0)
 			return error_set(error, ERROR_BUSY,
-					 "%s: interrupted while another writer held the lock",
-					 path);
+			                 "%s: interrupted while another writer held the lock",
+			                 path);
 	}
 	return 0;
 }
@@ -103,7 +104,7 @@ static int take_lock(struct publication *publication, int timeout, struct error 
 		return error_nomem(error);
 	}
 	publication->lock_fd = openat(publication->directory_fd, name,
-				      O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	                              O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (publication->lock_fd < 0)
 		return error_errno(error, errno, "cannot open %s.lock", publication->path);
 	code = wait_for_lock(publication->lock_fd, timeout, publication->path, error);
@@ -142,7 +143,7 @@ static int make_new_file(struct publication *publication, struct error *error)
 }
 
 int publication_begin(struct publication *publication, const char *path, int timeout,
-		      struct error *error)
+                      struct error *error)
 {
 	int code;
 
@@ -202,20 +203,19 @@ static int copy_file(int from, int to)
 
 int publication_copy(struct publication *publication, struct error *error)
 {
-	CLEANUP(cleanup_close) int from =
-		open(publication->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP(cleanup_close)
+	int from = open(publication->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	CLEANUP(cleanup_close) int to = -1;
 	struct stat status;
 
 	if (from < 0 || fstat(from, &status) != 0)
 		return error_errno(error, errno, "cannot read %s", publication->path);
 	if (!S_ISREG(status.st_mode)) /* a FIFO would be waited for */
-		return error_set(error, ERROR_INVALID, "%s: not a regular file",
-				 publication->path);
+		return error_set(error, ERROR_INVALID, "%s: not a regular file", publication->path);
 	to = open(publication->new_path, O_WRONLY | O_CLOEXEC);
 	if (to < 0 || copy_file(from, to) != 0)
 		return error_errno(error, errno, "cannot copy %s to %s", publication->path,
-				   publication->new_path);
+		                   publication->new_path);
 	return 0;
 }
 
@@ -232,8 +232,7 @@ int publication_restart(struct publication *publication, struct error *error)
 	return make_new_file(publication, error);
 }
 
-int publication_set_aside(struct publication *publication, const char *suffix,
-			  struct error *error)
+int publication_set_aside(struct publication *publication, const char *suffix, struct error *error)
 {
 	CLEANUP(cleanup_free) char *aside = NULL;
 
@@ -244,7 +243,8 @@ int publication_set_aside(struct publication *publication, const char *suffix,
 	unlink(aside);
 	if (link(publication->path, aside) != 0 && errno != ENOENT &&
 	    rename(publication->path, aside) != 0)
-		return error_errno(error, errno, "cannot rename %s to %s", publication->path, aside);
+		return error_errno(error, errno, "cannot rename %s to %s", publication->path,
+		                   aside);
 	return 0;
 }
 
@@ -259,7 +259,7 @@ int publication_finish(struct publication *publication, mode_t mode, struct erro
 	free(take(publication->new_path));
 	if (fsync(publication->directory_fd) != 0)
 		return error_errno(error, errno, "cannot sync the directory of %s",
-				   publication->path);
+		                   publication->path);
 	return 0;
 }
 

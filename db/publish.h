@@ -36,7 +36,7 @@ struct publication {
  * empty new file. Waits at most @timeout milliseconds: then ERROR_BUSY.
  */
 int publication_begin(struct publication *publication, const char *path, int timeout,
-		      struct error *error);
+                      struct error *error);
 
 /* Fill the new file with what is published now; ERROR_NOTFOUND if nothing is. */
 int publication_copy(struct publication *publication, struct error *error);
@@ -51,8 +51,7 @@ void publication_touch(struct publication *publication);
  * Give the published file a second name, with @suffix, so that it is not lost
  * when the new one takes its place. Nothing published is no error.
  */
-int publication_set_aside(struct publication *publication, const char *suffix,
-			  struct error *error);
+int publication_set_aside(struct publication *publication, const char *suffix, struct error *error);
 
 /* Put the new file, which its writer has closed, in place of the old one. @mode: as for chmod. */
 int publication_finish(struct publication *publication, mode_t mode, struct error *error);

@@ -53,13 +53,14 @@ static int check_trust(const char *file, uid_t owner, struct stat *status, struc
 	if (!S_ISREG(status->st_mode))
 		return error_set(error, ERROR_FORMAT, "%s: not a regular file", file);
 	if (status->st_uid != 0 && status->st_uid != geteuid() && status->st_uid != owner)
-		return error_set(error, ERROR_PERMISSION,
-				 "%s: not believed: it belongs to user %u, who is neither root, nor "
-				 "you, nor the owner of what it describes",
-				 file, status->st_uid);
+		return error_set(
+		        error, ERROR_PERMISSION,
+		        "%s: not believed: it belongs to user %u, who is neither root, nor "
+		        "you, nor the owner of what it describes",
+		        file, status->st_uid);
 	if (status->st_mode & S_IWOTH)
 		return error_set(error, ERROR_PERMISSION,
-				 "%s: not believed: everybody may write it; chmod o-w it", file);
+		                 "%s: not believed: everybody may write it; chmod o-w it", file);
 	return 0;
 }
 
@@ -72,7 +73,7 @@ static int open_database(struct reader *reader, const char *file, struct error *
 	if (!uri || !reader->sql.file)
 		return error_nomem(error);
 	code = sqlite3_open_v2(uri, &reader->sql.db,
-			       SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+	                       SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
 	if (code != SQLITE_OK)
 		return sql_error(&reader->sql, code, error);
 	sql_limit(&reader->sql, reader->opened.st_size);
@@ -117,7 +118,7 @@ bool reader_is_current(const struct reader *reader)
 }
 
 int reader_root(struct reader *reader, struct slice path, struct root_record *out,
-		struct error *error)
+                struct error *error)
 {
 	sqlite3_stmt *statement = sql_get(&reader->sql, SQL_ROOT_BY_PATH, error);
 	int code;
@@ -140,17 +141,16 @@ int reader_roots(struct reader *reader, root_each *each, void *payload, struct e
 }
 
 int reader_distributions(struct reader *reader, struct root_record *root, bool entry_points,
-			 struct error *error)
+                         struct error *error)
 {
 	return sql_read_distributions(&reader->sql, root, entry_points, error);
 }
 
-int reader_select(struct reader *reader, struct slice group, struct slice name,
-		  struct error *error)
+int reader_select(struct reader *reader, struct slice group, struct slice name, struct error *error)
 {
 	static const enum sql_id ids[2][2] = {
-		{SQL_SELECT_ALL, SQL_SELECT_NAME},
-		{SQL_SELECT_GROUP, SQL_SELECT_GROUP_NAME},
+	        {SQL_SELECT_ALL, SQL_SELECT_NAME},
+	        {SQL_SELECT_GROUP, SQL_SELECT_GROUP_NAME},
 	};
 	bool by_group = !slice_is_null(group), by_name = !slice_is_null(name);
 	sqlite3_stmt *statement = sql_get(&reader->sql, ids[by_group][by_name], error);
@@ -206,8 +206,8 @@ int reader_next(struct reader *reader, struct reader_row *row, struct error *err
 }
 
 int reader_holders(struct reader *reader, struct slice normalized_name,
-		   void (*each)(void *payload, const struct reader_holder *holder), void *payload,
-		   struct error *error)
+                   void (*each)(void *payload, const struct reader_holder *holder), void *payload,
+                   struct error *error)
 {
 	sqlite3_stmt *statement = sql_get(&reader->sql, SQL_HOLDERS, error);
 	int code;
@@ -217,10 +217,10 @@ int reader_holders(struct reader *reader, struct slice normalized_name,
 	sql_bind(statement, 1, normalized_name);
 	while ((code = sql_step(&reader->sql, statement, error)) > 0) {
 		struct reader_holder holder = {
-			.root = sqlite3_column_int64(statement, 0),
-			.position = (uint32_t)sqlite3_column_int64(statement, 1),
-			.has_metadata = sqlite3_column_int(statement, 2) != 0,
-			.directory = sql_column(statement, 3),
+		        .root = sqlite3_column_int64(statement, 0),
+		        .position = (uint32_t)sqlite3_column_int64(statement, 1),
+		        .has_metadata = sqlite3_column_int(statement, 2) != 0,
+		        .directory = sql_column(statement, 3),
 		};
 
 		if (slice_is_null(holder.directory)) {
@@ -234,8 +234,8 @@ int reader_holders(struct reader *reader, struct slice normalized_name,
 }
 
 int reader_broken(struct reader *reader, int64_t root,
-		  int (*each)(void *payload, const struct reader_problem *problem), void *payload,
-		  struct error *error)
+                  int (*each)(void *payload, const struct reader_problem *problem), void *payload,
+                  struct error *error)
 {
 	sqlite3_stmt *statement = sql_get(&reader->sql, SQL_BROKEN, error);
 	int code, answer = 0;
@@ -262,7 +262,7 @@ int reader_broken(struct reader *reader, int64_t root,
 }
 
 int reader_target(struct reader *reader, int64_t entry_point, struct target_record *out,
-		  struct error *error)
+                  struct error *error)
 {
 	sqlite3_stmt *statement = sql_get(&reader->sql, SQL_TARGET, error);
 	int code;
@@ -273,13 +273,13 @@ int reader_target(struct reader *reader, int64_t entry_point, struct target_reco
 	code = sql_step(&reader->sql, statement, error);
 	if (code > 0) {
 		*out = (struct target_record){
-			.kind = sql_column(statement, 0),
-			.state = sql_column(statement, 1),
-			.object = sql_column(statement, 2),
-			.symbol = sql_column(statement, 3),
-			.machine = sqlite3_column_int(statement, 4),
-			.build_id = sql_column(statement, 5),
-			.sha256 = sql_column(statement, 6),
+		        .kind = sql_column(statement, 0),
+		        .state = sql_column(statement, 1),
+		        .object = sql_column(statement, 2),
+		        .symbol = sql_column(statement, 3),
+		        .machine = sqlite3_column_int(statement, 4),
+		        .build_id = sql_column(statement, 5),
+		        .sha256 = sql_column(statement, 6),
 		};
 		if (slice_is_null(out->kind) || slice_is_null(out->state))
 			code = sql_damaged(&reader->sql, error);
@@ -288,8 +288,8 @@ int reader_target(struct reader *reader, int64_t entry_point, struct target_reco
 }
 
 int reader_events(struct reader *reader,
-		  int (*each)(void *payload, const struct reader_event *event), void *payload,
-		  struct error *error)
+                  int (*each)(void *payload, const struct reader_event *event), void *payload,
+                  struct error *error)
 {
 	sqlite3_stmt *statement = sql_get(&reader->sql, SQL_EVENTS, error);
 	int code, answer = 0;

@@ -30,14 +30,14 @@ bool reader_is_current(const struct reader *reader);
 
 /* The facts of a root without its distributions: 1 found, 0 not in the database. */
 int reader_root(struct reader *reader, struct slice path, struct root_record *out,
-		struct error *error);
+                struct error *error);
 
 /* Call @each for every root, by id; a non-zero answer ends the walk and is returned. */
 int reader_roots(struct reader *reader, root_each *each, void *payload, struct error *error);
 
 /* See sql_read_distributions(). */
 int reader_distributions(struct reader *reader, struct root_record *root, bool entry_points,
-			 struct error *error);
+                         struct error *error);
 
 /* A row of a selection: the entry point and what is needed to judge it. */
 struct reader_row {
@@ -52,7 +52,7 @@ struct reader_row {
 
 /* Start a selection; a null slice selects any. One selection at a time. */
 int reader_select(struct reader *reader, struct slice group, struct slice name,
-		  struct error *error);
+                  struct error *error);
 /* 1: @row is filled; 0: no more. */
 int reader_next(struct reader *reader, struct reader_row *row, struct error *error);
 
@@ -66,8 +66,8 @@ struct reader_holder {
 
 /* Call @each for every distribution of that name, in no particular order. */
 int reader_holders(struct reader *reader, struct slice normalized_name,
-		   void (*each)(void *payload, const struct reader_holder *holder), void *payload,
-		   struct error *error);
+                   void (*each)(void *payload, const struct reader_holder *holder), void *payload,
+                   struct error *error);
 
 struct reader_problem {
 	uint32_t position;
@@ -77,12 +77,12 @@ struct reader_problem {
 
 /* Call @each for every broken distribution of a root. */
 int reader_broken(struct reader *reader, int64_t root,
-		  int (*each)(void *payload, const struct reader_problem *problem), void *payload,
-		  struct error *error);
+                  int (*each)(void *payload, const struct reader_problem *problem), void *payload,
+                  struct error *error);
 
 /* The target row of an entry point: 1 found, 0 there is none, so it is a Python module. */
 int reader_target(struct reader *reader, int64_t entry_point, struct target_record *out,
-		  struct error *error);
+                  struct error *error);
 
 struct reader_event {
 	int64_t time; /* seconds since 1970 */
@@ -92,7 +92,7 @@ struct reader_event {
 
 /* Call @each for every event, oldest first; a non-zero answer ends the walk and is returned. */
 int reader_events(struct reader *reader,
-		  int (*each)(void *payload, const struct reader_event *event), void *payload,
-		  struct error *error);
+                  int (*each)(void *payload, const struct reader_event *event), void *payload,
+                  struct error *error);
 
 #endif

@@ -47,7 +47,7 @@ struct target_record {
 
 struct entry_point_record {
 	struct slice group, name, value;
-	struct slice module, attr, extras; /* null where absent; extras comma-separated */
+	struct slice module, attr, extras;  /* null where absent; extras comma-separated */
 	const struct target_record *target; /* NULL: a Python module at hand, or not resolved */
 };
 
@@ -73,7 +73,7 @@ struct root_record {
 	enum root_kind kind;
 	struct stamp stamp;
 	bool settled;
-	uint32_t broken, watched; /* how many of the distributions */
+	uint32_t broken, watched;                  /* how many of the distributions */
 	struct distribution_record *distributions; /* in stock's order */
 	size_t distribution_count;
 	struct arena arena;

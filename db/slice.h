@@ -55,12 +55,14 @@ static inline bool slice_equal(struct slice a, struct slice b)
 
 static inline bool slice_starts(struct slice s, struct slice prefix)
 {
-	return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.ptr, prefix.ptr, prefix.len) == 0);
+	return s.len >= prefix.len &&
+	       (prefix.len == 0 || memcmp(s.ptr, prefix.ptr, prefix.len) == 0);
 }
 
 static inline bool slice_ends(struct slice s, struct slice suffix)
 {
-	return s.len >= suffix.len && (suffix.len == 0 || memcmp(s.ptr + s.len - suffix.len, suffix.ptr, suffix.len) == 0);
+	return s.len >= suffix.len &&
+	       (suffix.len == 0 || memcmp(s.ptr + s.len - suffix.len, suffix.ptr, suffix.len) == 0);
 }
 
 /* @s without its first @n bytes; @n <= s.len. */

@@ -77,7 +77,7 @@ sqlite3_stmt *sql_get(struct sql *sql, enum sql_id id, struct error *error)
 		return *statement;
 	}
 	code = sqlite3_prepare_v3(sql->db, sql_statements[id], -1, SQLITE_PREPARE_PERSISTENT,
-				  statement, NULL);
+	                          statement, NULL);
 	if (code != SQLITE_OK)
 		sql_error(sql, code, error);
 	return *statement;
@@ -137,7 +137,7 @@ void sql_bind(sqlite3_stmt *statement, int index, struct slice text)
 		sqlite3_bind_null(statement, index);
 	else
 		sqlite3_bind_text64(statement, index, text.ptr, text.len, SQLITE_STATIC,
-				    SQLITE_UTF8);
+		                    SQLITE_UTF8);
 }
 
 struct slice sql_column(sqlite3_stmt *statement, int index)
@@ -171,13 +171,13 @@ int sql_check_header(const struct sql *sql, struct error *error)
 		return error_set(error, ERROR_FORMAT, "%s: not a SQLite database", sql->file);
 	if (big_endian(header + HEADER_APPLICATION) != SQL_APPLICATION_ID)
 		return error_set(error, ERROR_INVALID,
-				 "%s: a SQLite database, but not one of entrydb", sql->file);
+		                 "%s: a SQLite database, but not one of entrydb", sql->file);
 	version = big_endian(header + HEADER_USER_VERSION);
 	if (version != SQL_USER_VERSION)
 		return error_set(error, ERROR_FORMAT,
-				 "%s: version %u of the database, this program reads version %u; "
-				 "'entrydb update' rebuilds it",
-				 sql->file, version, SQL_USER_VERSION);
+		                 "%s: version %u of the database, this program reads version %u; "
+		                 "'entrydb update' rebuilds it",
+		                 sql->file, version, SQL_USER_VERSION);
 	return 0;
 }
 
@@ -228,21 +228,21 @@ int sql_read_roots(struct sql *sql, root_each *each, void *payload, struct error
 
 /* False for a row that lacks what it must have. */
 static bool read_distribution(sqlite3_stmt *statement, struct arena *arena,
-			      struct distribution_record *out, bool *failed)
+                              struct distribution_record *out, bool *failed)
 {
 	struct slice *const texts[] = {&out->normalized_name, &out->name, &out->version,
-				       &out->error, &out->record_sha256};
+	                               &out->error, &out->record_sha256};
 
 	*out = (struct distribution_record){
-		.id = sqlite3_column_int64(statement, 0),
-		.directory = arena_copy(arena, sql_column(statement, 1), failed),
-		.position = (uint32_t)sqlite3_column_int64(statement, 2),
-		.has_metadata = sqlite3_column_int(statement, 8) != 0,
-		.watched = sqlite3_column_int(statement, 9) != 0,
-		.has_headers = true,
-		.settled = sqlite3_column_int(statement, 10) != 0,
-		.directory_stamp = sqlite3_column_int64(statement, 11),
-		.files_stamp = sqlite3_column_int64(statement, 12),
+	        .id = sqlite3_column_int64(statement, 0),
+	        .directory = arena_copy(arena, sql_column(statement, 1), failed),
+	        .position = (uint32_t)sqlite3_column_int64(statement, 2),
+	        .has_metadata = sqlite3_column_int(statement, 8) != 0,
+	        .watched = sqlite3_column_int(statement, 9) != 0,
+	        .has_headers = true,
+	        .settled = sqlite3_column_int(statement, 10) != 0,
+	        .directory_stamp = sqlite3_column_int64(statement, 11),
+	        .files_stamp = sqlite3_column_int64(statement, 12),
 	};
 	for (int i = 0; i < (int)(sizeof(texts) / sizeof(*texts)); i++)
 		*texts[i] = arena_copy(arena, sql_column(statement, 3 + i), failed);
@@ -256,7 +256,8 @@ static int by_position(const void *left, const void *right)
 	return (a->position > b->position) - (a->position < b->position);
 }
 
-/* Sorting here is cheaper than in SQL, which would copy every row once more. Room is made for as many as the root row announces. */
+/* Sorting here is cheaper than in SQL, which would copy every row once more. Room is made for as
+ * many as the root row announces. */
 static int read_distribution_rows(struct sql *sql, struct root_record *root, struct error *error)
 {
 	sqlite3_stmt *statement = sql_get(sql, SQL_DISTRIBUTIONS, error);
@@ -277,7 +278,7 @@ static int read_distribution_rows(struct sql *sql, struct root_record *root, str
 		if (code < 0)
 			return code;
 		if (!read_distribution(statement, &root->arena, &root->distributions[count++],
-				       &failed))
+		                       &failed))
 			return sql_damaged(sql, error);
 	}
 	sqlite3_reset(statement);
@@ -288,7 +289,7 @@ static int read_distribution_rows(struct sql *sql, struct root_record *root, str
 }
 
 static const struct target_record *read_target(sqlite3_stmt *statement, struct arena *arena,
-					       bool *failed)
+                                               bool *failed)
 {
 	struct target_record *target;
 
@@ -311,10 +312,10 @@ static const struct target_record *read_target(sqlite3_stmt *statement, struct a
 
 /* False for a row that lacks what it must have. */
 static bool read_entry_point(sqlite3_stmt *statement, struct arena *arena,
-			     struct entry_point_record *out, bool *failed)
+                             struct entry_point_record *out, bool *failed)
 {
-	struct slice *const texts[] = {&out->group, &out->name, &out->value,
-				       &out->module, &out->attr, &out->extras};
+	struct slice *const texts[] = {&out->group,  &out->name, &out->value,
+	                               &out->module, &out->attr, &out->extras};
 
 	for (int i = 0; i < (int)(sizeof(texts) / sizeof(*texts)); i++)
 		*texts[i] = arena_copy(arena, sql_column(statement, 1 + i), failed);
@@ -384,7 +385,7 @@ static bool give_to_owner(struct entry_point_rows *all, struct arena *arena)
 }
 
 static int read_entry_point_rows(struct sql *sql, struct root_record *root,
-				 struct entry_point_rows *all, struct error *error)
+                                 struct entry_point_rows *all, struct error *error)
 {
 	sqlite3_stmt *statement = sql_get(sql, SQL_ENTRY_POINTS, error);
 	bool failed = false;
@@ -399,8 +400,8 @@ static int read_entry_point_rows(struct sql *sql, struct root_record *root,
 		if (!all->owner || all->owner->id != owner) {
 			failed |= !give_to_owner(all, &root->arena);
 			all->owner = NUMBER_OF(owner) < all->numbers
-					     ? all->by_number[NUMBER_OF(owner)]
-					     : NULL;
+			                     ? all->by_number[NUMBER_OF(owner)]
+			                     : NULL;
 		}
 		if (failed || !grow(all))
 			return error_nomem(error);
@@ -414,7 +415,7 @@ static int read_entry_point_rows(struct sql *sql, struct root_record *root,
 }
 
 int sql_read_distributions(struct sql *sql, struct root_record *root, bool entry_points,
-			   struct error *error)
+                           struct error *error)
 {
 	struct entry_point_rows all = {0};
 	int code = read_distribution_rows(sql, root, error);

@@ -116,6 +116,6 @@ int sql_read_roots(struct sql *sql, root_each *each, void *payload, struct error
  * arena; @entry_points: with their entry points and targets, too.
  */
 int sql_read_distributions(struct sql *sql, struct root_record *root, bool entry_points,
-			   struct error *error);
+                           struct error *error);
 
 #endif

@@ -30,7 +30,7 @@ struct writer {
 	int64_t last_root;
 	int64_t last_distribution; /* the id given last, and */
 	int64_t last_owner;        /* the root that it was given in */
-	unsigned contests; /* changes that may have made a name contested, or uncontested */
+	unsigned contests;         /* changes that may have made a name contested, or uncontested */
 	bool changed;
 };
 
@@ -49,7 +49,7 @@ static int open_copy(struct writer *writer, struct error *error)
 	if (!writer->sql.file)
 		return error_nomem(error);
 	code = sqlite3_open_v2(writer->publication.new_path, &writer->sql.db,
-			       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 	if (code != SQLITE_OK)
 		return sql_error(&writer->sql, code, error);
 	return 0;
@@ -71,7 +71,8 @@ static int create_schema(struct writer *writer, struct error *error)
 static int check_pages(struct writer *writer, struct error *error)
 {
 	sqlite3_stmt *statement = NULL;
-	int code = sqlite3_prepare_v2(writer->sql.db, "PRAGMA quick_check(1)", -1, &statement, NULL);
+	int code =
+	        sqlite3_prepare_v2(writer->sql.db, "PRAGMA quick_check(1)", -1, &statement, NULL);
 	struct slice verdict = {0};
 
 	if (code == SQLITE_OK)
@@ -84,7 +85,7 @@ static int check_pages(struct writer *writer, struct error *error)
 		code = 0;
 	else
 		code = error_set(error, ERROR_FORMAT, "%s: the database is damaged",
-				 writer->sql.file);
+		                 writer->sql.file);
 	sqlite3_finalize(statement);
 	return code;
 }
@@ -134,13 +135,13 @@ static int copy_event(struct writer *writer, sqlite3_stmt *from, struct error *e
 static int carry_over_events(struct writer *writer, const char *aside, struct error *error)
 {
 	static const char text[] = "SELECT time, action, root, distribution, old_version, version, "
-				   "detail, command, uid FROM event ORDER BY id";
+	                           "detail, command, uid FROM event ORDER BY id";
 	sqlite3_stmt *from = NULL;
 	sqlite3 *old = NULL;
 	int code = 0;
 
 	if (sqlite3_open_v2(aside, &old, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) ==
-		    SQLITE_OK &&
+	            SQLITE_OK &&
 	    sqlite3_prepare_v2(old, text, -1, &from, NULL) == SQLITE_OK)
 		while ((code = copy_event(writer, from, error)) > 0)
 			;
@@ -174,12 +175,12 @@ static int begin_anew(struct writer *writer, struct error *error)
 		code = carry_over_events(writer, aside, error);
 	if (code == 0)
 		code = writer_log(writer,
-				  &(struct event_record){
-					  .action = SLICE("repair"),
-					  .root = SLICE(""),
-					  .detail = slice_of(error_text(&writer->why_rebuilt)),
-				  },
-				  error);
+		                  &(struct event_record){
+		                          .action = SLICE("repair"),
+		                          .root = SLICE(""),
+		                          .detail = slice_of(error_text(&writer->why_rebuilt)),
+		                  },
+		                  error);
 	return code;
 }
 
@@ -209,7 +210,7 @@ static int open_or_rebuild(struct writer *writer, bool may_replace, struct error
 	if (code == ERROR_FORMAT && (may_replace || looks_like_sqlite(file)))
 		return begin_anew(writer, error);
 	return error_set(error, code, "%s; name another file with --db",
-			 error_text(&writer->why_rebuilt));
+	                 error_text(&writer->why_rebuilt));
 }
 
 static void cleanup_writer(struct writer **writer)
@@ -279,7 +280,7 @@ struct timespec writer_time(struct writer *writer, bool again)
 }
 
 int writer_find_root(struct writer *writer, struct slice path, struct root_record *out,
-		     struct error *error)
+                     struct error *error)
 {
 	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_ROOT_BY_PATH, error);
 	int code;
@@ -304,9 +305,10 @@ int writer_roots(struct writer *writer, root_each *each, void *payload, struct e
 	return sql_read_roots(&writer->sql, each, payload, error);
 }
 
-/* The first column of the first row of a statement bound to @key; *number stays where it is NULL. */
+/* The first column of the first row of a statement bound to @key; *number stays where it is NULL.
+ */
 static int single_number(struct writer *writer, enum sql_id id, int64_t key, int64_t *number,
-			 struct error *error)
+                         struct error *error)
 {
 	sqlite3_stmt *statement = sql_get(&writer->sql, id, error);
 	int code;
@@ -325,10 +327,10 @@ static int single_number(struct writer *writer, enum sql_id id, int64_t key, int
 static const char *kind_name(enum root_kind kind)
 {
 	static const char *const names[] = {
-		[ROOT_ABSENT] = "absent",
-		[ROOT_DIRECTORY] = "directory",
-		[ROOT_ZIP] = "zip",
-		[ROOT_ARCHIVE] = "archive",
+	        [ROOT_ABSENT] = "absent",
+	        [ROOT_DIRECTORY] = "directory",
+	        [ROOT_ZIP] = "zip",
+	        [ROOT_ARCHIVE] = "archive",
 	};
 
 	return names[kind];
@@ -364,7 +366,7 @@ int writer_put_root(struct writer *writer, struct root_record *root, struct erro
 
 /* Identifiers are given in turn within a root; the last one is looked up once per root. */
 static int give_id(struct writer *writer, const struct root_record *root,
-		   struct distribution_record *distribution, struct error *error)
+                   struct distribution_record *distribution, struct error *error)
 {
 	int64_t base = root->id << DISTRIBUTION_ID_SHIFT;
 
@@ -379,15 +381,15 @@ static int give_id(struct writer *writer, const struct root_record *root,
 	}
 	if (writer->last_distribution >= base + DISTRIBUTIONS_MAX - 1)
 		return error_set(error, ERROR_LIMIT,
-				 "%.*s: more than %u distributions were ever recorded here; "
-				 "'entrydb forget' it and update again",
-				 (int)root->path.len, root->path.ptr, DISTRIBUTIONS_MAX);
+		                 "%.*s: more than %u distributions were ever recorded here; "
+		                 "'entrydb forget' it and update again",
+		                 (int)root->path.len, root->path.ptr, DISTRIBUTIONS_MAX);
 	distribution->id = ++writer->last_distribution;
 	return 0;
 }
 
 static int put_target(struct writer *writer, int64_t id, const struct target_record *target,
-		      struct error *error)
+                      struct error *error)
 {
 	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_TARGET, error);
 
@@ -408,7 +410,7 @@ static int put_target(struct writer *writer, int64_t id, const struct target_rec
 }
 
 static int put_entry_point(struct writer *writer, int64_t id,
-			   const struct entry_point_record *entry_point, struct error *error)
+                           const struct entry_point_record *entry_point, struct error *error)
 {
 	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_ENTRY_POINT, error);
 	int code;
@@ -429,8 +431,7 @@ static int put_entry_point(struct writer *writer, int64_t id,
 }
 
 static int put_distribution_row(struct writer *writer,
-				const struct distribution_record *distribution,
-				struct error *error)
+                                const struct distribution_record *distribution, struct error *error)
 {
 	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_DISTRIBUTION, error);
 
@@ -492,7 +493,7 @@ static int uncontest_name_of(struct writer *writer, int64_t id, struct error *er
 }
 
 int writer_put_distribution(struct writer *writer, const struct root_record *root,
-			    struct distribution_record *distribution, struct error *error)
+                            struct distribution_record *distribution, struct error *error)
 {
 	int64_t first;
 	int code;
@@ -508,13 +509,13 @@ int writer_put_distribution(struct writer *writer, const struct root_record *roo
 	first = distribution->id << ENTRY_POINT_ID_SHIFT;
 	for (size_t i = 0; code == 0 && i < distribution->entry_point_count; i++)
 		code = put_entry_point(writer, first + (int64_t)i, &distribution->entry_points[i],
-				       error);
+		                       error);
 	writer->changed = true;
 	return code;
 }
 
 int writer_move_distribution(struct writer *writer, const struct distribution_record *distribution,
-			     struct error *error)
+                             struct error *error)
 {
 	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_MOVE_DISTRIBUTION, error);
 
@@ -539,10 +540,10 @@ int writer_drop_distribution(struct writer *writer, int64_t id, struct error *er
 int writer_drop_root(struct writer *writer, int64_t id, struct error *error)
 {
 	static const enum sql_id steps[] = {
-		SQL_DROP_ROOT_TARGETS,
-		SQL_DROP_ROOT_ENTRY_POINTS,
-		SQL_DROP_ROOT_DISTRIBUTIONS,
-		SQL_DROP_ROOT,
+	        SQL_DROP_ROOT_TARGETS,
+	        SQL_DROP_ROOT_ENTRY_POINTS,
+	        SQL_DROP_ROOT_DISTRIBUTIONS,
+	        SQL_DROP_ROOT,
 	};
 	int code = 0;
 

@@ -47,7 +47,7 @@ struct timespec writer_time(struct writer *writer, bool again);
 
 /* The root as the database has it, with its distributions: 1 found, 0 not. No entry points. */
 int writer_find_root(struct writer *writer, struct slice path, struct root_record *out,
-		     struct error *error);
+                     struct error *error);
 
 /* Call @each for every root; a non-zero answer ends the walk and is returned. */
 int writer_roots(struct writer *writer, root_each *each, void *payload, struct error *error);
@@ -57,11 +57,11 @@ int writer_put_root(struct writer *writer, struct root_record *root, struct erro
 
 /* Write a distribution and all below it under @root's id; gives it an id if it has none. */
 int writer_put_distribution(struct writer *writer, const struct root_record *root,
-			    struct distribution_record *distribution, struct error *error);
+                            struct distribution_record *distribution, struct error *error);
 
 /* Only position and settled have changed. */
 int writer_move_distribution(struct writer *writer, const struct distribution_record *distribution,
-			     struct error *error);
+                             struct error *error);
 
 int writer_drop_distribution(struct writer *writer, int64_t id, struct error *error);
 int writer_drop_root(struct writer *writer, int64_t id, struct error *error);

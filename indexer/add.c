@@ -24,8 +24,8 @@
 
 #define MODE 0644 /* of a database that is not yet there */
 
-static const char *const json_keys[] = {"archive", "state", "kind", "distributions",
-					"entry_points", "error"};
+static const char *const json_keys[] = {"archive",       "state",        "kind",
+                                        "distributions", "entry_points", "error"};
 
 /* --- which archives --- */
 
@@ -132,7 +132,7 @@ static int find_archives(struct add *add, struct error *error)
 /* --- reports --- */
 
 static int print_json(struct add *add, const char *path, enum add_state state,
-		      const struct root_record *root, struct slice reason, struct error *error)
+                      const struct root_record *root, struct slice reason, struct error *error)
 {
 	static const char *const states[] = {"added", "unchanged", "failed"};
 	int64_t entry_points = 0;
@@ -146,7 +146,7 @@ static int print_json(struct add *add, const char *path, enum add_state state,
 		for (size_t i = 0; i < root->distribution_count; i++)
 			entry_points += (int64_t)root->distributions[i].entry_point_count;
 		json_text(add->json, 2,
-			  root->kind == ROOT_ARCHIVE ? SLICE("archive") : SLICE("zip"));
+		          root->kind == ROOT_ARCHIVE ? SLICE("archive") : SLICE("zip"));
 		json_number(add->json, 3, (int64_t)root->distribution_count);
 		if (state == ADD_ADDED)
 			json_number(add->json, 4, entry_points);
@@ -188,7 +188,7 @@ static bool needs_build(const struct distribution_record *distribution)
 
 /* Print why @distribution is broken, unless that is just the answer. */
 static bool report_broken(struct add *add, const char *path,
-			  const struct distribution_record *distribution)
+                          const struct distribution_record *distribution)
 {
 	struct slice directory = distribution->directory, reason = distribution->error;
 
@@ -197,12 +197,12 @@ static bool report_broken(struct add *add, const char *path,
 	reason = without_name(reason, path);
 	progress_erase(&add->progress);
 	message("%s: %.*s: %.*s", path, (int)directory.len, directory.ptr, (int)reason.len,
-		reason.ptr);
+	        reason.ptr);
 	return true;
 }
 
 int add_report(struct add *add, const char *path, const struct root_record *root,
-	       enum add_state state, struct error *error)
+               enum add_state state, struct error *error)
 {
 	struct slice reason = {0};
 	bool broken = false;
@@ -255,13 +255,13 @@ static void summarize(const struct add *add)
 
 	if (add->unchanged)
 		snprintf(unchanged, sizeof(unchanged), " (%s unchanged)",
-			 grouped(n4, add->unchanged));
+		         grouped(n4, add->unchanged));
 	if (add->needing_build)
 		snprintf(build, sizeof(build), "; %s " SDIST_NEEDS_BUILD,
-			 grouped(n4, add->needing_build));
+		         grouped(n4, add->needing_build));
 	if (add->failed)
 		snprintf(failed, sizeof(failed), "; %s could not be read",
-			 grouped(n4, add->failed));
+		         grouped(n4, add->failed));
 	note(add->options, "%s archives%s, %s distributions, %s entry points%s%s",
 	     grouped(n1, add->count), unchanged, grouped(n2, add->distributions),
 	     grouped(n3, add->entry_points), build, failed);
@@ -282,7 +282,7 @@ static int find_catalogue(const struct options *options, struct database *out, s
 	code = layout_of_user("/", &user);
 	if (code == 0)
 		return error_set(error, ERROR_NOTFOUND,
-				 "there is no $HOME for a database; name one with --db");
+		                 "there is no $HOME for a database; name one with --db");
 	out->file = user.database ? strdup(user.database) : NULL;
 	out->may_replace = true;
 	coverage_free(&user);
@@ -317,10 +317,10 @@ static mode_t mode_of(const struct database *database)
 static int add_locked(struct add *add, struct error *error)
 {
 	struct writer_options how = {
-		.file = add->database->file,
-		.command = add->options->command,
-		.lock_timeout = PUBLISH_LOCK_TIMEOUT,
-		.may_replace = add->database->may_replace,
+	        .file = add->database->file,
+	        .command = add->options->command,
+	        .lock_timeout = PUBLISH_LOCK_TIMEOUT,
+	        .may_replace = add->database->may_replace,
 	};
 	CLEANUP(cleanup_writer) struct writer *writer = NULL;
 	int code = writer_open(&how, &writer, error);
@@ -330,7 +330,7 @@ static int add_locked(struct add *add, struct error *error)
 	add->writer = writer;
 	if (writer_was_rebuilt(writer))
 		message("%s; it was set aside as %s.damaged and is built anew",
-			writer_was_rebuilt(writer), add->database->file);
+		        writer_was_rebuilt(writer), add->database->file);
 	code = add->options->into ? add_to_site(add, error) : add_to_catalogue(add, error);
 	return code < 0 ? code : writer_commit(writer, mode_of(add->database), error);
 }
@@ -363,10 +363,11 @@ enum status command_add(const struct options *options)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
 	struct database user = {0};
-	CLEANUP(cleanup_add) struct add add = {
-		.options = options,
-		.database = &user,
-		.progress = progress_begin("reading", options->quiet),
+	CLEANUP(cleanup_add)
+	struct add add = {
+	        .options = options,
+	        .database = &user,
+	        .progress = progress_begin("reading", options->quiet),
 	};
 	struct error error = {0};
 	enum status status;
@@ -377,12 +378,12 @@ enum status command_add(const struct options *options)
 		return STATUS_USAGE;
 	}
 	code = options->into ? find_site(options, &databases, &error)
-			     : find_catalogue(options, &user, &error);
+	                     : find_catalogue(options, &user, &error);
 	if (code == 0 && options->into)
 		add.database = &databases.items[0];
 	if (code == 0 && options->json)
 		code = json_open(json_keys, sizeof(json_keys) / sizeof(*json_keys), &add.json,
-				 &error);
+		                 &error);
 	status = code < 0 ? fail(&error) : run(&add);
 	free(user.file);
 	return status;

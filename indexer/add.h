@@ -38,7 +38,7 @@ int add_failed(struct add *add, const char *path, struct error *why, struct erro
  * others counted.
  */
 int add_report(struct add *add, const char *path, const struct root_record *root,
-	       enum add_state state, struct error *error);
+               enum add_state state, struct error *error);
 
 /* Members of the archive that were left out for their paths. */
 void add_note_ignored(struct add *add, const struct package *package);

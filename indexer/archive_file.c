@@ -59,10 +59,10 @@ static int check_expansion(struct walk *walk)
 		return set_error(walk, ERROR_IO, "interrupted");
 	if (unpacked > ARCHIVE_UNPACKED_MAX)
 		return set_error(walk, ERROR_LIMIT,
-				 "unpacks to more than 64 GiB; this may be a bomb");
+		                 "unpacks to more than 64 GiB; this may be a bomb");
 	if (unpacked > ARCHIVE_RATIO_FREE && unpacked / ARCHIVE_RATIO_MAX > walk->at)
 		return set_error(walk, ERROR_LIMIT,
-				 "unpacks to more than 1,000 times its size; this may be a bomb");
+		                 "unpacks to more than 1,000 times its size; this may be a bomb");
 	return 0;
 }
 
@@ -127,17 +127,12 @@ static la_ssize_t read_member(struct archive *archive, void *payload, const void
 static bool support_formats(struct archive *archive)
 {
 	static int (*const parts[])(struct archive *) = {
-		archive_read_support_filter_bzip2,
-		archive_read_support_filter_compress,
-		archive_read_support_filter_gzip,
-		archive_read_support_filter_lz4,
-		archive_read_support_filter_lzma,
-		archive_read_support_filter_rpm,
-		archive_read_support_filter_xz,
-		archive_read_support_filter_zstd,
-		archive_read_support_format_ar,
-		archive_read_support_format_cpio,
-		archive_read_support_format_tar,
+	        archive_read_support_filter_bzip2, archive_read_support_filter_compress,
+	        archive_read_support_filter_gzip,  archive_read_support_filter_lz4,
+	        archive_read_support_filter_lzma,  archive_read_support_filter_rpm,
+	        archive_read_support_filter_xz,    archive_read_support_filter_zstd,
+	        archive_read_support_format_ar,    archive_read_support_format_cpio,
+	        archive_read_support_format_tar,
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
@@ -177,12 +172,13 @@ static int open_walk(struct walk *walk, archive_read_callback *read)
 
 static int walk_nested(struct walk *outer)
 {
-	CLEANUP(cleanup_walk) struct walk inner = {
-		.source = outer->source,
-		.sink = outer->sink,
-		.error = outer->error,
-		.members = outer->members,
-		.outer = outer,
+	CLEANUP(cleanup_walk)
+	struct walk inner = {
+	        .source = outer->source,
+	        .sink = outer->sink,
+	        .error = outer->error,
+	        .members = outer->members,
+	        .outer = outer,
 	};
 	int code = open_walk(&inner, read_member);
 
@@ -195,7 +191,7 @@ static int walk_nested(struct walk *outer)
 static int too_large(struct walk *walk, struct slice path, size_t limit)
 {
 	return error_set(walk->error, ERROR_LIMIT, "%s: %.*s: larger than %zu bytes",
-			 walk->source->path, (int)path.len, path.ptr, limit);
+	                 walk->source->path, (int)path.len, path.ptr, limit);
 }
 
 /* All of the member's bytes, malloc'd; declared sizes only serve to be refused. */
@@ -228,8 +224,8 @@ static int read_bytes(struct walk *walk, struct slice path, size_t limit, struct
 static int give_file(struct walk *walk, struct archive_entry *entry, struct slice path)
 {
 	CLEANUP(cleanup_free) char *bytes = NULL;
-	uint64_t size = archive_entry_size_is_set(entry) ? (uint64_t)archive_entry_size(entry)
-							 : UINT64_MAX;
+	uint64_t size =
+	        archive_entry_size_is_set(entry) ? (uint64_t)archive_entry_size(entry) : UINT64_MAX;
 	size_t limit = walk->sink->wanted(walk->sink->payload, path, size);
 	struct slice text = {0};
 	int code = 0;
@@ -283,7 +279,7 @@ static int walk_members(struct walk *walk)
  * come through unchanged. Only this thread, and only for now.
  */
 int archive_file_walk(const struct archive_source *source, const struct archive_sink *sink,
-		      struct error *error)
+                      struct error *error)
 {
 	struct error own = {0};
 	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);

@@ -48,6 +48,6 @@ struct archive_sink {
  * ERROR_LIMIT: larger than a limit above or than the sink's; ERROR_IO; ERROR_NOMEM.
  */
 int archive_file_walk(const struct archive_source *source, const struct archive_sink *sink,
-		      struct error *error);
+                      struct error *error);
 
 #endif

@@ -61,10 +61,12 @@ static void *open_module(struct error *error)
 		return NULL;
 	}
 	handle = access(beside, F_OK) == 0 ? open_in(directory, "")
-					   : open_in(directory, "/" ENTRYDB_MODULE_DIRECTORY);
+	                                   : open_in(directory, "/" ENTRYDB_MODULE_DIRECTORY);
 	if (!handle)
-		error_set(error, ERROR_LOAD, "archives other than wheels need a part of entrydb "
-			  "that cannot be loaded: %s", dlerror());
+		error_set(error, ERROR_LOAD,
+		          "archives other than wheels need a part of entrydb "
+		          "that cannot be loaded: %s",
+		          dlerror());
 	return handle;
 }
 

@@ -14,10 +14,10 @@
 /* What the module exports, under the name of entrydb_archive_module. */
 struct archive_module {
 	int (*walk)(const struct archive_source *source, const struct archive_sink *sink,
-		    struct error *error);
+	            struct error *error);
 	enum pyproject_status (*read_pyproject)(const char *text, size_t length,
-						const struct pyproject_sink *sink,
-						char problem[PYPROJECT_PROBLEM_SIZE]);
+	                                        const struct pyproject_sink *sink,
+	                                        char problem[PYPROJECT_PROBLEM_SIZE]);
 };
 
 extern const struct archive_module entrydb_archive_module;

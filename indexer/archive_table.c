@@ -4,6 +4,6 @@
 #include "archive_module.h"
 
 __attribute__((visibility("default"))) const struct archive_module entrydb_archive_module = {
-	.walk = archive_file_walk,
-	.read_pyproject = pyproject_read,
+        .walk = archive_file_walk,
+        .read_pyproject = pyproject_read,
 };

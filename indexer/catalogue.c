@@ -43,7 +43,7 @@ static int ask(void *payload, size_t done, size_t total)
 
 /* Open and scan; any failure is the archive's own. */
 static int read_archive(struct add *add, const char *path, const struct root_record *known,
-			struct root_record *root, struct error *error)
+                        struct root_record *root, struct error *error)
 {
 	CLEANUP(package_close) struct package package = PACKAGE_INIT;
 	int code = package_open(path, interrupted, &package, error);
@@ -52,12 +52,12 @@ static int read_archive(struct add *add, const char *path, const struct root_rec
 		return code;
 	add_note_ignored(add, &package);
 	return package_scan(&package,
-			    &(struct package_scan){
-				    .known = known,
-				    .now = add_time(add, package.stamp.dev),
-				    .progress = ask,
-			    },
-			    root, error);
+	                    &(struct package_scan){
+	                            .known = known,
+	                            .now = add_time(add, package.stamp.dev),
+	                            .progress = ask,
+	                    },
+	                    root, error);
 }
 
 static bool is_unchanged(const struct root_record *known, const char *path)

@@ -106,9 +106,8 @@ int open_handle(const struct options *options, entrydb **out, struct error *erro
 	CLEANUP(sites_free) struct sites sites = {0};
 	entrydb_options how = ENTRYDB_OPTIONS_INIT;
 	entrydb_error own = ENTRYDB_ERROR_INIT;
-	const char *version = options->python && options->rules != ENTRYDB_IM_10_1
-				      ? options->python
-				      : NULL;
+	const char *version =
+	        options->python && options->rules != ENTRYDB_IM_10_1 ? options->python : NULL;
 	int code;
 
 	how.rules = options->rules;
@@ -123,7 +122,7 @@ int open_handle(const struct options *options, entrydb **out, struct error *erro
 		code = sites_default(&sites, version, options->root);
 		if (code == 0)
 			code = entrydb_open((const char *const *)sites.paths, sites.count, &how,
-					    out, &own);
+			                    out, &own);
 	}
 	if (code < 0) {
 		error_set(error, code, "%s", entrydb_error_message(&own));
@@ -133,7 +132,7 @@ int open_handle(const struct options *options, entrydb **out, struct error *erro
 }
 
 int select_by(const struct options *options, const char *group, const char *name, entrydb **db,
-	      entrydb_set **set, struct error *error)
+              entrydb_set **set, struct error *error)
 {
 	entrydb_error own = ENTRYDB_ERROR_INIT;
 	int code = open_handle(options, db, error);

@@ -22,12 +22,12 @@ enum status {
 };
 
 struct options {
-	const char *command;      /* the whole command line, for the audit trail */
-	const char *database;     /* --db, or NULL */
-	const char *root;         /* --root, or NULL */
-	const char *into;         /* --into, or NULL */
-	const char *group;        /* --group, or NULL */
-	const char **path;        /* --path, each of them */
+	const char *command;  /* the whole command line, for the audit trail */
+	const char *database; /* --db, or NULL */
+	const char *root;     /* --root, or NULL */
+	const char *into;     /* --into, or NULL */
+	const char *group;    /* --group, or NULL */
+	const char **path;    /* --path, each of them */
 	size_t path_count;
 	const char *python;       /* --python, or NULL: "3.11", "im10" */
 	enum entrydb_rules rules; /* what it means */
@@ -53,7 +53,7 @@ void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same unless --quiet. */
 void note(const struct options *options, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+        __attribute__((format(printf, 2, 3)));
 
 /* Text on stdout; tabs, line ends and the like, which would break columns, as \xNN. */
 void print_escaped(struct slice text);
@@ -70,7 +70,7 @@ int open_handle(const struct options *options, entrydb **out, struct error *erro
 
 /* Open such a handle and select on it; both are the caller's to close and free. */
 int select_by(const struct options *options, const char *group, const char *name, entrydb **db,
-	      entrydb_set **set, struct error *error);
+              entrydb_set **set, struct error *error);
 
 /*
  * Print the problems of a set, one line each. Called once per run, by whoever has

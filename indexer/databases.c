@@ -46,7 +46,7 @@ static bool is_writable(const char *file)
 }
 
 static int choose_database(const struct options *options, bool to_write, const char *inside,
-			   struct coverage *out, struct error *error)
+                           struct coverage *out, struct error *error)
 {
 	CLEANUP(cleanup_free) char *root = options->root ? layout_absolute(options->root) : NULL;
 	int code;
@@ -55,8 +55,7 @@ static int choose_database(const struct options *options, bool to_write, const c
 		CLEANUP(cleanup_free) char *absolute = layout_absolute(options->database);
 
 		out->database = strdup(options->database);
-		out->root_path =
-			layout_root_path(absolute ? absolute : options->database, inside);
+		out->root_path = layout_root_path(absolute ? absolute : options->database, inside);
 		return out->database && out->root_path ? 0 : error_nomem(error);
 	}
 	code = layout_of_prefix(inside, root, out);
@@ -68,9 +67,9 @@ static int choose_database(const struct options *options, bool to_write, const c
 		code = layout_of_user(inside, out);
 	if (code == 0)
 		return error_set(error, ERROR_NOTFOUND,
-				 "%s: no database is known for it, and there is no $HOME for one; "
-				 "name one with --db",
-				 inside);
+		                 "%s: no database is known for it, and there is no $HOME for one; "
+		                 "name one with --db",
+		                 inside);
 	return code < 0 ? error_nomem(error) : 0;
 }
 
@@ -90,7 +89,7 @@ static struct database *find_database(struct databases *databases, const char *f
 }
 
 static bool add_root(struct database *database, const char *path, const char *inside,
-		     const char *root_path)
+                     const char *root_path)
 {
 	struct database_root *roots;
 
@@ -102,7 +101,7 @@ static bool add_root(struct database *database, const char *path, const char *in
 		return false;
 	database->roots = roots;
 	roots[database->root_count] =
-		(struct database_root){strdup(path), strdup(inside), strdup(root_path)};
+	        (struct database_root){strdup(path), strdup(inside), strdup(root_path)};
 	database->root_count++;
 	return roots[database->root_count - 1].path && roots[database->root_count - 1].inside &&
 	       roots[database->root_count - 1].root_path;
@@ -120,7 +119,7 @@ static char *outside(const struct options *options, const char *path)
 }
 
 int databases_add_path(const struct options *options, bool to_write, const char *path,
-		       struct databases *out, struct error *error)
+                       struct databases *out, struct error *error)
 {
 	CLEANUP(coverage_free) struct coverage coverage = {0};
 	CLEANUP(cleanup_free) char *real = outside(options, path);
@@ -157,9 +156,10 @@ static int add_known_site(void *payload, const struct root_record *root)
 	return sites_add(known->sites, path) ? 0 : ERROR_NOMEM;
 }
 
-/* A prefix that has lost all its site directories still has a database, which says what they were. */
+/* A prefix that has lost all its site directories still has a database, which says what they were.
+ */
 static int add_known_sites(struct sites *sites, const char *prefix, const char *root,
-			   struct error *error)
+                           struct error *error)
 {
 	CLEANUP(coverage_free) struct coverage coverage = {0};
 	CLEANUP(cleanup_free) char *layout = NULL;
@@ -183,8 +183,8 @@ static int add_known_sites(struct sites *sites, const char *prefix, const char *
 }
 
 /* A prefix stands for the site directories in it; anything else for itself. */
-static int expand_argument(const struct options *options, const char *argument,
-			   struct sites *sites, struct error *error)
+static int expand_argument(const struct options *options, const char *argument, struct sites *sites,
+                           struct error *error)
 {
 	CLEANUP(cleanup_free) char *path = layout_absolute(argument);
 	CLEANUP(cleanup_free) char *root = options->root ? layout_absolute(options->root) : NULL;
@@ -203,7 +203,7 @@ static int expand_argument(const struct options *options, const char *argument,
 }
 
 int databases_of_arguments(const struct options *options, bool to_write, struct databases *out,
-			   struct error *error)
+                           struct error *error)
 {
 	CLEANUP(sites_free) struct sites sites = {0};
 	int code = 0;

@@ -35,10 +35,10 @@ void databases_free(struct databases *databases);
  * written, the user's own takes its place.
  */
 int databases_of_arguments(const struct options *options, bool to_write, struct databases *out,
-			   struct error *error);
+                           struct error *error);
 
 /* The one database of one absolute path. */
 int databases_add_path(const struct options *options, bool to_write, const char *path,
-		       struct databases *out, struct error *error);
+                       struct databases *out, struct error *error);
 
 #endif

@@ -10,7 +10,7 @@
 #include "writer.h"
 
 static int forget_root(struct writer *writer, const char *root_path, bool *found,
-		       struct error *error)
+                       struct error *error)
 {
 	struct root_record known = {0};
 	int code = writer_find_root(writer, slice_of(root_path), &known, error);
@@ -20,22 +20,22 @@ static int forget_root(struct writer *writer, const char *root_path, bool *found
 		code = writer_drop_root(writer, known.id, error);
 		if (code == 0)
 			code = writer_log(writer,
-					  &(struct event_record){.action = SLICE("forget"),
-								 .root = slice_of(root_path)},
-					  error);
+			                  &(struct event_record){.action = SLICE("forget"),
+			                                         .root = slice_of(root_path)},
+			                  error);
 	}
 	root_record_free(&known);
 	return code;
 }
 
 static int forget_in(const struct options *options, const struct database *database,
-		     size_t *forgotten, struct error *error)
+                     size_t *forgotten, struct error *error)
 {
 	struct writer_options how = {
-		.file = database->file,
-		.command = options->command,
-		.lock_timeout = PUBLISH_LOCK_TIMEOUT,
-		.may_replace = database->may_replace,
+	        .file = database->file,
+	        .command = options->command,
+	        .lock_timeout = PUBLISH_LOCK_TIMEOUT,
+	        .may_replace = database->may_replace,
 	};
 	struct writer *writer;
 	int code;
@@ -59,7 +59,7 @@ static int forget_in(const struct options *options, const struct database *datab
 
 /* An archive, or a site directory that could not be written, is in the user's own database. */
 static int add_user_databases(const struct options *options, struct databases *databases,
-			      struct error *error)
+                              struct error *error)
 {
 	int code = 0;
 

@@ -59,8 +59,7 @@ static int keep_child(void *payload, struct slice name, enum child_type type)
 	struct slice *children;
 
 	(void)type;
-	if (!distname_is_info(base_of(name)) ||
-	    !slice_is_null(in_archive(placed, base_of(name))))
+	if (!distname_is_info(base_of(name)) || !slice_is_null(in_archive(placed, base_of(name))))
 		return 0;
 	children = reallocarray(placed->children, placed->count + 1, sizeof(*children));
 	if (!children)
@@ -87,12 +86,12 @@ static int placed_children(struct tree *tree, tree_each each, void *payload, str
 }
 
 static int placed_read(struct tree *tree, struct slice child, const char *file, size_t limit,
-		       bool first, struct arena *arena, struct slice *out, struct error *error)
+                       bool first, struct arena *arena, struct slice *out, struct error *error)
 {
 	struct tree *archive = placed_of(tree)->archive;
 
 	return archive->operations->read(archive, in_archive(placed_of(tree), child), file, limit,
-					 first, arena, out, error);
+	                                 first, arena, out, error);
 }
 
 static bool placed_exists(struct tree *tree, struct slice child, const char *file)
@@ -118,7 +117,7 @@ static bool placed_has_stem(struct tree *tree, struct slice child)
 }
 
 static void placed_stamps(struct tree *tree, struct slice child, struct distribution_record *out,
-			  int64_t *newest)
+                          int64_t *newest)
 {
 	(void)tree;
 	(void)child;
@@ -127,12 +126,12 @@ static void placed_stamps(struct tree *tree, struct slice child, struct distribu
 }
 
 static int placed_listing(struct tree *tree, struct slice child, struct slice *out,
-			  struct error *error)
+                          struct error *error)
 {
 	struct tree *archive = placed_of(tree)->archive;
 
 	return archive->operations->listing(archive, in_archive(placed_of(tree), child), out,
-					    error);
+	                                    error);
 }
 
 static int placed_fetch(void *tree, struct slice path, struct slice *bytes, struct error *error)
@@ -150,14 +149,14 @@ static void cleanup_placed(struct placed *placed)
 
 /* For reading all of the archive's distributions, the objects in it included. */
 static const struct tree_operations placed_operations = {
-	.children = placed_children,
-	.read = placed_read,
-	.exists = placed_exists,
-	.is_file = placed_is_file,
-	.has_stem = placed_has_stem,
-	.stamps = placed_stamps,
-	.listing = placed_listing,
-	.fetch = placed_fetch,
+        .children = placed_children,
+        .read = placed_read,
+        .exists = placed_exists,
+        .is_file = placed_is_file,
+        .has_stem = placed_has_stem,
+        .stamps = placed_stamps,
+        .listing = placed_listing,
+        .fetch = placed_fetch,
 };
 
 /* For looking into the site directory, where modules of other distributions are. */
@@ -221,11 +220,11 @@ static int scan_directory(struct site *site, struct error *error)
 {
 	struct stat status;
 	struct scan_options how = {
-		.depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
-		.in_place = !layout_is_known(site->wanted->inside),
-		.egg_base = slice_of(site->wanted->root_path),
-		.known = site->has_rows ? &site->known : NULL,
-		.progress = ask,
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
+	        .in_place = !layout_is_known(site->wanted->inside),
+	        .egg_base = slice_of(site->wanted->root_path),
+	        .known = site->has_rows ? &site->known : NULL,
+	        .progress = ask,
 	};
 
 	site->now.kind = ROOT_DIRECTORY;
@@ -260,9 +259,8 @@ static int64_t digest_of(struct stamp stamp)
 }
 
 /* Once more for those that lead to no file of the archive: others may be installed already. */
-static int resolve_beside(struct site *site, struct placed *placed,
-			  struct distribution_record *row, struct arena *arena,
-			  struct error *error)
+static int resolve_beside(struct site *site, struct placed *placed, struct distribution_record *row,
+                          struct arena *arena, struct error *error)
 {
 	struct distribution_record part = *row;
 	size_t *places;
@@ -270,7 +268,7 @@ static int resolve_beside(struct site *site, struct placed *placed,
 
 	places = arena_calloc(&placed->arena, row->entry_point_count + 1, sizeof(*places));
 	part.entry_points = arena_calloc(&placed->arena, row->entry_point_count + 1,
-					 sizeof(*part.entry_points));
+	                                 sizeof(*part.entry_points));
 	part.entry_point_count = 0;
 	if (!places || !part.entry_points)
 		return error_nomem(error);
@@ -291,7 +289,7 @@ static int resolve_beside(struct site *site, struct placed *placed,
 }
 
 static int finish_rows(struct site *site, struct placed *placed, struct stamp stamp,
-		       struct root_record *root, struct error *error)
+                       struct root_record *root, struct error *error)
 {
 	int code = 0;
 
@@ -308,24 +306,24 @@ static int finish_rows(struct site *site, struct placed *placed, struct stamp st
 
 /* Can it be installed into a site directory, as it is? */
 static int check_kind(const struct package *package, const struct placed *placed,
-		      struct error *error)
+                      struct error *error)
 {
 	if (package->kind == PACKAGE_SOURCE)
 		return error_set(error, ERROR_INVALID,
-				 "a source distribution must be built before it is installed");
+		                 "a source distribution must be built before it is installed");
 	if (placed->count == 0)
 		return error_set(error, ERROR_INVALID,
-				 "no distribution in it that could be installed there");
+		                 "no distribution in it that could be installed there");
 	return 0;
 }
 
 static int scan_package(struct site *site, struct package *package, struct root_record *root,
-			struct error *error)
+                        struct error *error)
 {
 	CLEANUP(cleanup_placed) struct placed placed = {.archive = package->tree};
 	struct scan_options how = {
-		.depth = SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
-		.progress = ask,
+	        .depth = SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
+	        .progress = ask,
 	};
 	int code = package->tree->operations->children(package->tree, keep_child, &placed, error);
 
@@ -341,7 +339,7 @@ static int scan_package(struct site *site, struct package *package, struct root_
 }
 
 static int read_archive(struct site *site, const char *path, struct root_record *root,
-			struct error *error)
+                        struct error *error)
 {
 	CLEANUP(package_close) struct package package = PACKAGE_INIT;
 	int code = package_open(path, interrupted, &package, error);
@@ -379,8 +377,7 @@ static int read_archives(struct site *site, struct error *error)
 
 /* --- all together --- */
 
-static int merge_row(struct site *site, const struct distribution_record *row,
-		     struct error *error)
+static int merge_row(struct site *site, const struct distribution_record *row, struct error *error)
 {
 	size_t room = site->room ? 2 * site->room : 256;
 	struct distribution_record *merged;
@@ -436,7 +433,7 @@ static char *installed_name(const struct distribution_record *row)
 
 /* Drop the rows that installing @row would uninstall. */
 static int drop_replaced(struct site *site, const struct distribution_record *row,
-			 struct error *error)
+                         struct error *error)
 {
 	CLEANUP(cleanup_free) char *name = installed_name(row);
 	size_t kept = 0;
@@ -457,7 +454,7 @@ static int drop_replaced(struct site *site, const struct distribution_record *ro
 
 /* Unless it is installed, or recorded from the very same archive, already. */
 static int merge_added(struct site *site, const struct distribution_record *row,
-		       struct error *error)
+                       struct error *error)
 {
 	struct distribution_record *there = find_directory(site, row->directory);
 	struct distribution_record added = *row;
@@ -515,10 +512,11 @@ static int store(struct site *site, struct error *error)
 
 int add_to_site(struct add *add, struct error *error)
 {
-	CLEANUP(cleanup_site) struct site site = {
-		.add = add,
-		.wanted = &add->database->roots[0],
-		.fd = -1,
+	CLEANUP(cleanup_site)
+	struct site site = {
+	        .add = add,
+	        .wanted = &add->database->roots[0],
+	        .fd = -1,
 	};
 	int code = find_rows(&site, error);
 

@@ -25,27 +25,33 @@ enum key {
 };
 
 static const char *const keys[KEY_COUNT] = {
-	[KEY_GROUP] = "group",     [KEY_NAME] = "name",
-	[KEY_VALUE] = "value",     [KEY_MODULE] = "module",
-	[KEY_ATTR] = "attr",       [KEY_EXTRAS] = "extras[]",
-	[KEY_DISTRIBUTION] = "distribution",
-	[KEY_VERSION] = "version", [KEY_PATH] = "path",
-	[KEY_FILE] = "file",       [KEY_KIND] = "kind",
-	[KEY_OBJECT] = "object",   [KEY_SYMBOL] = "symbol",
-	[KEY_STATE] = "state",
+        [KEY_GROUP] = "group",
+        [KEY_NAME] = "name",
+        [KEY_VALUE] = "value",
+        [KEY_MODULE] = "module",
+        [KEY_ATTR] = "attr",
+        [KEY_EXTRAS] = "extras[]",
+        [KEY_DISTRIBUTION] = "distribution",
+        [KEY_VERSION] = "version",
+        [KEY_PATH] = "path",
+        [KEY_FILE] = "file",
+        [KEY_KIND] = "kind",
+        [KEY_OBJECT] = "object",
+        [KEY_SYMBOL] = "symbol",
+        [KEY_STATE] = "state",
 };
 
 static const enum entrydb_field fields[] = {
-	[KEY_GROUP] = ENTRYDB_GROUP,
-	[KEY_NAME] = ENTRYDB_NAME,
-	[KEY_VALUE] = ENTRYDB_VALUE,
-	[KEY_MODULE] = ENTRYDB_MODULE,
-	[KEY_ATTR] = ENTRYDB_ATTR,
-	[KEY_EXTRAS] = ENTRYDB_EXTRAS,
-	[KEY_DISTRIBUTION] = ENTRYDB_DISTRIBUTION,
-	[KEY_VERSION] = ENTRYDB_VERSION_TEXT,
-	[KEY_PATH] = ENTRYDB_PATH,
-	[KEY_FILE] = ENTRYDB_FILE,
+        [KEY_GROUP] = ENTRYDB_GROUP,
+        [KEY_NAME] = ENTRYDB_NAME,
+        [KEY_VALUE] = ENTRYDB_VALUE,
+        [KEY_MODULE] = ENTRYDB_MODULE,
+        [KEY_ATTR] = ENTRYDB_ATTR,
+        [KEY_EXTRAS] = ENTRYDB_EXTRAS,
+        [KEY_DISTRIBUTION] = ENTRYDB_DISTRIBUTION,
+        [KEY_VERSION] = ENTRYDB_VERSION_TEXT,
+        [KEY_PATH] = ENTRYDB_PATH,
+        [KEY_FILE] = ENTRYDB_FILE,
 };
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(*fields))
@@ -68,7 +74,7 @@ static void put_target(struct json *json, const entrydb_target *target)
 
 /* What cannot be resolved now (a directory that vanished, say) has no kind. */
 static int print_json(entrydb *db, const entrydb_entry *entry, struct json *json,
-		      struct error *error)
+                      struct error *error)
 {
 	entrydb_target *target = NULL;
 	int code;
@@ -108,7 +114,7 @@ static void print_text(const entrydb_entry *entry)
 }
 
 static int print_all(const struct options *options, entrydb *db, const entrydb_set *set,
-		     struct error *error)
+                     struct error *error)
 {
 	struct json *json = NULL;
 	int code = options->json ? json_open(keys, KEY_COUNT, &json, error) : 0;

@@ -10,9 +10,8 @@
 #include "json.h"
 #include "reader.h"
 
-static const char *const keys[] = {"time",        "action",  "root",   "distribution",
-				   "old_version", "version", "detail", "command",
-				   "uid",         "database"};
+static const char *const keys[] = {"time",    "action", "root",    "distribution", "old_version",
+                                   "version", "detail", "command", "uid",          "database"};
 
 #define KEY_COUNT (sizeof(keys) / sizeof(*keys))
 
@@ -92,8 +91,7 @@ static int print_database(struct log *log, const char *file, struct error *error
 }
 
 /* The databases of the default path, of --path, or the one of --db. */
-static int find_databases(const struct options *options, struct databases *out,
-			  struct error *error)
+static int find_databases(const struct options *options, struct databases *out, struct error *error)
 {
 	struct options paths = *options;
 

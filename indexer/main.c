@@ -22,24 +22,24 @@ static const struct verb {
 	const char *arguments, *summary;
 	bool stoppable; /* asks interrupted(), so that it ends cleanly */
 } verbs[] = {
-	{"update", command_update, 0, SIZE_MAX, "[PATH...]",
-	 "keep the databases in step with installed trees: site directories, or prefixes\n"
-	 "      such as a virtual environment; without PATH, those of this machine",
-	 true},
-	{"add", command_add, 1, SIZE_MAX, "ARCHIVE...|DIR...",
-	 "catalogue archives that are not installed;\n"
-	 "      --into SITE_DIR: record them as installed there",
-	 true},
-	{"forget", command_forget, 1, SIZE_MAX, "PATH...", "drop a site directory or an archive", false},
-	{"list", command_list, 0, 2, "[GROUP [NAME]]",
-	 "entry points, as importlib.metadata would order them", false},
-	{"groups", command_groups, 0, 0, "", "each group with its count", false},
-	{"why", command_why, 2, 2, "GROUP NAME",
-	 "who provides it, who is shadowed, fresh or stale, which file and symbol", false},
-	{"verify", command_verify, 0, SIZE_MAX, "[PATH...]",
-	 "compare the database with the disk, hashes included; status 1 on differences",
-	 true},
-	{"log", command_log, 0, 0, "", "the audit trail", false},
+        {"update", command_update, 0, SIZE_MAX, "[PATH...]",
+         "keep the databases in step with installed trees: site directories, or prefixes\n"
+         "      such as a virtual environment; without PATH, those of this machine",
+         true},
+        {"add", command_add, 1, SIZE_MAX, "ARCHIVE...|DIR...",
+         "catalogue archives that are not installed;\n"
+         "      --into SITE_DIR: record them as installed there",
+         true},
+        {"forget", command_forget, 1, SIZE_MAX, "PATH...", "drop a site directory or an archive",
+         false},
+        {"list", command_list, 0, 2, "[GROUP [NAME]]",
+         "entry points, as importlib.metadata would order them", false},
+        {"groups", command_groups, 0, 0, "", "each group with its count", false},
+        {"why", command_why, 2, 2, "GROUP NAME",
+         "who provides it, who is shadowed, fresh or stale, which file and symbol", false},
+        {"verify", command_verify, 0, SIZE_MAX, "[PATH...]",
+         "compare the database with the disk, hashes included; status 1 on differences", true},
+        {"log", command_log, 0, 0, "", "the audit trail", false},
 };
 
 #define VERB_COUNT (sizeof(verbs) / sizeof(*verbs))
@@ -83,7 +83,7 @@ static void print_help(FILE *stream)
 	      stream);
 	for (size_t i = 0; i < VERB_COUNT; i++)
 		fprintf(stream, "  %s %s\n      %s\n", verbs[i].name, verbs[i].arguments,
-			verbs[i].summary);
+		        verbs[i].summary);
 	fputs("\n"
 	      "Options:\n"
 	      "  --db FILE       use this database\n"
@@ -132,18 +132,18 @@ enum option_code {
 };
 
 static const struct option long_options[] = {
-	{"db", required_argument, NULL, OPTION_DB},
-	{"path", required_argument, NULL, OPTION_PATH},
-	{"root", required_argument, NULL, OPTION_ROOT},
-	{"python", required_argument, NULL, OPTION_PYTHON},
-	{"fresh", required_argument, NULL, OPTION_FRESH},
-	{"into", required_argument, NULL, OPTION_INTO},
-	{"group", required_argument, NULL, OPTION_GROUP},
-	{"json", no_argument, NULL, OPTION_JSON},
-	{"quiet", no_argument, NULL, OPTION_QUIET},
-	{"help", no_argument, NULL, OPTION_HELP},
-	{"version", no_argument, NULL, OPTION_VERSION},
-	{0},
+        {"db", required_argument, NULL, OPTION_DB},
+        {"path", required_argument, NULL, OPTION_PATH},
+        {"root", required_argument, NULL, OPTION_ROOT},
+        {"python", required_argument, NULL, OPTION_PYTHON},
+        {"fresh", required_argument, NULL, OPTION_FRESH},
+        {"into", required_argument, NULL, OPTION_INTO},
+        {"group", required_argument, NULL, OPTION_GROUP},
+        {"json", no_argument, NULL, OPTION_JSON},
+        {"quiet", no_argument, NULL, OPTION_QUIET},
+        {"help", no_argument, NULL, OPTION_HELP},
+        {"version", no_argument, NULL, OPTION_VERSION},
+        {0},
 };
 
 static enum status set_rules(struct options *options)
@@ -191,10 +191,10 @@ static enum status set_option(struct options *options, int code)
 		return STATUS_DONE;
 	case OPTION_HELP:
 		print_help(stdout);
-		exit(finish_output(STATUS_DONE));
+		exit((int)finish_output(STATUS_DONE));
 	case OPTION_VERSION:
 		printf("entrydb %s\n", entrydb_version());
-		exit(finish_output(STATUS_DONE));
+		exit((int)finish_output(STATUS_DONE));
 	default:
 		return usage_error("the command line cannot be understood");
 	}
@@ -257,8 +257,8 @@ int main(int argc, char **argv)
 	opterr = 0;
 	while ((code = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
 		status = code == '?' ? usage_error("%s: no such option, or it lacks its argument",
-						   argv[optind - 1])
-				     : set_option(&options, code == 'h' ? OPTION_HELP : code);
+		                                   argv[optind - 1])
+		                     : set_option(&options, code == 'h' ? OPTION_HELP : code);
 		if (status != STATUS_DONE)
 			return (int)status;
 	}

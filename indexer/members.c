@@ -18,21 +18,21 @@ struct rule {
 
 /* Right in a metadata directory. */
 static const struct rule metadata_rules[] = {
-	{"METADATA", METADATA_MAX},
-	{"PKG-INFO", METADATA_MAX},
-	{"RECORD", RECORD_MAX},
-	{"SOURCES.txt", METADATA_MAX},
-	{"direct_url.json", METADATA_MAX},
-	{"entry_points.txt", ENTRY_POINTS_TXT_MAX},
-	{NULL, 0},
+        {"METADATA", METADATA_MAX},
+        {"PKG-INFO", METADATA_MAX},
+        {"RECORD", RECORD_MAX},
+        {"SOURCES.txt", METADATA_MAX},
+        {"direct_url.json", METADATA_MAX},
+        {"entry_points.txt", ENTRY_POINTS_TXT_MAX},
+        {NULL, 0},
 };
 
 /* In the one directory at the top of a source distribution. */
 static const struct rule source_rules[] = {
-	{"PKG-INFO", METADATA_MAX},
-	{"pyproject.toml", METADATA_MAX},
-	{"setup.cfg", METADATA_MAX},
-	{NULL, 0},
+        {"PKG-INFO", METADATA_MAX},
+        {"pyproject.toml", METADATA_MAX},
+        {"setup.cfg", METADATA_MAX},
+        {NULL, 0},
 };
 
 void members_free(struct members *members)
@@ -150,8 +150,7 @@ static int ignore(struct members *members, struct slice path, struct error *erro
 	return failed ? error_nomem(error) : 0;
 }
 
-static int count_bytes(struct members *members, struct slice path, size_t size,
-		       struct error *error)
+static int count_bytes(struct members *members, struct slice path, size_t size, struct error *error)
 {
 	if (slice_ends(path, SLICE(".so"))) {
 		members->object_bytes += size;
@@ -160,7 +159,7 @@ static int count_bytes(struct members *members, struct slice path, size_t size,
 	members->metadata_bytes += size;
 	if (members->metadata_bytes > MEMBERS_METADATA_MAX)
 		return error_set(error, ERROR_LIMIT, "%s: more than %zu bytes of metadata",
-				 members->path, MEMBERS_METADATA_MAX);
+		                 members->path, MEMBERS_METADATA_MAX);
 	return 0;
 }
 

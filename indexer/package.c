@@ -41,9 +41,8 @@ static bool has_ending(const char *name, const char *const *endings)
 bool package_is_archive(const char *name)
 {
 	static const char *const endings[] = {
-		".whl", ".egg",     ".zip", ".conda", ".deb",     ".rpm",
-		".tar", ".tar.gz",  ".tgz", ".tbz2",  ".tar.bz2", ".txz",
-		".tzst", ".tar.xz", ".tar.zst", NULL,
+	        ".whl", ".egg",  ".zip",     ".conda", ".deb",  ".rpm",    ".tar",     ".tar.gz",
+	        ".tgz", ".tbz2", ".tar.bz2", ".txz",   ".tzst", ".tar.xz", ".tar.zst", NULL,
 	};
 
 	return has_ending(name, endings);
@@ -57,7 +56,7 @@ static struct archive_sink sink_of(struct members *members, bool (*stop)(void))
 }
 
 static int collect_archive(struct package *package, const struct archive_source *source,
-			   bool (*stop)(void), struct error *error)
+                           bool (*stop)(void), struct error *error)
 {
 	const struct archive_module *module = archive_module_open(error);
 	struct archive_sink sink = sink_of(&package->members, stop);
@@ -66,7 +65,7 @@ static int collect_archive(struct package *package, const struct archive_source 
 }
 
 static int collect_zip_member(struct members *members, const struct zip *zip,
-			      const struct zip_member *member, struct error *error)
+                              const struct zip_member *member, struct error *error)
 {
 	CLEANUP(cleanup_free) char *owned = NULL;
 	size_t limit = members_wanted(members, member->name, member->size);
@@ -82,7 +81,7 @@ static int collect_zip_member(struct members *members, const struct zip *zip,
 }
 
 static int collect_zip(struct package *package, const struct zip *zip, bool (*stop)(void),
-		       struct error *error)
+                       struct error *error)
 {
 	struct zip_cursor cursor = ZIP_CURSOR_INIT;
 	struct zip_member member;
@@ -103,7 +102,7 @@ static bool is_conda_payload(struct slice name)
 }
 
 static int collect_conda(struct package *package, const struct zip *zip, bool (*stop)(void),
-			 struct error *error)
+                         struct error *error)
 {
 	struct zip_cursor cursor = ZIP_CURSOR_INIT;
 	struct zip_member member;
@@ -131,10 +130,10 @@ static void cleanup_zip(struct zip **zip)
 }
 
 typedef int collect_function(struct package *package, const struct zip *zip, bool (*stop)(void),
-			     struct error *error);
+                             struct error *error);
 
 static int with_zip(struct package *package, collect_function *collect, bool (*stop)(void),
-		    struct error *error)
+                    struct error *error)
 {
 	CLEANUP(cleanup_zip) struct zip *zip = NULL;
 	int code = zip_open(package->fd, package->path, &zip, error);
@@ -151,7 +150,7 @@ static void forget_members(struct package *package, struct slice also)
 
 /* All files of the archive, with those named by @also. */
 static int collect(struct package *package, bool is_zip, struct slice also, bool (*stop)(void),
-		   struct error *error)
+                   struct error *error)
 {
 	struct archive_source source = {.path = package->path, .fd = package->fd};
 
@@ -165,8 +164,8 @@ static int collect(struct package *package, bool is_zip, struct slice also, bool
 
 /* The module is not opened before there is a pyproject.toml to read. */
 static enum pyproject_status read_pyproject(const char *text, size_t length,
-					    const struct pyproject_sink *sink,
-					    char problem[PYPROJECT_PROBLEM_SIZE])
+                                            const struct pyproject_sink *sink,
+                                            char problem[PYPROJECT_PROBLEM_SIZE])
 {
 	struct error own = {0};
 	const struct archive_module *module = archive_module_open(&own);
@@ -188,13 +187,13 @@ static void set_source(struct package *package, const struct sdist *sdist)
 	package->error = sdist->error;
 	package->source_files[0] = (struct tree_file){SLICE(SOURCE_METADATA), sdist->metadata};
 	package->source_files[1] =
-		(struct tree_file){SLICE(SOURCE_ENTRY_POINTS), sdist->entry_points};
+	        (struct tree_file){SLICE(SOURCE_ENTRY_POINTS), sdist->entry_points};
 	if (slice_is_null(sdist->metadata))
 		package->source_files[0].bytes = SLICE("");
 }
 
 static int open_source(struct package *package, bool is_zip, bool (*stop)(void),
-		       struct error *error)
+                       struct error *error)
 {
 	struct slice file = slice_of(base_name(package->path)), top, missing = {0};
 	struct sdist sdist = {0};
@@ -205,10 +204,10 @@ static int open_source(struct package *package, bool is_zip, bool (*stop)(void),
 			code = collect(package, is_zip, missing, stop, error);
 		if (code == 0 && !sdist_find_top(&package->members, &top))
 			code = error_set(error, ERROR_IO, "%s: it changes while it is read",
-					 package->path);
+			                 package->path);
 		if (code == 0)
 			code = sdist_read(&package->members, top, file, read_pyproject,
-					  &package->arena, &sdist, error);
+			                  &package->arena, &sdist, error);
 		if (code < 0)
 			return code;
 	} while (slice_is_null(missing) && !slice_is_null(missing = sdist.missing));
@@ -269,7 +268,7 @@ static int open_members(struct package *package, struct error *error)
 	package->kind = PACKAGE_ARCHIVE;
 	drop_strays(&package->members);
 	return tree_open_memory(package->members.files, package->members.count, &package->tree,
-				error);
+	                        error);
 }
 
 static int open_archive(struct package *package, bool (*stop)(void), struct error *error)
@@ -404,7 +403,7 @@ static int name_source(struct package *package, struct root_record *root, struct
 	if (failed || !bytes)
 		return error_nomem(error);
 	distribution->normalized_name =
-		(struct slice){bytes, distname_normalize(distribution->name, bytes, room)};
+	        (struct slice){bytes, distname_normalize(distribution->name, bytes, room)};
 	return 0;
 }
 
@@ -428,20 +427,19 @@ static bool has_changed(const struct package *package)
 {
 	struct stat status;
 
-	return fstat(package->fd, &status) != 0 ||
-	       !stamp_equal(stamp_of(&status), package->stamp);
+	return fstat(package->fd, &status) != 0 || !stamp_equal(stamp_of(&status), package->stamp);
 }
 
 int package_scan(struct package *package, const struct package_scan *scan, struct root_record *out,
-		 struct error *error)
+                 struct error *error)
 {
 	struct scan_options how = {
-		.depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
-		.egg_base = slice_of(package->path),
-		.known = scan->known,
-		.now = scan->now,
-		.progress = scan->progress,
-		.payload = scan->payload,
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
+	        .egg_base = slice_of(package->path),
+	        .known = scan->known,
+	        .now = scan->now,
+	        .progress = scan->progress,
+	        .payload = scan->payload,
 	};
 	int code;
 

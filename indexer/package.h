@@ -59,6 +59,6 @@ struct package_scan {
 
 /* Read the distributions; see scan_tree(). The root's path is left null. */
 int package_scan(struct package *package, const struct package_scan *scan, struct root_record *out,
-		 struct error *error);
+                 struct error *error);
 
 #endif

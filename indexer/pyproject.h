@@ -34,20 +34,20 @@ struct pyproject_sink {
 	void *payload;
 	int (*fact)(void *payload, enum pyproject_fact fact, struct pyproject_text text);
 	int (*entry_point)(void *payload, struct pyproject_text group, struct pyproject_text name,
-			   struct pyproject_text value);
+	                   struct pyproject_text value);
 };
 
 enum pyproject_status {
 	PYPROJECT_OK,
-	PYPROJECT_BAD,   /* not TOML, or against the specification: @problem says how */
-	PYPROJECT_NONE,  /* this build has no TOML parser: @problem says so */
+	PYPROJECT_BAD,  /* not TOML, or against the specification: @problem says how */
+	PYPROJECT_NONE, /* this build has no TOML parser: @problem says so */
 	PYPROJECT_NOMEM,
 };
 
 /* Read @length bytes at @text. @problem is written, as one line, unless all went well. */
 enum pyproject_status pyproject_read(const char *text, size_t length,
-				     const struct pyproject_sink *sink,
-				     char problem[PYPROJECT_PROBLEM_SIZE]);
+                                     const struct pyproject_sink *sink,
+                                     char problem[PYPROJECT_PROBLEM_SIZE]);
 
 #ifdef __cplusplus
 }

@@ -73,7 +73,7 @@ static struct slice bytes_of(struct reading *reading, struct slice directory, co
 {
 	struct slice path = join(reading, directory, slice_of(name));
 	const struct tree_file *file =
-		slice_is_null(path) ? NULL : members_find(reading->members, path);
+	        slice_is_null(path) ? NULL : members_find(reading->members, path);
 
 	return file ? file->bytes : (struct slice){0};
 }
@@ -140,7 +140,7 @@ static struct slice normalized(struct reading *reading, struct slice name)
 
 /* Is @path "DIRECTORY/x.egg-info/PKG-INFO" of the distribution called @name (null: any)? */
 static bool is_own_egg_info(struct reading *reading, struct slice path, struct slice name,
-			    struct slice *directory)
+                            struct slice *directory)
 {
 	struct slice base, stem;
 	const char *slash;
@@ -220,14 +220,14 @@ static int declare(struct declarations *declarations, struct entry_points_line l
 }
 
 static int take_entry_point(void *payload, struct pyproject_text group, struct pyproject_text name,
-			    struct pyproject_text value)
+                            struct pyproject_text value)
 {
 	struct declarations *declarations = payload;
 	struct reading *reading = declarations->reading;
 	struct entry_points_line line = {
-		.group = arena_copy(reading->arena, slice_of_text(group), &reading->failed),
-		.name = arena_copy(reading->arena, slice_of_text(name), &reading->failed),
-		.value = arena_copy(reading->arena, slice_of_text(value), &reading->failed),
+	        .group = arena_copy(reading->arena, slice_of_text(group), &reading->failed),
+	        .name = arena_copy(reading->arena, slice_of_text(name), &reading->failed),
+	        .value = arena_copy(reading->arena, slice_of_text(value), &reading->failed),
 	};
 
 	return reading->failed || declare(declarations, line) < 0;
@@ -282,8 +282,8 @@ static int render(struct declarations *declarations)
 	if (fclose(stream) != 0)
 		reading->failed = true;
 	else
-		reading->out->entry_points = arena_copy(
-			reading->arena, (struct slice){text, size}, &reading->failed);
+		reading->out->entry_points =
+		        arena_copy(reading->arena, (struct slice){text, size}, &reading->failed);
 	free(text);
 	return reading->failed ? ERROR_NOMEM : 0;
 }
@@ -320,7 +320,7 @@ static int judge_pyproject(struct declarations *declarations)
 		return ERROR_NOMEM;
 	else if (declarations->has_project && !is_faithful(declarations))
 		set_reason(reading, "pyproject.toml",
-			   "a name, a group or a value cannot stand in an entry_points.txt");
+		           "a name, a group or a value cannot stand in an entry_points.txt");
 	return declarations->has_project;
 }
 
@@ -364,7 +364,7 @@ static int join_files(struct reading *reading, struct slice files)
 	while (stream && wanted && setup_cfg_next_file(&files, &name)) {
 		struct slice path = join(reading, reading->top, name);
 		const struct tree_file *file =
-			slice_is_null(path) ? NULL : members_find(reading->members, path);
+		        slice_is_null(path) ? NULL : members_find(reading->members, path);
 
 		fwrite(file ? file->bytes.ptr : path.ptr, 1, file ? file->bytes.len : path.len,
 		       file ? stream : wanted);
@@ -373,10 +373,10 @@ static int join_files(struct reading *reading, struct slice files)
 	if (!stream || !wanted || fflush(stream) != 0 || fflush(wanted) != 0)
 		return ERROR_NOMEM;
 	reading->out->entry_points =
-		arena_copy(reading->arena, (struct slice){text, text_size}, &reading->failed);
+	        arena_copy(reading->arena, (struct slice){text, text_size}, &reading->failed);
 	if (missing_size > 0)
 		reading->out->missing = arena_copy(
-			reading->arena, (struct slice){missing, missing_size}, &reading->failed);
+		        reading->arena, (struct slice){missing, missing_size}, &reading->failed);
 	return reading->failed ? ERROR_NOMEM : 1;
 }
 
@@ -424,7 +424,7 @@ static int read_setup_cfg(struct reading *reading, struct slice text)
 static void take_names_from_file(struct sdist *out, struct slice file)
 {
 	static const char *const endings[] = {".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst",
-					      ".tgz",    ".zip",     ".tar"};
+	                                      ".tgz",    ".zip",     ".tar"};
 
 	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
 		if (slice_ends(file, slice_of(endings[i]))) {
@@ -489,16 +489,16 @@ static int read_all(struct reading *reading, struct slice file)
 }
 
 int sdist_read(const struct members *members, struct slice top, struct slice file,
-	       sdist_pyproject *pyproject, struct arena *arena, struct sdist *out,
-	       struct error *error)
+               sdist_pyproject *pyproject, struct arena *arena, struct sdist *out,
+               struct error *error)
 {
 	struct sdist sdist = {0};
 	struct reading reading = {
-		.members = members,
-		.top = top,
-		.pyproject = pyproject,
-		.arena = arena,
-		.out = &sdist,
+	        .members = members,
+	        .top = top,
+	        .pyproject = pyproject,
+	        .arena = arena,
+	        .out = &sdist,
 	};
 	int code = read_all(&reading, file);
 

@@ -17,8 +17,8 @@
 
 /* As pyproject_read(). */
 typedef enum pyproject_status sdist_pyproject(const char *text, size_t length,
-					      const struct pyproject_sink *sink,
-					      char problem[PYPROJECT_PROBLEM_SIZE]);
+                                              const struct pyproject_sink *sink,
+                                              char problem[PYPROJECT_PROBLEM_SIZE]);
 
 struct sdist {
 	struct slice directory;     /* where in the archive its metadata is */
@@ -40,7 +40,7 @@ bool sdist_find_top(const struct members *members, struct slice *top);
  * @pyproject's absence amounts to.
  */
 int sdist_read(const struct members *members, struct slice top, struct slice file,
-	       sdist_pyproject *pyproject, struct arena *arena, struct sdist *out,
-	       struct error *error);
+               sdist_pyproject *pyproject, struct arena *arena, struct sdist *out,
+               struct error *error);
 
 #endif

@@ -109,7 +109,7 @@ static int begin_option(struct config *config, struct slice name, struct slice v
 
 	if (config->count == config->room) {
 		struct option *options =
-			reallocarray(config->options, room, sizeof(*config->options));
+		        reallocarray(config->options, room, sizeof(*config->options));
 
 		if (!options)
 			return error_nomem(config->error);
@@ -117,9 +117,9 @@ static int begin_option(struct config *config, struct slice name, struct slice v
 		config->room = room;
 	}
 	config->options[config->count++] = (struct option){
-		.section = config->section,
-		.name = name,
-		.value = {config->values + config->length, 0},
+	        .section = config->section,
+	        .name = name,
+	        .value = {config->values + config->length, 0},
 	};
 	config->in_option = true;
 	append(config, value);
@@ -170,8 +170,8 @@ static bool match_section(struct slice line, struct slice *header)
 static int read_section(struct config *config, struct slice header)
 {
 	int seen = slice_equal(header, SLICE("DEFAULT"))
-			   ? 0
-			   : seen_before(config, header, (struct slice){0});
+	                   ? 0
+	                   : seen_before(config, header, (struct slice){0});
 
 	end_option(config);
 	config->section = header;
@@ -253,7 +253,7 @@ static int read_lines(struct config *config, struct slice text)
 /* --- interpolation --- */
 
 static const struct option *get_option(struct config *config, struct slice section,
-				       struct slice name)
+                                       struct slice name)
 {
 	struct slice key = key_of(config, section, name);
 	uint32_t at = slice_is_null(key) ? NAME_MAP_NONE : name_map_get(&config->seen, key);
@@ -263,7 +263,7 @@ static const struct option *get_option(struct config *config, struct slice secti
 
 /* An option of @section, or of DEFAULT; NULL if there is none. */
 static const struct option *find_option(struct config *config, struct slice section,
-					struct slice name)
+                                        struct slice name)
 {
 	const struct option *option = get_option(config, section, name);
 
@@ -287,7 +287,7 @@ static int put(struct expansion *expansion, struct slice text)
 	expansion->config->expanded += text.len;
 	if (expansion->config->expanded > EXPANDED_MAX)
 		return error_set(expansion->config->error, ERROR_LIMIT,
-				 "the values expand to more than %zu bytes", EXPANDED_MAX);
+		                 "the values expand to more than %zu bytes", EXPANDED_MAX);
 	if (need >= expansion->room) {
 		char *bytes = realloc(expansion->bytes, expansion->room = 2 * need + 64);
 
@@ -303,7 +303,7 @@ static int put(struct expansion *expansion, struct slice text)
 static int bad_value(struct expansion *expansion, const char *problem)
 {
 	return error_set(expansion->config->error, ERROR_FORMAT, "[%.*s]: %s",
-			 (int)expansion->section.len, expansion->section.ptr, problem);
+	                 (int)expansion->section.len, expansion->section.ptr, problem);
 }
 
 /* "%(name)s" at the beginning of *rest, which is moved behind it. */
@@ -351,7 +351,7 @@ static int expand(struct expansion *expansion, struct slice rest, int depth)
 }
 
 static int interpolate(struct config *config, struct slice section, struct slice value,
-		       struct slice *out)
+                       struct slice *out)
 {
 	struct expansion expansion = {.config = config, .section = section};
 	bool failed = false;
@@ -363,10 +363,10 @@ static int interpolate(struct config *config, struct slice section, struct slice
 	}
 	code = expand(&expansion, value, 1);
 	if (code == 0)
-		*out = arena_copy(config->arena,
-				  (struct slice){expansion.bytes ? expansion.bytes : "",
-						 expansion.length},
-				  &failed);
+		*out = arena_copy(
+		        config->arena,
+		        (struct slice){expansion.bytes ? expansion.bytes : "", expansion.length},
+		        &failed);
 	free(expansion.bytes);
 	return failed ? error_nomem(config->error) : code;
 }
@@ -414,8 +414,7 @@ static int write_group(FILE *stream, struct config *config, const struct option 
 }
 
 /* Options of DEFAULT count in every section, unless the section has its own. */
-static bool counts_in(struct config *config, const struct option *option,
-		      struct slice section)
+static bool counts_in(struct config *config, const struct option *option, struct slice section)
 {
 	if (slice_equal(option->section, section))
 		return true;
@@ -452,8 +451,7 @@ static int read_groups(struct config *config, struct setup_cfg *out)
 /* [options] entry_points: "file:" and names, or the text itself. */
 static int read_value(struct config *config, struct setup_cfg *out)
 {
-	const struct option *option =
-		find_option(config, SLICE("options"), SLICE("entry_points"));
+	const struct option *option = find_option(config, SLICE("options"), SLICE("entry_points"));
 	struct slice value;
 	int code;
 
@@ -506,7 +504,7 @@ static int read_options(struct config *config, struct setup_cfg *out)
 }
 
 int setup_cfg_read(struct slice text, struct arena *arena, struct setup_cfg *out,
-		   struct error *error)
+                   struct error *error)
 {
 	struct config config = {.arena = arena, .error = error};
 	struct setup_cfg result = {0};

@@ -13,7 +13,7 @@
 
 struct setup_cfg {
 	struct slice entry_points; /* the text of an entry_points.txt; null: none */
-	struct slice files; /* or the files that hold it, comma-separated; null: none */
+	struct slice files;        /* or the files that hold it, comma-separated; null: none */
 };
 
 /*
@@ -21,7 +21,7 @@ struct setup_cfg {
  * ConfigParser would raise; interpolation is looked at only where it matters.
  */
 int setup_cfg_read(struct slice text, struct arena *arena, struct setup_cfg *out,
-		   struct error *error);
+                   struct error *error);
 
 /* The next of the comma-separated files, stripped; false at the end. */
 bool setup_cfg_next_file(struct slice *files, struct slice *out);

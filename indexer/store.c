@@ -8,7 +8,7 @@
 
 #include "name_map.h"
 
-#define POSITION_GAP 1024u             /* between two positions, at first */
+#define POSITION_GAP 1024u               /* between two positions, at first */
 #define POSITION_MAX ((uint32_t)1 << 31) /* place_of() has 32 bits for them */
 
 struct store {
@@ -16,10 +16,10 @@ struct store {
 	struct root_record *root;
 	const struct root_record *known; /* NULL: the root is new */
 	struct store_counts *counts;
-	struct name_map by_name;   /* what to call a distribution -> index in known */
-	bool *met;                 /* of known: it is there still, or as another version */
-	bool *lives;               /* of known: its row lives on */
-	size_t next;               /* of known: where find_by_id() looks first */
+	struct name_map by_name; /* what to call a distribution -> index in known */
+	bool *met;               /* of known: it is there still, or as another version */
+	bool *lives;             /* of known: its row lives on */
+	size_t next;             /* of known: where find_by_id() looks first */
 	bool changed;
 	struct error *error;
 };
@@ -34,16 +34,16 @@ static struct slice title(const struct distribution_record *distribution)
 static struct slice identity(const struct distribution_record *distribution)
 {
 	return slice_is_null(distribution->normalized_name) ? distribution->directory
-							    : distribution->normalized_name;
+	                                                    : distribution->normalized_name;
 }
 
 static int log_change(struct store *store, struct slice action,
-		      const struct distribution_record *old, const struct distribution_record *now)
+                      const struct distribution_record *old, const struct distribution_record *now)
 {
 	struct event_record event = {
-		.action = action,
-		.root = store->root->path,
-		.distribution = title(now ? now : old),
+	        .action = action,
+	        .root = store->root->path,
+	        .distribution = title(now ? now : old),
 	};
 
 	if (old)
@@ -115,7 +115,7 @@ static int log_new(struct store *store, const struct distribution_record *now)
 
 /* The position of the row that a distribution keeps, if it is greater than @least; else 0. */
 static uint32_t kept_position(struct store *store, const struct distribution_record *now,
-			      uint32_t least)
+                              uint32_t least)
 {
 	size_t at = now->id ? find_by_id(store, now->id) : SIZE_MAX;
 	uint32_t position = at == SIZE_MAX ? 0 : store->known->distributions[at].position;
@@ -173,7 +173,7 @@ static void number(struct store *store)
 	else
 		for (size_t i = first; i < root->distribution_count; i++)
 			root->distributions[i].position =
-				low + (uint32_t)(i - first + 1) * POSITION_GAP;
+			        low + (uint32_t)(i - first + 1) * POSITION_GAP;
 }
 
 /* --- rows --- */
@@ -253,12 +253,12 @@ static int log_first_sight(struct store *store)
 	snprintf(detail, sizeof(detail), "%zu distributions", store->root->distribution_count);
 	store->counts->added += store->root->distribution_count;
 	return writer_log(store->writer,
-			  &(struct event_record){
-				  .action = SLICE("index"),
-				  .root = store->root->path,
-				  .detail = slice_of(detail),
-			  },
-			  store->error);
+	                  &(struct event_record){
+	                          .action = SLICE("index"),
+	                          .root = store->root->path,
+	                          .detail = slice_of(detail),
+	                  },
+	                  store->error);
 }
 
 static bool same_facts(const struct root_record *a, const struct root_record *b)
@@ -286,14 +286,14 @@ static int run(struct store *store)
 }
 
 int store_root(struct writer *writer, struct root_record *root, const struct root_record *known,
-	       struct store_counts *counts, struct error *error)
+               struct store_counts *counts, struct error *error)
 {
 	struct store store = {
-		.writer = writer,
-		.root = root,
-		.known = known,
-		.counts = counts,
-		.error = error,
+	        .writer = writer,
+	        .root = root,
+	        .known = known,
+	        .counts = counts,
+	        .error = error,
 	};
 	bool failed = false;
 	int code;
@@ -305,7 +305,7 @@ int store_root(struct writer *writer, struct root_record *root, const struct roo
 	}
 	for (size_t i = 0; known && !failed && i < known->distribution_count; i++)
 		name_map_put(&store.by_name, identity(&known->distributions[i]), (uint32_t)i,
-			     &failed);
+		             &failed);
 	code = failed ? error_nomem(error) : run(&store);
 	free(store.met);
 	name_map_free(&store.by_name);

@@ -21,6 +21,6 @@ struct store_counts {
  * written if nothing differs. @counts is added to.
  */
 int store_root(struct writer *writer, struct root_record *root, const struct root_record *known,
-	       struct store_counts *counts, struct error *error);
+               struct store_counts *counts, struct error *error);
 
 #endif

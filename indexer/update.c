@@ -89,7 +89,7 @@ static int show_progress(void *payload, size_t done, size_t total)
 }
 
 static void report_broken(struct update *update, const struct database_root *wanted,
-			  const struct root_record *root)
+                          const struct root_record *root)
 {
 	for (size_t i = 0; i < root->distribution_count; i++) {
 		const struct distribution_record *row = &root->distributions[i];
@@ -98,7 +98,7 @@ static void report_broken(struct update *update, const struct database_root *wan
 			continue;
 		progress_erase(&update->progress);
 		message("%s/%.*s: %.*s", wanted->path, (int)row->directory.len, row->directory.ptr,
-			(int)row->error.len, row->error.ptr);
+		        (int)row->error.len, row->error.ptr);
 	}
 }
 
@@ -112,14 +112,14 @@ static int remove_root(struct update *update, const struct root_record *known, s
 
 		update->counts.removed++;
 		code = writer_log(update->writer,
-				  &(struct event_record){
-					  .action = SLICE("remove"),
-					  .root = known->path,
-					  .distribution = slice_is_null(row->name) ? row->directory
-										   : row->name,
-					  .old_version = row->version,
-				  },
-				  error);
+		                  &(struct event_record){
+		                          .action = SLICE("remove"),
+		                          .root = known->path,
+		                          .distribution = slice_is_null(row->name) ? row->directory
+		                                                                   : row->name,
+		                          .old_version = row->version,
+		                  },
+		                  error);
 	}
 	return code < 0 ? code : writer_drop_root(update->writer, known->id, error);
 }
@@ -153,7 +153,7 @@ static struct timespec now_for(const struct update *update, const struct databas
 }
 
 static bool is_unchanged(const struct update *update, const struct root_record *known,
-			 const struct stat *status)
+                         const struct stat *status)
 {
 	return known->settled && known->watched == 0 &&
 	       stamp_equal(known->stamp, stamp_of(status)) &&
@@ -170,7 +170,7 @@ static int why_unreadable(const struct database_root *wanted, struct error *erro
 		return code == ERROR_FORMAT ? ERROR_NOTFOUND : code;
 	tree_close(tree);
 	return error_set(error, ERROR_NOTFOUND, "%s: it could not be read a moment ago",
-			 wanted->path);
+	                 wanted->path);
 }
 
 /* A root that cannot be read is reported, and keeps its rows; the others go on. */
@@ -184,16 +184,16 @@ static int skip_root(struct update *update, struct error *error)
 }
 
 static int scan(struct update *update, const struct database_root *wanted,
-		const struct root_record *known, struct root_record *root, struct error *error)
+                const struct root_record *known, struct root_record *root, struct error *error)
 {
 	struct scan_options how = {
-		.depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
-		.in_place = !layout_is_known(wanted->inside),
-		.egg_base = slice_of(wanted->root_path),
-		.known = known,
-		.now = now_for(update, wanted),
-		.progress = show_progress,
-		.payload = update,
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
+	        .in_place = !layout_is_known(wanted->inside),
+	        .egg_base = slice_of(wanted->root_path),
+	        .known = known,
+	        .now = now_for(update, wanted),
+	        .progress = show_progress,
+	        .payload = update,
 	};
 	int code = scan_path(wanted->path, &how, root, error);
 
@@ -203,7 +203,7 @@ static int scan(struct update *update, const struct database_root *wanted,
 }
 
 static int scan_and_store(struct update *update, const struct database_root *wanted,
-			  const struct root_record *known, struct error *error)
+                          const struct root_record *known, struct error *error)
 {
 	CLEANUP(cleanup_root) struct root_record root = {0};
 	int code = scan(update, wanted, known, &root, error);
@@ -220,7 +220,7 @@ static int scan_and_store(struct update *update, const struct database_root *wan
 }
 
 static int update_absent(struct update *update, const struct database_root *wanted,
-			 const struct root_record *known, int errnum, struct error *error)
+                         const struct root_record *known, int errnum, struct error *error)
 {
 	if (known && (errnum == ENOENT || errnum == ENOTDIR))
 		return remove_root(update, known, error);
@@ -229,7 +229,7 @@ static int update_absent(struct update *update, const struct database_root *want
 }
 
 static int update_root(struct update *update, const struct database_root *wanted,
-		       struct error *error)
+                       struct error *error)
 {
 	CLEANUP(cleanup_root) struct root_record known = {0};
 	struct stat status;
@@ -264,12 +264,11 @@ static int collect_gone(void *payload, const struct root_record *root)
 	struct stat status;
 
 	/* An absolute path is meant below --root, relative ones start where the database lies. */
-	if (root->kind == ROOT_ARCHIVE ||
-	    (root->path.ptr[0] == '/' && gone->update->options->root))
+	if (root->kind == ROOT_ARCHIVE || (root->path.ptr[0] == '/' && gone->update->options->root))
 		return 0;
 	if (asprintf(&path, "%s%s%.*s", root->path.ptr[0] == '/' ? "" : gone->base,
-		     root->path.ptr[0] == '/' ? "" : "/", (int)root->path.len,
-		     root->path.ptr) < 0) {
+	             root->path.ptr[0] == '/' ? "" : "/", (int)root->path.len,
+	             root->path.ptr) < 0) {
 		path = NULL;
 		return ERROR_NOMEM;
 	}
@@ -281,7 +280,7 @@ static int collect_gone(void *payload, const struct root_record *root)
 	gone->roots = roots;
 	roots[gone->count] = (struct root_record){0};
 	roots[gone->count++].path =
-		(struct slice){strndup(root->path.ptr, root->path.len), root->path.len};
+	        (struct slice){strndup(root->path.ptr, root->path.len), root->path.len};
 	return 0;
 }
 
@@ -297,7 +296,7 @@ static int drop_gone(struct update *update, struct error *error)
 {
 	struct gone gone = {.update = update, .base = layout_base(update->database->file)};
 	int code = gone.base ? writer_roots(update->writer, collect_gone, &gone, error)
-			     : error_nomem(error);
+	                     : error_nomem(error);
 
 	for (size_t i = 0; i < gone.count; i++) {
 		if (code == 0)
@@ -326,7 +325,8 @@ static void summarize(const struct update *update)
 	const struct store_counts *counts = &update->counts;
 
 	note(update->options,
-	     "%s: %zu site directories, %zu distributions: %zu added, %zu changed, %zu removed, %zu "
+	     "%s: %zu site directories, %zu distributions: %zu added, %zu changed, %zu removed, "
+	     "%zu "
 	     "broken",
 	     update->database->file, update->roots, update->distributions, counts->added,
 	     counts->changed, counts->removed, counts->broken);
@@ -347,10 +347,10 @@ static int update_roots(struct update *update, struct error *error)
 static int update_locked(struct update *update, struct error *error)
 {
 	struct writer_options how = {
-		.file = update->database->file,
-		.command = update->options->command,
-		.lock_timeout = PUBLISH_LOCK_TIMEOUT,
-		.may_replace = update->database->may_replace,
+	        .file = update->database->file,
+	        .command = update->options->command,
+	        .lock_timeout = PUBLISH_LOCK_TIMEOUT,
+	        .may_replace = update->database->may_replace,
 	};
 	CLEANUP(cleanup_writer) struct writer *writer = NULL;
 	int code = writer_open(&how, &writer, error);
@@ -360,7 +360,7 @@ static int update_locked(struct update *update, struct error *error)
 	update->writer = writer;
 	if (writer_was_rebuilt(writer))
 		message("%s; it was set aside as %s.damaged and is built anew",
-			writer_was_rebuilt(writer), update->database->file);
+		        writer_was_rebuilt(writer), update->database->file);
 	code = update_roots(update, error);
 	if (code == 0)
 		code = drop_gone(update, error);
@@ -372,9 +372,9 @@ static int update_locked(struct update *update, struct error *error)
 static enum status update_database(const struct options *options, const struct database *database)
 {
 	struct update update = {
-		.options = options,
-		.database = database,
-		.progress = progress_begin("indexing", options->quiet),
+	        .options = options,
+	        .database = database,
+	        .progress = progress_begin("indexing", options->quiet),
 	};
 	struct error error = {0};
 	int code;
@@ -405,7 +405,7 @@ enum status command_update(const struct options *options)
 
 		if (interrupted()) {
 			message("interrupted; %zu of %zu databases were not looked at",
-				databases.count - i, databases.count);
+			        databases.count - i, databases.count);
 			return STATUS_COULD_NOT;
 		}
 		one = update_database(options, &databases.items[i]);

@@ -49,7 +49,7 @@ static void differ(struct verify *verify, struct slice distribution, const char 
 /* --- rows --- */
 
 static bool same_entry_points(const struct distribution_record *a,
-			      const struct distribution_record *b)
+                              const struct distribution_record *b)
 {
 	if (a->entry_point_count != b->entry_point_count)
 		return false;
@@ -62,8 +62,8 @@ static bool same_entry_points(const struct distribution_record *a,
 }
 
 static void compare_distributions(struct verify *verify, bool same_place,
-				  const struct distribution_record *row,
-				  const struct distribution_record *disk)
+                                  const struct distribution_record *row,
+                                  const struct distribution_record *disk)
 {
 	if (!slice_equal(row->name, disk->name) || !slice_equal(row->version, disk->version))
 		differ(verify, disk->directory, "name or version are others on the disk");
@@ -77,7 +77,7 @@ static void compare_distributions(struct verify *verify, bool same_place,
 }
 
 static int compare_roots(struct verify *verify, const struct root_record *rows,
-			 const struct root_record *disk)
+                         const struct root_record *disk)
 {
 	struct name_map by_directory = {0};
 	CLEANUP(cleanup_free) bool *met = calloc(rows->distribution_count + 1, sizeof(*met));
@@ -96,7 +96,7 @@ static int compare_roots(struct verify *verify, const struct root_record *rows,
 		}
 		met[at] = true;
 		compare_distributions(verify, !same_length || at == i, &rows->distributions[at],
-				      now);
+		                      now);
 	}
 	for (size_t i = 0; !failed && i < rows->distribution_count; i++)
 		if (!met[i])
@@ -108,7 +108,7 @@ static int compare_roots(struct verify *verify, const struct root_record *rows,
 /* --- hashes --- */
 
 static void compare_hash(struct verify *verify, struct slice directory, struct slice file,
-			 struct slice recorded)
+                         struct slice recorded)
 {
 	CLEANUP(cleanup_free) char *path = NULL;
 	CLEANUP(cleanup_free) char *what = NULL;
@@ -124,7 +124,7 @@ static void compare_hash(struct verify *verify, struct slice directory, struct s
 	if (hash_file(path, text, NULL) == 0 && slice_equal(slice_of(text), recorded))
 		return;
 	if (asprintf(&what, "%.*s: not the file that was installed: RECORD has another hash",
-		     (int)file.len, file.ptr) < 0)
+	             (int)file.len, file.ptr) < 0)
 		what = NULL;
 	differ(verify, directory, what ? what : "another hash");
 }
@@ -137,7 +137,7 @@ static void compare_hashes(struct verify *verify, const struct root_record *rows
 
 		if (!slice_is_null(row->record_sha256) &&
 		    asprintf(&file, "%.*s/entry_points.txt", (int)row->directory.len,
-			     row->directory.ptr) > 0)
+		             row->directory.ptr) > 0)
 			compare_hash(verify, row->directory, slice_of(file), row->record_sha256);
 		for (size_t j = 0; j < row->entry_point_count; j++) {
 			const struct target_record *target = row->entry_points[j].target;
@@ -145,7 +145,7 @@ static void compare_hashes(struct verify *verify, const struct root_record *rows
 			if (target && !slice_is_null(target->object) &&
 			    !slice_is_null(target->sha256))
 				compare_hash(verify, row->directory, target->object,
-					     target->sha256);
+				             target->sha256);
 		}
 	}
 }
@@ -162,9 +162,9 @@ static int verify_root(struct verify *verify, struct reader *reader, struct erro
 	CLEANUP(cleanup_root) struct root_record rows = {0};
 	CLEANUP(cleanup_root) struct root_record disk = {0};
 	struct scan_options how = {
-		.depth = SCAN_METADATA | SCAN_HAS_METADATA,
-		.in_place = !layout_is_known(verify->wanted->inside),
-		.egg_base = slice_of(verify->wanted->root_path),
+	        .depth = SCAN_METADATA | SCAN_HAS_METADATA,
+	        .in_place = !layout_is_known(verify->wanted->inside),
+	        .egg_base = slice_of(verify->wanted->root_path),
 	};
 	int code = reader_root(reader, slice_of(verify->wanted->root_path), &rows, error);
 
@@ -212,14 +212,13 @@ static int add_root(void *payload, const struct root_record *root)
 	return path && sites_add(sites, path) ? 0 : ERROR_NOMEM;
 }
 
-static int roots_of_file(const struct options *options, struct databases *out,
-			 struct error *error)
+static int roots_of_file(const struct options *options, struct databases *out, struct error *error)
 {
 	CLEANUP(sites_free) struct sites sites = {0};
 	CLEANUP(cleanup_free) char *base = layout_base(options->database);
 	struct reader *reader;
 	int code = base ? reader_open(options->database, geteuid(), &reader, error)
-			: error_nomem(error);
+	                : error_nomem(error);
 
 	if (code < 0)
 		return code;
@@ -229,7 +228,7 @@ static int roots_of_file(const struct options *options, struct databases *out,
 		CLEANUP(cleanup_free) char *path = NULL;
 
 		if (asprintf(&path, "%s%s%s", sites.paths[i][0] == '/' ? "" : base,
-			     sites.paths[i][0] == '/' ? "" : "/", sites.paths[i]) < 0)
+		             sites.paths[i][0] == '/' ? "" : "/", sites.paths[i]) < 0)
 			return error_nomem(error);
 		code = databases_add_path(options, false, path, out, error);
 	}

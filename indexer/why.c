@@ -64,7 +64,7 @@ static void print_target(const entrydb_target *target)
 }
 
 static void print_text(const entrydb_entry *entry, const entrydb_root *root,
-		       const entrydb_target *target)
+                       const entrydb_target *target)
 {
 	const char *shadow = entrydb_entry_shadowed_by(entry);
 
@@ -84,39 +84,39 @@ static void print_text(const entrydb_entry *entry, const entrydb_root *root,
 	       root->reason);
 	printf("  allowed      %s\n",
 	       is_disabled(entrydb_entry_group(entry), entrydb_entry_name(entry))
-		       ? "no: ENTRYDB_DISABLE names it"
-		       : "yes");
+	               ? "no: ENTRYDB_DISABLE names it"
+	               : "yes");
 }
 
 /* --- JSON --- */
 
-static const char *const keys[] = {"group",  "name",     "value",       "distribution", "version",
-				   "path",   "file",     "shadowed_by", "kind",         "state",
-				   "object", "symbol",   "database",    "freshness",    "reason",
-				   "allowed"};
+static const char *const keys[] = {"group",    "name",      "value",  "distribution",
+                                   "version",  "path",      "file",   "shadowed_by",
+                                   "kind",     "state",     "object", "symbol",
+                                   "database", "freshness", "reason", "allowed"};
 
 #define KEY_COUNT (sizeof(keys) / sizeof(*keys))
 
 static int print_json(struct json *json, const entrydb_entry *entry, const entrydb_root *root,
-		      const entrydb_target *target, struct error *error)
+                      const entrydb_target *target, struct error *error)
 {
 	const char *const texts[KEY_COUNT] = {
-		entrydb_entry_group(entry),
-		entrydb_entry_name(entry),
-		entrydb_entry_value(entry),
-		entrydb_entry_distribution(entry),
-		entrydb_entry_version(entry),
-		entrydb_entry_path(entry),
-		entrydb_entry_file(entry),
-		entrydb_entry_shadowed_by(entry),
-		target ? target->kind : NULL,
-		target ? target->state : NULL,
-		target ? target->object : NULL,
-		target ? target->symbol : NULL,
-		root->database,
-		root->state,
-		root->reason,
-		is_disabled(entrydb_entry_group(entry), entrydb_entry_name(entry)) ? "no" : "yes",
+	        entrydb_entry_group(entry),
+	        entrydb_entry_name(entry),
+	        entrydb_entry_value(entry),
+	        entrydb_entry_distribution(entry),
+	        entrydb_entry_version(entry),
+	        entrydb_entry_path(entry),
+	        entrydb_entry_file(entry),
+	        entrydb_entry_shadowed_by(entry),
+	        target ? target->kind : NULL,
+	        target ? target->state : NULL,
+	        target ? target->object : NULL,
+	        target ? target->symbol : NULL,
+	        root->database,
+	        root->state,
+	        root->reason,
+	        is_disabled(entrydb_entry_group(entry), entrydb_entry_name(entry)) ? "no" : "yes",
 	};
 
 	for (size_t i = 0; i < KEY_COUNT; i++)
@@ -127,7 +127,7 @@ static int print_json(struct json *json, const entrydb_entry *entry, const entry
 /* --- the whole --- */
 
 static int print_entries(const struct options *options, entrydb *db, const entrydb_set *set,
-			 struct error *error)
+                         struct error *error)
 {
 	struct json *json = NULL;
 	int code = options->json ? json_open(keys, KEY_COUNT, &json, error) : 0;

@@ -23,14 +23,14 @@ struct reading {
 
 /* Give @distribution the reason why stock would raise. */
 static void mark_broken(struct reading *reading, struct distribution_record *distribution,
-			const char *reason)
+                        const char *reason)
 {
 	distribution->error = arena_copy(reading->arena, slice_of(reason), &reading->failed);
 }
 
 /* The same, for a file; without memory for the reason there is none, and no answer. */
 static void mark_unreadable(struct reading *reading, struct distribution_record *distribution,
-			    const struct error *error)
+                            const struct error *error)
 {
 	if (error->code != ERROR_NOMEM && error->message)
 		mark_broken(reading, distribution, error->message);
@@ -40,14 +40,14 @@ static void mark_unreadable(struct reading *reading, struct distribution_record 
 
 /* Read one file of the distribution's; 1, 0, or negative with the reason in @error. */
 static int read_file(struct tree *tree, struct arena *arena, struct slice child, const char *file,
-		     size_t limit, bool first, struct slice *out, struct error *error)
+                     size_t limit, bool first, struct slice *out, struct error *error)
 {
 	return tree->operations->read(tree, child, file, limit, first, arena, out, error);
 }
 
 /* METADATA, else PKG-INFO, else the child itself: the first that is not empty. */
 static int read_headers(struct tree *tree, struct arena *arena, struct slice child, bool first,
-			struct slice *out, struct error *error)
+                        struct slice *out, struct error *error)
 {
 	static const char *const files[] = {"METADATA", "PKG-INFO", ""};
 	int code = 0;
@@ -65,7 +65,7 @@ static int read_headers(struct tree *tree, struct arena *arena, struct slice chi
  * that whatever stock would raise on counts; otherwise the beginning will do.
  */
 static int parse_headers(struct tree *tree, struct arena *arena, struct slice child, bool strict,
-			 struct metadata *out, struct error *error)
+                         struct metadata *out, struct error *error)
 {
 	struct slice text = SLICE("");
 	int code = read_headers(tree, arena, child, !strict, &text, error);
@@ -111,11 +111,12 @@ static void find_name(struct reading *reading, struct distribution_record *distr
 		return;
 	}
 	code = parse_headers(reading->tree, reading->arena, distribution->directory, true, &headers,
-			     &error);
+	                     &error);
 	if (code < 0) {
 		mark_unreadable(reading, distribution, &error);
 	} else if (slice_is_null(headers.name)) {
-		mark_broken(reading, distribution, "neither its name nor its metadata says what it is called");
+		mark_broken(reading, distribution,
+		            "neither its name nor its metadata says what it is called");
 	} else {
 		distribution->name = headers.name;
 		distribution->version = headers.version;
@@ -126,7 +127,7 @@ static void find_name(struct reading *reading, struct distribution_record *distr
 }
 
 int distribution_read_headers(struct tree *tree, struct arena *arena,
-			      struct distribution_record *distribution, struct error *error)
+                              struct distribution_record *distribution, struct error *error)
 {
 	struct arena scratch = ARENA_INIT; /* of a file of many kilobytes two words are kept */
 	struct metadata headers;
@@ -151,7 +152,7 @@ static bool has_metadata(struct tree *tree, struct slice child)
 
 /* Unreadable metadata is not an error here: stock reads it only when asked for a name. */
 static void find_metadata(struct reading *reading, unsigned what,
-			  struct distribution_record *distribution)
+                          struct distribution_record *distribution)
 {
 	int code = 0;
 
@@ -161,7 +162,7 @@ static void find_metadata(struct reading *reading, unsigned what,
 		reading->failed = true;
 	if (what & DISTRIBUTION_HAS_METADATA) /* what was read is there: no need to look */
 		distribution->has_metadata =
-			code > 0 || has_metadata(reading->tree, distribution->directory);
+		        code > 0 || has_metadata(reading->tree, distribution->directory);
 }
 
 /* --- entry points --- */
@@ -186,12 +187,12 @@ static struct slice join_extras(struct reading *reading, struct slice extras)
 }
 
 static void fill_entry_point(struct reading *reading, const struct entry_points_line *line,
-			     struct entry_point_record *out)
+                             struct entry_point_record *out)
 {
 	struct value value = {0};
 
 	*out = (struct entry_point_record){
-		.group = line->group, .name = line->name, .value = line->value};
+	        .group = line->group, .name = line->name, .value = line->value};
 	if (!value_parse(line->value, &value))
 		return;
 	out->module = value.module;
@@ -217,7 +218,7 @@ static ssize_t count_lines(struct slice text, struct error *error)
 }
 
 static int parse_entry_points(struct reading *reading, struct slice text,
-			      struct distribution_record *distribution, struct error *error)
+                              struct distribution_record *distribution, struct error *error)
 {
 	struct entry_points_txt txt;
 	struct entry_points_line line;
@@ -245,7 +246,7 @@ static void find_entry_points(struct reading *reading, struct distribution_recor
 	struct error error = {0};
 	struct slice text;
 	int code = read_file(reading->tree, reading->arena, distribution->directory,
-			     "entry_points.txt", ENTRY_POINTS_TXT_MAX, false, &text, &error);
+	                     "entry_points.txt", ENTRY_POINTS_TXT_MAX, false, &text, &error);
 
 	if (code > 0)
 		code = parse_entry_points(reading, text, distribution, &error);
@@ -259,7 +260,7 @@ static void find_entry_points(struct reading *reading, struct distribution_recor
 /* --- the whole --- */
 
 bool distribution_read(struct tree *tree, struct arena *arena, unsigned what,
-		       struct distribution_record *distribution)
+                       struct distribution_record *distribution)
 {
 	struct reading reading = {.tree = tree, .arena = arena};
 

@@ -23,13 +23,13 @@ enum distribution_part {
  * What is broken is told in distribution->error. False when there is no memory.
  */
 bool distribution_read(struct tree *tree, struct arena *arena, unsigned what,
-		       struct distribution_record *distribution);
+                       struct distribution_record *distribution);
 
 /*
  * Read name and version, where distribution_read() was not asked to: 1 read, 0 there
  * is no metadata. Metadata that cannot be read leaves them null, too.
  */
 int distribution_read_headers(struct tree *tree, struct arena *arena,
-			      struct distribution_record *distribution, struct error *error);
+                              struct distribution_record *distribution, struct error *error);
 
 #endif

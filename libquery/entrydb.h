@@ -79,7 +79,10 @@ typedef struct entrydb_error {
 	char *message; /* one line, or NULL; see entrydb_error_message() */
 } entrydb_error;
 
-#define ENTRYDB_ERROR_INIT {0, NULL}
+#define ENTRYDB_ERROR_INIT                                                                         \
+	{                                                                                          \
+		0, NULL                                                                            \
+	}
 
 /* The line that says what failed, why, and what to do. Never NULL. Since 0.1. */
 ENTRYDB_API const char *entrydb_error_message(const entrydb_error *error);
@@ -115,15 +118,17 @@ ENTRYDB_API int entrydb_fresh_parse(const char *text, enum entrydb_fresh *out);
 
 /* What may be said when opening; start with ENTRYDB_OPTIONS_INIT. */
 typedef struct entrydb_options {
-	size_t size;              /* sizeof(entrydb_options), so that it can grow */
+	size_t size; /* sizeof(entrydb_options), so that it can grow */
 	enum entrydb_rules rules;
 	enum entrydb_fresh fresh;
-	const char *database;     /* this file, instead of those of the environments */
-	const char *root;         /* another file-system root, in which the paths are meant */
+	const char *database; /* this file, instead of those of the environments */
+	const char *root;     /* another file-system root, in which the paths are meant */
 } entrydb_options;
 
-#define ENTRYDB_OPTIONS_INIT \
-	{sizeof(entrydb_options), ENTRYDB_RULES_DEFAULT, ENTRYDB_FRESH_DEFAULT, NULL, NULL}
+#define ENTRYDB_OPTIONS_INIT                                                                       \
+	{                                                                                          \
+		sizeof(entrydb_options), ENTRYDB_RULES_DEFAULT, ENTRYDB_FRESH_DEFAULT, NULL, NULL  \
+	}
 
 typedef struct entrydb entrydb;             /* a handle */
 typedef struct entrydb_set entrydb_set;     /* an immutable result */
@@ -138,8 +143,8 @@ typedef struct entrydb_entry entrydb_entry; /* an entry point, part of a set */
  * absent, damaged or not to be believed is no error: the disk is read instead
  * (but options->database, if it exists, must be good). @options may be NULL. Since 0.1.
  */
-ENTRYDB_API int entrydb_open(const char *const *path, size_t count,
-			     const entrydb_options *options, entrydb **out, entrydb_error *error);
+ENTRYDB_API int entrydb_open(const char *const *path, size_t count, const entrydb_options *options,
+                             entrydb **out, entrydb_error *error);
 
 /*
  * Open on one database file: the path entries are all the directories, zips and
@@ -147,7 +152,7 @@ ENTRYDB_API int entrydb_open(const char *const *path, size_t count,
  * ENTRYDB_EFORMAT or ENTRYDB_EPERMISSION when the file cannot serve. Since 0.1.
  */
 ENTRYDB_API int entrydb_open_file(const char *file, const entrydb_options *options, entrydb **out,
-				  entrydb_error *error);
+                                  entrydb_error *error);
 
 /* Sets, and what was loaded, stay valid. Since 0.1. */
 ENTRYDB_API void entrydb_close(entrydb *db);
@@ -159,14 +164,14 @@ ENTRYDB_API void entrydb_close(entrydb *db);
  * by entrydb_set_problem(). Since 0.1.
  */
 ENTRYDB_API int entrydb_select(entrydb *db, const char *group, const char *name, entrydb_set **out,
-			       entrydb_error *error);
+                               entrydb_error *error);
 
 /*
  * The same, with those entry points too that another distribution of the same
  * name shadows: entrydb_entry_shadowed_by() tells which. Since 0.1.
  */
-ENTRYDB_API int entrydb_explain(entrydb *db, const char *group, const char *name,
-				entrydb_set **out, entrydb_error *error);
+ENTRYDB_API int entrydb_explain(entrydb *db, const char *group, const char *name, entrydb_set **out,
+                                entrydb_error *error);
 
 ENTRYDB_API size_t entrydb_set_count(const entrydb_set *set);
 
@@ -197,7 +202,7 @@ enum entrydb_field {
 
 /* The text, NUL-terminated, its bytes counted in *length (which may be NULL). Since 0.1. */
 ENTRYDB_API const char *entrydb_entry_text(const entrydb_entry *entry, enum entrydb_field field,
-					   size_t *length);
+                                           size_t *length);
 
 ENTRYDB_API const char *entrydb_entry_group(const entrydb_entry *entry);
 ENTRYDB_API const char *entrydb_entry_name(const entrydb_entry *entry);
@@ -224,7 +229,7 @@ typedef struct entrydb_target {
  * by reading ELF: nothing is loaded. Free with entrydb_target_free(). Since 0.1.
  */
 ENTRYDB_API int entrydb_resolve(entrydb *db, const entrydb_entry *entry, entrydb_target **out,
-				entrydb_error *error);
+                                entrydb_error *error);
 ENTRYDB_API void entrydb_target_free(entrydb_target *target);
 
 /*
@@ -235,7 +240,7 @@ ENTRYDB_API void entrydb_target_free(entrydb_target *target);
  * and RTLD_LOCAL and stays open after entrydb_close(). Since 0.1.
  */
 ENTRYDB_API int entrydb_load(entrydb *db, const entrydb_entry *entry, void **symbol,
-			     entrydb_error *error);
+                             entrydb_error *error);
 
 /* What the handle knows of one path entry. All strings are borrowed from the handle. */
 typedef struct entrydb_root {
@@ -253,7 +258,7 @@ ENTRYDB_API size_t entrydb_root_count(entrydb *db);
  * were made). The strings stay valid until the next call on the handle. Since 0.1.
  */
 ENTRYDB_API int entrydb_root_get(entrydb *db, size_t index, entrydb_root *out,
-				 entrydb_error *error);
+                                 entrydb_error *error);
 
 /* The version of the library at run time, as ENTRYDB_VERSION. Since 0.1. */
 ENTRYDB_API const char *entrydb_version(void);

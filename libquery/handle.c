@@ -13,11 +13,11 @@
 #include "sites.h"
 
 _Static_assert((int)ENTRYDB_ENOMEM == ERROR_NOMEM && (int)ENTRYDB_EINVAL == ERROR_INVALID &&
-		       (int)ENTRYDB_EIO == ERROR_IO && (int)ENTRYDB_EFORMAT == ERROR_FORMAT &&
-		       (int)ENTRYDB_EPERMISSION == ERROR_PERMISSION &&
-		       (int)ENTRYDB_EBUSY == ERROR_BUSY && (int)ENTRYDB_ELIMIT == ERROR_LIMIT &&
-		       (int)ENTRYDB_ENOTFOUND == ERROR_NOTFOUND && (int)ENTRYDB_ELOAD == ERROR_LOAD,
-	       "the codes inside are those of the public header");
+                       (int)ENTRYDB_EIO == ERROR_IO && (int)ENTRYDB_EFORMAT == ERROR_FORMAT &&
+                       (int)ENTRYDB_EPERMISSION == ERROR_PERMISSION &&
+                       (int)ENTRYDB_EBUSY == ERROR_BUSY && (int)ENTRYDB_ELIMIT == ERROR_LIMIT &&
+                       (int)ENTRYDB_ENOTFOUND == ERROR_NOTFOUND && (int)ENTRYDB_ELOAD == ERROR_LOAD,
+               "the codes inside are those of the public header");
 
 int error_export(int code, struct error *from, entrydb_error *to)
 {
@@ -70,9 +70,9 @@ int entrydb_rules_parse(const char *text, enum entrydb_rules *out)
 int entrydb_fresh_parse(const char *text, enum entrydb_fresh *out)
 {
 	static const char *const names[] = {
-		[ENTRYDB_FRESH_TRUST] = "trust",
-		[ENTRYDB_FRESH_ROOTS] = "roots",
-		[ENTRYDB_FRESH_EXACT] = "exact",
+	        [ENTRYDB_FRESH_TRUST] = "trust",
+	        [ENTRYDB_FRESH_ROOTS] = "roots",
+	        [ENTRYDB_FRESH_EXACT] = "exact",
 	};
 
 	for (int i = ENTRYDB_FRESH_TRUST; i <= ENTRYDB_FRESH_EXACT; i++)
@@ -115,8 +115,7 @@ size_t handle_source(struct entrydb *db, const char *file, uid_t owner)
 		return SOURCE_NONE;
 	db->sources = sources;
 	source = &sources[db->source_count];
-	*source = (struct source){
-		.file = strdup(file), .base = layout_base(file), .owner = owner};
+	*source = (struct source){.file = strdup(file), .base = layout_base(file), .owner = owner};
 	if (!source->file || !source->base) {
 		free(source->file);
 		free(source->base);
@@ -185,8 +184,7 @@ static char *with_root(const char *root, const char *path)
 
 int handle_add(struct entrydb *db, const char *spelled, struct error *error)
 {
-	struct path_entry *entries =
-		realloc(db->entries, (db->entry_count + 1) * sizeof(*entries));
+	struct path_entry *entries = realloc(db->entries, (db->entry_count + 1) * sizeof(*entries));
 	CLEANUP(cleanup_free) char *shown = NULL;
 	struct path_entry *entry;
 
@@ -230,8 +228,8 @@ static int copy_options(struct entrydb *db, const entrydb_options *options, stru
 	    options->rules > ENTRYDB_IM_10_1 || (int)options->fresh < 0 ||
 	    options->fresh > ENTRYDB_FRESH_EXACT)
 		return error_set(error, ERROR_INVALID,
-				 "the options are not those of this library; begin with "
-				 "ENTRYDB_OPTIONS_INIT");
+		                 "the options are not those of this library; begin with "
+		                 "ENTRYDB_OPTIONS_INIT");
 	db->rules = options->rules == ENTRYDB_RULES_DEFAULT ? ENTRYDB_PYTHON_3_12 : options->rules;
 	db->fresh = choose_fresh(options->fresh);
 	if (options->database)
@@ -240,7 +238,7 @@ static int copy_options(struct entrydb *db, const entrydb_options *options, stru
 		db->root = layout_absolute(options->root);
 	if ((options->database && !db->database) || (options->root && !db->root))
 		return error_errno(error, errno, "%s",
-				   options->database ? options->database : options->root);
+		                   options->database ? options->database : options->root);
 	if (db->root && strcmp(db->root, "/") == 0)
 		free(take(db->root));
 	return 0;
@@ -265,7 +263,7 @@ static int create(const entrydb_options *options, struct entrydb **out, struct e
 
 /* A file that was named must serve, or, with @may_be_absent, not be there yet. */
 static int require_source(struct entrydb *db, const char *file, bool may_be_absent,
-			  struct error *error)
+                          struct error *error)
 {
 	size_t source = handle_source(db, file, (uid_t)-1);
 
@@ -275,7 +273,7 @@ static int require_source(struct entrydb *db, const char *file, bool may_be_abse
 	    (may_be_absent && db->sources[source].why.code == ERROR_NOTFOUND))
 		return 0;
 	return error_set(error, db->sources[source].why.code, "%s",
-			 error_text(&db->sources[source].why));
+	                 error_text(&db->sources[source].why));
 }
 
 static int add_default_path(struct entrydb *db, struct error *error)
@@ -291,7 +289,7 @@ static int add_default_path(struct entrydb *db, struct error *error)
 }
 
 int entrydb_open(const char *const *path, size_t count, const entrydb_options *options,
-		 entrydb **out, entrydb_error *error)
+                 entrydb **out, entrydb_error *error)
 {
 	CLEANUP(cleanup_handle) struct entrydb *db = NULL;
 	struct error own = {0};
@@ -317,8 +315,8 @@ static int add_root(void *payload, const struct root_record *root)
 	int code;
 
 	if (asprintf(&path, "%s%s%.*s", root->path.ptr[0] == '/' ? "" : source->base,
-		     root->path.ptr[0] == '/' ? "" : "/", (int)root->path.len,
-		     root->path.ptr) < 0) {
+	             root->path.ptr[0] == '/' ? "" : "/", (int)root->path.len,
+	             root->path.ptr) < 0) {
 		path = NULL;
 		return ERROR_NOMEM;
 	}
@@ -329,7 +327,7 @@ static int add_root(void *payload, const struct root_record *root)
 }
 
 int entrydb_open_file(const char *file, const entrydb_options *options, entrydb **out,
-		      entrydb_error *error)
+                      entrydb_error *error)
 {
 	CLEANUP(cleanup_handle) struct entrydb *db = NULL;
 	struct error own = {0};
@@ -339,7 +337,7 @@ int entrydb_open_file(const char *file, const entrydb_options *options, entrydb 
 		free(db->database);
 		db->database = layout_absolute(file);
 		code = db->database ? require_source(db, db->database, false, &own)
-				    : error_errno(&own, errno, "%s", file);
+		                    : error_errno(&own, errno, "%s", file);
 	}
 	if (code == 0)
 		code = reader_roots(db->sources[0].reader, add_root, db, &own);

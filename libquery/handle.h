@@ -43,14 +43,14 @@ enum entry_state {
 };
 
 struct path_entry {
-	char *spelled; /* as the caller did */
-	char *path;    /* absolute, with the handle's root before it; NULL: it has none */
-	char *display; /* what stands before a distribution's directory in its file name */
-	bool relative; /* to be resolved again at each refresh */
-	bool archive;  /* a catalogued archive: the row is all there is */
-	size_t source; /* whose row describes it, or SOURCE_NONE */
-	unsigned generation; /* of the handle, when the row was looked for */
-	struct root_record row;     /* with distributions where some change in place, else without */
+	char *spelled;          /* as the caller did */
+	char *path;             /* absolute, with the handle's root before it; NULL: it has none */
+	char *display;          /* what stands before a distribution's directory in its file name */
+	bool relative;          /* to be resolved again at each refresh */
+	bool archive;           /* a catalogued archive: the row is all there is */
+	size_t source;          /* whose row describes it, or SOURCE_NONE */
+	unsigned generation;    /* of the handle, when the row was looked for */
+	struct root_record row; /* with distributions where some change in place, else without */
 	struct root_record scanned; /* while state is ENTRY_SCANNED */
 	struct root_record reused;  /* rows that the scan took over from the database */
 	struct name_map by_name;    /* normalized name -> index in scanned, of the first holder */

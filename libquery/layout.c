@@ -171,7 +171,7 @@ int layout_of_prefix(const char *path, const char *root, struct coverage *out)
 	if (is_system(prefix))
 		prefix.len = 0;
 	return fill(out, print("%s%.*s" DATABASE, root ? root : "", (int)prefix.len, path),
-		    strdup(path + prefix.len + 1));
+	            strdup(path + prefix.len + 1));
 }
 
 int layout_of_user(const char *path, struct coverage *out)

@@ -37,7 +37,7 @@ static bool row_suits(const struct path_entry *entry, const struct coverage *cov
 
 /* Look the entry up in one database; true if it has a row. */
 static bool find_row(struct entrydb *db, struct path_entry *entry, const struct coverage *coverage,
-		     uid_t owner)
+                     uid_t owner)
 {
 	size_t source = handle_source(db, coverage->database, owner);
 	struct reader *reader = source == SOURCE_NONE ? NULL : source_reader(&db->sources[source]);
@@ -85,13 +85,13 @@ static bool is_up_to_date(const struct path_entry *entry, const struct stat *sta
  * indexed an environment, its owner's updates go elsewhere.
  */
 static bool find_in_layouts(struct entrydb *db, struct path_entry *entry, const char *path,
-			    const struct stat *status)
+                            const struct stat *status)
 {
 	CLEANUP(coverage_free) struct coverage prefix = {0};
 	CLEANUP(coverage_free) struct coverage user = {0};
 	uid_t owner = status ? status->st_uid : geteuid();
 	bool in_prefix = layout_of_prefix(path, db->root, &prefix) > 0 &&
-			 find_row(db, entry, &prefix, owner);
+	                 find_row(db, entry, &prefix, owner);
 	bool in_user;
 
 	if ((in_prefix && is_up_to_date(entry, status)) || db->root ||
@@ -107,10 +107,10 @@ static bool find_in_layouts(struct entrydb *db, struct path_entry *entry, const 
 }
 
 static bool find_anywhere(struct entrydb *db, struct path_entry *entry, const char *path,
-			  const struct stat *status)
+                          const struct stat *status)
 {
 	return db->database ? find_in_given(db, entry, path)
-			    : find_in_layouts(db, entry, path, status);
+	                    : find_in_layouts(db, entry, path, status);
 }
 
 /*
@@ -272,7 +272,7 @@ static void cleanup_root(struct root_record *root)
 
 /* The distributions of the row, to compare with; false where there are none to be had. */
 static bool read_known(struct reader *reader, const struct path_entry *entry, bool entry_points,
-		       struct root_record *known)
+                       struct root_record *known)
 {
 	if (!reader || entry->row.kind != ROOT_DIRECTORY)
 		return false;
@@ -287,15 +287,15 @@ static bool read_known(struct reader *reader, const struct path_entry *entry, bo
  * that fails meanwhile is done without.
  */
 static int rescan(struct entrydb *db, struct path_entry *entry, const char *reason,
-		  struct error *error)
+                  struct error *error)
 {
 	CLEANUP(cleanup_root) struct root_record known = {0};
 	struct reader *reader =
-		entry->source == SOURCE_NONE ? NULL : source_reader(&db->sources[entry->source]);
+	        entry->source == SOURCE_NONE ? NULL : source_reader(&db->sources[entry->source]);
 	struct scan_options options = {
-		.egg_base = slice_of(entry->spelled),
-		.in_place = !layout_is_known(entry->path),
-		.depth = db->rules == ENTRYDB_IM_10_1 ? SCAN_HAS_METADATA : 0,
+	        .egg_base = slice_of(entry->spelled),
+	        .in_place = !layout_is_known(entry->path),
+	        .depth = db->rules == ENTRYDB_IM_10_1 ? SCAN_HAS_METADATA : 0,
 	};
 	int code;
 
@@ -308,7 +308,8 @@ static int rescan(struct entrydb *db, struct path_entry *entry, const char *reas
 	if (code < 0)
 		return code;
 	if (options.known && same_as_rows(&entry->scanned, &known)) {
-		set_state(entry, ENTRY_CHECKED, "every distribution was compared with the database");
+		set_state(entry, ENTRY_CHECKED,
+		          "every distribution was compared with the database");
 		return 0;
 	}
 	if (options.known && !read_known(reader, entry, true, &entry->reused)) {
@@ -369,7 +370,7 @@ static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct er
 		if (scan_still_holds(entry, stamp))
 			return 0;
 	} else if (entry->source != SOURCE_NONE && entry->row.kind == ROOT_ZIP &&
-		   entry->row.settled && stamp_equal(entry->row.stamp, stamp)) {
+	           entry->row.settled && stamp_equal(entry->row.stamp, stamp)) {
 		set_state(entry, ENTRY_CHECKED, "the file is as the database has it");
 		return 0;
 	}
@@ -395,7 +396,7 @@ static int refresh_archive(struct entrydb *db, struct path_entry *entry)
 	if (entry->state == ENTRY_UNKNOWN && find_path(db, entry))
 		locate(db, entry, NULL);
 	set_state(entry, entry->source == SOURCE_NONE ? ENTRY_ABSENT : ENTRY_FRESH,
-		  "a catalogued archive");
+	          "a catalogued archive");
 	return 0;
 }
 
@@ -406,7 +407,7 @@ static void refresh_sources(struct entrydb *db)
 		struct source *source = &db->sources[i];
 
 		if (source->reader ? reader_is_current(source->reader)
-				   : access(source->file, F_OK) != 0)
+		                   : access(source->file, F_OK) != 0)
 			continue;
 		source_open(db, source);
 	}

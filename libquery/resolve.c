@@ -35,11 +35,11 @@ static char *put_string(char **at, struct slice text)
 }
 
 /* One allocation: the struct, then its strings. The object's path is made absolute. */
-static int make_target(const struct target_record *record, struct slice site,
-		       entrydb_target **out, struct error *error)
+static int make_target(const struct target_record *record, struct slice site, entrydb_target **out,
+                       struct error *error)
 {
 	size_t size = record->kind.len + record->state.len + record->object.len +
-		      record->symbol.len + site.len + 6;
+	              record->symbol.len + site.len + 6;
 	entrydb_target *target = malloc(sizeof(*target) + size);
 	char *at;
 
@@ -61,7 +61,7 @@ static int make_target(const struct target_record *record, struct slice site,
 
 /* The row of the target table; 1 when the entry came from a file that is still open. */
 static int from_database(entrydb *db, const entrydb_entry *entry, struct target_record *record,
-			 struct error *error)
+                         struct error *error)
 {
 	struct reader *reader;
 	int code;
@@ -94,15 +94,15 @@ static void cleanup_tree(struct tree **tree)
 }
 
 static int from_disk(const entrydb_entry *entry, struct slice site, struct slice directory,
-		     struct arena *arena, struct target_record *record, struct error *error)
+                     struct arena *arena, struct target_record *record, struct error *error)
 {
 	CLEANUP(cleanup_tree) struct tree *tree = NULL;
 	CLEANUP(cleanup_free) char *path = strndup(site.ptr, site.len);
 	struct distribution_record distribution = {.directory = directory};
 	struct entry_point_record entry_point = {
-		.group = entry->text[ENTRYDB_GROUP],
-		.module = entry->text[ENTRYDB_MODULE],
-		.attr = entry->text[ENTRYDB_ATTR],
+	        .group = entry->text[ENTRYDB_GROUP],
+	        .module = entry->text[ENTRYDB_MODULE],
+	        .attr = entry->text[ENTRYDB_ATTR],
 	};
 	int code;
 
@@ -123,7 +123,7 @@ static int from_disk(const entrydb_entry *entry, struct slice site, struct slice
 }
 
 static int resolve(entrydb *db, const entrydb_entry *entry, entrydb_target **out,
-		   struct error *error)
+                   struct error *error)
 {
 	struct arena arena = ARENA_INIT;
 	struct target_record record;
@@ -140,7 +140,7 @@ static int resolve(entrydb *db, const entrydb_entry *entry, entrydb_target **out
 }
 
 int entrydb_resolve(entrydb *db, const entrydb_entry *entry, entrydb_target **out,
-		    entrydb_error *error)
+                    entrydb_error *error)
 {
 	struct error own = {0};
 	int code;
@@ -152,18 +152,18 @@ int entrydb_resolve(entrydb *db, const entrydb_entry *entry, entrydb_target **ou
 }
 
 static int not_loadable(const entrydb_entry *entry, const entrydb_target *target,
-			struct error *error)
+                        struct error *error)
 {
 	return error_set(error, ERROR_NOTFOUND,
-			 "%s = %s of %s: %s (%s): no shared object that a program without Python "
-			 "can open",
-			 entrydb_entry_name(entry), entrydb_entry_value(entry),
-			 entrydb_entry_file(entry), target->kind, target->state);
+	                 "%s = %s of %s: %s (%s): no shared object that a program without Python "
+	                 "can open",
+	                 entrydb_entry_name(entry), entrydb_entry_value(entry),
+	                 entrydb_entry_file(entry), target->kind, target->state);
 }
 
 /* The handle's lock is not held while constructors run: they may use the handle. */
 static int load(entrydb *db, const entrydb_entry *entry, const entrydb_target *target,
-		void **symbol, struct error *error)
+                void **symbol, struct error *error)
 {
 	CLEANUP(cleanup_free) char *path = NULL;
 
@@ -173,7 +173,7 @@ static int load(entrydb *db, const entrydb_entry *entry, const entrydb_target *t
 	if (!path)
 		return error_errno(error, errno, "%s", target->object);
 	return loader_symbol(db->loader, path, target->symbol, entrydb_entry_distribution(entry),
-			     symbol, error);
+	                     symbol, error);
 }
 
 int entrydb_load(entrydb *db, const entrydb_entry *entry, void **symbol, entrydb_error *error)
@@ -194,8 +194,8 @@ int entrydb_load(entrydb *db, const entrydb_entry *entry, void **symbol, entrydb
 static const char *state_name(enum entry_state state)
 {
 	static const char *const names[] = {
-		[ENTRY_UNKNOWN] = "unknown", [ENTRY_FRESH] = "fresh",   [ENTRY_CHECKED] = "checked",
-		[ENTRY_SCANNED] = "scanned", [ENTRY_ABSENT] = "absent",
+	        [ENTRY_UNKNOWN] = "unknown", [ENTRY_FRESH] = "fresh",   [ENTRY_CHECKED] = "checked",
+	        [ENTRY_SCANNED] = "scanned", [ENTRY_ABSENT] = "absent",
 	};
 
 	return names[state];
@@ -214,9 +214,9 @@ static int describe_root(entrydb *db, size_t index, entrydb_root *out, struct er
 	if (code < 0)
 		return code;
 	*out = (entrydb_root){
-		.path = entry->spelled,
-		.state = state_name(entry->state),
-		.reason = entry->reason,
+	        .path = entry->spelled,
+	        .state = state_name(entry->state),
+	        .reason = entry->reason,
 	};
 	if (entry->source != SOURCE_NONE)
 		out->database = db->sources[entry->source].file;
@@ -231,7 +231,7 @@ int entrydb_root_get(entrydb *db, size_t index, entrydb_root *out, entrydb_error
 	pthread_mutex_lock(&db->lock);
 	if (index >= db->entry_count)
 		code = error_set(&own, ERROR_INVALID, "there are %zu path entries only",
-				 db->entry_count);
+		                 db->entry_count);
 	else
 		code = describe_root(db, index, out, &own);
 	pthread_mutex_unlock(&db->lock);

@@ -64,7 +64,7 @@ struct slice set_join(struct entrydb_set *set, struct slice a, struct slice b)
 void set_add_problem(struct entrydb_set *set, struct slice file, struct slice reason)
 {
 	const char **problems =
-		realloc(set->problems, (set->problem_count + 1) * sizeof(*problems));
+	        realloc(set->problems, (set->problem_count + 1) * sizeof(*problems));
 	struct slice start = set_join(set, file, SLICE(": "));
 
 	if (!problems) {
@@ -119,8 +119,7 @@ const char *entrydb_set_problem(const entrydb_set *set, size_t index)
 	return index < set->problem_count ? set->problems[index] : NULL;
 }
 
-const char *entrydb_entry_text(const entrydb_entry *entry, enum entrydb_field field,
-			       size_t *length)
+const char *entrydb_entry_text(const entrydb_entry *entry, enum entrydb_field field, size_t *length)
 {
 	if ((int)field < 0 || (int)field >= ENTRY_FIELDS)
 		return NULL;

@@ -27,11 +27,11 @@ static inline uint64_t place_of(bool late, size_t path_entry, uint32_t position)
 struct entrydb_entry {
 	struct slice text[ENTRY_FIELDS]; /* in the set's arena, or literals */
 	uint64_t place;
-	uint32_t ordinal;       /* within its distribution */
-	int64_t row;            /* of the database that was open then; 0: from a scan */
-	size_t source;          /* that database's, in the handle */
-	unsigned generation;    /* of the handle */
-	const void *handle;     /* whose; never followed */
+	uint32_t ordinal;    /* within its distribution */
+	int64_t row;         /* of the database that was open then; 0: from a scan */
+	size_t source;       /* that database's, in the handle */
+	unsigned generation; /* of the handle */
+	const void *handle;  /* whose; never followed */
 };
 
 struct entrydb_set {

@@ -61,8 +61,8 @@ static int add_child(void *payload, struct slice name, enum child_type type)
 		scan->room = room;
 	}
 	scan->rows[scan->count] = (struct distribution_record){
-		.directory = arena_copy(&scan->out->arena, name, &scan->failed),
-		.settled = true,
+	        .directory = arena_copy(&scan->out->arena, name, &scan->failed),
+	        .settled = true,
 	};
 	scan->count++;
 	return scan->failed ? ERROR_NOMEM : 0;
@@ -126,7 +126,7 @@ static const struct distribution_record *find_known(struct scan *scan, struct sl
 		return &known->distributions[scan->next_known++];
 	for (size_t i = scan->known.count; i < known->distribution_count; i++)
 		name_map_put(&scan->known, known->distributions[i].directory, (uint32_t)i,
-			     &scan->failed);
+		             &scan->failed);
 	at = name_map_get(&scan->known, directory);
 	if (at == NAME_MAP_NONE)
 		return NULL;
@@ -167,22 +167,23 @@ static void examine(struct scan *scan, struct distribution_record *distribution)
 {
 	int64_t newest = 0;
 
-	distribution->watched = scan->options->in_place &&
-				 ascii_ends_ignoring_case(distribution->directory, SLICE("egg-info"));
+	distribution->watched =
+	        scan->options->in_place &&
+	        ascii_ends_ignoring_case(distribution->directory, SLICE("egg-info"));
 	if (scan->options->depth & SCAN_STAMPS) {
 		scan->tree->operations->stamps(scan->tree, distribution->directory, distribution,
-					       &newest);
+		                               &newest);
 		distribution->settled = newest + scan->settled_after < scan->began;
 		if (reuse(scan, distribution))
 			return;
 		distribution->watched |= newest + WATCHED_FOR >= scan->began ||
-					 tree_is_editable(scan->tree, distribution->directory);
+		                         tree_is_editable(scan->tree, distribution->directory);
 	}
-	scan->failed |= !distribution_read(scan->tree, &scan->out->arena, parts(scan), distribution);
+	scan->failed |=
+	        !distribution_read(scan->tree, &scan->out->arena, parts(scan), distribution);
 	if (scan->options->depth & SCAN_TARGETS && distribution->entry_point_count > 0)
-		scan->failed |=
-			target_records(scan->tree, scan_objects(scan), distribution,
-				       &scan->out->arena, NULL) < 0;
+		scan->failed |= target_records(scan->tree, scan_objects(scan), distribution,
+		                               &scan->out->arena, NULL) < 0;
 }
 
 static int examine_all(struct scan *scan, struct error *error)
@@ -237,9 +238,9 @@ static int put_in_order(struct scan *scan, struct error *error)
 		family[i] = last;
 		if (distname_is_info(directory))
 			family[i] = name_map_put(
-				&families,
-				(struct slice){key, distname_lookup_key(directory, key, room)},
-				(uint32_t)families.count, &failed);
+			        &families,
+			        (struct slice){key, distname_lookup_key(directory, key, room)},
+			        (uint32_t)families.count, &failed);
 		start[family[i] + 1]++;
 	}
 	for (size_t f = 0; !failed && f < count; f++)
@@ -297,14 +298,14 @@ static void cleanup_root(struct root_record *root)
 }
 
 int scan_tree(struct tree *tree, const struct scan_options *options, struct root_record *out,
-	      struct error *error)
+              struct error *error)
 {
 	CLEANUP(cleanup_root) struct root_record root = {0};
 	struct scan scan = {
-		.tree = tree,
-		.options = options,
-		.out = &root,
-		.egg = distname_is_egg_base(options->egg_base),
+	        .tree = tree,
+	        .options = options,
+	        .out = &root,
+	        .egg = distname_is_egg_base(options->egg_base),
 	};
 	int code;
 
@@ -334,7 +335,7 @@ static bool has_changed(const struct tree *tree)
 }
 
 static int scan_once(const char *path, const struct scan_options *options, struct root_record *out,
-		     bool *changed, struct error *error)
+                     bool *changed, struct error *error)
 {
 	CLEANUP(cleanup_tree) struct tree *tree = NULL;
 	int code = tree_open(path, &tree, error);
@@ -356,7 +357,7 @@ static int scan_once(const char *path, const struct scan_options *options, struc
 }
 
 int scan_path(const char *path, const struct scan_options *options, struct root_record *out,
-	      struct error *error)
+              struct error *error)
 {
 	struct root_record root = {0};
 	struct error own = {0};

@@ -43,8 +43,8 @@ enum scan_depth {
 };
 
 struct scan_options {
-	unsigned depth;                  /* of enum scan_depth, or-ed */
-	bool in_place;                   /* no known layout: egg-info there is a source tree's, edited in place */
+	unsigned depth; /* of enum scan_depth, or-ed */
+	bool in_place;  /* no known layout: egg-info there is a source tree's, edited in place */
 	struct slice egg_base;           /* the path entry as spelled, for EGG-INFO */
 	const struct root_record *known; /* rows to reuse where nothing changed; may be NULL */
 	struct timespec now;             /* by the clock of that file system; zero: not known */
@@ -59,7 +59,7 @@ struct scan_options {
  * error, not a failure of the scan. Fails for want of memory or interest only.
  */
 int scan_tree(struct tree *tree, const struct scan_options *options, struct root_record *out,
-	      struct error *error);
+              struct error *error);
 
 /*
  * The same for the path entry at @path. What stock silently takes as empty is a
@@ -67,6 +67,6 @@ int scan_tree(struct tree *tree, const struct scan_options *options, struct root
  * it is read is read again, a few times; then it is simply not settled.
  */
 int scan_path(const char *path, const struct scan_options *options, struct root_record *out,
-	      struct error *error);
+              struct error *error);
 
 #endif

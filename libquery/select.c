@@ -30,7 +30,8 @@ struct selection {
 
 /* --- places --- */
 
-static uint64_t place_in(const struct entrydb *db, size_t entry, uint32_t position, bool has_metadata)
+static uint64_t place_in(const struct entrydb *db, size_t entry, uint32_t position,
+                         bool has_metadata)
 {
 	return place_of(db->rules == ENTRYDB_IM_10_1 && !has_metadata, entry, position);
 }
@@ -42,7 +43,7 @@ static size_t entry_of_root(const struct entrydb *db, size_t source, int64_t roo
 
 	while (i < db->entry_count &&
 	       !(entry_in_database(&db->entries[i]) && db->entries[i].source == source &&
-		 db->entries[i].row.id == root))
+	         db->entries[i].row.id == root))
 		i++;
 	return i;
 }
@@ -74,9 +75,8 @@ static void enter_holder(void *payload, const struct reader_holder *holder)
 	size_t entry = entry_of_root(contest->db, contest->source, holder->root);
 
 	if (entry < contest->db->entry_count)
-		enter(contest,
-		      place_in(contest->db, entry, holder->position, holder->has_metadata), entry,
-		      holder->directory);
+		enter(contest, place_in(contest->db, entry, holder->position, holder->has_metadata),
+		      entry, holder->directory);
 }
 
 static void enter_scanned(struct contest *contest, size_t index)
@@ -105,7 +105,7 @@ static int find_winner(struct selection *selection, struct slice name, struct er
 		contest.source = i;
 		if (source_reader(&db->sources[i]))
 			code = reader_holders(db->sources[i].reader, name, enter_holder, &contest,
-					      error);
+			                      error);
 		if (code == ERROR_FORMAT || code == ERROR_IO)
 			source_give_up(db, &db->sources[i], error);
 	}
@@ -114,15 +114,15 @@ static int find_winner(struct selection *selection, struct slice name, struct er
 	selection->winner = contest.best;
 	if (selection->explain && contest.best != PLACE_NONE && !contest.failed)
 		selection->winner_file =
-			set_join(selection->set, slice_of(db->entries[contest.best_entry].display),
-				 contest.directory);
+		        set_join(selection->set, slice_of(db->entries[contest.best_entry].display),
+		                 contest.directory);
 	arena_free(&contest.arena);
 	return contest.failed && code == 0 ? error_nomem(error) : code;
 }
 
 /* Is the distribution at @place hidden by another of its name? 1, 0, or an error. */
 static int is_shadowed(struct selection *selection, uint64_t place, struct slice name,
-		       bool uncontested, struct error *error)
+                       bool uncontested, struct error *error)
 {
 	if (uncontested && selection->one_source)
 		return 0;
@@ -139,8 +139,8 @@ static int is_shadowed(struct selection *selection, uint64_t place, struct slice
 /* --- rows of the database --- */
 
 static void tell_distribution(struct selection *selection, uint64_t place, size_t index,
-			      struct slice distribution, struct slice version,
-			      struct slice directory)
+                              struct slice distribution, struct slice version,
+                              struct slice directory)
 {
 	struct entrydb_set *set = selection->set;
 
@@ -149,12 +149,11 @@ static void tell_distribution(struct selection *selection, uint64_t place, size_
 	selection->told = place;
 	selection->distribution = set_copy(set, distribution);
 	selection->version = set_copy(set, version);
-	selection->file =
-		set_join(set, slice_of(selection->db->entries[index].display), directory);
+	selection->file = set_join(set, slice_of(selection->db->entries[index].display), directory);
 }
 
 static struct entrydb_entry *add_entry(struct selection *selection, uint64_t place, size_t index,
-				       uint32_t ordinal, bool shadowed)
+                                       uint32_t ordinal, bool shadowed)
 {
 	struct entrydb_entry *entry = set_add(selection->set);
 	const char *spelled = selection->db->entries[index].spelled;
@@ -176,7 +175,7 @@ static struct entrydb_entry *add_entry(struct selection *selection, uint64_t pla
 }
 
 static void add_row(struct selection *selection, const struct reader_row *row, uint64_t place,
-		    size_t index, bool shadowed)
+                    size_t index, bool shadowed)
 {
 	struct entrydb_set *set = selection->set;
 	struct entrydb_entry *entry;
@@ -212,7 +211,8 @@ static int collect_from_source(struct selection *selection, size_t source, struc
 		if (index == db->entry_count)
 			continue;
 		place = place_in(db, index, row.position, row.has_metadata);
-		shadowed = is_shadowed(selection, place, row.normalized_name, !row.contested, error);
+		shadowed =
+		        is_shadowed(selection, place, row.normalized_name, !row.contested, error);
 		if (shadowed < 0)
 			return shadowed;
 		if (!shadowed || selection->explain)
@@ -231,7 +231,7 @@ static bool matches(const struct selection *selection, const struct entry_point_
 
 /* A scan for a query reads no METADATA; the few distributions that answer are asked now. */
 static void read_headers(struct selection *selection, struct path_entry *entry,
-			 struct distribution_record *distribution)
+                         struct distribution_record *distribution)
 {
 	struct tree *tree;
 	int code;
@@ -248,8 +248,8 @@ static void read_headers(struct selection *selection, struct path_entry *entry,
 }
 
 static void add_scanned(struct selection *selection, size_t index,
-			struct distribution_record *distribution, uint64_t place, uint32_t ordinal,
-			bool shadowed)
+                        struct distribution_record *distribution, uint64_t place, uint32_t ordinal,
+                        bool shadowed)
 {
 	const struct entry_point_record *record = &distribution->entry_points[ordinal];
 	struct entrydb_set *set = selection->set;
@@ -257,7 +257,7 @@ static void add_scanned(struct selection *selection, size_t index,
 
 	read_headers(selection, &selection->db->entries[index], distribution);
 	tell_distribution(selection, place, index, distribution->name, distribution->version,
-			  distribution->directory);
+	                  distribution->directory);
 	entry = add_entry(selection, place, index, ordinal, shadowed);
 	if (!entry)
 		return;
@@ -270,10 +270,10 @@ static void add_scanned(struct selection *selection, size_t index,
 }
 
 static int collect_from_distribution(struct selection *selection, size_t index,
-				     struct distribution_record *distribution, struct error *error)
+                                     struct distribution_record *distribution, struct error *error)
 {
-	uint64_t place = place_in(selection->db, index, distribution->position,
-			       distribution->has_metadata);
+	uint64_t place =
+	        place_in(selection->db, index, distribution->position, distribution->has_metadata);
 	int shadowed = -1;
 
 	for (size_t i = 0; i < distribution->entry_point_count; i++) {
@@ -281,7 +281,7 @@ static int collect_from_distribution(struct selection *selection, size_t index,
 			continue;
 		if (shadowed < 0)
 			shadowed = is_shadowed(selection, place, distribution->normalized_name,
-					       false, error);
+			                       false, error);
 		if (shadowed < 0)
 			return shadowed;
 		if (!shadowed || selection->explain)
@@ -298,7 +298,7 @@ static int collect_from_scan(struct selection *selection, size_t index, struct e
 	for (size_t i = 0; code == 0 && i < root->distribution_count; i++)
 		if (slice_is_null(root->distributions[i].error))
 			code = collect_from_distribution(selection, index, &root->distributions[i],
-							 error);
+			                                 error);
 	return code;
 }
 
@@ -312,7 +312,7 @@ struct complaint {
 
 /* A broken distribution that is shadowed is never read by stock, and does no harm. */
 static int complain(struct complaint *complaint, uint32_t position, bool has_metadata,
-		    struct slice name, struct slice directory, struct slice reason)
+                    struct slice name, struct slice directory, struct slice reason)
 {
 	struct selection *selection = complaint->selection;
 	const struct path_entry *entry = &selection->db->entries[complaint->index];
@@ -320,20 +320,20 @@ static int complain(struct complaint *complaint, uint32_t position, bool has_met
 
 	if (!slice_is_null(name))
 		shadowed = is_shadowed(
-			selection,
-			place_in(selection->db, complaint->index, position, has_metadata), name,
-			false, complaint->error);
+		        selection,
+		        place_in(selection->db, complaint->index, position, has_metadata), name,
+		        false, complaint->error);
 	if (shadowed == 0)
 		set_add_problem(selection->set,
-				set_join(selection->set, slice_of(entry->display), directory),
-				reason);
+		                set_join(selection->set, slice_of(entry->display), directory),
+		                reason);
 	return shadowed < 0 ? shadowed : 0;
 }
 
 static int complain_of_row(void *payload, const struct reader_problem *problem)
 {
 	return complain(payload, problem->position, problem->has_metadata, problem->normalized_name,
-			problem->directory, problem->error);
+	                problem->directory, problem->error);
 }
 
 static int collect_problems(struct selection *selection, size_t index, struct error *error)
@@ -346,17 +346,17 @@ static int collect_problems(struct selection *selection, size_t index, struct er
 	if (entry_in_database(entry)) {
 		if (entry->row.broken && entry_of_root(db, entry->source, entry->row.id) == index)
 			code = reader_broken(db->sources[entry->source].reader, entry->row.id,
-					     complain_of_row, &complaint, error);
+			                     complain_of_row, &complaint, error);
 		return code;
 	}
-	for (size_t i = 0; code == 0 && entry->state == ENTRY_SCANNED &&
-			   i < entry->scanned.distribution_count;
+	for (size_t i = 0;
+	     code == 0 && entry->state == ENTRY_SCANNED && i < entry->scanned.distribution_count;
 	     i++) {
 		const struct distribution_record *row = &entry->scanned.distributions[i];
 
 		if (!slice_is_null(row->error))
 			code = complain(&complaint, row->position, row->has_metadata,
-					row->normalized_name, row->directory, row->error);
+			                row->normalized_name, row->directory, row->error);
 	}
 	return code;
 }
@@ -402,16 +402,16 @@ static int collect(struct selection *selection, struct error *error)
 }
 
 static int select_once(struct entrydb *db, struct slice group, struct slice name, bool explain,
-		       struct entrydb_set **out, struct error *error)
+                       struct entrydb_set **out, struct error *error)
 {
 	struct selection selection = {
-		.db = db,
-		.group = group,
-		.name = name,
-		.explain = explain,
-		.set = set_create(),
-		.judged = PLACE_NONE,
-		.told = PLACE_NONE,
+	        .db = db,
+	        .group = group,
+	        .name = name,
+	        .explain = explain,
+	        .set = set_create(),
+	        .judged = PLACE_NONE,
+	        .told = PLACE_NONE,
 	};
 	int code = selection.set ? refresh(db, error) : error_nomem(error);
 
@@ -430,7 +430,7 @@ static int select_once(struct entrydb *db, struct slice group, struct slice name
 
 /* A database that fails on the way is given up, and the question asked again without it. */
 static int select_entries(entrydb *db, const char *group, const char *name, bool explain,
-			  entrydb_set **out, entrydb_error *error)
+                          entrydb_set **out, entrydb_error *error)
 {
 	struct error own = {0};
 	unsigned before;
@@ -446,13 +446,13 @@ static int select_entries(entrydb *db, const char *group, const char *name, bool
 }
 
 int entrydb_select(entrydb *db, const char *group, const char *name, entrydb_set **out,
-		   entrydb_error *error)
+                   entrydb_error *error)
 {
 	return select_entries(db, group, name, false, out, error);
 }
 
 int entrydb_explain(entrydb *db, const char *group, const char *name, entrydb_set **out,
-		    entrydb_error *error)
+                    entrydb_error *error)
 {
 	return select_entries(db, group, name, true, out, error);
 }

@@ -64,7 +64,7 @@ static bool is_directory(const struct search *search, const char *path)
 }
 
 static void add_if_directory(struct search *search, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+        __attribute__((format(printf, 2, 3)));
 static void add_if_directory(struct search *search, const char *format, ...)
 {
 	char *path;
@@ -101,7 +101,7 @@ static bool names_python(const char *name)
 
 /* The names pythonX.Y in PREFIX/LIB, newest first. */
 static void find_pythons(const struct search *search, const char *prefix, const char *lib,
-			 struct sites *names)
+                         struct sites *names)
 {
 	CLEANUP(cleanup_free) char *path = NULL;
 	DIR *directory = NULL;
@@ -197,7 +197,7 @@ static void add_all_pth(struct search *search, size_t from)
 
 /* The version of PREFIX's own Python: the newest that has a directory in lib. */
 static void own_version(const struct search *search, const char *prefix, const char *asked,
-			char version[VERSION_MAX])
+                        char version[VERSION_MAX])
 {
 	CLEANUP(sites_free) struct sites names = {0};
 
@@ -233,7 +233,7 @@ static void add_environment(struct search *search, const char *prefix, const cha
 
 /* The version that /usr/bin/python3 is a link to; Debian and Fedora both make it so. */
 static void system_version(const struct search *search, const char *asked,
-			   char version[VERSION_MAX])
+                           char version[VERSION_MAX])
 {
 	CLEANUP(cleanup_free) char *path = NULL;
 	char target[VERSION_MAX + 8];
@@ -420,8 +420,11 @@ static void add_pyenv(struct search *search)
 	CLEANUP(cleanup_free) char *versions = NULL;
 	DIR *directory = NULL;
 
-	if (asprintf(&versions, "%s%s/versions", given ? given : home ? home : "",
-		     given ? "" : "/.pyenv") < 0)
+	if (asprintf(&versions, "%s%s/versions",
+	             given  ? given
+	             : home ? home
+	                    : "",
+	             given ? "" : "/.pyenv") < 0)
 		versions = NULL;
 	else
 		directory = opendir(versions);

@@ -12,10 +12,10 @@
 
 /* RECORD, or what stands for it in an archive without one. *made is to be freed. */
 static int find_record(struct tree *tree, struct slice child, struct arena *scratch,
-		       struct slice *record, char **made, struct error *error)
+                       struct slice *record, char **made, struct error *error)
 {
 	int code = tree->operations->read(tree, child, "RECORD", RECORD_MAX, false, scratch, record,
-					  error);
+	                                  error);
 
 	if (code == ERROR_NOMEM)
 		return code;
@@ -31,7 +31,7 @@ static int find_record(struct tree *tree, struct slice child, struct arena *scra
 
 /* "x.dist-info/entry_points.txt,sha256=...,123" */
 static void find_hash(struct slice record, struct distribution_record *distribution,
-		      struct arena *arena, bool *failed)
+                      struct arena *arena, bool *failed)
 {
 	static const char file_name[] = "/entry_points.txt";
 	struct slice directory = distribution->directory;
@@ -51,7 +51,7 @@ static void find_hash(struct slice record, struct distribution_record *distribut
 }
 
 static struct target_record *make_record(const struct target *target, struct arena *arena,
-					 bool *failed)
+                                         bool *failed)
 {
 	struct target_record *record = arena_calloc(arena, 1, sizeof(*record));
 
@@ -71,20 +71,21 @@ static struct target_record *make_record(const struct target *target, struct are
 }
 
 int target_records(struct tree *tree, struct slice site_objects,
-		   struct distribution_record *distribution, struct arena *arena,
-		   struct error *error)
+                   struct distribution_record *distribution, struct arena *arena,
+                   struct error *error)
 {
 	CLEANUP(cleanup_free) char *made = NULL;
 	CLEANUP(arena_free) struct arena scratch = ARENA_INIT;
 	struct target_query query = {
-		.site_fd = tree->kind == ROOT_DIRECTORY ? tree->fd : -1,
-		.site_objects = site_objects,
-		.editable = tree_is_editable(tree, distribution->directory),
-		.fetch = tree->operations->fetch,
-		.payload = tree,
+	        .site_fd = tree->kind == ROOT_DIRECTORY ? tree->fd : -1,
+	        .site_objects = site_objects,
+	        .editable = tree_is_editable(tree, distribution->directory),
+	        .fetch = tree->operations->fetch,
+	        .payload = tree,
 	};
 	bool failed = false;
-	int code = find_record(tree, distribution->directory, &scratch, &query.record, &made, error);
+	int code =
+	        find_record(tree, distribution->directory, &scratch, &query.record, &made, error);
 
 	if (code == ERROR_NOMEM)
 		return code;

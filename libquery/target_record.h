@@ -18,7 +18,7 @@
  * only error is ERROR_NOMEM.
  */
 int target_records(struct tree *tree, struct slice site_objects,
-		   struct distribution_record *distribution, struct arena *arena,
-		   struct error *error);
+                   struct distribution_record *distribution, struct arena *arena,
+                   struct error *error);
 
 #endif

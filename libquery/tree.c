@@ -16,8 +16,8 @@
 /* O_NONBLOCK: a FIFO on the path must not stop us; it is no zip either. */
 int tree_open(const char *path, struct tree **out, struct error *error)
 {
-	CLEANUP(cleanup_close) int fd =
-		open(path[0] ? path : ".", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP(cleanup_close)
+	int fd = open(path[0] ? path : ".", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat status;
 
 	if (fd < 0 || fstat(fd, &status) != 0)
@@ -40,7 +40,7 @@ bool tree_is_editable(struct tree *tree, struct slice child)
 	bool editable = false;
 
 	if (tree->operations->read(tree, child, "direct_url.json", DIRECT_URL_MAX, false, &arena,
-				   &text, NULL) > 0)
+	                           &text, NULL) > 0)
 		editable = memmem(text.ptr, text.len, "\"editable\"", 10) != NULL;
 	arena_free(&arena);
 	return editable;

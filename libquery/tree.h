@@ -30,26 +30,27 @@ struct tree_operations {
 	 * ERROR_LIMIT, unless @first is set, which asks for no more than the beginning.
 	 */
 	int (*read)(struct tree *tree, struct slice child, const char *file, size_t limit,
-		    bool first, struct arena *arena, struct slice *out, struct error *error);
+	            bool first, struct arena *arena, struct slice *out, struct error *error);
 	/* Does @file exist in @child, as a file or otherwise? */
 	bool (*exists)(struct tree *tree, struct slice child, const char *file);
 	/* Is the child itself a file? */
 	bool (*is_file)(struct tree *tree, struct slice child);
-	/* Does the child's own name count for its normalized name? A directory's in a zip does not. */
+	/* Does the child's own name count for its normalized name? A directory's in a zip does not.
+	 */
 	bool (*has_stem)(struct tree *tree, struct slice child);
 	/*
 	 * Digests of the times and sizes of @child and of the files in it that are
 	 * indexed, and the newest of the times, nanoseconds since 1970.
 	 */
 	void (*stamps)(struct tree *tree, struct slice child, struct distribution_record *out,
-		       int64_t *newest);
+	               int64_t *newest);
 	/*
 	 * For what is not on the disk as such: the paths of all files beside @child, as
 	 * lines of a RECORD ("path,,"), and the bytes of one of them, malloc'd. NULL for
 	 * directories.
 	 */
 	int (*listing)(struct tree *tree, struct slice child, struct slice *out,
-		       struct error *error);
+	               struct error *error);
 	int (*fetch)(void *tree, struct slice path, struct slice *bytes, struct error *error);
 	void (*close)(struct tree *tree);
 };
@@ -73,7 +74,7 @@ int tree_open_directory(int fd, struct stamp stamp, struct tree **out, struct er
 
 /* The zip that is open as @fd, which the tree takes over; @path for messages. */
 int tree_open_zip(int fd, const char *path, struct stamp stamp, struct tree **out,
-		  struct error *error);
+                  struct error *error);
 
 #define TREE_OBJECT_MAX ((size_t)64 << 20) /* bytes of a shared object within an archive */
 
@@ -84,7 +85,7 @@ struct tree_file {
 
 /* Files in memory, as if the archive were unpacked; they must stay. */
 int tree_open_memory(const struct tree_file *files, size_t count, struct tree **out,
-		     struct error *error);
+                     struct error *error);
 
 /* Is @child an editable install: does its direct_url.json say so? */
 bool tree_is_editable(struct tree *tree, struct slice child);
@@ -95,9 +96,9 @@ void tree_close(struct tree *tree);
 static inline struct stamp stamp_of(const struct stat *status)
 {
 	return (struct stamp){
-		.mtime = (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec,
-		.ctime = (int64_t)status->st_ctim.tv_sec * 1000000000 + status->st_ctim.tv_nsec,
-		.dev = (int64_t)status->st_dev,
+	        .mtime = (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec,
+	        .ctime = (int64_t)status->st_ctim.tv_sec * 1000000000 + status->st_ctim.tv_nsec,
+	        .dev = (int64_t)status->st_dev,
 	};
 }
 

@@ -73,7 +73,8 @@ static int children(struct tree *tree, tree_each each, void *payload, struct err
 	return len == 0 ? 0 : error_errno(error, errno, "cannot list");
 }
 
-/* What stock suppresses: FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError. */
+/* What stock suppresses: FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError.
+ */
 static bool is_absent(int errnum)
 {
 	return errnum == ENOENT || errnum == ENOTDIR || errnum == EISDIR || errnum == EACCES ||
@@ -81,7 +82,7 @@ static bool is_absent(int errnum)
 }
 
 static int read_all(int fd, size_t room, struct arena *arena, struct slice *out,
-		    struct error *error)
+                    struct error *error)
 {
 	char *bytes = arena_alloc(arena, room + 1);
 	size_t len = 0;
@@ -99,7 +100,7 @@ static int read_all(int fd, size_t room, struct arena *arena, struct slice *out,
 }
 
 static int read_open_file(int fd, size_t limit, bool first, struct arena *arena, struct slice *out,
-			  struct error *error)
+                          struct error *error)
 {
 	struct stat status;
 	size_t size;
@@ -119,7 +120,7 @@ static int read_open_file(int fd, size_t limit, bool first, struct arena *arena,
 }
 
 static int read_file(struct tree *tree, struct slice child, const char *file, size_t limit,
-		     bool first, struct arena *arena, struct slice *out, struct error *error)
+                     bool first, struct arena *arena, struct slice *out, struct error *error)
 {
 	char name[NAME_ROOM];
 	CLEANUP(cleanup_close) int fd = -1;
@@ -177,7 +178,7 @@ static size_t add_words(int64_t *words, const struct stat *status, int64_t *newe
 }
 
 static void stamps(struct tree *tree, struct slice child, struct distribution_record *out,
-		   int64_t *newest)
+                   int64_t *newest)
 {
 	int64_t words[8];
 	struct stat status;
@@ -204,13 +205,13 @@ static void close_directory(struct tree *tree)
 int tree_open_directory(int fd, struct stamp stamp, struct tree **out, struct error *error)
 {
 	static const struct tree_operations operations = {
-		.children = children,
-		.read = read_file,
-		.exists = exists,
-		.is_file = is_file,
-		.has_stem = has_stem,
-		.stamps = stamps,
-		.close = close_directory,
+	        .children = children,
+	        .read = read_file,
+	        .exists = exists,
+	        .is_file = is_file,
+	        .has_stem = has_stem,
+	        .stamps = stamps,
+	        .close = close_directory,
 	};
 	struct tree *tree = malloc(sizeof(*tree));
 

@@ -11,7 +11,8 @@
 #include "name_map.h"
 #include "tree.h"
 
-#define INDEX_AFTER 16 /* look-ups for which an index does not pay: one distribution has up to 9 */
+#define INDEX_AFTER 16 /* look-ups for which an index does not pay: one distribution has up to 9   \
+	                */
 
 /* As every tree, for one thread at a time. */
 struct memory_tree {
@@ -93,7 +94,7 @@ static const struct tree_file *find_in_index(struct memory_tree *memory, struct 
 }
 
 static const struct tree_file *walk_to(struct memory_tree *memory, struct slice child,
-				       struct slice name)
+                                       struct slice name)
 {
 	for (size_t i = 0; i < memory->count; i++) {
 		struct slice path = memory->files[i].path;
@@ -111,7 +112,7 @@ static const struct tree_file *walk_to(struct memory_tree *memory, struct slice 
 
 /* The file @file in @child, or with an empty @file the child itself. */
 static const struct tree_file *find(struct memory_tree *memory, struct slice child,
-				    const char *file)
+                                    const char *file)
 {
 	CLEANUP(cleanup_free) char *path = NULL;
 	struct slice name = slice_of(file);
@@ -131,7 +132,7 @@ static const struct tree_file *find(struct memory_tree *memory, struct slice chi
 }
 
 static int read_file(struct tree *tree, struct slice child, const char *file, size_t limit,
-		     bool first, struct arena *arena, struct slice *out, struct error *error)
+                     bool first, struct arena *arena, struct slice *out, struct error *error)
 {
 	const struct tree_file *found = find(memory_of(tree), child, file);
 	bool failed = false;
@@ -141,7 +142,7 @@ static int read_file(struct tree *tree, struct slice child, const char *file, si
 		return 0;
 	if (found->bytes.len > limit)
 		return error_set(error, ERROR_LIMIT, "%zu bytes; the limit is %zu",
-				 found->bytes.len, limit);
+		                 found->bytes.len, limit);
 	*out = arena_copy(arena, found->bytes, &failed);
 	return failed ? error_nomem(error) : 1;
 }
@@ -164,7 +165,7 @@ static bool has_stem(struct tree *tree, struct slice child)
 }
 
 static void stamps(struct tree *tree, struct slice child, struct distribution_record *out,
-		   int64_t *newest)
+                   int64_t *newest)
 {
 	(void)tree;
 	(void)child;
@@ -182,7 +183,7 @@ static bool is_of_use(struct slice path)
 }
 
 static int list_site(const struct memory_tree *memory, struct slice site, struct slice *out,
-		     struct error *error)
+                     struct error *error)
 {
 	char *text = NULL;
 	size_t size;
@@ -195,7 +196,7 @@ static int list_site(const struct memory_tree *memory, struct slice site, struct
 
 		if (slice_starts(path, site) && is_of_use(path))
 			fprintf(stream, "%.*s,,\n", (int)(path.len - site.len),
-				path.ptr + site.len);
+			        path.ptr + site.len);
 	}
 	if (fclose(stream) != 0)
 		return error_nomem(error);
@@ -268,25 +269,25 @@ static void close_memory(struct tree *tree)
 }
 
 int tree_open_memory(const struct tree_file *files, size_t count, struct tree **out,
-		     struct error *error)
+                     struct error *error)
 {
 	static const struct tree_operations operations = {
-		.children = children,
-		.read = read_file,
-		.exists = exists,
-		.is_file = is_file,
-		.has_stem = has_stem,
-		.stamps = stamps,
-		.listing = listing,
-		.fetch = fetch,
-		.close = close_memory,
+	        .children = children,
+	        .read = read_file,
+	        .exists = exists,
+	        .is_file = is_file,
+	        .has_stem = has_stem,
+	        .stamps = stamps,
+	        .listing = listing,
+	        .fetch = fetch,
+	        .close = close_memory,
 	};
 	struct memory_tree *tree = malloc(sizeof(*tree));
 
 	if (!tree)
 		return error_nomem(error);
 	*tree = (struct memory_tree){
-		.tree = {&operations, ROOT_ARCHIVE, {0}, -1}, .files = files, .count = count};
+	        .tree = {&operations, ROOT_ARCHIVE, {0}, -1}, .files = files, .count = count};
 	*out = &tree->tree;
 	return 0;
 }

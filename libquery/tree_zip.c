@@ -15,7 +15,8 @@
 #include "tree.h"
 #include "zip.h"
 
-#define INDEX_AFTER 16 /* look-ups for which an index does not pay: one distribution has up to 9 */
+#define INDEX_AFTER 16 /* look-ups for which an index does not pay: one distribution has up to 9   \
+	                */
 
 /*
  * The members by name, and the directories in children, which `exists` asks for. A
@@ -28,7 +29,8 @@ struct index {
 	size_t room;
 };
 
-#define NO_MEMBER ((struct zip_cursor){.place = SIZE_MAX}) /* of a name: it is a directory's only */
+#define NO_MEMBER ((struct zip_cursor){.place = SIZE_MAX}) /* of a name: it is a directory's only  \
+	                                                    */
 
 /* As every tree, for one thread at a time. */
 struct zip_tree {
@@ -190,7 +192,7 @@ static struct slice join(struct arena *arena, struct slice child, const char *fi
 
 /* To stock a member is a file unless its name ends in '/'; reading a directory is "absent". */
 static int read_member(struct tree *tree, struct slice child, const char *file, size_t limit,
-		       bool first, struct arena *arena, struct slice *out, struct error *error)
+                       bool first, struct arena *arena, struct slice *out, struct error *error)
 {
 	CLEANUP(cleanup_free) char *bytes = NULL;
 	struct zip_member member;
@@ -244,7 +246,7 @@ static bool is_file(struct tree *tree, struct slice child)
 }
 
 static void stamps(struct tree *tree, struct slice child, struct distribution_record *out,
-		   int64_t *newest)
+                   int64_t *newest)
 {
 	(void)tree;
 	(void)child;
@@ -324,18 +326,18 @@ static void cleanup_zip(struct zip **zip)
 }
 
 int tree_open_zip(int fd, const char *path, struct stamp stamp, struct tree **out,
-		  struct error *error)
+                  struct error *error)
 {
 	static const struct tree_operations operations = {
-		.children = children,
-		.read = read_member,
-		.exists = exists,
-		.is_file = is_file,
-		.has_stem = is_file,
-		.stamps = stamps,
-		.listing = listing,
-		.fetch = fetch,
-		.close = close_zip,
+	        .children = children,
+	        .read = read_member,
+	        .exists = exists,
+	        .is_file = is_file,
+	        .has_stem = is_file,
+	        .stamps = stamps,
+	        .listing = listing,
+	        .fetch = fetch,
+	        .close = close_zip,
 	};
 	CLEANUP(cleanup_close) int owned = fd;
 	CLEANUP(cleanup_zip) struct zip *zip = NULL;

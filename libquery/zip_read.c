@@ -107,7 +107,7 @@ static int find_data(const struct zip *zip, const struct zip_member *m, uint64_t
  */
 struct headers {
 	pthread_mutex_t lock;
-	unsigned reads; /* counted up to SORT_AFTER */
+	unsigned reads;   /* counted up to SORT_AFTER */
 	uint64_t *sorted; /* NULL: not made, or no memory */
 	size_t count;
 };

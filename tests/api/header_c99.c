@@ -3,7 +3,6 @@
  * an error; its macros, and one call, so that it is linked too.
  */
 #include <entrydb.h>
-#include <entrydb.h>
 
 int main(void)
 {

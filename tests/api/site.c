@@ -30,7 +30,7 @@ struct site_string {
 static void isolate(struct site *site)
 {
 	static const char *const names[] = {"ENTRYDB_PATH", "ENTRYDB_FRESH", "ENTRYDB_DISABLE",
-					    "VIRTUAL_ENV", "CONDA_PREFIX"};
+	                                    "VIRTUAL_ENV", "CONDA_PREFIX"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		unsetenv(names[i]);
@@ -140,12 +140,12 @@ void site_remove(struct site *site, const char *path)
 }
 
 void site_distribution(struct site *site, const char *where, const char *directory,
-		       const char *name, const char *version, const char *entry_points)
+                       const char *name, const char *version, const char *entry_points)
 {
 	if (version)
 		site_write(site, site_text(site, "%s/%s/METADATA", where, directory),
-			   site_text(site, "Metadata-Version: 2.1\nName: %s\nVersion: %s\n", name,
-				     version));
+		           site_text(site, "Metadata-Version: 2.1\nName: %s\nVersion: %s\n", name,
+		                     version));
 	site_write(site, site_text(site, "%s/%s/entry_points.txt", where, directory), entry_points);
 }
 
@@ -228,9 +228,9 @@ static const char *tell(struct site *site, const entrydb_entry *entry)
 {
 	const char *winner = entrydb_entry_shadowed_by(entry);
 
-	return site_text(site, "%s=%s@%s%s%s", entrydb_entry_name(entry), entrydb_entry_value(entry),
-			 last_part(entrydb_entry_file(entry)), winner ? "<" : "",
-			 winner ? last_part(winner) : "");
+	return site_text(site, "%s=%s@%s%s%s", entrydb_entry_name(entry),
+	                 entrydb_entry_value(entry), last_part(entrydb_entry_file(entry)),
+	                 winner ? "<" : "", winner ? last_part(winner) : "");
 }
 
 static const char *tell_all(struct site *site)
@@ -239,7 +239,7 @@ static const char *tell_all(struct site *site)
 
 	for (size_t i = 0; i < entrydb_set_count(site->set); i++)
 		text = site_text(site, "%s%s%s", text, i ? " " : "",
-				 tell(site, entrydb_set_get(site->set, i)));
+		                 tell(site, entrydb_set_get(site->set, i)));
 	return text;
 }
 

@@ -38,7 +38,7 @@ int site_teardown(void **state);
 
 /* Formatted text that lives as long as the site. */
 const char *site_text(struct site *site, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+        __attribute__((format(printf, 2, 3)));
 
 /* The absolute path of @path in the scratch directory. */
 const char *site_path(struct site *site, const char *path);
@@ -52,7 +52,7 @@ void site_remove(struct site *site, const char *path);
 
 /* A distribution in directory @where; without METADATA when @version is NULL. */
 void site_distribution(struct site *site, const char *where, const char *directory,
-		       const char *name, const char *version, const char *entry_points);
+                       const char *name, const char *version, const char *entry_points);
 
 /* Copy a shared object of tests/fixtures/plugins to @path in the scratch directory. */
 void site_plugin(struct site *site, const char *plugin, const char *path);

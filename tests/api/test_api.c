@@ -41,20 +41,13 @@ static void test_rules_parse(void **state)
 		int code;
 		enum entrydb_rules rules;
 	} rows[] = {
-		{"3.10", 0, ENTRYDB_PYTHON_3_10},
-		{"3.11", 0, ENTRYDB_PYTHON_3_10},
-		{"3.12", 0, ENTRYDB_PYTHON_3_12},
-		{"3.13", 0, ENTRYDB_PYTHON_3_12},
-		{"3.100", 0, ENTRYDB_PYTHON_3_12},
-		{"im10", 0, ENTRYDB_IM_10_1},
-		{"3.9", ENTRYDB_EINVAL, 0},
-		{"3", ENTRYDB_EINVAL, 0},
-		{"3.", ENTRYDB_EINVAL, 0},
-		{"3.12x", ENTRYDB_EINVAL, 0},
-		{"3.-12", ENTRYDB_EINVAL, 0},
-		{"4.12", ENTRYDB_EINVAL, 0},
-		{"im", ENTRYDB_EINVAL, 0},
-		{"", ENTRYDB_EINVAL, 0},
+	        {"3.10", 0, ENTRYDB_PYTHON_3_10},  {"3.11", 0, ENTRYDB_PYTHON_3_10},
+	        {"3.12", 0, ENTRYDB_PYTHON_3_12},  {"3.13", 0, ENTRYDB_PYTHON_3_12},
+	        {"3.100", 0, ENTRYDB_PYTHON_3_12}, {"im10", 0, ENTRYDB_IM_10_1},
+	        {"3.9", ENTRYDB_EINVAL, 0},        {"3", ENTRYDB_EINVAL, 0},
+	        {"3.", ENTRYDB_EINVAL, 0},         {"3.12x", ENTRYDB_EINVAL, 0},
+	        {"3.-12", ENTRYDB_EINVAL, 0},      {"4.12", ENTRYDB_EINVAL, 0},
+	        {"im", ENTRYDB_EINVAL, 0},         {"", ENTRYDB_EINVAL, 0},
 	};
 
 	(void)state;
@@ -88,7 +81,7 @@ static void test_errors(void **state)
 	assert_string_equal(entrydb_error_message(&site->error), "no error");
 	site->db = untouched;
 	assert_int_equal(entrydb_open_file("/no/such/file", NULL, &site->db, &site->error),
-			 ENTRYDB_ENOTFOUND);
+	                 ENTRYDB_ENOTFOUND);
 	assert_ptr_equal(site->db, untouched);
 	assert_int_equal(site->error.code, ENTRYDB_ENOTFOUND);
 	assert_non_null(strstr(entrydb_error_message(&site->error), "/no/such/file"));
@@ -97,7 +90,7 @@ static void test_errors(void **state)
 	assert_int_equal(site->error.code, 0);
 	assert_null(site->error.message);
 	assert_int_equal(entrydb_open_file("/no/such/file", NULL, &site->db, NULL),
-			 ENTRYDB_ENOTFOUND);
+	                 ENTRYDB_ENOTFOUND);
 	assert_ptr_equal(site->db, untouched);
 	site->db = NULL;
 }
@@ -194,14 +187,13 @@ static const char three_groups[] = "[z]\nn = z:1\nm = z:2\n[a]\nn = a:1\n[z]\nn 
 static void check_three_groups(struct site *site)
 {
 	assert_string_equal(site_select(site, "z", NULL),
-			    "n=z:1@d-1.dist-info m=z:2@d-1.dist-info n=z:3@d-1.dist-info");
-	assert_string_equal(site_select(site, "z", "n"),
-			    "n=z:1@d-1.dist-info n=z:3@d-1.dist-info");
+	                    "n=z:1@d-1.dist-info m=z:2@d-1.dist-info n=z:3@d-1.dist-info");
+	assert_string_equal(site_select(site, "z", "n"), "n=z:1@d-1.dist-info n=z:3@d-1.dist-info");
 	assert_string_equal(site_select(site, NULL, "n"),
-			    "n=z:1@d-1.dist-info n=a:1@d-1.dist-info n=z:3@d-1.dist-info");
+	                    "n=z:1@d-1.dist-info n=a:1@d-1.dist-info n=z:3@d-1.dist-info");
 	assert_string_equal(site_select(site, NULL, NULL),
-			    "n=z:1@d-1.dist-info m=z:2@d-1.dist-info n=a:1@d-1.dist-info "
-			    "n=z:3@d-1.dist-info");
+	                    "n=z:1@d-1.dist-info m=z:2@d-1.dist-info n=a:1@d-1.dist-info "
+	                    "n=z:3@d-1.dist-info");
 	assert_string_equal(site_select(site, "Z", NULL), "");
 	assert_string_equal(site_select(site, "", NULL), "");
 }
@@ -229,14 +221,14 @@ static void test_groups_sorted_before_3_12(void **state)
 	for (int round = 0; round < 2; round++) {
 		site_open(site, &options, SITE_PACKAGES, NULL);
 		assert_string_equal(site_select(site, NULL, NULL),
-				    "n=a:1@d-1.dist-info n=z:1@d-1.dist-info m=z:2@d-1.dist-info "
-				    "n=z:3@d-1.dist-info");
+		                    "n=a:1@d-1.dist-info n=z:1@d-1.dist-info m=z:2@d-1.dist-info "
+		                    "n=z:3@d-1.dist-info");
 		site_run(site, "update", site_path(site, "venv"), NULL);
 	}
 }
 
 static void check_field(const entrydb_entry *entry, enum entrydb_field field, const char *byname,
-			const char *expected)
+                        const char *expected)
 {
 	size_t length = 99;
 	const char *text = entrydb_entry_text(entry, field, &length);
@@ -267,10 +259,10 @@ static void check_fields(struct site *site, const char *value, const char *const
 	check_field(e, ENTRYDB_VERSION_TEXT, entrydb_entry_version(e), "1.0");
 	check_field(e, ENTRYDB_PATH, entrydb_entry_path(e), site_path(site, SITE_PACKAGES));
 	check_field(e, ENTRYDB_FILE, entrydb_entry_file(e),
-		    site_path(site, SITE_PACKAGES "/the_name-1.0.dist-info"));
+	            site_path(site, SITE_PACKAGES "/the_name-1.0.dist-info"));
 	check_field(e, ENTRYDB_SHADOWED_BY, entrydb_entry_shadowed_by(e), NULL);
 	assert_null(entrydb_entry_text(e, (enum entrydb_field)99, NULL));
-	assert_null(entrydb_entry_text(e, (enum entrydb_field)-1, NULL));
+	assert_null(entrydb_entry_text(e, (enum entrydb_field) - 1, NULL));
 }
 
 static void test_fields(void **state)
@@ -278,11 +270,11 @@ static void test_fields(void **state)
 	static const struct {
 		const char *value, *parts[3];
 	} rows[] = {
-		{"m.n:a.b [x, y-z]", {"m.n", "a.b", "x,y,z"}},
-		{"m", {"m", NULL, NULL}},
-		{"m []", {"m", NULL, NULL}},
-		{"not a value", {NULL, NULL, NULL}},
-		{"", {NULL, NULL, NULL}},
+	        {"m.n:a.b [x, y-z]", {"m.n", "a.b", "x,y,z"}},
+	        {"m", {"m", NULL, NULL}},
+	        {"m []", {"m", NULL, NULL}},
+	        {"not a value", {NULL, NULL, NULL}},
+	        {"", {NULL, NULL, NULL}},
 	};
 	struct site *site = *state;
 
@@ -290,7 +282,7 @@ static void test_fields(void **state)
 		const char *value = rows[i / 2].value;
 
 		site_distribution(site, SITE_PACKAGES, "the_name-1.0.dist-info", "The.Name", "1.0",
-				  site_text(site, "[g]\nn = %s\n", value));
+		                  site_text(site, "[g]\nn = %s\n", value));
 		if (i % 2)
 			site_run(site, "update", "--fresh", "exact", site_path(site, "venv"), NULL);
 		site_open(site, NULL, SITE_PACKAGES, NULL);
@@ -310,7 +302,8 @@ static void test_no_metadata(void **state)
 	assert_null(entrydb_entry_version(entrydb_set_get(site->set, 0)));
 }
 
-static void check_bytes(struct site *site, enum entrydb_field field, const char *bytes, size_t length)
+static void check_bytes(struct site *site, enum entrydb_field field, const char *bytes,
+                        size_t length)
 {
 	size_t found;
 	const char *text = entrydb_entry_text(entrydb_set_get(site->set, 0), field, &found);
@@ -322,12 +315,13 @@ static void check_bytes(struct site *site, enum entrydb_field field, const char 
 static void test_embedded_nul(void **state)
 {
 	static const char text[] = "[g\0h]\nn\0x = m:a\0b\n";
-	static const entrydb_options trusting = {sizeof(trusting), 0, ENTRYDB_FRESH_TRUST, NULL, NULL};
+	static const entrydb_options trusting = {sizeof(trusting), 0, ENTRYDB_FRESH_TRUST, NULL,
+	                                         NULL};
 	struct site *site = *state;
 
 	site_distribution(site, SITE_PACKAGES, "a-1.dist-info", "a", "1", "");
 	site_write_bytes(site, SITE_PACKAGES "/a-1.dist-info/entry_points.txt", text,
-			 sizeof(text) - 1);
+	                 sizeof(text) - 1);
 	for (int round = 0; round < 2; round++) {
 		site_open(site, round ? &trusting : NULL, SITE_PACKAGES, NULL);
 		site_select(site, NULL, NULL);
@@ -373,11 +367,11 @@ static void test_problems(void **state)
 		assert_string_equal(site_select(site, "g", NULL), "n=m@a-1.dist-info");
 		assert_int_equal(entrydb_set_problem_count(site->set), 2);
 		assert_ptr_equal(strstr(entrydb_set_problem(site->set, 0),
-					site_path(site, SITE_PACKAGES "/b-1.dist-info: ")),
-				 entrydb_set_problem(site->set, 0));
+		                        site_path(site, SITE_PACKAGES "/b-1.dist-info: ")),
+		                 entrydb_set_problem(site->set, 0));
 		assert_ptr_equal(strstr(entrydb_set_problem(site->set, 1),
-					site_path(site, OLD "/c-1.dist-info: ")),
-				 entrydb_set_problem(site->set, 1));
+		                        site_path(site, OLD "/c-1.dist-info: ")),
+		                 entrydb_set_problem(site->set, 1));
 		assert_null(entrydb_set_problem(site->set, 2));
 		site_run(site, "update", site_path(site, "venv"), site_path(site, "old"), NULL);
 	}
@@ -394,7 +388,9 @@ static const char *first_of(struct site *site, const char *where, const char *a,
 
 	assert_non_null(directory);
 	while (!first && (child = readdir(directory)))
-		first = strcmp(child->d_name, a) == 0 ? a : strcmp(child->d_name, b) == 0 ? b : NULL;
+		first = strcmp(child->d_name, a) == 0   ? a
+		        : strcmp(child->d_name, b) == 0 ? b
+		                                        : NULL;
 	closedir(directory);
 	assert_non_null(first);
 	return first;
@@ -417,15 +413,16 @@ static void test_shadowing_within(void **state)
 			options.rules = (enum entrydb_rules)rules;
 			site_open(site, &options, SITE_PACKAGES, NULL);
 			assert_string_equal(site_select(site, "g", NULL),
-					    site_text(site, "n=m@%s", first));
-			assert_string_equal(site_explain(site, "g", NULL),
-					    site_text(site, "n=m@%s n=m@%s<%s", first, second, first));
+			                    site_text(site, "n=m@%s", first));
+			assert_string_equal(
+			        site_explain(site, "g", NULL),
+			        site_text(site, "n=m@%s n=m@%s<%s", first, second, first));
 			site_run(site, "update", site_path(site, "venv"), NULL);
 		}
 }
 
 static void check_across(struct site *site, enum entrydb_rules rules, const char *selected,
-			 const char *explained)
+                         const char *explained)
 {
 	entrydb_options options = ENTRYDB_OPTIONS_INIT;
 
@@ -445,9 +442,9 @@ static void test_shadowing_across(void **state)
 	for (int round = 0; round < 3; round++) {
 		for (int rules = ENTRYDB_PYTHON_3_10; rules <= ENTRYDB_PYTHON_3_12; rules++)
 			check_across(site, (enum entrydb_rules)rules, "l=m@late-1.dist-info",
-				     "l=m@late-1.dist-info l=m@late-0.dist-info<late-1.dist-info");
+			             "l=m@late-1.dist-info l=m@late-0.dist-info<late-1.dist-info");
 		check_across(site, ENTRYDB_IM_10_1, "l=m@late-0.dist-info",
-			     "l=m@late-0.dist-info l=m@late-1.dist-info<late-0.dist-info");
+		             "l=m@late-0.dist-info l=m@late-1.dist-info<late-0.dist-info");
 		/* First neither is indexed, then one, then both. */
 		site_run(site, "update", site_path(site, round ? "old" : "venv"), NULL);
 	}
@@ -465,10 +462,10 @@ static void test_late_ones_come_last(void **state)
 	for (int round = 0; round < 2; round++) {
 		site_open(site, NULL, SITE_PACKAGES, OLD, NULL);
 		assert_string_equal(site_select(site, "g", NULL),
-				    "l=m@late-1.dist-info e=m@early-1.dist-info");
+		                    "l=m@late-1.dist-info e=m@early-1.dist-info");
 		site_open(site, &options, SITE_PACKAGES, OLD, NULL);
 		assert_string_equal(site_select(site, "g", NULL),
-				    "e=m@early-1.dist-info l=m@late-1.dist-info");
+		                    "e=m@early-1.dist-info l=m@late-1.dist-info");
 		site_run(site, "update", site_path(site, "venv"), site_path(site, "old"), NULL);
 	}
 }
@@ -520,7 +517,8 @@ static void test_relative(void **state)
 
 static void test_relative_indexed(void **state)
 {
-	static const entrydb_options trusting = {sizeof(trusting), 0, ENTRYDB_FRESH_TRUST, NULL, NULL};
+	static const entrydb_options trusting = {sizeof(trusting), 0, ENTRYDB_FRESH_TRUST, NULL,
+	                                         NULL};
 	static const char *const path[] = {"lib/python3.12/site-packages"};
 	struct site *site = *state;
 
@@ -552,30 +550,30 @@ static void test_directory_that_is_gone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_version),
-		cmocka_unit_test(test_null_is_accepted),
-		cmocka_unit_test(test_rules_parse),
-		cmocka_unit_test(test_fresh_parse),
-		SITE_TEST(test_errors),
-		SITE_TEST(test_options),
-		SITE_TEST(test_nothing_there),
-		SITE_TEST(test_missing_directory_appears),
-		SITE_TEST(test_default_path),
-		SITE_TEST(test_select),
-		SITE_TEST(test_groups_sorted_before_3_12),
-		SITE_TEST(test_fields),
-		SITE_TEST(test_no_metadata),
-		SITE_TEST(test_embedded_nul),
-		SITE_TEST(test_set_outlives_handle),
-		SITE_TEST(test_problems),
-		SITE_TEST(test_shadowing_within),
-		SITE_TEST(test_shadowing_across),
-		SITE_TEST(test_late_ones_come_last),
-		SITE_TEST(test_empty_distribution_shadows),
-		SITE_TEST(test_path_entry_twice),
-		SITE_TEST(test_relative),
-		SITE_TEST(test_relative_indexed),
-		SITE_TEST(test_directory_that_is_gone),
+	        cmocka_unit_test(test_version),
+	        cmocka_unit_test(test_null_is_accepted),
+	        cmocka_unit_test(test_rules_parse),
+	        cmocka_unit_test(test_fresh_parse),
+	        SITE_TEST(test_errors),
+	        SITE_TEST(test_options),
+	        SITE_TEST(test_nothing_there),
+	        SITE_TEST(test_missing_directory_appears),
+	        SITE_TEST(test_default_path),
+	        SITE_TEST(test_select),
+	        SITE_TEST(test_groups_sorted_before_3_12),
+	        SITE_TEST(test_fields),
+	        SITE_TEST(test_no_metadata),
+	        SITE_TEST(test_embedded_nul),
+	        SITE_TEST(test_set_outlives_handle),
+	        SITE_TEST(test_problems),
+	        SITE_TEST(test_shadowing_within),
+	        SITE_TEST(test_shadowing_across),
+	        SITE_TEST(test_late_ones_come_last),
+	        SITE_TEST(test_empty_distribution_shadows),
+	        SITE_TEST(test_path_entry_twice),
+	        SITE_TEST(test_relative),
+	        SITE_TEST(test_relative_indexed),
+	        SITE_TEST(test_directory_that_is_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,9 +18,9 @@
 static const char one[] = "[g]\none = m\n", two[] = "[g]\ntwo = m\n";
 
 static const entrydb_options trusting = {sizeof(trusting), ENTRYDB_RULES_DEFAULT,
-					 ENTRYDB_FRESH_TRUST, NULL, NULL};
+                                         ENTRYDB_FRESH_TRUST, NULL, NULL};
 static const entrydb_options exacting = {sizeof(exacting), ENTRYDB_RULES_DEFAULT,
-					 ENTRYDB_FRESH_EXACT, NULL, NULL};
+                                         ENTRYDB_FRESH_EXACT, NULL, NULL};
 
 static void add(struct site *site, const char *directory, const char *entry_points)
 {
@@ -296,13 +296,14 @@ static void test_open_file(void **state)
 	add(site, "a-1.dist-info", one);
 	site_distribution(site, OLD, "a-2.dist-info", "some", "2", two);
 	site_run(site, "update", "--db", site_path(site, NAMED), site_path(site, SITE_PACKAGES),
-		 site_path(site, OLD), NULL);
+	         site_path(site, OLD), NULL);
 	assert_int_equal(entrydb_open_file(NAMED, NULL, &site->db, &site->error), 0);
 	assert_int_equal(entrydb_root_count(site->db), 2);
 	assert_string_equal(root_of(site, 1).path, site_path(site, OLD));
 	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
 	assert_string_equal(site_explain(site, "g", "two"), "two=m@a-2.dist-info<a-1.dist-info");
-	assert_string_equal(entrydb_entry_path(entrydb_set_get(site->set, 0)), site_path(site, OLD));
+	assert_string_equal(entrydb_entry_path(entrydb_set_get(site->set, 0)),
+	                    site_path(site, OLD));
 	site_close(site);
 	update(site);
 	assert_int_equal(entrydb_open_file(SITE_DATABASE, NULL, &site->db, &site->error), 0);
@@ -346,7 +347,7 @@ static void test_option_root(void **state)
 	}
 	assert_string_equal(root_of(site, 0).state, "fresh"); /* in the second round */
 	assert_string_equal(root_of(site, 0).database,
-			    site_path(site, "image/var/lib/entrydb/entry_points.db"));
+	                    site_path(site, "image/var/lib/entrydb/entry_points.db"));
 }
 
 static void test_option_root_default_path(void **state)
@@ -355,7 +356,8 @@ static void test_option_root_default_path(void **state)
 	entrydb_options options = ENTRYDB_OPTIONS_INIT;
 
 	options.root = "image"; /* relative to the current directory */
-	site_distribution(site, "image/usr/lib/python3/dist-packages", "a-1.dist-info", "a", "1", one);
+	site_distribution(site, "image/usr/lib/python3/dist-packages", "a-1.dist-info", "a", "1",
+	                  one);
 	assert_int_equal(entrydb_open(NULL, 0, &options, &site->db, &site->error), 0);
 	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
 }
@@ -363,22 +365,22 @@ static void test_option_root_default_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SITE_TEST(test_states),
-		SITE_TEST(test_exact),
-		SITE_TEST(test_trust),
-		SITE_TEST(test_fresh_by_environment),
-		SITE_TEST(test_database_appears),
-		SITE_TEST(test_database_replaced),
-		SITE_TEST(test_database_deleted),
-		SITE_TEST(test_database_writable_by_all),
-		SITE_TEST(test_database_of_a_stranger),
-		SITE_TEST(test_database_damaged),
-		SITE_TEST(test_option_database),
-		SITE_TEST(test_named_database_must_serve),
-		SITE_TEST(test_open_file),
-		SITE_TEST(test_environment_moved),
-		SITE_TEST(test_option_root),
-		SITE_TEST(test_option_root_default_path),
+	        SITE_TEST(test_states),
+	        SITE_TEST(test_exact),
+	        SITE_TEST(test_trust),
+	        SITE_TEST(test_fresh_by_environment),
+	        SITE_TEST(test_database_appears),
+	        SITE_TEST(test_database_replaced),
+	        SITE_TEST(test_database_deleted),
+	        SITE_TEST(test_database_writable_by_all),
+	        SITE_TEST(test_database_of_a_stranger),
+	        SITE_TEST(test_database_damaged),
+	        SITE_TEST(test_option_database),
+	        SITE_TEST(test_named_database_must_serve),
+	        SITE_TEST(test_open_file),
+	        SITE_TEST(test_environment_moved),
+	        SITE_TEST(test_option_root),
+	        SITE_TEST(test_option_root_default_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 static const char values[] = "[g]\n"
-			     "native = plugins.native:entry\n"
-			     "python = pure.cli:main\n"
-			     "extension = needs_python:entry\n"
-			     "undefined = undefined:entry\n"
-			     "missing = nowhere:entry\n"
-			     "no-symbol = plugins.native:absent\n"
-			     "no-value = plugins native\n";
+                             "native = plugins.native:entry\n"
+                             "python = pure.cli:main\n"
+                             "extension = needs_python:entry\n"
+                             "undefined = undefined:entry\n"
+                             "missing = nowhere:entry\n"
+                             "no-symbol = plugins.native:absent\n"
+                             "no-value = plugins native\n";
 
 /* The plugins of the fixtures, as a wheel would install them. */
 static void install(struct site *site, const char *value)
@@ -28,14 +28,15 @@ static void install(struct site *site, const char *value)
 	site_write(site, SITE_PACKAGES "/pure/cli.py", "def main(): pass\n");
 	site_distribution(site, SITE_PACKAGES, "all-1.dist-info", "all-plugins", "1", value);
 	site_write(site, SITE_PACKAGES "/all-1.dist-info/RECORD",
-		   "plugins/native.so,,\nneeds_python.so,,\nundefined.so,,\npure/__init__.py,,\n"
-		   "pure/cli.py,,\n");
+	           "plugins/native.so,,\nneeds_python.so,,\nundefined.so,,\npure/__init__.py,,\n"
+	           "pure/cli.py,,\n");
 }
 
 /* Round 0: not indexed; 1: indexed, and the rows are believed. */
 static void open_round(struct site *site, int round)
 {
-	static const entrydb_options trusting = {sizeof(trusting), 0, ENTRYDB_FRESH_TRUST, NULL, NULL};
+	static const entrydb_options trusting = {sizeof(trusting), 0, ENTRYDB_FRESH_TRUST, NULL,
+	                                         NULL};
 
 	if (round)
 		site_run(site, "update", site_path(site, "venv"), NULL);
@@ -66,15 +67,15 @@ static void check_target(struct site *site, const char *name, const entrydb_targ
 {
 	entrydb_target_free(site->target);
 	site->target = NULL;
-	assert_int_equal(entrydb_resolve(site->db, entry_of(site, name), &site->target, &site->error),
-			 0);
+	assert_int_equal(
+	        entrydb_resolve(site->db, entry_of(site, name), &site->target, &site->error), 0);
 	assert_string_equal(site->target->kind, expected->kind);
 	assert_string_equal(site->target->state, expected->state);
 	check_text(site->target->symbol, expected->symbol);
 	check_text(site->target->object,
-		   expected->object ? site_text(site, "%s/" SITE_PACKAGES "/%s", site->top,
-						expected->object)
-				    : NULL);
+	           expected->object
+	                   ? site_text(site, "%s/" SITE_PACKAGES "/%s", site->top, expected->object)
+	                   : NULL);
 }
 
 static void test_resolve(void **state)
@@ -83,12 +84,12 @@ static void test_resolve(void **state)
 		const char *name;
 		entrydb_target target;
 	} rows[] = {
-		{"native", {"native", "ok", "plugins/native.so", "entry"}},
-		{"python", {"python", "ok", NULL, NULL}},
-		{"extension", {"extension", "ok", "needs_python.so", NULL}},
-		{"undefined", {"native", "ok", "undefined.so", "entry"}},
-		{"missing", {"unresolved", "missing", NULL, NULL}},
-		{"no-symbol", {"unresolved", "no-symbol", "plugins/native.so", NULL}},
+	        {"native", {"native", "ok", "plugins/native.so", "entry"}},
+	        {"python", {"python", "ok", NULL, NULL}},
+	        {"extension", {"extension", "ok", "needs_python.so", NULL}},
+	        {"undefined", {"native", "ok", "undefined.so", "entry"}},
+	        {"missing", {"unresolved", "missing", NULL, NULL}},
+	        {"no-symbol", {"unresolved", "no-symbol", "plugins/native.so", NULL}},
 	};
 	struct site *site = *state;
 
@@ -112,9 +113,9 @@ static void test_resolve_old_entry(void **state)
 	site_remove(site, "venv/var");
 	open_round(site, 0);
 	other = site->db;
-	assert_int_equal(entrydb_resolve(other, entrydb_set_get(site->set, 0), &site->target,
-					 &site->error),
-			 0);
+	assert_int_equal(
+	        entrydb_resolve(other, entrydb_set_get(site->set, 0), &site->target, &site->error),
+	        0);
 	assert_string_equal(site->target->kind, "native");
 }
 
@@ -127,7 +128,8 @@ static void test_resolve_of_what_is_gone(void **state)
 	open_round(site, 0);
 	entry_of(site, "native");
 	site_remove(site, SITE_PACKAGES);
-	code = entrydb_resolve(site->db, entrydb_set_get(site->set, 0), &site->target, &site->error);
+	code = entrydb_resolve(site->db, entrydb_set_get(site->set, 0), &site->target,
+	                       &site->error);
 	assert_int_equal(code, ENTRYDB_ENOTFOUND);
 	assert_null(site->target);
 	assert_non_null(strstr(entrydb_error_message(&site->error), SITE_PACKAGES));
@@ -144,10 +146,10 @@ static void test_load(void **state)
 	for (int round = 0; round < 2; round++) {
 		open_round(site, round);
 		assert_int_equal(
-			entrydb_load(site->db, entry_of(site, "native"), &first, &site->error), 0);
+		        entrydb_load(site->db, entry_of(site, "native"), &first, &site->error), 0);
 		assert_int_equal(site_call(first), 42);
 		assert_int_equal(
-			entrydb_load(site->db, entry_of(site, "native"), &again, &site->error), 0);
+		        entrydb_load(site->db, entry_of(site, "native"), &again, &site->error), 0);
 		assert_ptr_equal(first, again);
 		site_close(site);
 		assert_int_equal(site_call(first), 42);
@@ -165,7 +167,8 @@ static void refuse(struct site *site, const char *name, int code, const char *pa
 	if (!strstr(entrydb_error_message(&site->error), part))
 		fail_msg("\"%s\" is not in \"%s\"", part, entrydb_error_message(&site->error));
 	assert_null(strchr(entrydb_error_message(&site->error), '\n'));
-	assert_int_equal(entrydb_load(site->db, entrydb_set_get(site->set, 0), &symbol, NULL), code);
+	assert_int_equal(entrydb_load(site->db, entrydb_set_get(site->set, 0), &symbol, NULL),
+	                 code);
 }
 
 static void test_no_object(void **state)
@@ -176,9 +179,10 @@ static void test_no_object(void **state)
 	for (int round = 0; round < 2; round++) {
 		open_round(site, round);
 		refuse(site, "python", ENTRYDB_ENOTFOUND,
-		       site_text(site, "python = pure.cli:main of %s/%s/all-1.dist-info: python (ok): "
-				       "no shared object that a program without Python can open",
-				 site->top, SITE_PACKAGES));
+		       site_text(site,
+		                 "python = pure.cli:main of %s/%s/all-1.dist-info: python (ok): "
+		                 "no shared object that a program without Python can open",
+		                 site->top, SITE_PACKAGES));
 		refuse(site, "extension", ENTRYDB_ENOTFOUND, "extension");
 		refuse(site, "missing", ENTRYDB_ENOTFOUND, "missing");
 		refuse(site, "no-symbol", ENTRYDB_ENOTFOUND, "no-symbol");
@@ -227,7 +231,8 @@ static void test_writable_by_others(void **state)
 	for (int round = 0; round < 2; round++) {
 		open_round(site, round);
 		assert_int_equal(chmod(object, 0646), 0);
-		refuse(site, "native", ENTRYDB_EPERMISSION, site_text(site, "chmod go-w '%s'", object));
+		refuse(site, "native", ENTRYDB_EPERMISSION,
+		       site_text(site, "chmod go-w '%s'", object));
 		assert_int_equal(chmod(object, 0644), 0);
 		assert_int_equal(chmod(directory, 0777), 0);
 		refuse(site, "native", ENTRYDB_EPERMISSION,
@@ -236,8 +241,8 @@ static void test_writable_by_others(void **state)
 	}
 	entry_of(site, "native");
 	assert_int_equal(entrydb_load(site->db, entrydb_set_get(site->set, 0), (void *[]){NULL},
-				      &site->error),
-			 0);
+	                              &site->error),
+	                 0);
 }
 
 static void test_owned_by_a_stranger(void **state)
@@ -259,15 +264,15 @@ static void test_owned_by_a_stranger(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SITE_TEST(test_resolve),
-		SITE_TEST(test_resolve_old_entry),
-		SITE_TEST(test_resolve_of_what_is_gone),
-		SITE_TEST(test_load),
-		SITE_TEST(test_no_object),
-		SITE_TEST(test_dlerror_word_for_word),
-		SITE_TEST(test_symbol_gone_since_indexed),
-		SITE_TEST(test_writable_by_others),
-		SITE_TEST(test_owned_by_a_stranger),
+	        SITE_TEST(test_resolve),
+	        SITE_TEST(test_resolve_old_entry),
+	        SITE_TEST(test_resolve_of_what_is_gone),
+	        SITE_TEST(test_load),
+	        SITE_TEST(test_no_object),
+	        SITE_TEST(test_dlerror_word_for_word),
+	        SITE_TEST(test_symbol_gone_since_indexed),
+	        SITE_TEST(test_writable_by_others),
+	        SITE_TEST(test_owned_by_a_stranger),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

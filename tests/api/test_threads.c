@@ -33,9 +33,9 @@ struct crowd {
  */
 #define ALWAYS "here=m:a@here-1.dist-info native=native:entry@here-1.dist-info"
 static const char *const answers[] = {
-	ALWAYS,
-	ALWAYS " n=m:b@moving-1.dist-info",
-	ALWAYS " n=m:c@moving-2.dist-info",
+        ALWAYS,
+        ALWAYS " n=m:b@moving-1.dist-info",
+        ALWAYS " n=m:c@moving-2.dist-info",
 };
 
 static void complain(struct crowd *crowd, const char *what, const char *answer)
@@ -55,8 +55,8 @@ static void tell(const entrydb_set *set, char *text, size_t room)
 		const char *slash = strrchr(entrydb_entry_file(entry), '/');
 
 		used += (size_t)snprintf(text + used, room - used, "%s%s=%s@%s", i ? " " : "",
-					 entrydb_entry_name(entry), entrydb_entry_value(entry),
-					 slash + 1);
+		                         entrydb_entry_name(entry), entrydb_entry_value(entry),
+		                         slash + 1);
 	}
 }
 
@@ -146,7 +146,7 @@ static void move(struct site *site, const char *from, const char *to)
 	assert_int_equal(rename(site_path(site, from), site_path(site, to)), 0);
 	site_sleep(PAUSE);
 	site_run(site, "update", site_path(site, "venv"), site_path(site, "second"),
-		 site_path(site, "third"), NULL);
+	         site_path(site, "third"), NULL);
 	site_sleep(PAUSE);
 }
 
@@ -163,7 +163,7 @@ static void prepare(struct site *site)
 {
 	site_plugin(site, "native.so", FIRST "/native.so");
 	site_distribution(site, FIRST, "here-1.dist-info", "here", "1",
-			  "[g]\nhere = m:a\nnative = native:entry\n");
+	                  "[g]\nhere = m:a\nnative = native:entry\n");
 	site_distribution(site, "aside", "one", "moving", "1", "[g]\nn = m:b\n");
 	site_distribution(site, "aside", "two", "moving", "2", "[g]\nn = m:c\n");
 	site_distribution(site, SECOND, "still-1.dist-info", "still", "1", "[h]\nn = m\n");
@@ -193,7 +193,7 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		SITE_TEST(test_threads),
+	        SITE_TEST(test_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct members members = {.path = "fuzz"};
 	struct archive_source source = {
-		.path = "fuzz", .fd = -1, .bytes = {(const char *)data, size}};
+	        .path = "fuzz", .fd = -1, .bytes = {(const char *)data, size}};
 	struct archive_sink sink = {&members, members_wanted, members_add, NULL};
 	struct error error = {0};
 	int code = archive_file_walk(&source, &sink, &error);

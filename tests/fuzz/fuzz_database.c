@@ -153,7 +153,8 @@ static void query_database(const char *file)
 	options.root = "/nowhere";
 	for (int fresh = ENTRYDB_FRESH_TRUST; fresh <= ENTRYDB_FRESH_ROOTS; fresh++) {
 		options.fresh = (enum entrydb_fresh)fresh;
-		options.rules = fresh == ENTRYDB_FRESH_TRUST ? ENTRYDB_IM_10_1 : ENTRYDB_PYTHON_3_10;
+		options.rules =
+		        fresh == ENTRYDB_FRESH_TRUST ? ENTRYDB_IM_10_1 : ENTRYDB_PYTHON_3_10;
 		if (entrydb_open_file(file, &options, &db, NULL) == 0) {
 			ask(db);
 			entrydb_close(db);

@@ -17,10 +17,10 @@ static int take_fact(void *payload, enum pyproject_fact fact, struct pyproject_t
 }
 
 static int take_entry_point(void *payload, struct pyproject_text group, struct pyproject_text name,
-			    struct pyproject_text value)
+                            struct pyproject_text value)
 {
 	*(size_t *)payload += strnlen(group.text, group.length) + strnlen(name.text, name.length) +
-			      strnlen(value.text, value.length);
+	                      strnlen(value.text, value.length);
 	return 0;
 }
 

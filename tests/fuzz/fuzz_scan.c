@@ -46,7 +46,8 @@ static void check_entry_points(const struct distribution_record *row)
 	for (size_t i = 0; i < row->entry_point_count; i++) {
 		const struct entry_point_record *e = &row->entry_points[i];
 
-		require(!slice_is_null(e->group) && !slice_is_null(e->name) && !slice_is_null(e->value));
+		require(!slice_is_null(e->group) && !slice_is_null(e->name) &&
+		        !slice_is_null(e->value));
 		require(slice_is_null(e->attr) || !slice_is_null(e->module));
 		require(slice_is_null(e->extras) || e->extras.len > 0);
 	}
@@ -73,16 +74,16 @@ static void check_same(const struct root_record *a, const struct root_record *b)
 	require(a->distribution_count == b->distribution_count && a->broken == b->broken);
 	for (size_t i = 0; i < a->distribution_count; i++)
 		require(slice_equal(a->distributions[i].directory, b->distributions[i].directory) &&
-			a->distributions[i].entry_point_count ==
-				b->distributions[i].entry_point_count);
+		        a->distributions[i].entry_point_count ==
+		                b->distributions[i].entry_point_count);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct tree_file files[FILES_MAX];
 	struct scan_options options = {
-		.depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
-		.egg_base = SLICE("x.egg"),
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
+	        .egg_base = SLICE("x.egg"),
 	};
 	struct root_record root = {0}, again = {0};
 	struct tree *tree;

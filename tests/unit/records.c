@@ -10,23 +10,26 @@
 #include "reader.h"
 
 /* SLICE() is no constant. */
-#define TEXT(literal) {"" literal, sizeof(literal) - 1}
+#define TEXT(literal)                                                                              \
+	{                                                                                          \
+		"" literal, sizeof(literal) - 1                                                    \
+	}
 
 static const struct target_record target = {
-	.kind = TEXT("native"),
-	.state = TEXT("ok"),
-	.object = TEXT("p/n.so"),
-	.symbol = TEXT("entry"),
-	.build_id = TEXT("abcd"),
-	.sha256 = TEXT("sha256=x"),
-	.machine = 62,
+        .kind = TEXT("native"),
+        .state = TEXT("ok"),
+        .object = TEXT("p/n.so"),
+        .symbol = TEXT("entry"),
+        .build_id = TEXT("abcd"),
+        .sha256 = TEXT("sha256=x"),
+        .machine = 62,
 };
 
 static struct entry_point_record entry_points[] = {
-	{.group = TEXT("g"), .name = TEXT("n\0x"), .value = TEXT("not a value")},
-	{TEXT("g"), TEXT("native"), TEXT("p.n:entry [x,y]"), TEXT("p.n"), TEXT("entry"),
-	 TEXT("x,y"), &target},
-	{.group = TEXT(""), .name = TEXT(""), .value = TEXT("")},
+        {.group = TEXT("g"), .name = TEXT("n\0x"), .value = TEXT("not a value")},
+        {TEXT("g"), TEXT("native"), TEXT("p.n:entry [x,y]"), TEXT("p.n"), TEXT("entry"),
+         TEXT("x,y"), &target},
+        {.group = TEXT(""), .name = TEXT(""), .value = TEXT("")},
 };
 
 struct root_record records_root(const char *path, size_t count)
@@ -38,16 +41,16 @@ struct root_record records_root(const char *path, size_t count)
 		int length = snprintf(names[i], sizeof(names[i]), "d%zu-1.dist-info", i);
 
 		rows[i] = (struct distribution_record){
-			.directory = {names[i], (size_t)length},
-			.position = (uint32_t)(count - i - 1),
-			.normalized_name = {names[i], 2},
-			.name = SLICE("D"),
-			.has_metadata = true,
-			.settled = i % 2 == 0,
-			.directory_stamp = INT64_MIN,
-			.files_stamp = INT64_MAX,
-			.entry_points = i ? entry_points : NULL,
-			.entry_point_count = i ? sizeof(entry_points) / sizeof(*entry_points) : 0,
+		        .directory = {names[i], (size_t)length},
+		        .position = (uint32_t)(count - i - 1),
+		        .normalized_name = {names[i], 2},
+		        .name = SLICE("D"),
+		        .has_metadata = true,
+		        .settled = i % 2 == 0,
+		        .directory_stamp = INT64_MIN,
+		        .files_stamp = INT64_MAX,
+		        .entry_points = i ? entry_points : NULL,
+		        .entry_point_count = i ? sizeof(entry_points) / sizeof(*entry_points) : 0,
 		};
 	}
 	if (count > 2) {
@@ -58,14 +61,14 @@ struct root_record records_root(const char *path, size_t count)
 		rows[2].watched = true;
 	}
 	return (struct root_record){
-		.path = slice_of(path),
-		.kind = ROOT_DIRECTORY,
-		.stamp = {1, 2, 3},
-		.settled = true,
-		.broken = count > 2,
-		.watched = count > 2,
-		.distributions = rows,
-		.distribution_count = count,
+	        .path = slice_of(path),
+	        .kind = ROOT_DIRECTORY,
+	        .stamp = {1, 2, 3},
+	        .settled = true,
+	        .broken = count > 2,
+	        .watched = count > 2,
+	        .distributions = rows,
+	        .distribution_count = count,
 	};
 }
 
@@ -154,9 +157,9 @@ static void put_distribution(struct dump *dump, const struct distribution_record
 	put(dump, row->error);
 	put(dump, row->record_sha256);
 	put_numbers(dump,
-		    (int64_t[]){row->id, row->position, row->has_metadata, row->watched,
-				row->settled, row->directory_stamp, row->files_stamp},
-		    7);
+	            (int64_t[]){row->id, row->position, row->has_metadata, row->watched,
+	                        row->settled, row->directory_stamp, row->files_stamp},
+	            7);
 	putc('\n', dump->stream);
 	for (size_t i = 0; i < row->entry_point_count; i++)
 		put_entry_point(dump, &row->entry_points[i]);
@@ -170,10 +173,10 @@ static int put_one_root(void *payload, const struct root_record *root)
 
 	put(dump, root->path);
 	put_numbers(dump,
-		    (int64_t[]){root->id, root->kind, root->stamp.mtime, root->stamp.ctime,
-				root->stamp.dev, root->settled, root->broken, root->watched,
-				(int64_t)root->distribution_count},
-		    9);
+	            (int64_t[]){root->id, root->kind, root->stamp.mtime, root->stamp.ctime,
+	                        root->stamp.dev, root->settled, root->broken, root->watched,
+	                        (int64_t)root->distribution_count},
+	            9);
 	putc('\n', dump->stream);
 	code = reader_distributions(dump->reader, &copy, true, dump->error);
 	for (size_t i = 0; code == 0 && i < copy.distribution_count; i++)

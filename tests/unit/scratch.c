@@ -34,7 +34,7 @@ const char *scratch_path(const char *path)
 void scratch_enter(void)
 {
 	static const char *const names[] = {"ENTRYDB_PATH", "ENTRYDB_FRESH", "VIRTUAL_ENV",
-					    "CONDA_PREFIX", "PYENV_ROOT"};
+	                                    "CONDA_PREFIX", "PYENV_ROOT"};
 
 	strcpy(top, "/tmp/entrydb_unit_XXXXXX");
 	assert_non_null(mkdtemp(top));

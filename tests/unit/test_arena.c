@@ -102,12 +102,9 @@ static void test_copy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_aligned_and_apart),
-		TEST(test_small_results_are_cheap),
-		TEST(test_free_and_use_again),
-		TEST(test_zeroed),
-		TEST(test_too_much),
-		TEST(test_copy),
+	        TEST(test_aligned_and_apart),  TEST(test_small_results_are_cheap),
+	        TEST(test_free_and_use_again), TEST(test_zeroed),
+	        TEST(test_too_much),           TEST(test_copy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,9 +40,11 @@ static void test_errno(void **state)
 	static const struct {
 		int errnum, code;
 	} rows[] = {
-		{ENOMEM, ERROR_NOMEM},     {ENOENT, ERROR_NOTFOUND},   {ENOTDIR, ERROR_NOTFOUND},
-		{EACCES, ERROR_PERMISSION}, {EPERM, ERROR_PERMISSION}, {EROFS, ERROR_PERMISSION},
-		{EIO, ERROR_IO},           {ENOSPC, ERROR_IO},         {ELOOP, ERROR_IO},
+	        {ENOMEM, ERROR_NOMEM},     {ENOENT, ERROR_NOTFOUND},
+	        {ENOTDIR, ERROR_NOTFOUND}, {EACCES, ERROR_PERMISSION},
+	        {EPERM, ERROR_PERMISSION}, {EROFS, ERROR_PERMISSION},
+	        {EIO, ERROR_IO},           {ENOSPC, ERROR_IO},
+	        {ELOOP, ERROR_IO},
 	};
 
 	(void)state;
@@ -70,9 +72,9 @@ static void test_no_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_set),
-		TEST(test_errno),
-		TEST(test_no_memory),
+	        TEST(test_set),
+	        TEST(test_errno),
+	        TEST(test_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

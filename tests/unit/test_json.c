@@ -85,9 +85,9 @@ static void test_no_json_inside(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_values),
-		TEST(test_escapes),
-		TEST(test_no_json_inside),
+	        TEST(test_values),
+	        TEST(test_escapes),
+	        TEST(test_no_json_inside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ static int teardown(void **state)
 }
 
 static void check_prefix(const char *path, const char *root, const char *database,
-			 const char *root_path)
+                         const char *root_path)
 {
 	struct coverage coverage = {0};
 	int found = layout_of_prefix(path, root, &coverage);
@@ -51,19 +51,19 @@ static void test_known(void **state)
 	static const struct {
 		const char *prefix, *inside;
 	} rows[] = {
-		{"/venv", "lib/python3.12/site-packages"},
-		{"/venv", "lib64/python3.12/site-packages"},
-		{"/venv", "lib/python3.13t/site-packages"},
-		{"/venv", "lib/pypy3.10/site-packages"},
-		{"/venv", "lib/python3.12"},
-		{"/venv", "lib/python3.12/lib-dynload"},
-		{"/venv", "lib/python312.zip"},
-		{"/venv", "lib/python3/dist-packages"},
-		{"/venv", "lib/python3.12/dist-packages"},
-		{"/venv", "lib/python3.12/site-packages/x-1.egg"},
-		{"/venv", "lib/python3.12/site-packages/x.ZIP"},
-		{"/opt/lib/python3.12/site-packages/inner", "lib/python3.12/site-packages"},
-		{"/conda/envs/a b", "lib/python3.12/site-packages"},
+	        {"/venv", "lib/python3.12/site-packages"},
+	        {"/venv", "lib64/python3.12/site-packages"},
+	        {"/venv", "lib/python3.13t/site-packages"},
+	        {"/venv", "lib/pypy3.10/site-packages"},
+	        {"/venv", "lib/python3.12"},
+	        {"/venv", "lib/python3.12/lib-dynload"},
+	        {"/venv", "lib/python312.zip"},
+	        {"/venv", "lib/python3/dist-packages"},
+	        {"/venv", "lib/python3.12/dist-packages"},
+	        {"/venv", "lib/python3.12/site-packages/x-1.egg"},
+	        {"/venv", "lib/python3.12/site-packages/x.ZIP"},
+	        {"/opt/lib/python3.12/site-packages/inner", "lib/python3.12/site-packages"},
+	        {"/conda/envs/a b", "lib/python3.12/site-packages"},
 	};
 	char path[200], database[200];
 
@@ -78,18 +78,18 @@ static void test_known(void **state)
 static void test_unknown(void **state)
 {
 	static const char *const paths[] = {
-		"/",
-		"/lib",
-		"/srv/app",
-		"/venv/lib/python/site-packages",
-		"/venv/lib/pythonx/site-packages",
-		"/venv/lib/python3.12/site-packages/sub",
-		"/venv/lib/python3.12/site-packages/x.egg/sub",
-		"/venv/lib/python3.12/other",
-		"/venv/lib/python312.zip/sub",
-		"/venv/lib32/python3.12/site-packages",
-		"/venv/Lib/python3.12/site-packages",
-		"/venv/lib/python3.12-old/site-packages",
+	        "/",
+	        "/lib",
+	        "/srv/app",
+	        "/venv/lib/python/site-packages",
+	        "/venv/lib/pythonx/site-packages",
+	        "/venv/lib/python3.12/site-packages/sub",
+	        "/venv/lib/python3.12/site-packages/x.egg/sub",
+	        "/venv/lib/python3.12/other",
+	        "/venv/lib/python312.zip/sub",
+	        "/venv/lib32/python3.12/site-packages",
+	        "/venv/Lib/python3.12/site-packages",
+	        "/venv/lib/python3.12-old/site-packages",
 	};
 
 	(void)state;
@@ -100,18 +100,19 @@ static void test_unknown(void **state)
 static void test_system_and_user(void **state)
 {
 	(void)state;
-	check_prefix("/usr/lib/python3/dist-packages", NULL, SYSTEM, "usr/lib/python3/dist-packages");
+	check_prefix("/usr/lib/python3/dist-packages", NULL, SYSTEM,
+	             "usr/lib/python3/dist-packages");
 	check_prefix("/usr/local/lib/python3.11/dist-packages", NULL, SYSTEM,
-		     "usr/local/lib/python3.11/dist-packages");
+	             "usr/local/lib/python3.11/dist-packages");
 	check_prefix("/lib/python3.11", NULL, SYSTEM, "lib/python3.11");
 	check_prefix("/usr/lib/python3/dist-packages", "/image", "/image" SYSTEM,
-		     "usr/lib/python3/dist-packages");
+	             "usr/lib/python3/dist-packages");
 	check_prefix("/v/lib/python3.1", "/image", "/image/v" SYSTEM, "lib/python3.1");
 	check_prefix("/home/me/.local/lib/python3.11/site-packages", NULL,
-		     "/home/me/st/entrydb/entry_points.db",
-		     "/home/me/.local/lib/python3.11/site-packages");
+	             "/home/me/st/entrydb/entry_points.db",
+	             "/home/me/.local/lib/python3.11/site-packages");
 	check_prefix("/home/you/.local/lib/python3.11/site-packages", NULL,
-		     "/home/you/.local" SYSTEM, "lib/python3.11/site-packages");
+	             "/home/you/.local" SYSTEM, "lib/python3.11/site-packages");
 }
 
 static void check_user(const char *state_home, const char *home, const char *database)
@@ -163,8 +164,10 @@ static void test_absolute(void **state)
 	static const struct {
 		const char *entry, *absolute;
 	} rows[] = {
-		{"/", "/"},           {"//", "/"},        {"/a/", "/a"},     {"/a//b/./c/.", "/a/b/c"},
-		{"/.", "/"},          {"/a.b/..c", "/a.b/..c"}, {"/tmp/..", "/"}, {"/usr/../usr", "/usr"},
+	        {"/", "/"},       {"//", "/"},
+	        {"/a/", "/a"},    {"/a//b/./c/.", "/a/b/c"},
+	        {"/.", "/"},      {"/a.b/..c", "/a.b/..c"},
+	        {"/tmp/..", "/"}, {"/usr/../usr", "/usr"},
 	};
 
 	(void)state;
@@ -175,7 +178,8 @@ static void test_absolute(void **state)
 	check_text(layout_absolute("a/./b/"), scratch_path("a/b"));
 	scratch_directory("real/inside");
 	assert_int_equal(symlink("real/inside", "link"), 0);
-	check_text(layout_absolute("link/.."), scratch_path("real")); /* not the scratch directory */
+	check_text(layout_absolute("link/.."),
+	           scratch_path("real")); /* not the scratch directory */
 	assert_null(layout_absolute("absent/.."));
 }
 
@@ -184,12 +188,12 @@ static void test_absolute(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_known),
-		TEST(test_unknown),
-		TEST(test_system_and_user),
-		TEST(test_user_database),
-		TEST(test_paths_in_a_database),
-		TEST(test_absolute),
+	        TEST(test_known),
+	        TEST(test_unknown),
+	        TEST(test_system_and_user),
+	        TEST(test_user_database),
+	        TEST(test_paths_in_a_database),
+	        TEST(test_absolute),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,8 +99,9 @@ static void test_hash(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_first_is_kept), TEST(test_ask_without_giving), TEST(test_empty_and_nul),
-		TEST(test_many),          TEST(test_hash),
+	        TEST(test_first_is_kept), TEST(test_ask_without_giving),
+	        TEST(test_empty_and_nul), TEST(test_many),
+	        TEST(test_hash),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

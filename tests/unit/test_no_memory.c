@@ -47,9 +47,11 @@ static void make_sites(void)
 	distribution(SITE "/a-1.dist-info", "Name: A\nVersion: 1\n", "[g]\nn = m:a [x,y]\no = m\n");
 	distribution(SITE "/late-1.dist-info", NULL, "[g]\nlate = m\n");
 	distribution(SITE "/broken-1.dist-info", "Name: b\n", "[g]\nno value\n");
-	distribution(SITE "/UPPER.DIST-INFO", "Name: upper\nVersion: 2\n", "[g]\nu = native:entry\n");
+	distribution(SITE "/UPPER.DIST-INFO", "Name: upper\nVersion: 2\n",
+	             "[g]\nu = native:entry\n");
 	distribution(SITE "/edit-1.dist-info", "Name: e\n", "[g]\ne = m\n");
-	scratch_text(SITE "/edit-1.dist-info/direct_url.json", "{\"dir_info\": {\"editable\": true}}");
+	scratch_text(SITE "/edit-1.dist-info/direct_url.json",
+	             "{\"dir_info\": {\"editable\": true}}");
 	scratch_text(SITE "/a-1.dist-info/RECORD", "m.py,sha256=x,1\na-1.dist-info/RECORD,,\n");
 	scratch_text(SITE "/m.py", "");
 	distribution(OTHER "/A-0.egg-info", "Name: A\n", "[g]\nn = old\n");
@@ -89,8 +91,8 @@ static void update(struct fixture *f)
 {
 	struct writer_options how = {.file = DATABASE, .may_replace = true};
 	struct scan_options options = {
-		.depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
-		.now = {time(NULL) + 10, 1},
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
+	        .now = {time(NULL) + 10, 1},
 	};
 
 	assert_int_equal(writer_open(&how, &f->writer, NULL), 0);
@@ -99,8 +101,8 @@ static void update(struct fixture *f)
 	assert_int_equal(writer_put_root(f->writer, &f->root, NULL), 0);
 	for (size_t i = 0; i < f->root.distribution_count; i++)
 		assert_int_equal(writer_put_distribution(f->writer, &f->root,
-							 &f->root.distributions[i], NULL),
-				 0);
+		                                         &f->root.distributions[i], NULL),
+		                 0);
 	assert_int_equal(writer_commit(f->writer, 0644, NULL), 0);
 	writer_close(f->writer);
 	f->writer = NULL;
@@ -152,7 +154,7 @@ static void tell(struct fixture *f)
 	for (size_t i = 0; i < entrydb_set_count(f->set); i++) {
 		for (int field = 0; field <= ENTRYDB_SHADOWED_BY; field++) {
 			const char *text = entrydb_entry_text(entrydb_set_get(f->set, i),
-							      (enum entrydb_field)field, NULL);
+			                                      (enum entrydb_field)field, NULL);
 
 			fprintf(stream, "%s|", text ? text : "-");
 		}
@@ -199,7 +201,7 @@ static bool fail_at(struct fixture *f, long at, bool stay)
 	if (code < 0) {
 		if (code != ENTRYDB_ENOMEM || f->error.code != code)
 			fail_msg("failure %ld gives %d (%d): %s", at, code, f->error.code,
-				 entrydb_error_message(&f->error));
+			         entrydb_error_message(&f->error));
 	} else {
 		check_answer(f, at, "at");
 	}
@@ -270,10 +272,10 @@ static void test_edited_in_place(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_not_indexed),
-		TEST(test_indexed),
-		TEST(test_changed_since),
-		TEST(test_edited_in_place),
+	        TEST(test_not_indexed),
+	        TEST(test_indexed),
+	        TEST(test_changed_since),
+	        TEST(test_edited_in_place),
 	};
 
 	faults_install();

@@ -189,7 +189,8 @@ static void test_killed(void **state)
 	assert_int_equal(pipe(channel), 0);
 	child = fork();
 	if (child == 0) {
-		(void)!write(channel[1], publication_begin(&f->second, PATH, 0, NULL) ? "n" : "y", 1);
+		(void)!write(channel[1], publication_begin(&f->second, PATH, 0, NULL) ? "n" : "y",
+		             1);
 		for (;;)
 			pause();
 	}
@@ -209,10 +210,12 @@ static void test_where_it_cannot_be(void **state)
 	struct fixture *f = *state;
 
 	scratch_text("file", "x");
-	assert_int_equal(publication_begin(&f->first, "file/sub/x.db", 0, &f->error), ERROR_NOTFOUND);
+	assert_int_equal(publication_begin(&f->first, "file/sub/x.db", 0, &f->error),
+	                 ERROR_NOTFOUND);
 	assert_non_null(strstr(error_text(&f->error), "file"));
 	publication_end(&f->first);
-	assert_int_equal(publication_begin(&f->first, "/proc/x/y.db", 0, &f->error), ERROR_NOTFOUND);
+	assert_int_equal(publication_begin(&f->first, "/proc/x/y.db", 0, &f->error),
+	                 ERROR_NOTFOUND);
 	publication_end(&f->first);
 	begin(f);
 	scratch_directory(PATH);
@@ -235,16 +238,16 @@ static void test_in_the_current_directory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_publish),
-		TEST(test_not_published),
-		TEST(test_leftovers),
-		TEST(test_new_is_no_link),
-		TEST(test_copy),
-		TEST(test_set_aside),
-		TEST(test_lock),
-		TEST(test_killed),
-		TEST(test_where_it_cannot_be),
-		TEST(test_in_the_current_directory),
+	        TEST(test_publish),
+	        TEST(test_not_published),
+	        TEST(test_leftovers),
+	        TEST(test_new_is_no_link),
+	        TEST(test_copy),
+	        TEST(test_set_aside),
+	        TEST(test_lock),
+	        TEST(test_killed),
+	        TEST(test_where_it_cannot_be),
+	        TEST(test_in_the_current_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

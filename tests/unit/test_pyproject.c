@@ -60,10 +60,10 @@ static int take_fact(void *payload, enum pyproject_fact fact, struct pyproject_t
 }
 
 static int take_entry_point(void *payload, struct pyproject_text group, struct pyproject_text name,
-			    struct pyproject_text value)
+                            struct pyproject_text value)
 {
 	return tell(payload, "[%.*s] %.*s = %.*s\n", (int)group.length, group.text,
-		    (int)name.length, name.text, (int)value.length, value.text);
+	            (int)name.length, name.text, (int)value.length, value.text);
 }
 
 static enum pyproject_status read_text(struct fixture *f, const char *text)
@@ -102,7 +102,8 @@ static void test_entry_points(void **state)
 	      "project \n[console_scripts] b = c:d\n[gui_scripts] e = f\n");
 	check(*state, "[project.entry-points.g]\na = 'b'\n[project.entry-points.'h.i']\nc = 'd'\n",
 	      "project \n[g] a = b\n[h.i] c = d\n");
-	check(*state, "project.scripts.a = \"\\u00fc\"\n", "project \n[console_scripts] a = \xc3\xbc\n");
+	check(*state, "project.scripts.a = \"\\u00fc\"\n",
+	      "project \n[console_scripts] a = \xc3\xbc\n");
 }
 
 static void test_dynamic(void **state)
@@ -123,13 +124,13 @@ static void test_against_the_specification(void **state)
 	check_bad(*state, "[project]\nscripts = []\n", "project.scripts is not a table");
 	check_bad(*state, "[project.scripts]\na = 1\n", "project.scripts.a is not a string");
 	check_bad(*state, "[project.entry-points]\na = 'b'\n",
-		  "project.entry-points.a is not a table");
+	          "project.entry-points.a is not a table");
 	check_bad(*state, "[project.entry-points.a.b]\nc = 'd'\n",
-		  "project.entry-points.a.b is not a string");
+	          "project.entry-points.a.b is not a string");
 	check_bad(*state, "[project.entry-points.console_scripts]\n",
-		  "project.entry-points.console_scripts must not be; there is project.scripts");
+	          "project.entry-points.console_scripts must not be; there is project.scripts");
 	check_bad(*state, "[project.entry-points.gui_scripts]\n",
-		  "project.entry-points.gui_scripts must not be; there is project.gui-scripts");
+	          "project.entry-points.gui_scripts must not be; there is project.gui-scripts");
 }
 
 static void test_not_toml(void **state)
@@ -163,8 +164,9 @@ static void test_no_memory(void **state)
 
 	for (size_t calls = 0; calls < 3; calls++) {
 		f->most = calls;
-		assert_int_equal(read_text(f, "[project]\nname = 'a'\n[project.scripts]\nb = 'c'\n"),
-				 PYPROJECT_NOMEM);
+		assert_int_equal(
+		        read_text(f, "[project]\nname = 'a'\n[project.scripts]\nb = 'c'\n"),
+		        PYPROJECT_NOMEM);
 	}
 }
 
@@ -185,9 +187,10 @@ static void test_long_problem(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_facts),      TEST(test_entry_points), TEST(test_dynamic),
-		TEST(test_against_the_specification),           TEST(test_not_toml),
-		TEST(test_deep),       TEST(test_no_memory),    TEST(test_long_problem),
+	        TEST(test_facts),     TEST(test_entry_points),
+	        TEST(test_dynamic),   TEST(test_against_the_specification),
+	        TEST(test_not_toml),  TEST(test_deep),
+	        TEST(test_no_memory), TEST(test_long_problem),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <sqlite3.h>
+
 #include "faults.h"
 #include "records.h"
 #include "scratch.h"
@@ -32,9 +34,9 @@ static int setup(void **state)
 	scratch_enter();
 	*state = f;
 	return f && records_store(FILE_NAME, "r", 4, NULL) == 0 &&
-			       records_store(FILE_NAME, "s", 1, NULL) == 0
-		       ? 0
-		       : -1;
+	                       records_store(FILE_NAME, "s", 1, NULL) == 0
+	               ? 0
+	               : -1;
 }
 
 static int teardown(void **state)
@@ -141,7 +143,8 @@ static void test_is_current(void **state)
 	assert_true(reader_is_current(f->reader));
 	assert_int_equal(records_store(FILE_NAME, "t", 1, NULL), 0);
 	assert_false(reader_is_current(f->reader));
-	assert_int_equal(reader_root(f->reader, SLICE("t"), &f->root, &f->error), 0); /* still the old */
+	assert_int_equal(reader_root(f->reader, SLICE("t"), &f->root, &f->error),
+	                 0); /* still the old */
 	unlink(FILE_NAME);
 	assert_false(reader_is_current(f->reader));
 	assert_int_equal(reader_root(f->reader, SLICE("r"), &f->root, &f->error), 1);
@@ -284,6 +287,57 @@ static void test_damaged_pages(void **state)
 	assert_true(failures > 0);
 }
 
+/* --- files that no writer of ours has written --- */
+
+static void tamper(const char *statements)
+{
+	sqlite3 *db = NULL;
+
+	assert_int_equal(sqlite3_open(FILE_NAME, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, statements, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+/* Is there an end, and is it an error? */
+static void assert_damaged(struct fixture *f)
+{
+	struct reader_row row;
+	int code;
+
+	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), 0);
+	code = reader_select(f->reader, (struct slice){0}, (struct slice){0}, &f->error);
+	while (code == 0)
+		code = reader_next(f->reader, &row, &f->error) > 0 ? 0 : f->error.code;
+	assert_int_equal(code, ERROR_FORMAT);
+	assert_null(records_dump(FILE_NAME, &f->error));
+	assert_int_equal(f->error.code, ERROR_FORMAT);
+}
+
+static void test_rows_without_end(void **state)
+{
+	tamper("DROP VIEW entry_points; DROP VIEW conflicts; DROP VIEW broken; DROP TABLE "
+	       "distribution;"
+	       "CREATE VIEW distribution AS WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x "
+	       "+ 1 "
+	       "FROM n) SELECT x AS id, 1 AS root, 'd' AS directory, 1 AS position, 'd' AS "
+	       "normalized_name, 1 AS contested, 'd' AS name, '1' AS version, 1 AS has_metadata, 0 "
+	       "AS "
+	       "watched, NULL AS error, 1 AS settled, 0 AS directory_stamp, 0 AS files_stamp, NULL "
+	       "AS "
+	       "record_sha256 FROM n");
+	assert_damaged(*state);
+}
+
+static void test_rows_without_text(void **state)
+{
+	tamper("DROP VIEW entry_points; DROP VIEW conflicts; DROP VIEW broken;"
+	       "CREATE TABLE loose AS SELECT id, distribution, NULL AS group_name, name, value, "
+	       "module, "
+	       "attr, extras FROM entry_point; DROP TABLE entry_point;"
+	       "ALTER TABLE loose RENAME TO entry_point");
+	assert_damaged(*state);
+}
+
 static void test_truncated(void **state)
 {
 	struct fixture *f = *state;
@@ -304,17 +358,19 @@ static void test_truncated(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_refused),
-		TEST(test_other_versions),
-		TEST(test_trust),
-		TEST(test_nothing_is_written),
-		TEST(test_is_current),
-		TEST(test_holders_and_problems),
-		TEST(test_select),
-		TEST(test_target),
-		TEST(test_no_memory),
-		TEST(test_damaged_pages),
-		TEST(test_truncated),
+	        TEST(test_refused),
+	        TEST(test_other_versions),
+	        TEST(test_trust),
+	        TEST(test_nothing_is_written),
+	        TEST(test_is_current),
+	        TEST(test_holders_and_problems),
+	        TEST(test_select),
+	        TEST(test_target),
+	        TEST(test_no_memory),
+	        TEST(test_damaged_pages),
+	        TEST(test_truncated),
+	        TEST(test_rows_without_end),
+	        TEST(test_rows_without_text),
 	};
 
 	faults_install();

@@ -10,11 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "scratch.h"
 
 #define ALL (SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS)
+
+#define MANY    20000 /* distributions in one archive */
+#define SECONDS 8     /* of processor time for them: many times the usual */
 
 struct fixture {
 	struct scan_options options;
@@ -73,7 +78,7 @@ static void assert_slice(struct slice slice, const char *expected)
 static void test_which_children(void **state)
 {
 	static const char *const names[] = {"a-1.dist-info", "b.egg-info", "C-1.DIST-INFO",
-					    ".dist-info",    "f.egg-info", "link.dist-info"};
+	                                    ".dist-info",    "f.egg-info", "link.dist-info"};
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < 4; i++)
@@ -107,9 +112,9 @@ static void test_one_distribution(void **state)
 
 	scratch_text("My.Pkg-1.0.dist-info/METADATA", "Name: My.Pkg\nVersion: 1.0\n\nName: body\n");
 	scratch_text("My.Pkg-1.0.dist-info/entry_points.txt",
-		     "x = before any section\n[g]\nn = m.o:a.b [e-1, f]\nbad = a b\n");
+	             "x = before any section\n[g]\nn = m.o:a.b [e-1, f]\nbad = a b\n");
 	scratch_text("My.Pkg-1.0.dist-info/RECORD",
-		     "My.Pkg-1.0.dist-info/entry_points.txt,sha256=abc,10\n");
+	             "My.Pkg-1.0.dist-info/entry_points.txt,sha256=abc,10\n");
 	scan(f, ".");
 	d = find(f, "My.Pkg-1.0.dist-info");
 	assert_slice(d->normalized_name, "my_pkg");
@@ -135,8 +140,8 @@ static void test_broken(void **state)
 	static const struct {
 		const char *directory, *text, *part;
 	} rows[] = {
-		{"a.dist-info", "[g]\nno value\n", "line 2"},
-		{"b.dist-info", "[g]\nn = \xff\n", "UTF-8"},
+	        {"a.dist-info", "[g]\nno value\n", "line 2"},
+	        {"b.dist-info", "[g]\nn = \xff\n", "UTF-8"},
 	};
 	struct fixture *f = *state;
 
@@ -194,15 +199,15 @@ static void test_absent(void **state)
 static void test_positions(void **state)
 {
 	static struct tree_file files[] = {
-		{{"Foo-1.dist-info/x", 17}, {"", 0}}, {{"mm-1.dist-info/x", 16}, {"", 0}},
-		{{"FOO-3.egg-info/x", 16}, {"", 0}},  {{"zz-1.dist-info/x", 16}, {"", 0}},
-		{{"f.o-1.dist-info/x", 17}, {"", 0}}, {{"f_o-2.dist-info/x", 17}, {"", 0}},
-		{{"f-o.dist-info/x", 15}, {"", 0}},
+	        {{"Foo-1.dist-info/x", 17}, {"", 0}}, {{"mm-1.dist-info/x", 16}, {"", 0}},
+	        {{"FOO-3.egg-info/x", 16}, {"", 0}},  {{"zz-1.dist-info/x", 16}, {"", 0}},
+	        {{"f.o-1.dist-info/x", 17}, {"", 0}}, {{"f_o-2.dist-info/x", 17}, {"", 0}},
+	        {{"f-o.dist-info/x", 15}, {"", 0}},
 	};
 	/* One family keeps together, at the place of its first; "f-o" is the family "f". */
 	static const char *const order[] = {"Foo-1.dist-info", "FOO-3.egg-info",  "mm-1.dist-info",
-					    "zz-1.dist-info",  "f.o-1.dist-info", "f_o-2.dist-info",
-					    "f-o.dist-info"};
+	                                    "zz-1.dist-info",  "f.o-1.dist-info", "f_o-2.dist-info",
+	                                    "f-o.dist-info"};
 	struct fixture *f = *state;
 
 	assert_int_equal(tree_open_memory(files, 7, &f->tree, &f->error), 0);
@@ -212,8 +217,174 @@ static void test_positions(void **state)
 	for (size_t i = 0; i < 7; i++) {
 		assert_slice(f->root.distributions[i].directory, order[i]);
 		assert_true(i == 0 || f->root.distributions[i - 1].position <
-					      f->root.distributions[i].position);
+		                              f->root.distributions[i].position);
 	}
+}
+
+/* --- thousands of distributions in one archive --- */
+
+/* A zip in the making. Nothing is compressed. */
+struct zip_file {
+	FILE *stream, *directory;
+	char *records;
+	size_t size;
+};
+
+static void put_number(FILE *stream, unsigned long value, int size)
+{
+	for (; size > 0; size--, value >>= 8)
+		putc((int)(value & 0xff), stream);
+}
+
+/* What both headers share, from the flags to the length of the name. */
+static void put_header(FILE *stream, const char *name, const char *text)
+{
+	put_number(stream, 0, 8);
+	put_number(stream, crc32(0, (const Bytef *)text, (uInt)strlen(text)), 4);
+	put_number(stream, strlen(text), 4);
+	put_number(stream, strlen(text), 4);
+	put_number(stream, strlen(name), 2);
+	put_number(stream, 0, 2);
+}
+
+static void add_to_zip(struct zip_file *zip, const char *name, const char *text)
+{
+	long offset = ftell(zip->stream);
+
+	fwrite("PK\3\4\24\0", 1, 6, zip->stream);
+	put_header(zip->stream, name, text);
+	fprintf(zip->stream, "%s%s", name, text);
+	fwrite("PK\1\2\24\3\24\0", 1, 8, zip->directory);
+	put_header(zip->directory, name, text);
+	put_number(zip->directory, 0, 10);
+	put_number(zip->directory, (unsigned long)offset, 4);
+	fprintf(zip->directory, "%s", name);
+}
+
+static void finish_zip(struct zip_file *zip)
+{
+	long offset = ftell(zip->stream);
+
+	fclose(zip->directory);
+	fwrite(zip->records, 1, zip->size, zip->stream);
+	fwrite("PK\5\6\0\0\0\0\0\0\0\0", 1, 12, zip->stream);
+	put_number(zip->stream, zip->size, 4);
+	put_number(zip->stream, (unsigned long)offset, 4);
+	put_number(zip->stream, 0, 2);
+	assert_int_equal(fclose(zip->stream), 0);
+	free(zip->records);
+}
+
+static void add_distribution(struct zip_file *zip, const char *stem, const char *value)
+{
+	char path[64], text[64];
+
+	snprintf(path, sizeof(path), "%s.dist-info/METADATA", stem);
+	snprintf(text, sizeof(text), "Name: %s\n", stem);
+	add_to_zip(zip, path, text);
+	snprintf(path, sizeof(path), "%s.dist-info/entry_points.txt", stem);
+	snprintf(text, sizeof(text), "[g]\nn = %s\n", value);
+	add_to_zip(zip, path, text);
+}
+
+/* Two members of one name, and a directory without a member of its own. */
+static void add_odd_ones(struct zip_file *zip, const char *twice, const char *deep)
+{
+	char path[64];
+
+	add_distribution(zip, twice, "first");
+	add_distribution(zip, twice, "last");
+	snprintf(path, sizeof(path), "%s.egg-info/PKG-INFO/x", deep);
+	add_to_zip(zip, path, "");
+}
+
+static void make_large_zip(const char *path)
+{
+	struct zip_file zip = {.stream = fopen(path, "wb")};
+	char stem[32];
+
+	zip.directory = open_memstream(&zip.records, &zip.size);
+	assert_true(zip.stream && zip.directory);
+	add_odd_ones(&zip, "early", "early");
+	for (int i = 0; i < MANY; i++) {
+		snprintf(stem, sizeof(stem), "d%d", i);
+		add_distribution(&zip, stem, stem);
+	}
+	add_odd_ones(&zip, "late", "late");
+	finish_zip(&zip);
+}
+
+/* SIGPROF ends the program if it takes time with the square of the distributions. */
+static void limit_time(time_t seconds)
+{
+	struct itimerval limit = {.it_value.tv_sec = seconds};
+
+	assert_int_equal(setitimer(ITIMER_PROF, &limit, NULL), 0);
+}
+
+static void assert_only_entry_point(const struct distribution_record *d, const char *value)
+{
+	assert_int_equal(d->entry_point_count, 1);
+	assert_slice(d->entry_points[0].value, value);
+	assert_slice(d->entry_points[0].target->state, "missing");
+}
+
+/* Whether the zip is walked, as for the first, or there is an index: the same is found. */
+static void test_large_zip(void **state)
+{
+	struct fixture *f = *state;
+
+	make_large_zip("large.zip");
+	limit_time(SECONDS);
+	scan(f, "large.zip");
+	limit_time(0);
+	assert_int_equal(f->root.kind, ROOT_ZIP);
+	assert_int_equal(f->root.distribution_count, MANY + 4);
+	assert_only_entry_point(find(f, "early.dist-info"), "last");
+	assert_only_entry_point(find(f, "late.dist-info"), "last");
+	assert_only_entry_point(find(f, "d12345.dist-info"), "d12345");
+	assert_slice(find(f, "d12345.dist-info")->name, "d12345");
+	assert_true(find(f, "early.egg-info")->has_metadata);
+	assert_true(find(f, "late.egg-info")->has_metadata);
+}
+
+static struct slice format_path(struct arena *arena, int number, const char *file)
+{
+	char text[64];
+	bool failed = false;
+
+	snprintf(text, sizeof(text), "top/d%d.dist-info/%s", number, file);
+	return arena_copy(arena, slice_of(text), &failed);
+}
+
+/* Of each one file that was not kept, and two of one name, of which the first counts. */
+static void test_large_archive(void **state)
+{
+	struct tree_file *files = calloc(MANY, 4 * sizeof(*files));
+	struct fixture *f = *state;
+	struct arena arena = ARENA_INIT;
+
+	for (int i = 0; i < MANY; i++) {
+		struct slice path = format_path(&arena, i, "entry_points.txt");
+
+		files[4 * i] = (struct tree_file){path, {0}};
+		files[4 * i + 1] = (struct tree_file){path, SLICE("[g]\nn = first\n")};
+		files[4 * i + 2] = (struct tree_file){path, SLICE("[g]\nn = last\n")};
+		files[4 * i + 3] = (struct tree_file){format_path(&arena, i, "PKG-INFO"),
+		                                      SLICE("Version: 1\n")};
+	}
+	assert_int_equal(tree_open_memory(files, 4 * MANY, &f->tree, &f->error), 0);
+	limit_time(SECONDS);
+	assert_int_equal(scan_tree(f->tree, &f->options, &f->root, &f->error), 0);
+	limit_time(0);
+	assert_int_equal(f->root.distribution_count, MANY);
+	for (size_t i = 0; i < MANY; i++) {
+		assert_only_entry_point(&f->root.distributions[i], "first");
+		assert_slice(f->root.distributions[i].version, "1");
+		assert_true(f->root.distributions[i].has_metadata);
+	}
+	arena_free(&arena);
+	free(files);
 }
 
 /* --- rows that are known --- */
@@ -306,16 +477,10 @@ static void test_interrupted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_which_children),
-		TEST(test_one_distribution),
-		TEST(test_broken),
-		TEST(test_too_large),
-		TEST(test_absent),
-		TEST(test_positions),
-		TEST(test_reuse),
-		TEST(test_not_settled),
-		TEST(test_watched),
-		TEST(test_interrupted),
+	        TEST(test_which_children), TEST(test_one_distribution), TEST(test_broken),
+	        TEST(test_too_large),      TEST(test_absent),           TEST(test_positions),
+	        TEST(test_large_zip),      TEST(test_large_archive),    TEST(test_reuse),
+	        TEST(test_not_settled),    TEST(test_watched),          TEST(test_interrupted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,16 +24,16 @@ struct fixture {
 static size_t parsed; /* how often pyproject.toml was read */
 
 static enum pyproject_status count_pyproject(const char *text, size_t length,
-					     const struct pyproject_sink *sink,
-					     char problem[PYPROJECT_PROBLEM_SIZE])
+                                             const struct pyproject_sink *sink,
+                                             char problem[PYPROJECT_PROBLEM_SIZE])
 {
 	parsed++;
 	return pyproject_read(text, length, sink, problem);
 }
 
 static enum pyproject_status no_pyproject(const char *text, size_t length,
-					  const struct pyproject_sink *sink,
-					  char problem[PYPROJECT_PROBLEM_SIZE])
+                                          const struct pyproject_sink *sink,
+                                          char problem[PYPROJECT_PROBLEM_SIZE])
 {
 	(void)text;
 	(void)length;
@@ -70,8 +70,8 @@ static void add(struct fixture *f, const char *path, const char *bytes)
 	size_t wanted = members_wanted(&f->members, slice_of(path), strlen(bytes));
 
 	assert_int_equal(members_add(&f->members, slice_of(path),
-				     wanted ? slice_of(bytes) : (struct slice){0}, &f->error),
-			 0);
+	                             wanted ? slice_of(bytes) : (struct slice){0}, &f->error),
+	                 0);
 }
 
 static void read_with(struct fixture *f, sdist_pyproject *pyproject)
@@ -80,8 +80,8 @@ static void read_with(struct fixture *f, sdist_pyproject *pyproject)
 
 	assert_true(sdist_find_top(&f->members, &top));
 	assert_int_equal(sdist_read(&f->members, top, SLICE("spam-1.tar.gz"), pyproject, &f->arena,
-				    &f->sdist, &f->error),
-			 0);
+	                            &f->sdist, &f->error),
+	                 0);
 }
 
 static void check_text(struct slice got, const char *expected)
@@ -179,8 +179,9 @@ static void test_pyproject(void **state)
 	struct fixture *f = *state;
 
 	add(f, "spam-1/PKG-INFO", HEADERS);
-	add(f, "spam-1/pyproject.toml", "[project]\nname = 'x'\n[project.scripts]\nb = 'c'\na = 'b'\n"
-					"[project.entry-points.b]\nz = ' y '\n");
+	add(f, "spam-1/pyproject.toml",
+	    "[project]\nname = 'x'\n[project.scripts]\nb = 'c'\na = 'b'\n"
+	    "[project.entry-points.b]\nz = ' y '\n");
 	add(f, "spam-1/setup.cfg", "[options.entry_points]\nno = no=no\n");
 	check(f, "[b]\nz =  y \n[console_scripts]\na = b\nb = c\n", NULL);
 	check_text(f->sdist.directory, "spam-1");
@@ -210,7 +211,8 @@ static void test_setup_cfg(void **state)
 {
 	struct fixture *f = *state;
 
-	add(f, "spam-1/pyproject.toml", "[build-system]\nbuild-backend = 'setuptools.build_meta'\n");
+	add(f, "spam-1/pyproject.toml",
+	    "[build-system]\nbuild-backend = 'setuptools.build_meta'\n");
 	add(f, "spam-1/setup.cfg", "[options.entry_points]\nb = c=d\na =\n z = y\n b = c\n");
 	add(f, "spam-1/setup.py", "");
 	check(f, "[a]\nb = c\nz = y\n[b]\nc = d\n", NULL);
@@ -274,13 +276,13 @@ static void test_names(void **state)
 	add(f, "t/setup.cfg", "");
 	assert_true(sdist_find_top(&f->members, &top));
 	assert_int_equal(sdist_read(&f->members, top, SLICE("a-b-2.0-1.zip"), no_pyproject,
-				    &f->arena, &f->sdist, &f->error),
-			 0);
+	                            &f->arena, &f->sdist, &f->error),
+	                 0);
 	check_text(f->sdist.name, "a-b");
 	check_text(f->sdist.version, "2.0-1");
 	assert_int_equal(sdist_read(&f->members, top, SLICE("thing.tar.gz"), no_pyproject,
-				    &f->arena, &f->sdist, &f->error),
-			 0);
+	                            &f->arena, &f->sdist, &f->error),
+	                 0);
 	check_text(f->sdist.name, "thing");
 	check_text(f->sdist.version, NULL);
 }
@@ -290,21 +292,21 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_top),
-		TEST(test_members),
-		TEST(test_later_members_replace),
-		TEST(test_egg_info),
-		TEST(test_egg_info_without_entry_points),
-		TEST(test_pyproject),
-		TEST(test_dynamic),
-		TEST(test_what_cannot_be_written),
-		TEST(test_setup_cfg),
-		TEST(test_setup_cfg_of_another_backend),
-		TEST(test_bad_line_is_left_to_the_scan),
-		TEST(test_files),
-		TEST(test_needs_build),
-		TEST(test_no_parser),
-		TEST(test_names),
+	        TEST(test_top),
+	        TEST(test_members),
+	        TEST(test_later_members_replace),
+	        TEST(test_egg_info),
+	        TEST(test_egg_info_without_entry_points),
+	        TEST(test_pyproject),
+	        TEST(test_dynamic),
+	        TEST(test_what_cannot_be_written),
+	        TEST(test_setup_cfg),
+	        TEST(test_setup_cfg_of_another_backend),
+	        TEST(test_bad_line_is_left_to_the_scan),
+	        TEST(test_files),
+	        TEST(test_needs_build),
+	        TEST(test_no_parser),
+	        TEST(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,8 +45,7 @@ static void check_text(struct slice got, const char *expected)
 	assert_memory_equal(got.ptr, expected, got.len);
 }
 
-static void check(struct fixture *f, struct slice text, const char *entry_points,
-		  const char *files)
+static void check(struct fixture *f, struct slice text, const char *entry_points, const char *files)
 {
 	assert_int_equal(setup_cfg_read(text, &f->arena, &f->cfg, &f->error), 0);
 	check_text(f->cfg.entry_points, entry_points);
@@ -84,24 +83,31 @@ static void test_continuation(void **state)
 {
 	check(*state, SLICE(SECTION "a =\n  b=c\n\n  # no\n  ; no\n\td=e\nf = g=h\n"),
 	      "[a]\nb=c\nd=e\n[f]\ng=h\n", NULL);
-	check(*state, SLICE(SECTION "  a =\n    b=c\n  d =\n    e=f\n"), "[a]\nb=c\n[d]\ne=f\n", NULL);
+	check(*state, SLICE(SECTION "  a =\n    b=c\n  d =\n    e=f\n"), "[a]\nb=c\n[d]\ne=f\n",
+	      NULL);
 	check(*state, SLICE(SECTION "a =\n [x]\n"), "[a]\n[x]\n", NULL);
-	check(*state, SLICE(SECTION "a =\n\xc2\xa0" "b=c\n"), "[a]\nb=c\n", NULL);
+	check(*state,
+	      SLICE(SECTION "a =\n\xc2\xa0"
+	                    "b=c\n"),
+	      "[a]\nb=c\n", NULL);
 }
 
 static void test_line_ends(void **state)
 {
 	check(*state, SLICE(SECTION "a =\r\n b=c\r\n"), "[a]\nb=c\n", NULL);
 	check(*state, SLICE(SECTION "a =\r b=c\r d=e"), "[a]\nb=c\nd=e\n", NULL);
-	check(*state, SLICE(SECTION "a =\n b=c\x0b" "d=e\n"), "[a]\nb=c\nd=e\n", NULL);
+	check(*state,
+	      SLICE(SECTION "a =\n b=c\x0b"
+	                    "d=e\n"),
+	      "[a]\nb=c\nd=e\n", NULL);
 }
 
 static void test_nul(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(setup_cfg_read(SLICE(SECTION "a = b\0=c\n"), &f->arena, &f->cfg, &f->error),
-			 0);
+	assert_int_equal(
+	        setup_cfg_read(SLICE(SECTION "a = b\0=c\n"), &f->arena, &f->cfg, &f->error), 0);
 	assert_true(slice_equal(f->cfg.entry_points, SLICE("[a]\nb\0=c\n")));
 }
 
@@ -138,7 +144,8 @@ static void test_both(void **state)
 static void test_interpolation(void **state)
 {
 	check(*state, SLICE(SECTION "a = b=100%%\n"), "[a]\nb=100%\n", NULL);
-	check(*state, SLICE(SECTION "x = y=z\na = b=c, %(x)s\n"), "[x]\ny=z\n[a]\nb=c\ny=z\n", NULL);
+	check(*state, SLICE(SECTION "x = y=z\na = b=c, %(x)s\n"), "[x]\ny=z\n[a]\nb=c\ny=z\n",
+	      NULL);
 	check(*state, SLICE("[DEFAULT]\nx = y=z\n" SECTION "a = b=c, %(x)s\n"),
 	      "[x]\ny=z\n[a]\nb=c\ny=z\n", NULL);
 	check(*state, SLICE("[DEFAULT]\nx = y=z\n" SECTION "x = k=v\n"), "[x]\nk=v\n", NULL);
@@ -150,13 +157,13 @@ static void test_bad_interpolation(void **state)
 	struct fixture *f = *state;
 
 	check_error(f, SLICE(SECTION "a = %b\n"),
-		    "[options.entry_points]: '%' must be followed by '%' or '('");
+	            "[options.entry_points]: '%' must be followed by '%' or '('");
 	check_error(f, SLICE(SECTION "a = %(b)s\n"),
-		    "[options.entry_points]: interpolation of an option that is missing");
+	            "[options.entry_points]: interpolation of an option that is missing");
 	check_error(f, SLICE(SECTION "a = %(b\n"), "[options.entry_points]: bad interpolation");
 	check_error(f, SLICE(SECTION "a = %()s\n"), "[options.entry_points]: bad interpolation");
 	check_error(f, SLICE(SECTION "a = x%(a)s\n"),
-		    "[options.entry_points]: interpolation goes too deep");
+	            "[options.entry_points]: interpolation goes too deep");
 }
 
 /* Ten levels of ten references each: few bytes, many steps. */
@@ -169,13 +176,13 @@ static void test_interpolation_bomb(void **state)
 	for (int i = 1; i < 10; i++) {
 		length += (size_t)snprintf(text + length, sizeof(text) - length, "a%d = ", i);
 		for (int j = 0; j < 20; j++)
-			length += (size_t)snprintf(text + length, sizeof(text) - length,
-						   "%%(a%d)s", i - 1);
+			length += (size_t)snprintf(text + length, sizeof(text) - length, "%%(a%d)s",
+			                           i - 1);
 		text[length++] = '\n';
 	}
 	assert_int_equal(
-		setup_cfg_read((struct slice){text, length}, &f->arena, &f->cfg, &f->error),
-		ERROR_FORMAT);
+	        setup_cfg_read((struct slice){text, length}, &f->arena, &f->cfg, &f->error),
+	        ERROR_FORMAT);
 }
 
 static void test_errors(void **state)
@@ -186,7 +193,7 @@ static void test_errors(void **state)
 	check_error(*state, SLICE("[a]\n[b]\n[a]\n"), "line 3: a section that was there before");
 	check_error(*state, SLICE("[a]\nb=1\nb=2\n"), "line 3: an option that was there before");
 	check_error(*state, SLICE("[DEFAULT]\nb=1\n[DEFAULT]\nb=2\n"),
-		    "line 4: an option that was there before");
+	            "line 4: an option that was there before");
 	check_error(*state, SLICE("[a]\nb=\xff\n"), "not valid UTF-8");
 	check_error(*state, SLICE("\xef\xbb\xbf[a]\n"), "line 1: no section before it");
 }
@@ -196,10 +203,18 @@ static void test_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_nothing),      TEST(test_values),        TEST(test_continuation),
-		TEST(test_line_ends),    TEST(test_nul),           TEST(test_headers),
-		TEST(test_files),        TEST(test_both),          TEST(test_interpolation),
-		TEST(test_bad_interpolation), TEST(test_interpolation_bomb), TEST(test_errors),
+	        TEST(test_nothing),
+	        TEST(test_values),
+	        TEST(test_continuation),
+	        TEST(test_line_ends),
+	        TEST(test_nul),
+	        TEST(test_headers),
+	        TEST(test_files),
+	        TEST(test_both),
+	        TEST(test_interpolation),
+	        TEST(test_bad_interpolation),
+	        TEST(test_interpolation_bomb),
+	        TEST(test_errors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

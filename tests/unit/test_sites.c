@@ -36,7 +36,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Compare the paths, of which those in the scratch directory are told from there; then forget them. */
+/* Compare the paths, of which those in the scratch directory are told from there; then forget them.
+ */
 static void check(struct fixture *f, const char *expected)
 {
 	size_t size, top = strlen(scratch_top());
@@ -77,14 +78,14 @@ static void test_debian(void **state)
 	assert_int_equal(symlink("python3.11", "image/usr/bin/python3"), 0);
 	assert_int_equal(sites_default(&f->sites, NULL, scratch_path("image")), 0);
 	check(f, "/usr/local/lib/python3.11/dist-packages\n/usr/lib/python3/dist-packages\n"
-		 "/usr/lib/python3.11/dist-packages\n");
+	         "/usr/lib/python3.11/dist-packages\n");
 	assert_int_equal(sites_default(&f->sites, "3.9", scratch_path("image")), 0);
 	check(f, "/usr/local/lib/python3.9/dist-packages\n/usr/lib/python3/dist-packages\n");
 	assert_int_equal(sites_of_machine(&f->sites, scratch_path("image")), 0);
 	check(f, "/usr/local/lib/python3.11/dist-packages\n/usr/local/lib/python3.11\n"
-		 "/usr/local/lib/python3.9/dist-packages\n/usr/local/lib/python3.9\n"
-		 "/usr/lib/python3.11/dist-packages\n/usr/lib/python3.11\n"
-		 "/usr/lib/python3.11/lib-dynload\n/usr/lib/python3/dist-packages\n");
+	         "/usr/local/lib/python3.9/dist-packages\n/usr/local/lib/python3.9\n"
+	         "/usr/lib/python3.11/dist-packages\n/usr/lib/python3.11\n"
+	         "/usr/lib/python3.11/lib-dynload\n/usr/lib/python3/dist-packages\n");
 }
 
 static void test_others(void **state)
@@ -97,7 +98,7 @@ static void test_others(void **state)
 	scratch_directory("image/usr/local/lib/python3.13/site-packages");
 	assert_int_equal(sites_default(&f->sites, NULL, scratch_path("image")), 0);
 	check(f, "/usr/local/lib/python3.13/site-packages\n/usr/lib64/python3.13/site-packages\n"
-		 "/usr/lib/python3.13/site-packages\n");
+	         "/usr/lib/python3.13/site-packages\n");
 }
 
 static void test_virtual_environment(void **state)
@@ -160,13 +161,13 @@ static void test_pth(void **state)
 	scratch_directory("nested");
 	setenv("VIRTUAL_ENV", scratch_path("venv"), 1);
 	scratch_text("venv/lib/python3.12/site-packages/b.pth",
-		     "# a comment\nsub\nabsent\n\nimport os; os.abort()\nimport\tos\n");
+	             "# a comment\nsub\nabsent\n\nimport os; os.abort()\nimport\tos\n");
 	scratch_text("venv/lib/python3.12/site-packages/a.pth", scratch_path("source/tree  \r"));
 	scratch_text("venv/lib/python3.12/site-packages/.hidden.pth", scratch_path("nested"));
 	scratch_text("venv/lib/python3.12/site-packages/sub/c.pth", scratch_path("nested"));
 	assert_int_equal(sites_default(&f->sites, NULL, NULL), 0);
 	check(f, "/venv/lib/python3.12/site-packages\n/source/tree\n"
-		 "/venv/lib/python3.12/site-packages/sub\n");
+	         "/venv/lib/python3.12/site-packages/sub\n");
 }
 
 static void test_of_prefix(void **state)
@@ -179,8 +180,8 @@ static void test_of_prefix(void **state)
 	scratch_directory("p/lib/pythonic/site-packages");
 	assert_int_equal(sites_of_prefix(&f->sites, scratch_path("p"), NULL), 0);
 	check(f, "/p/lib/python3.12/site-packages\n/p/lib/python3.12\n"
-		 "/p/lib/pypy3.10/site-packages\n/p/lib/pypy3.10\n"
-		 "/p/lib64/python3.12/site-packages\n/p/lib64/python3.12\n");
+	         "/p/lib/pypy3.10/site-packages\n/p/lib/pypy3.10\n"
+	         "/p/lib64/python3.12/site-packages\n/p/lib64/python3.12\n");
 	assert_int_equal(sites_of_prefix(&f->sites, "/p", scratch_top()), 0);
 	assert_int_equal(f->sites.count, 6);
 	assert_string_equal(f->sites.paths[0], "/p/lib/python3.12/site-packages");
@@ -194,14 +195,14 @@ static void test_of_prefix(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_no_duplicates),
-		TEST(test_debian),
-		TEST(test_others),
-		TEST(test_virtual_environment),
-		TEST(test_includes_system),
-		TEST(test_given),
-		TEST(test_pth),
-		TEST(test_of_prefix),
+	        TEST(test_no_duplicates),
+	        TEST(test_debian),
+	        TEST(test_others),
+	        TEST(test_virtual_environment),
+	        TEST(test_includes_system),
+	        TEST(test_given),
+	        TEST(test_pth),
+	        TEST(test_of_prefix),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,8 @@
 
 #include "target.h"
 
-#define PATH_ROOM  4096 /* bytes */
+#define PATH_ROOM  4096      /* bytes */
+#define PLUGIN_MAX (8 << 20) /* bytes; sanitizers make programs large */
 #define TAGGED(xy) ".cpython-" xy "-x86_64-linux-gnu.so"
 
 struct fixture {
@@ -101,7 +102,7 @@ static size_t read_plugin(const char *plugin, char *bytes, size_t room)
 /* Put a plugin, or an empty file when @plugin is NULL, at @path. */
 static void install(struct fixture *f, const char *path, const char *plugin)
 {
-	char bytes[65536];
+	static char bytes[PLUGIN_MAX];
 
 	write_file(f, path, bytes, plugin ? read_plugin(plugin, bytes, sizeof(bytes)) : 0);
 }

@@ -59,7 +59,7 @@ static int teardown(void **state)
 static int open_writer(struct fixture *f)
 {
 	struct writer_options options = {
-		.file = FILE_NAME, .command = "test", .lock_timeout = 50, .may_replace = true};
+	        .file = FILE_NAME, .command = "test", .lock_timeout = 50, .may_replace = true};
 
 	writer_close(f->writer);
 	f->writer = NULL;
@@ -95,13 +95,11 @@ static void test_round_trip(void **state)
 
 	store(f, "r", 3);
 	assert_string_equal(
-		dump(f),
-		"r|1|1|1|2|3|1|1|1|3|\n"
-		"  d2-1.dist-info|d1|D|1|why it is broken|sha256=y|1048578|0|1|1|1|" STAMPS
-		ENTRY_POINTS
-		"  d1-1.dist-info|d1|D|-|-|-|1048577|1|1|0|0|" STAMPS ENTRY_POINTS
-		"  d0-1.dist-info|d0|D|-|-|-|1048576|2|1|0|1|" STAMPS
-		"index|r|-|test|\n");
+	        dump(f), "r|1|1|1|2|3|1|1|1|3|\n"
+	                 "  d2-1.dist-info|d1|D|1|why it is broken|sha256=y|1048578|0|1|1|1|" STAMPS
+	                         ENTRY_POINTS
+	                 "  d1-1.dist-info|d1|D|-|-|-|1048577|1|1|0|0|" STAMPS ENTRY_POINTS
+	                 "  d0-1.dist-info|d0|D|-|-|-|1048576|2|1|0|1|" STAMPS "index|r|-|test|\n");
 	assert_int_equal(stat(FILE_NAME, &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0640);
 	assert_false(scratch_exists(FILE_NAME ".new"));
@@ -168,14 +166,17 @@ static void test_find_and_change(void **state)
 	assert_int_equal(writer_find_root(f->writer, SLICE("r"), &f->root, &f->error), 1);
 	assert_int_equal(f->root.distribution_count, 3);
 	f->root.distributions[0].position = 7; /* in order of position: d2, d1, d0 */
-	assert_int_equal(writer_move_distribution(f->writer, &f->root.distributions[0], &f->error), 0);
-	assert_int_equal(writer_drop_distribution(f->writer, f->root.distributions[1].id, &f->error),
-			 0);
+	assert_int_equal(writer_move_distribution(f->writer, &f->root.distributions[0], &f->error),
+	                 0);
 	assert_int_equal(
-		writer_put_distribution(f->writer, &f->root, &f->root.distributions[2], &f->error), 0);
+	        writer_drop_distribution(f->writer, f->root.distributions[1].id, &f->error), 0);
+	assert_int_equal(
+	        writer_put_distribution(f->writer, &f->root, &f->root.distributions[2], &f->error),
+	        0);
 	assert_int_equal(writer_commit(f->writer, 0644, &f->error), 0);
 	dump(f);
-	assert_non_null(strstr(f->now, "d2-1.dist-info|d1|D|1|why it is broken|sha256=y|1048578|7|"));
+	assert_non_null(
+	        strstr(f->now, "d2-1.dist-info|d1|D|1|why it is broken|sha256=y|1048578|7|"));
 	assert_null(strstr(f->now, "d1-1.dist-info"));
 	assert_non_null(strstr(f->now, "d0-1.dist-info|d0|D|-|-|-|1048576|2|1|0|1|" STAMPS "  d2"));
 }
@@ -212,9 +213,9 @@ static void test_contested(void **state)
 	assert_int_equal(open_writer(f), 0);
 	assert_int_equal(writer_find_root(f->writer, SLICE("s"), &f->root, &f->error), 1);
 	for (size_t i = 0; i < 2; i++)
-		assert_int_equal(writer_drop_distribution(f->writer, f->root.distributions[i].id,
-							  &f->error),
-				 0);
+		assert_int_equal(
+		        writer_drop_distribution(f->writer, f->root.distributions[i].id, &f->error),
+		        0);
 	assert_int_equal(writer_commit(f->writer, 0644, &f->error), 0);
 	assert_int_equal(count_contested(f), 0);
 }
@@ -422,22 +423,22 @@ static void test_lock_is_no_link(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_round_trip),
-		TEST(test_roots_have_their_own_ids),
-		TEST(test_nothing_without_commit),
-		TEST(test_find_and_change),
-		TEST(test_contested),
-		TEST(test_locked),
-		TEST(test_rebuilt_with_its_events),
-		TEST(test_rebuilt_when_truncated),
-		TEST(test_foreign_files_are_left_alone),
-		TEST(test_no_memory_once),
-		TEST(test_no_memory_from_then_on),
-		TEST(test_system_calls_fail_once),
-		TEST(test_system_calls_fail_from_then_on),
-		TEST(test_file_size_limit),
-		TEST(test_read_only_directory),
-		TEST(test_lock_is_no_link),
+	        TEST(test_round_trip),
+	        TEST(test_roots_have_their_own_ids),
+	        TEST(test_nothing_without_commit),
+	        TEST(test_find_and_change),
+	        TEST(test_contested),
+	        TEST(test_locked),
+	        TEST(test_rebuilt_with_its_events),
+	        TEST(test_rebuilt_when_truncated),
+	        TEST(test_foreign_files_are_left_alone),
+	        TEST(test_no_memory_once),
+	        TEST(test_no_memory_from_then_on),
+	        TEST(test_system_calls_fail_once),
+	        TEST(test_system_calls_fail_from_then_on),
+	        TEST(test_file_size_limit),
+	        TEST(test_read_only_directory),
+	        TEST(test_lock_is_no_link),
 	};
 
 	faults_install();

@@ -2,10 +2,13 @@
  * test_zip.c - the rules of zip.h one by one, on zips written here byte by byte.
  * zip_oracle.py compares many more with Python.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -13,7 +16,10 @@
 
 #include "zip.h"
 
-#define ROOM ((size_t)256 << 10) /* bytes of the largest zip here */
+#define ROOM    ((size_t)4 << 20) /* bytes of the largest zip here */
+#define MANY    20000             /* members of it */
+#define SECONDS 4                 /* of processor time for reading them: 100 times the usual */
+#define THREADS 4
 
 /* One zip in the making, and what was opened of it. */
 struct fixture {
@@ -392,6 +398,87 @@ static void test_overlap(void **state)
 	assert_unreadable(f, "a", ERROR_FORMAT, "overlaps");
 }
 
+/* As the first read is refused, so is a later one, which no walk answers. */
+static void test_overlap_of_many(void **state)
+{
+	struct fixture *f = *state;
+	size_t record;
+
+	add(f, (struct member){.name = "a", .data = SLICE("a very long member")});
+	add(f, (struct member){.name = "b", .data = SLICE("b")});
+	record = f->directory_length;
+	add(f, (struct member){.name = "within", .data = SLICE("x")});
+	add(f, (struct member){.name = "last", .data = SLICE("last")});
+	memset(f->directory + record + 42, 0, 4);
+	f->directory[record + 42] = 35; /* within a: neither is it in order */
+	finish(f);
+	assert_int_equal(reopen(f), 0);
+	for (int i = 0; i < 50; i++) {
+		assert_unreadable(f, "a", ERROR_FORMAT, "overlaps");
+		error_clear(&f->error);
+		assert_read(f, "b", SLICE("b"));
+		assert_read(f, "last", SLICE("last"));
+	}
+}
+
+static void add_many(struct fixture *f)
+{
+	char name[32];
+
+	for (int i = 0; i < MANY; i++) {
+		int length = snprintf(name, sizeof(name), "%d", i);
+
+		add(f, (struct member){.name = name, .data = {name, (size_t)length}});
+	}
+	finish(f);
+	assert_int_equal(reopen(f), 0);
+}
+
+/* Each member holds its own name. */
+static void *read_them_all(void *payload)
+{
+	const struct zip *zip = payload;
+	struct zip_cursor cursor = ZIP_CURSOR_INIT;
+	struct zip_member m;
+	size_t wrong = 0;
+
+	while (zip_next(zip, &cursor, &m)) {
+		struct slice data = {0};
+
+		wrong += zip_read(zip, &m, ROOM, &data, NULL) < 0 || !slice_equal(data, m.name);
+		free((char *)data.ptr);
+	}
+	return wrong ? payload : NULL;
+}
+
+/* SIGPROF ends the program if reading takes time with the square of the members. */
+static void test_many(void **state)
+{
+	struct itimerval limit = {.it_value.tv_sec = SECONDS};
+	struct fixture *f = *state;
+
+	add_many(f);
+	assert_int_equal(setitimer(ITIMER_PROF, &limit, NULL), 0);
+	assert_null(read_them_all(f->zip));
+	limit.it_value.tv_sec = 0;
+	assert_int_equal(setitimer(ITIMER_PROF, &limit, NULL), 0);
+}
+
+static void test_threads(void **state)
+{
+	struct fixture *f = *state;
+	pthread_t threads[THREADS];
+	void *wrong;
+
+	add_many(f);
+	for (size_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, read_them_all, f->zip), 0);
+	for (size_t i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(threads[i], &wrong), 0);
+		assert_null(wrong);
+	}
+}
+
 /* Cut at every length: never more than an error. */
 static void test_truncated(void **state)
 {
@@ -448,6 +535,9 @@ int main(void)
 	        TEST(test_refused_members),
 	        TEST(test_limits),
 	        TEST(test_overlap),
+	        TEST(test_overlap_of_many),
+	        TEST(test_many),
+	        TEST(test_threads),
 	        TEST(test_truncated),
 	        TEST(test_shrinks),
 	        TEST(test_not_a_file),
