@@ -11,8 +11,8 @@
 #include "name_map.h"
 #include "tree.h"
 
-#define INDEX_AFTER 16 /* look-ups for which an index does not pay: one distribution has up to 9   \
-	                */
+/* Look-ups for which an index does not pay: one distribution has up to 9. */
+#define INDEX_AFTER 16
 
 /* As every tree, for one thread at a time. */
 struct memory_tree {

@@ -15,8 +15,8 @@
 #include "tree.h"
 #include "zip.h"
 
-#define INDEX_AFTER 16 /* look-ups for which an index does not pay: one distribution has up to 9   \
-	                */
+/* Look-ups for which an index does not pay: one distribution has up to 9. */
+#define INDEX_AFTER 16
 
 /*
  * The members by name, and the directories in children, which `exists` asks for. A
@@ -29,8 +29,8 @@ struct index {
 	size_t room;
 };
 
-#define NO_MEMBER ((struct zip_cursor){.place = SIZE_MAX}) /* of a name: it is a directory's only  \
-	                                                    */
+/* Of a name that is a directory's only. */
+#define NO_MEMBER ((struct zip_cursor){.place = SIZE_MAX})
 
 /* As every tree, for one thread at a time. */
 struct zip_tree {
