@@ -112,6 +112,7 @@ static void compare_hash(struct verify *verify, struct slice directory, struct s
 {
 	CLEANUP(cleanup_free) char *path = NULL;
 	CLEANUP(cleanup_free) char *what = NULL;
+	const char *why = "not the file that was installed: RECORD has another hash";
 	char text[HASH_TEXT_SIZE];
 
 	if (!slice_starts(recorded, SLICE("sha256=")))
@@ -121,10 +122,11 @@ static void compare_hash(struct verify *verify, struct slice directory, struct s
 		return;
 	}
 	verify->hashes++;
-	if (hash_file(path, text, NULL) == 0 && slice_equal(slice_of(text), recorded))
+	if (hash_file(path, text, NULL) < 0)
+		why = "it cannot be read";
+	else if (slice_equal(slice_of(text), recorded))
 		return;
-	if (asprintf(&what, "%.*s: not the file that was installed: RECORD has another hash",
-	             (int)file.len, file.ptr) < 0)
+	if (asprintf(&what, "%.*s: %s", (int)file.len, file.ptr, why) < 0)
 		what = NULL;
 	differ(verify, directory, what ? what : "another hash");
 }
