@@ -15,7 +15,7 @@
 #include "target_record.h"
 #include "unicode.h"
 
-#define SCAN_TRIES   3   /* how often a directory that changes meanwhile is read */
+#define SCAN_TRIES   10  /* how often a directory that changes meanwhile is read */
 #define ASK_PROGRESS 256 /* distributions between two calls */
 #define NANOSECONDS  1000000000
 
