@@ -10,6 +10,7 @@
 #define DB_RECORD_H
 
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "arena.h"
 #include "slice.h"
@@ -81,6 +82,21 @@ struct root_record {
 
 /* Called for each root of a database, without its distributions; non-zero ends the walk. */
 typedef int root_each(void *payload, const struct root_record *root);
+
+static inline int distribution_by_position(const void *left, const void *right)
+{
+	const struct distribution_record *a = left, *b = right;
+
+	return (a->position > b->position) - (a->position < b->position);
+}
+
+/* Put the distributions in the order of their positions. */
+static inline void root_record_sort(struct root_record *root)
+{
+	if (root->distribution_count > 1)
+		qsort(root->distributions, root->distribution_count, sizeof(*root->distributions),
+		      distribution_by_position);
+}
 
 /* Release the records; the struct itself is the caller's. */
 static inline void root_record_free(struct root_record *root)

@@ -249,13 +249,6 @@ static bool read_distribution(sqlite3_stmt *statement, struct arena *arena,
 	return *failed || !slice_is_null(out->directory);
 }
 
-static int by_position(const void *left, const void *right)
-{
-	const struct distribution_record *a = left, *b = right;
-
-	return (a->position > b->position) - (a->position < b->position);
-}
-
 /* Sorting here is cheaper than in SQL, which would copy every row once more. Room is made for as
  * many as the root row announces. */
 static int read_distribution_rows(struct sql *sql, struct root_record *root, struct error *error)
@@ -283,8 +276,7 @@ static int read_distribution_rows(struct sql *sql, struct root_record *root, str
 	}
 	sqlite3_reset(statement);
 	root->distribution_count = count;
-	if (count > 1)
-		qsort(root->distributions, count, sizeof(*root->distributions), by_position);
+	root_record_sort(root);
 	return failed ? error_nomem(error) : 0;
 }
 

@@ -20,7 +20,6 @@ struct store {
 	bool *met;               /* of known: it is there still, or as another version */
 	bool *lives;             /* of known: its row lives on */
 	size_t next;             /* of known: where find_by_id() looks first */
-	bool changed;
 	struct error *error;
 };
 
@@ -193,7 +192,6 @@ static int store_reused(struct store *store, const struct distribution_record *n
 	store->met[at] = store->lives[at] = true;
 	if (!is_moved(store, now, at))
 		return 0;
-	store->changed = true;
 	return writer_move_distribution(store->writer, now, store->error);
 }
 
@@ -201,7 +199,6 @@ static int store_new(struct store *store, struct distribution_record *now)
 {
 	int code = log_new(store, now);
 
-	store->changed = true;
 	if (code == 0)
 		code = writer_put_distribution(store->writer, store->root, now, store->error);
 	return code;
@@ -236,7 +233,6 @@ static int drop_gone(struct store *store)
 
 		if (store->lives[i])
 			continue;
-		store->changed = true;
 		code = writer_drop_distribution(store->writer, old->id, store->error);
 		if (code == 0 && !store->met[i]) {
 			store->counts->removed++;

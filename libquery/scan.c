@@ -205,13 +205,6 @@ static int examine_all(struct scan *scan, struct error *error)
 
 /* --- order --- */
 
-static int by_position(const void *left, const void *right)
-{
-	const struct distribution_record *a = left, *b = right;
-
-	return (a->position > b->position) - (a->position < b->position);
-}
-
 /*
  * Stock keeps a dict from look-up key to a list: a child whose key was seen
  * before moves up behind the children of that key. EGG-INFO comes after all.
@@ -247,8 +240,8 @@ static int put_in_order(struct scan *scan, struct error *error)
 		start[f + 1] += start[f];
 	for (size_t i = 0; !failed && i < count; i++)
 		out->distributions[i].position = start[family[i]]++;
-	if (!failed && count > 1)
-		qsort(out->distributions, count, sizeof(*out->distributions), by_position);
+	if (!failed)
+		root_record_sort(out);
 	name_map_free(&families);
 	arena_free(&keys);
 	return failed ? error_nomem(error) : 0;
