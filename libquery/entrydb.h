@@ -173,6 +173,20 @@ ENTRYDB_API int entrydb_select(entrydb *db, const char *group, const char *name,
 ENTRYDB_API int entrydb_explain(entrydb *db, const char *group, const char *name, entrydb_set **out,
                                 entrydb_error *error);
 
+/*
+ * All that there is, unjudged: every distribution of every path entry, in order,
+ * with its entry points, whether or not another one shadows it. The distributions
+ * are walked by entrydb_set_distribution(). Since 0.1.
+ */
+ENTRYDB_API int entrydb_survey(entrydb *db, entrydb_set **out, entrydb_error *error);
+
+/*
+ * Look at the disk, as a selection would, and put into *state a number that is
+ * another one than before if an answer of the handle may be another one, too. What
+ * was taken from a set can be kept for as long as the number stays. Since 0.1.
+ */
+ENTRYDB_API int entrydb_refresh(entrydb *db, unsigned long long *state, entrydb_error *error);
+
 ENTRYDB_API size_t entrydb_set_count(const entrydb_set *set);
 
 /* Entry number @index, or NULL past the end; it lives as long as the set. Since 0.1. */
@@ -181,6 +195,21 @@ ENTRYDB_API const entrydb_entry *entrydb_set_get(const entrydb_set *set, size_t 
 /* How many distributions could not be read, and a line about each: "file: reason". Since 0.1. */
 ENTRYDB_API size_t entrydb_set_problem_count(const entrydb_set *set);
 ENTRYDB_API const char *entrydb_set_problem(const entrydb_set *set, size_t index);
+
+/* A distribution of a survey. All strings are borrowed from the set. */
+typedef struct entrydb_distribution {
+	const char *path;    /* the path entry, as it was spelled */
+	const char *file;    /* the metadata directory (or file) within it */
+	const char *name;    /* METADATA's Name; NULL where there is none */
+	const char *version; /* METADATA's Version; NULL where there is none */
+	const char *problem; /* why Python would raise on it; NULL: it is sound */
+	size_t first, count; /* its entry points are the set's, first to first + count - 1 */
+} entrydb_distribution;
+
+/* How many, and number @index or NULL past the end; it lives as long as the set. Since 0.1. */
+ENTRYDB_API size_t entrydb_set_distribution_count(const entrydb_set *set);
+ENTRYDB_API const entrydb_distribution *entrydb_set_distribution(const entrydb_set *set,
+                                                                 size_t index);
 
 ENTRYDB_API void entrydb_set_free(entrydb_set *set);
 

@@ -66,7 +66,8 @@ struct entrydb {
 	char *root;     /* of the options, or NULL */
 	struct source *sources;
 	size_t source_count;
-	unsigned generation; /* grows with each file that is opened, or given up */
+	unsigned generation; /* grows with each file that is opened, or given up, */
+	unsigned changes;    /* and with each entry that is answered from elsewhere */
 	struct path_entry *entries;
 	size_t entry_count;
 	struct loader *loader;

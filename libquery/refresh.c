@@ -200,8 +200,11 @@ static bool watched_unchanged(struct path_entry *entry)
 	return same;
 }
 
-static void set_state(struct path_entry *entry, enum entry_state state, const char *reason)
+static void set_state(struct entrydb *db, struct path_entry *entry, enum entry_state state,
+                      const char *reason)
 {
+	if (state != entry->state || state == ENTRY_SCANNED)
+		db->changes++;
 	if (state != ENTRY_SCANNED)
 		entry_forget_scan(entry);
 	entry->state = state;
@@ -308,7 +311,7 @@ static int rescan(struct entrydb *db, struct path_entry *entry, const char *reas
 	if (code < 0)
 		return code;
 	if (options.known && same_as_rows(&entry->scanned, &known)) {
-		set_state(entry, ENTRY_CHECKED,
+		set_state(db, entry, ENTRY_CHECKED,
 		          "every distribution was compared with the database");
 		return 0;
 	}
@@ -323,7 +326,7 @@ static int rescan(struct entrydb *db, struct path_entry *entry, const char *reas
 	if (code == 0)
 		code = index_names(db, entry, error);
 	if (code == 0)
-		set_state(entry, ENTRY_SCANNED, reason);
+		set_state(db, entry, ENTRY_SCANNED, reason);
 	else
 		entry_forget_scan(entry);
 	return code;
@@ -354,7 +357,7 @@ static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct er
 	struct stamp stamp;
 
 	if (!find_path(db, entry) || !stat_entry(entry, &status)) {
-		set_state(entry, ENTRY_ABSENT, "nothing is there");
+		set_state(db, entry, ENTRY_ABSENT, "nothing is there");
 		return 0;
 	}
 	if (entry->state == ENTRY_UNKNOWN || entry->state == ENTRY_ABSENT ||
@@ -364,14 +367,15 @@ static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct er
 	if (db->fresh != ENTRYDB_FRESH_EXACT) {
 		if (entry->source != SOURCE_NONE && entry->row.settled &&
 		    stamp_equal(entry->row.stamp, stamp) && watched_unchanged(entry)) {
-			set_state(entry, ENTRY_FRESH, "the directory is as the database has it");
+			set_state(db, entry, ENTRY_FRESH,
+			          "the directory is as the database has it");
 			return 0;
 		}
 		if (scan_still_holds(entry, stamp))
 			return 0;
 	} else if (entry->source != SOURCE_NONE && entry->row.kind == ROOT_ZIP &&
 	           entry->row.settled && stamp_equal(entry->row.stamp, stamp)) {
-		set_state(entry, ENTRY_CHECKED, "the file is as the database has it");
+		set_state(db, entry, ENTRY_CHECKED, "the file is as the database has it");
 		return 0;
 	}
 	return rescan(db, entry, why_not_fresh(entry, stamp), error);
@@ -386,7 +390,7 @@ static int trust_entry(struct entrydb *db, struct path_entry *entry, struct erro
 		locate(db, entry, NULL);
 	if (entry->source == SOURCE_NONE)
 		return refresh_entry(db, entry, error);
-	set_state(entry, ENTRY_FRESH, "the database is trusted (level trust)");
+	set_state(db, entry, ENTRY_FRESH, "the database is trusted (level trust)");
 	return 0;
 }
 
@@ -395,7 +399,7 @@ static int refresh_archive(struct entrydb *db, struct path_entry *entry)
 {
 	if (entry->state == ENTRY_UNKNOWN && find_path(db, entry))
 		locate(db, entry, NULL);
-	set_state(entry, entry->source == SOURCE_NONE ? ENTRY_ABSENT : ENTRY_FRESH,
+	set_state(db, entry, entry->source == SOURCE_NONE ? ENTRY_ABSENT : ENTRY_FRESH,
 	          "a catalogued archive");
 	return 0;
 }
@@ -430,4 +434,17 @@ int refresh(struct entrydb *db, struct error *error)
 			code = refresh_entry(db, entry, error);
 	}
 	return code;
+}
+
+int entrydb_refresh(entrydb *db, unsigned long long *state, entrydb_error *error)
+{
+	struct error own = {0};
+	int code;
+
+	pthread_mutex_lock(&db->lock);
+	code = refresh(db, &own);
+	if (code == 0)
+		*state = (unsigned long long)db->generation << 32 | db->changes;
+	pthread_mutex_unlock(&db->lock);
+	return code < 0 ? error_export(code, &own, error) : 0;
 }

@@ -22,6 +22,7 @@ void entrydb_set_free(entrydb_set *set)
 	arena_free(&set->arena);
 	free(set->entries);
 	free(set->problems);
+	free(set->distributions);
 	free(set);
 }
 
@@ -42,6 +43,19 @@ struct entrydb_entry *set_add(struct entrydb_set *set)
 	return &set->entries[set->count++];
 }
 
+bool set_reserve_distributions(struct entrydb_set *set, size_t count)
+{
+	struct entrydb_distribution *distributions = realloc(
+	        set->distributions, (set->distribution_count + count + 1) * sizeof(*distributions));
+
+	if (!distributions) {
+		set->failed = true;
+		return false;
+	}
+	set->distributions = distributions;
+	return true;
+}
+
 struct slice set_copy(struct entrydb_set *set, struct slice text)
 {
 	return arena_copy(&set->arena, text, &set->failed);
@@ -59,6 +73,17 @@ struct slice set_join(struct entrydb_set *set, struct slice a, struct slice b)
 	memcpy(text + a.len, b.ptr, b.len);
 	text[a.len + b.len] = '\0';
 	return (struct slice){text, a.len + b.len};
+}
+
+void set_copy_record(struct entrydb_set *set, struct entrydb_entry *entry,
+                     const struct entry_point_record *record)
+{
+	entry->text[ENTRYDB_GROUP] = set_copy(set, record->group);
+	entry->text[ENTRYDB_NAME] = set_copy(set, record->name);
+	entry->text[ENTRYDB_VALUE] = set_copy(set, record->value);
+	entry->text[ENTRYDB_MODULE] = set_copy(set, record->module);
+	entry->text[ENTRYDB_ATTR] = set_copy(set, record->attr);
+	entry->text[ENTRYDB_EXTRAS] = set_copy(set, record->extras);
 }
 
 void set_add_problem(struct entrydb_set *set, struct slice file, struct slice reason)
@@ -117,6 +142,16 @@ size_t entrydb_set_problem_count(const entrydb_set *set)
 const char *entrydb_set_problem(const entrydb_set *set, size_t index)
 {
 	return index < set->problem_count ? set->problems[index] : NULL;
+}
+
+size_t entrydb_set_distribution_count(const entrydb_set *set)
+{
+	return set->distribution_count;
+}
+
+const entrydb_distribution *entrydb_set_distribution(const entrydb_set *set, size_t index)
+{
+	return index < set->distribution_count ? &set->distributions[index] : NULL;
 }
 
 const char *entrydb_entry_text(const entrydb_entry *entry, enum entrydb_field field, size_t *length)

@@ -9,6 +9,7 @@
 #include "arena.h"
 #include "entrydb.h"
 #include "error.h"
+#include "record.h"
 
 #define ENTRY_FIELDS (ENTRYDB_SHADOWED_BY + 1)
 
@@ -40,6 +41,8 @@ struct entrydb_set {
 	size_t count, room;
 	const char **problems;
 	size_t problem_count;
+	struct entrydb_distribution *distributions; /* of a survey */
+	size_t distribution_count;
 	bool failed; /* no memory */
 };
 
@@ -48,11 +51,18 @@ struct entrydb_set *set_create(void);
 /* Room for one more entry, zeroed; NULL without memory (and set->failed). */
 struct entrydb_entry *set_add(struct entrydb_set *set);
 
+/* Room for @count more distributions; false without memory (and set->failed). */
+bool set_reserve_distributions(struct entrydb_set *set, size_t count);
+
 /* Copy @text into the set. */
 struct slice set_copy(struct entrydb_set *set, struct slice text);
 
 /* Copy @a followed by @b. */
 struct slice set_join(struct entrydb_set *set, struct slice a, struct slice b);
+
+/* Copy what a record says into an entry of the set. */
+void set_copy_record(struct entrydb_set *set, struct entrydb_entry *entry,
+                     const struct entry_point_record *record);
 
 /* Add the line "file: reason". */
 void set_add_problem(struct entrydb_set *set, struct slice file, struct slice reason);

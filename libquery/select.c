@@ -252,21 +252,14 @@ static void add_scanned(struct selection *selection, size_t index,
                         bool shadowed)
 {
 	const struct entry_point_record *record = &distribution->entry_points[ordinal];
-	struct entrydb_set *set = selection->set;
 	struct entrydb_entry *entry;
 
 	read_headers(selection, &selection->db->entries[index], distribution);
 	tell_distribution(selection, place, index, distribution->name, distribution->version,
 	                  distribution->directory);
 	entry = add_entry(selection, place, index, ordinal, shadowed);
-	if (!entry)
-		return;
-	entry->text[ENTRYDB_GROUP] = set_copy(set, record->group);
-	entry->text[ENTRYDB_NAME] = set_copy(set, record->name);
-	entry->text[ENTRYDB_VALUE] = set_copy(set, record->value);
-	entry->text[ENTRYDB_MODULE] = set_copy(set, record->module);
-	entry->text[ENTRYDB_ATTR] = set_copy(set, record->attr);
-	entry->text[ENTRYDB_EXTRAS] = set_copy(set, record->extras);
+	if (entry)
+		set_copy_record(selection->set, entry, record);
 }
 
 static int collect_from_distribution(struct selection *selection, size_t index,

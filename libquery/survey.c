@@ -1,0 +1,142 @@
+/*
+ * survey.c - all that a handle knows, distribution by distribution, unjudged.
+ *
+ * A selection finds a few rows among many; whoever walks them all is served
+ * better by reading each root once, from the database or from the scan.
+ */
+#include <stdlib.h>
+
+#include "cleanup.h"
+#include "distribution.h"
+#include "handle.h"
+#include "result.h"
+
+struct survey {
+	struct entrydb *db;
+	const struct path_entry *entry;
+	struct entrydb_set *set;
+	/* Of the distribution that is being added; its entries share them. */
+	struct slice path, file, name, version;
+};
+
+static void add_entry_point(struct survey *survey, const struct entry_point_record *record)
+{
+	struct entrydb_entry *entry = set_add(survey->set);
+
+	if (!entry)
+		return;
+	entry->handle = survey->db;
+	entry->text[ENTRYDB_DISTRIBUTION] = survey->name;
+	entry->text[ENTRYDB_VERSION_TEXT] = survey->version;
+	entry->text[ENTRYDB_PATH] = survey->path;
+	entry->text[ENTRYDB_FILE] = survey->file;
+	set_copy_record(survey->set, entry, record);
+}
+
+static void add_distribution(struct survey *survey, const struct distribution_record *record)
+{
+	struct entrydb_set *set = survey->set;
+	struct slice problem = set_copy(set, record->error);
+	size_t count = slice_is_null(problem) ? record->entry_point_count : 0;
+
+	survey->file = set_join(set, slice_of(survey->entry->display), record->directory);
+	survey->name = set_copy(set, record->name);
+	survey->version = set_copy(set, record->version);
+	set->distributions[set->distribution_count++] = (struct entrydb_distribution){
+	        .path = survey->path.ptr,
+	        .file = survey->file.ptr,
+	        .name = survey->name.ptr,
+	        .version = survey->version.ptr,
+	        .problem = problem.ptr,
+	        .first = set->count,
+	        .count = count,
+	};
+	for (size_t i = 0; i < count; i++)
+		add_entry_point(survey, &record->entry_points[i]);
+}
+
+static int add_root(struct survey *survey, const struct root_record *root, struct error *error)
+{
+	struct entrydb_set *set = survey->set;
+
+	survey->path = set_copy(set, slice_of(survey->entry->spelled));
+	if (!set_reserve_distributions(set, root->distribution_count))
+		return error_nomem(error);
+	for (size_t i = 0; i < root->distribution_count; i++)
+		add_distribution(survey, &root->distributions[i]);
+	return set->failed ? error_nomem(error) : 0;
+}
+
+static void cleanup_root(struct root_record *root)
+{
+	root_record_free(root);
+}
+
+static int add_from_database(struct survey *survey, struct error *error)
+{
+	struct source *source = &survey->db->sources[survey->entry->source];
+	CLEANUP(cleanup_root)
+	struct root_record root = {
+	        .id = survey->entry->row.id,
+	        .distribution_count = survey->entry->row.distribution_count,
+	};
+	int code = reader_distributions(source->reader, &root, true, error);
+
+	if (code == ERROR_FORMAT || code == ERROR_IO)
+		source_give_up(survey->db, source, error);
+	return code < 0 ? code : add_root(survey, &root, error);
+}
+
+/* A scan for a query has read no METADATA. */
+static int add_from_scan(struct survey *survey, struct root_record *scanned, struct error *error)
+{
+	struct tree *tree;
+	int code = tree_open(survey->entry->path, &tree, NULL);
+
+	for (size_t i = 0; code == 0 && i < scanned->distribution_count; i++)
+		if (!scanned->distributions[i].has_headers &&
+		    distribution_read_headers(tree, &scanned->arena, &scanned->distributions[i],
+		                              NULL) == ERROR_NOMEM)
+			survey->set->failed = true;
+	if (code == 0)
+		tree_close(tree);
+	return add_root(survey, scanned, error);
+}
+
+static int survey_entry(struct survey *survey, struct path_entry *entry, struct error *error)
+{
+	survey->entry = entry;
+	if (entry_in_database(entry))
+		return add_from_database(survey, error);
+	return entry->state == ENTRY_SCANNED ? add_from_scan(survey, &entry->scanned, error) : 0;
+}
+
+static int survey_once(struct entrydb *db, struct entrydb_set **out, struct error *error)
+{
+	struct survey survey = {.db = db, .set = set_create()};
+	int code = survey.set ? refresh(db, error) : error_nomem(error);
+
+	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
+		code = survey_entry(&survey, &db->entries[i], error);
+	if (code < 0)
+		entrydb_set_free(survey.set);
+	else
+		*out = survey.set;
+	return code;
+}
+
+/* As with a selection: a database that fails on the way is done without. */
+int entrydb_survey(entrydb *db, entrydb_set **out, entrydb_error *error)
+{
+	struct error own = {0};
+	unsigned before;
+	int code;
+
+	pthread_mutex_lock(&db->lock);
+	do {
+		before = db->generation;
+		code = survey_once(db, out, &own);
+	} while ((code == ERROR_FORMAT || code == ERROR_IO) && db->generation != before);
+	pthread_mutex_unlock(&db->lock);
+	return code < 0 ? error_export(code, &own, error) : 0;
+}

@@ -1,0 +1,135 @@
+/*
+ * test_survey.c - all that a handle knows, and the number that tells whether it
+ * is still so.
+ */
+#include "site.h"
+
+#include <string.h>
+
+#define OTHER "other/lib/python3.12/site-packages"
+
+static const char one[] = "[g]\none = m\n[h]\nmore = m:f [x]\n", two[] = "[g]\ntwo = m\n";
+static const char broken[] = "[g]\nno equals sign\n";
+
+static void survey(struct site *site)
+{
+	entrydb_set_free(site->set);
+	site->set = NULL;
+	assert_int_equal(entrydb_survey(site->db, &site->set, &site->error), 0);
+}
+
+static unsigned long long refresh(struct site *site)
+{
+	unsigned long long number;
+
+	assert_int_equal(entrydb_refresh(site->db, &number, &site->error), 0);
+	return number;
+}
+
+static const entrydb_distribution *find(struct site *site, const char *directory)
+{
+	for (size_t i = 0; i < entrydb_set_distribution_count(site->set); i++) {
+		const entrydb_distribution *found = entrydb_set_distribution(site->set, i);
+
+		if (strcmp(strrchr(found->file, '/') + 1, directory) == 0)
+			return found;
+	}
+	fail_msg("no %s", directory);
+	return NULL;
+}
+
+static const entrydb_entry *entry_of(struct site *site, const entrydb_distribution *distribution,
+                                     size_t index)
+{
+	assert_true(index < distribution->count);
+	return entrydb_set_get(site->set, distribution->first + index);
+}
+
+/* Two path entries: of "same" the second is shadowed, and told all the same. */
+static void make_distributions(struct site *site)
+{
+	site_distribution(site, SITE_PACKAGES, "same-1.dist-info", "same", "1", one);
+	site_distribution(site, SITE_PACKAGES, "none-1.dist-info", "none", NULL, "");
+	site_distribution(site, SITE_PACKAGES, "bad-1.dist-info", "bad", "1", broken);
+	site_distribution(site, OTHER, "same-2.dist-info", "same", "2", two);
+	site_open(site, NULL, SITE_PACKAGES, OTHER, NULL);
+}
+
+static void check_distributions(struct site *site)
+{
+	const entrydb_distribution *found;
+
+	survey(site);
+	assert_int_equal(entrydb_set_distribution_count(site->set), 4);
+	assert_null(entrydb_set_distribution(site->set, 4));
+	assert_int_equal(entrydb_set_count(site->set), 3);
+	found = find(site, "same-1.dist-info");
+	assert_string_equal(found->path, site_path(site, SITE_PACKAGES));
+	assert_string_equal(found->name, "same");
+	assert_string_equal(found->version, "1");
+	assert_null(found->problem);
+	assert_int_equal(found->count, 2);
+	assert_string_equal(entrydb_entry_name(entry_of(site, found, 0)), "one");
+	assert_string_equal(entrydb_entry_extras(entry_of(site, found, 1)), "x");
+	assert_string_equal(entrydb_entry_file(entry_of(site, found, 1)), found->file);
+	assert_int_equal(find(site, "none-1.dist-info")->count, 0);
+	assert_null(find(site, "none-1.dist-info")->version);
+	assert_int_equal(find(site, "bad-1.dist-info")->count, 0);
+	assert_non_null(find(site, "bad-1.dist-info")->problem);
+	found = find(site, "same-2.dist-info");
+	assert_string_equal(entrydb_entry_value(entry_of(site, found, 0)), "m");
+}
+
+static void test_survey(void **state)
+{
+	struct site *site = *state;
+
+	make_distributions(site);
+	check_distributions(site); /* from a scan */
+	site_sleep(SITE_SETTLED);
+	site_run(site, "update", site_path(site, "venv"), site_path(site, "other"), NULL);
+	check_distributions(site); /* from the databases */
+	assert_string_equal(site_state(site, 0), "fresh");
+}
+
+static void test_entries_lead_to_targets(void **state)
+{
+	struct site *site = *state;
+
+	make_distributions(site);
+	survey(site);
+	assert_int_equal(entrydb_resolve(site->db, entrydb_set_get(site->set, 0), &site->target,
+	                                 &site->error),
+	                 0);
+	assert_string_equal(site->target->kind, "python");
+}
+
+static void test_refresh(void **state)
+{
+	struct site *site = *state;
+	unsigned long long scanned, indexed;
+
+	make_distributions(site);
+	site_sleep(SITE_SETTLED);
+	scanned = refresh(site);
+	assert_true(refresh(site) == scanned);
+	site_run(site, "update", site_path(site, "venv"), site_path(site, "other"), NULL);
+	indexed = refresh(site);
+	assert_true(indexed != scanned);
+	assert_true(refresh(site) == indexed);
+	site_select(site, "g", NULL);
+	assert_true(refresh(site) == indexed);
+	site_remove(site, OTHER "/same-2.dist-info");
+	assert_true(refresh(site) != indexed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        SITE_TEST(test_survey),
+	        SITE_TEST(test_entries_lead_to_targets),
+	        SITE_TEST(test_refresh),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
