@@ -1,0 +1,37 @@
+"""entrydb: entry points from a database, with the answers of importlib.metadata.
+
+entry_points() answers what importlib.metadata.entry_points() would, without importing
+it. accelerate() puts the database under importlib.metadata itself, for a program that
+is not to be changed; `python -m entrydb enable` does so for a whole environment.
+"""
+
+__version__ = "0.1.0"
+__all__ = ["EntryPoint", "EntryPoints", "accelerate", "decelerate", "entry_points"]
+
+# Imported when first asked for: whoever wants one need not pay for the others.
+_LATER = ("EntryPoint", "EntryPoints", "entry_points")
+
+
+def accelerate():
+    """Let importlib.metadata and importlib_metadata, imported now or later, answer through
+    the database, with stock's own objects. Nothing is imported. ENTRYDB=0 forbids it."""
+    import _entrydb_site
+    _entrydb_site.start()
+
+
+def decelerate():
+    """Take back all that accelerate() did."""
+    import _entrydb_site
+    _entrydb_site.stop()
+
+
+def __getattr__(name):
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import _entry_points
+    value = globals()[name] = getattr(_entry_points, name)
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,218 @@
+"""entrydb.entry_points(): the newest interface of importlib.metadata, without importing it."""
+
+import sys
+
+from ._databases import database, finders
+
+_INVALID = "Invalid object reference"
+
+
+class _Located:
+    """Where the metadata of a distribution is; the distribution itself is made on demand."""
+
+    __slots__ = ("path", "file")
+
+    def __init__(self, path, file):
+        self.path = path
+        self.file = file
+
+    def __reduce__(self):
+        return _Located, (self.path, self.file)
+
+    def distribution(self):
+        from . import _stock
+        return _stock.standard().locator()(self.path, self.file)
+
+
+def _parse(value):
+    """(module, attr or None, extras) of a value."""
+    module, colon, attr = value.partition(":")
+    if _is_dotted(module) and (_is_dotted(attr) if colon else not attr):
+        return module, attr or None, []
+    return _parse_rest(value)
+
+
+def _is_dotted(text):
+    """Nothing but ASCII identifiers and dots: so plain that no pattern is needed."""
+    return text.isascii() and text.replace(".", "_").isidentifier()
+
+
+def _parse_rest(value):
+    import re
+    match = re.match(r"(?P<module>[\w.]+)\s*(:\s*(?P<attr>[\w.]+)\s*)?((?P<extras>\[.*\])\s*)?$",
+                     value)
+    if not match:
+        raise ValueError(f"{_INVALID}: {value!r}; 'module:attr [extras]' is expected")
+    return match["module"], match["attr"], re.findall(r"\w+", match["extras"] or "")
+
+
+class EntryPoint:
+    """An entry point: immutable, equal to another of the same name, value and group."""
+
+    def __init__(self, name, value, group):
+        vars(self).update(name=name, value=value, group=group, dist=None)
+
+    def _for(self, dist):
+        vars(self).update(dist=dist)
+        return self
+
+    @property
+    def dist(self):
+        """The distribution, an object of importlib.metadata's."""
+        dist = vars(self)["dist"]
+        if type(dist) is _Located:
+            dist = dist.distribution()
+            vars(self)["dist"] = dist
+        return dist
+
+    @property
+    def module(self):
+        return _parse(self.value)[0]
+
+    @property
+    def attr(self):
+        return _parse(self.value)[1]
+
+    @property
+    def extras(self):
+        return _parse(self.value)[2]
+
+    def load(self):
+        """Import the module and return what the value names in it."""
+        name, attr, _ = _parse(self.value)
+        found = _import(name)
+        for part in (attr or "").split("."):
+            if part:
+                found = getattr(found, part)
+        return found
+
+    def matches(self, **params):
+        """Are these attributes equal to these values?"""
+        if "dist" in params:
+            raise ValueError('"dist" is not suitable for matching; select from the '
+                             "entry_points of a distribution instead")
+        return all(value == getattr(self, name) for name, value in params.items())
+
+    def _key(self):
+        return self.name, self.value, self.group
+
+    def __lt__(self, other):
+        return self._key() < other._key()
+
+    def __eq__(self, other):
+        return self._key() == other._key()
+
+    def __hash__(self):
+        return hash(self._key())
+
+    def __setattr__(self, name, value):
+        raise AttributeError("EntryPoint objects are immutable.")
+
+    def __repr__(self):
+        return f"EntryPoint(name={self.name!r}, value={self.value!r}, group={self.group!r})"
+
+
+def _import(name):
+    if name.startswith("."):
+        import importlib
+        return importlib.import_module(name)  # raises, as it does for stock
+    __import__(name)
+    return sys.modules[name]
+
+
+class EntryPoints(tuple):
+    """An immutable collection of entry points."""
+
+    __slots__ = ()
+
+    def __getitem__(self, name):
+        """The first entry point of that name."""
+        for each in self:
+            if each.matches(name=name):
+                return each
+        raise KeyError(name)
+
+    def __repr__(self):
+        return f"{self.__class__.__name__}({tuple(self)!r})"
+
+    def select(self, **params):
+        """Those that match."""
+        return EntryPoints(each for each in self if each.matches(**params))
+
+    @property
+    def names(self):
+        return {each.name for each in self}
+
+    @property
+    def groups(self):
+        return {each.group for each in self}
+
+
+def entry_points(**params):
+    """The entry points of all distributions on sys.path, or those that match: what
+    importlib.metadata.entry_points(**params) answers, by the rules of this interpreter
+    (or of importlib_metadata, once a program has imported it)."""
+    found = _from_database(params)
+    return _from_stock(params) if found is None else found
+
+
+def _from_database(params):
+    group, name, rest = split(params)
+    handle = None if group is False else _database()
+    found = handle and handle.select(group, name, EntryPoint, _Located)
+    if found is None:
+        return None
+    found = EntryPoints(found)
+    return found.select(**rest) if rest else found
+
+
+def split(params):
+    """(group, name, what else must be compared) of the parameters of entry_points().
+
+    Stock compares in the order of the keywords and stops at the first difference. So
+    what is asked of the database are the exact strings at the front, and no more. The
+    group is False where the database cannot be asked at all.
+    """
+    group = name = None
+    for key, value in params.items():
+        if type(value) is str and key == "group":
+            group = value
+        elif type(value) is str and key == "name":
+            name = value
+        else:
+            break
+    else:
+        return group, name, None
+    if "dist" in params or group is None:
+        return False, None, None
+    return group, name, params
+
+
+def _database():
+    """A handle by the rules of whoever would answer for stock; None where that is not known."""
+    found = finders()
+    if len(found) != 1:
+        return None
+    if is_standard_finder(found[0]):
+        return database()
+    from . import _stock
+    provider = _stock.provider(found[0])
+    return provider and database(provider.rules)
+
+
+def is_standard_finder(finder):
+    """PathFinder as the interpreter has brought it along."""
+    if type(finder) is not type or finder.__module__ != "_frozen_importlib_external":
+        return False
+    function = getattr(finder.find_distributions, "__func__", finder.find_distributions)
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_filename == "<frozen importlib._bootstrap_external>"
+
+
+def _from_stock(params):
+    from . import _stock
+    found = _stock.unaccelerated()(**params)
+    if isinstance(found, dict):
+        found = found._all  # 3.10 and 3.11, without parameters
+    return EntryPoints(EntryPoint(each.name, each.value, each.group)._for(each.dist)
+                       for each in found)

@@ -1,0 +1,34 @@
+"""After pip: bring the databases of what it has changed up to date.
+
+Called at the exit of a pip that has imported its command install or uninstall. It
+never raises, and a failure of the update changes nothing of pip's exit status.
+"""
+
+import os
+import site
+import subprocess
+import sys
+
+from . import _program
+
+_DIRECTORIES = ("--target", "-t", "--prefix", "--root")
+
+
+def update():
+    try:
+        subprocess.run([_program.PATH, "update", "--hook", "pip", *changed(sys.argv)],
+                       stdin=subprocess.DEVNULL, check=False)
+    except (OSError, KeyboardInterrupt):
+        pass
+
+
+def changed(arguments):
+    """The environments and directories in which that pip may have changed something."""
+    found = [sys.prefix]
+    if site.ENABLE_USER_SITE and os.path.isdir(site.getuserbase()):
+        found.append(site.getuserbase())
+    for at, argument in enumerate(arguments):
+        option, equals, value = argument.partition("=")
+        if option in _DIRECTORIES:
+            found += [value] if equals else arguments[at + 1:at + 2]
+    return [os.path.abspath(place) for place in found if os.path.isdir(place)]

@@ -1,0 +1,606 @@
+/*
+ * _native.c - libentrydb for Python, no more than the package needs of it.
+ *
+ * A Database is a handle on path entries. It answers with objects of a class
+ * that it is given, stock's own EntryPoint or the package's, so that nothing is
+ * built twice. Whatever cannot be vouched for is answered by None: then the
+ * caller asks stock. Uses the limited API of CPython 3.10.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "entrydb.h"
+
+/* Module slots that the limited API of 3.10 does not know yet; see module_slots(). */
+#define SLOT_MULTIPLE_INTERPRETERS 3 /* since 3.12 */
+#define SLOT_GIL                   4 /* since 3.13 */
+
+struct state {
+	PyTypeObject *database;
+	PyObject *name, *value, *group, *dist; /* interned: the attributes of an entry point */
+};
+
+struct database {
+	PyObject_HEAD entrydb *db;
+	pid_t pid; /* whose handle it is: a child must not touch it */
+};
+
+/* --- making entry points --- */
+
+/* How to make objects of an EntryPoint class; all pointers are borrowed. */
+struct maker {
+	const struct state *state;
+	PyObject *type;
+	PyObject *empty; /* () */
+	bool is_tuple;   /* a named tuple, as in 3.10; else its instances have a __dict__ */
+	newfunc construct;
+};
+
+static bool maker_init(struct maker *maker, const struct state *state, PyObject *type,
+                       PyObject *empty)
+{
+	PyTypeObject *base = &PyBaseObject_Type;
+
+	if (!PyType_Check(type)) {
+		PyErr_SetString(PyExc_TypeError, "an EntryPoint class is expected");
+		return false;
+	}
+	*maker = (struct maker){.state = state, .type = type, .empty = empty};
+	maker->is_tuple = PyType_IsSubtype((PyTypeObject *)type, &PyTuple_Type);
+	if (maker->is_tuple)
+		base = &PyTuple_Type;
+	maker->construct = (newfunc)PyType_GetSlot(base, Py_tp_new);
+	return true;
+}
+
+/* As EntryPoint(name, value, group)._for(dist) of 3.10. */
+static PyObject *make_tuple(const struct maker *maker, PyObject *row, PyObject *dist)
+{
+	PyObject *arguments = PyTuple_Pack(1, row);
+	PyObject *made = NULL;
+
+	if (arguments)
+		made = maker->construct((PyTypeObject *)maker->type, arguments, NULL);
+	Py_XDECREF(arguments);
+	if (made && PyObject_SetAttr(made, maker->state->dist, dist) < 0)
+		Py_CLEAR(made);
+	return made;
+}
+
+/* The same since 3.11, where the class forbids the setting of attributes. */
+static PyObject *make_object(const struct maker *maker, PyObject *row, PyObject *dist)
+{
+	const struct state *state = maker->state;
+	PyObject *made = maker->construct((PyTypeObject *)maker->type, maker->empty, NULL);
+	PyObject *fields = made ? PyObject_GenericGetDict(made, NULL) : NULL;
+
+	if (!fields || PyDict_SetItem(fields, state->name, PyTuple_GetItem(row, 0)) < 0 ||
+	    PyDict_SetItem(fields, state->value, PyTuple_GetItem(row, 1)) < 0 ||
+	    PyDict_SetItem(fields, state->group, PyTuple_GetItem(row, 2)) < 0 ||
+	    PyDict_SetItem(fields, state->dist, dist) < 0)
+		Py_CLEAR(made);
+	Py_XDECREF(fields);
+	return made;
+}
+
+/* @row: a tuple (name, value, group). */
+static PyObject *make(const struct maker *maker, PyObject *row, PyObject *dist)
+{
+	return maker->is_tuple ? make_tuple(maker, row, dist) : make_object(maker, row, dist);
+}
+
+static PyObject *text_of(const entrydb_entry *entry, enum entrydb_field field)
+{
+	size_t length;
+	const char *text = entrydb_entry_text(entry, field, &length);
+
+	return PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, "strict");
+}
+
+/* (name, value, group) */
+static PyObject *row_of(const entrydb_entry *entry)
+{
+	PyObject *name = text_of(entry, ENTRYDB_NAME);
+	PyObject *value = text_of(entry, ENTRYDB_VALUE);
+	PyObject *group = text_of(entry, ENTRYDB_GROUP);
+	PyObject *row = name && value && group ? PyTuple_Pack(3, name, value, group) : NULL;
+
+	Py_XDECREF(name);
+	Py_XDECREF(value);
+	Py_XDECREF(group);
+	return row;
+}
+
+/* --- distributions of entry points --- */
+
+/* What locate(path, file) gave for the distributions met so far, by file. */
+struct locator {
+	PyObject *locate, *known;
+};
+
+static PyObject *locate(struct locator *locator, const entrydb_entry *entry)
+{
+	const char *path = entrydb_entry_path(entry), *file = entrydb_entry_file(entry);
+	PyObject *key = PyUnicode_DecodeFSDefault(file);
+	PyObject *dist = key ? PyDict_GetItemWithError(locator->known, key) : NULL;
+	PyObject *spelled;
+
+	Py_XINCREF(dist);
+	if (!key || dist || PyErr_Occurred()) {
+		Py_XDECREF(key);
+		return dist;
+	}
+	spelled = PyUnicode_DecodeFSDefault(path);
+	if (spelled)
+		dist = PyObject_CallFunctionObjArgs(locator->locate, spelled, key, NULL);
+	if (dist && PyDict_SetItem(locator->known, key, dist) < 0)
+		Py_CLEAR(dist);
+	Py_XDECREF(spelled);
+	Py_DECREF(key);
+	return dist;
+}
+
+static PyObject *make_entry(const struct maker *maker, struct locator *locator,
+                            const entrydb_entry *entry)
+{
+	PyObject *dist = locate(locator, entry);
+	PyObject *row = dist ? row_of(entry) : NULL;
+	PyObject *made = row ? make(maker, row, dist) : NULL;
+
+	Py_XDECREF(row);
+	Py_XDECREF(dist);
+	return made;
+}
+
+static PyObject *make_entries(const struct maker *maker, struct locator *locator,
+                              const entrydb_set *set)
+{
+	size_t count = entrydb_set_count(set);
+	PyObject *list = PyList_New((Py_ssize_t)count);
+
+	for (size_t i = 0; list && i < count; i++) {
+		PyObject *made = make_entry(maker, locator, entrydb_set_get(set, i));
+
+		if (!made || PyList_SetItem(list, (Py_ssize_t)i, made) < 0)
+			Py_CLEAR(list);
+	}
+	return list;
+}
+
+/* --- Database --- */
+
+/* Out of memory is raised; any other failure is "not vouched for": *out is a new None. */
+static PyObject *not_vouched(int code, entrydb_error *error)
+{
+	entrydb_error_clear(error);
+	if (code == ENTRYDB_ENOMEM)
+		return PyErr_NoMemory();
+	Py_RETURN_NONE;
+}
+
+/*
+ * A str that can be asked for, as UTF-8, into *out; NULL for None. False: no group
+ * or name of a database can be equal to it, or an error is set.
+ */
+static bool text_argument(PyObject *object, const char **out)
+{
+	Py_ssize_t length;
+
+	*out = NULL;
+	if (object == Py_None)
+		return true;
+	*out = PyUnicode_AsUTF8AndSize(object, &length);
+	if (!*out && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+		PyErr_Clear(); /* a lone surrogate */
+	return *out && strlen(*out) == (size_t)length;
+}
+
+PyDoc_STRVAR(select_doc, "select(group, name, type, locate, /)\n--\n\n"
+                         "The entry points of a group and a name (None: any), as a list of\n"
+                         "objects of type, whose dist is what locate(path entry, metadata\n"
+                         "directory) returns; None where stock has to be asked.");
+
+static PyObject *database_select(PyObject *self, PyObject *arguments)
+{
+	struct database *database = (struct database *)self;
+	const struct state *state = PyType_GetModuleState(Py_TYPE(self));
+	PyObject *group, *name, *type, *function, *empty, *list = NULL;
+	const char *group_text, *name_text;
+	entrydb_error error = ENTRYDB_ERROR_INIT;
+	entrydb_set *set = NULL;
+	struct maker maker;
+	int code;
+
+	if (!PyArg_ParseTuple(arguments, "OOOO:select", &group, &name, &type, &function))
+		return NULL;
+	if (!text_argument(group, &group_text) || !text_argument(name, &name_text))
+		return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+	Py_BEGIN_ALLOW_THREADS code =
+	        entrydb_select(database->db, group_text, name_text, &set, &error);
+	Py_END_ALLOW_THREADS if (code < 0) return not_vouched(code, &error);
+	if (entrydb_set_problem_count(set) > 0) {
+		entrydb_set_free(set);
+		Py_RETURN_NONE;
+	}
+	empty = PyTuple_New(0);
+	if (empty && maker_init(&maker, state, type, empty)) {
+		struct locator locator = {function, PyDict_New()};
+
+		if (locator.known)
+			list = make_entries(&maker, &locator, set);
+		Py_XDECREF(locator.known);
+	}
+	Py_XDECREF(empty);
+	entrydb_set_free(set);
+	return list;
+}
+
+PyDoc_STRVAR(refresh_doc, "refresh()\n--\n\n"
+                          "Look at the disk. A number that stays as long as the database has all\n"
+                          "path entries as they are; None where something has to be scanned.");
+
+/* Do all path entries that are there stand in a database, unchanged? */
+static bool is_indexed(entrydb *db)
+{
+	size_t count = entrydb_root_count(db);
+	entrydb_root root;
+
+	for (size_t i = 0; i < count; i++)
+		if (entrydb_root_get(db, i, &root, NULL) < 0 || strcmp(root.state, "fresh") != 0)
+			return false;
+	return true;
+}
+
+static PyObject *database_refresh(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+	struct database *database = (struct database *)self;
+	entrydb_error error = ENTRYDB_ERROR_INIT;
+	unsigned long long number = 0;
+	bool indexed = false;
+	int code;
+
+	Py_BEGIN_ALLOW_THREADS code = entrydb_refresh(database->db, &number, &error);
+	if (code == 0)
+		indexed = is_indexed(database->db);
+	Py_END_ALLOW_THREADS if (code < 0) return not_vouched(code, &error);
+	if (!indexed)
+		Py_RETURN_NONE;
+	return PyLong_FromUnsignedLongLong(number);
+}
+
+PyDoc_STRVAR(survey_doc,
+             "survey()\n--\n\n"
+             "Every distribution: a dict from the file name of its metadata to a tuple\n"
+             "of (name, value, group) tuples, or to None where stock would raise.");
+
+static PyObject *rows_of(const entrydb_set *set, const entrydb_distribution *distribution)
+{
+	PyObject *rows;
+
+	if (distribution->problem)
+		Py_RETURN_NONE;
+	rows = PyTuple_New((Py_ssize_t)distribution->count);
+	for (size_t i = 0; rows && i < distribution->count; i++) {
+		PyObject *row = row_of(entrydb_set_get(set, distribution->first + i));
+
+		if (!row || PyTuple_SetItem(rows, (Py_ssize_t)i, row) < 0)
+			Py_CLEAR(rows);
+	}
+	return rows;
+}
+
+static bool put_distribution(PyObject *dict, const entrydb_set *set,
+                             const entrydb_distribution *distribution)
+{
+	PyObject *file = PyUnicode_DecodeFSDefault(distribution->file);
+	PyObject *rows = file ? rows_of(set, distribution) : NULL;
+	bool done = rows && PyDict_SetItem(dict, file, rows) == 0;
+
+	Py_XDECREF(rows);
+	Py_XDECREF(file);
+	return done;
+}
+
+static PyObject *database_survey(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+	struct database *database = (struct database *)self;
+	entrydb_error error = ENTRYDB_ERROR_INIT;
+	entrydb_set *set = NULL;
+	PyObject *dict;
+	int code;
+
+	Py_BEGIN_ALLOW_THREADS code = entrydb_survey(database->db, &set, &error);
+	Py_END_ALLOW_THREADS if (code < 0) return not_vouched(code, &error);
+	dict = PyDict_New();
+	for (size_t i = 0; dict && i < entrydb_set_distribution_count(set); i++)
+		if (!put_distribution(dict, set, entrydb_set_distribution(set, i)))
+			Py_CLEAR(dict);
+	entrydb_set_free(set);
+	return dict;
+}
+
+PyDoc_STRVAR(roots_doc, "roots()\n--\n\n"
+                        "(path entry, database or None, state, reason) of each path entry, as of\n"
+                        "the last answer.");
+
+static PyObject *database_roots(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+	struct database *database = (struct database *)self;
+	size_t count = entrydb_root_count(database->db);
+	PyObject *list = PyList_New(0);
+
+	for (size_t i = 0; list && i < count; i++) {
+		entrydb_root root;
+		PyObject *item;
+
+		if (entrydb_root_get(database->db, i, &root, NULL) < 0)
+			continue;
+		item = Py_BuildValue("(NNss)", PyUnicode_DecodeFSDefault(root.path),
+		                     root.database ? PyUnicode_DecodeFSDefault(root.database)
+		                                   : Py_NewRef(Py_None),
+		                     root.state, root.reason);
+		if (!item || PyList_Append(list, item) < 0)
+			Py_CLEAR(list);
+		Py_XDECREF(item);
+	}
+	return list;
+}
+
+/* The path entries as the file system spells them, in a new tuple of bytes. */
+static PyObject *encode_path(PyObject *path)
+{
+	Py_ssize_t count = PyTuple_Size(path);
+	PyObject *encoded = count < 0 ? NULL : PyTuple_New(count);
+
+	for (Py_ssize_t i = 0; encoded && i < count; i++) {
+		PyObject *bytes = PyUnicode_EncodeFSDefault(PyTuple_GetItem(path, i));
+
+		if (!bytes || PyTuple_SetItem(encoded, i, bytes) < 0)
+			Py_CLEAR(encoded);
+	}
+	return encoded;
+}
+
+static int open_path(PyObject *encoded, int rules, entrydb **out, entrydb_error *error)
+{
+	entrydb_options options = ENTRYDB_OPTIONS_INIT;
+	Py_ssize_t count = PyTuple_Size(encoded);
+	const char **path = PyMem_Malloc((size_t)(count + 1) * sizeof(*path));
+	int code = path ? 0 : ENTRYDB_ENOMEM;
+
+	options.rules = (enum entrydb_rules)rules;
+	for (Py_ssize_t i = 0; code == 0 && i < count; i++) {
+		char *entry;
+
+		/* A NUL inside is refused, with ValueError. */
+		if (PyBytes_AsStringAndSize(PyTuple_GetItem(encoded, i), &entry, NULL) < 0)
+			code = ENTRYDB_EINVAL;
+		else
+			path[i] = entry;
+	}
+	if (code == 0)
+		code = entrydb_open(path, (size_t)count, &options, out, error);
+	PyMem_Free(path);
+	return code;
+}
+
+static PyObject *raise(int code, entrydb_error *error)
+{
+	if (PyErr_Occurred())
+		return NULL;
+	if (code == ENTRYDB_ENOMEM)
+		PyErr_NoMemory();
+	else
+		PyErr_SetString(PyExc_OSError, entrydb_error_message(error));
+	entrydb_error_clear(error);
+	return NULL;
+}
+
+static PyObject *database_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"path", "rules", NULL};
+	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+	entrydb_error error = ENTRYDB_ERROR_INIT;
+	int rules = ENTRYDB_RULES_DEFAULT, code;
+	struct database *database;
+	PyObject *path, *encoded;
+	entrydb *db = NULL;
+
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!|i:Database", names, &PyTuple_Type,
+	                                 &path, &rules))
+		return NULL;
+	encoded = encode_path(path);
+	if (!encoded)
+		return NULL;
+	code = open_path(encoded, rules, &db, &error);
+	Py_DECREF(encoded);
+	if (code < 0)
+		return raise(code, &error);
+	database = (struct database *)allocate(type, 0);
+	if (!database) {
+		entrydb_close(db);
+		return NULL;
+	}
+	database->db = db;
+	database->pid = getpid();
+	return (PyObject *)database;
+}
+
+/* In a child, the parent's handle is left alone: another thread may have held its lock. */
+static void database_dealloc(PyObject *self)
+{
+	struct database *database = (struct database *)self;
+	PyTypeObject *type = Py_TYPE(self);
+	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+
+	if (database->pid == getpid())
+		entrydb_close(database->db);
+	release(self);
+	Py_DECREF(type);
+}
+
+static PyMethodDef database_methods[] = {
+        {"select", database_select, METH_VARARGS, select_doc},
+        {"refresh", database_refresh, METH_NOARGS, refresh_doc},
+        {"survey", database_survey, METH_NOARGS, survey_doc},
+        {"roots", database_roots, METH_NOARGS, roots_doc},
+        {0},
+};
+
+PyDoc_STRVAR(database_doc, "Database(path, rules=0)\n--\n\n"
+                           "A handle on a tuple of path entries. Threads may share it; a child of\n"
+                           "fork() may not.");
+
+static PyType_Slot database_slots[] = {
+        {Py_tp_doc, (void *)database_doc},
+        {Py_tp_new, (void *)database_new},
+        {Py_tp_dealloc, (void *)database_dealloc},
+        {Py_tp_methods, database_methods},
+        {0, NULL},
+};
+
+static PyType_Spec database_spec = {
+        .name = "entrydb._native.Database",
+        .basicsize = sizeof(struct database),
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+        .slots = database_slots,
+};
+
+/* --- the module --- */
+
+PyDoc_STRVAR(build_doc, "build(type, rows, dist, /)\n--\n\n"
+                        "A list of objects of an EntryPoint class, made from (name, value, group)\n"
+                        "tuples, all of the distribution dist.");
+
+static PyObject *build(PyObject *module, PyObject *arguments)
+{
+	PyObject *type, *rows, *dist, *empty = PyTuple_New(0), *list = NULL;
+	struct maker maker;
+
+	if (empty &&
+	    PyArg_ParseTuple(arguments, "OO!O:build", &type, &PyTuple_Type, &rows, &dist) &&
+	    maker_init(&maker, PyModule_GetState(module), type, empty))
+		list = PyList_New(PyTuple_Size(rows));
+	for (Py_ssize_t i = 0; list && i < PyTuple_Size(rows); i++) {
+		PyObject *made = make(&maker, PyTuple_GetItem(rows, i), dist);
+
+		if (!made || PyList_SetItem(list, i, made) < 0)
+			Py_CLEAR(list);
+	}
+	Py_XDECREF(empty);
+	return list;
+}
+
+PyDoc_STRVAR(digest_doc, "digest(text, /)\n--\n\n"
+                         "The 64-bit FNV-1a hash of a text, the same in every process.");
+
+static PyObject *digest(PyObject *Py_UNUSED(module), PyObject *text)
+{
+	unsigned long long hash = 0xcbf29ce484222325;
+	Py_ssize_t length;
+	const char *bytes = PyUnicode_AsUTF8AndSize(text, &length);
+
+	if (!bytes)
+		return NULL;
+	for (Py_ssize_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3;
+	return PyLong_FromUnsignedLongLong(hash);
+}
+
+PyDoc_STRVAR(module_doc, "libentrydb for Python; see the package entrydb.");
+
+static PyMethodDef module_methods[] = {
+        {"build", build, METH_VARARGS, build_doc},
+        {"digest", digest, METH_O, digest_doc},
+        {0},
+};
+
+static int module_exec(PyObject *module)
+{
+	struct state *state = PyModule_GetState(module);
+
+	state->name = PyUnicode_InternFromString("name");
+	state->value = PyUnicode_InternFromString("value");
+	state->group = PyUnicode_InternFromString("group");
+	state->dist = PyUnicode_InternFromString("dist");
+	if (!state->name || !state->value || !state->group || !state->dist)
+		return -1;
+	state->database = (PyTypeObject *)PyType_FromModuleAndSpec(module, &database_spec, NULL);
+	if (!state->database || PyModule_AddType(module, state->database) < 0 ||
+	    PyModule_AddIntConstant(module, "IM_10_1", ENTRYDB_IM_10_1) < 0)
+		return -1;
+	return PyModule_AddStringConstant(module, "version", entrydb_version());
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+	const struct state *state = PyModule_GetState(module);
+
+	Py_VISIT(state->database);
+	return 0;
+}
+
+static int module_clear(PyObject *module)
+{
+	struct state *state = PyModule_GetState(module);
+
+	Py_CLEAR(state->database);
+	Py_CLEAR(state->name);
+	Py_CLEAR(state->value);
+	Py_CLEAR(state->group);
+	Py_CLEAR(state->dist);
+	return 0;
+}
+
+static void module_free(void *module)
+{
+	module_clear(module);
+}
+
+/*
+ * All state is the module's own, so each interpreter may have it, and its own lock.
+ * An interpreter refuses slots that are newer than itself: hence three tables.
+ */
+static PyModuleDef_Slot slots_3_13[] = {
+        {SLOT_MULTIPLE_INTERPRETERS, (void *)2 /* each with a lock of its own */},
+        {SLOT_GIL, (void *)1 /* not used */},
+        {Py_mod_exec, (void *)module_exec},
+        {0, NULL},
+};
+static PyModuleDef_Slot slots_3_12[] = {
+        {SLOT_MULTIPLE_INTERPRETERS, (void *)2},
+        {Py_mod_exec, (void *)module_exec},
+        {0, NULL},
+};
+static PyModuleDef_Slot slots_3_10[] = {
+        {Py_mod_exec, (void *)module_exec},
+        {0, NULL},
+};
+
+static PyModuleDef definition = {
+        PyModuleDef_HEAD_INIT,          .m_name = "entrydb._native", .m_doc = module_doc,
+        .m_size = sizeof(struct state), .m_methods = module_methods, .m_slots = slots_3_10,
+        .m_traverse = module_traverse,  .m_clear = module_clear,     .m_free = module_free,
+};
+
+/* "3.13.0 (main, ...": the minor version of the interpreter that runs. */
+static long minor_version(void)
+{
+	return strtol(Py_GetVersion() + strlen("3."), NULL, 10);
+}
+
+PyMODINIT_FUNC PyInit__native(void)
+{
+	long minor = minor_version();
+
+	if (minor >= 13)
+		definition.m_slots = slots_3_13;
+	else if (minor == 12)
+		definition.m_slots = slots_3_12;
+	return PyModuleDef_Init(&definition);
+}
