@@ -167,7 +167,7 @@ static int find_end(const struct zip *zip, struct end *out, struct error *error)
  */
 static int load_directory(struct zip *zip, struct error *error)
 {
-	struct end end;
+	struct end end = {0};
 	int r = find_end(zip, &end, error);
 
 	if (r < 0)

@@ -56,7 +56,7 @@ class Answer:
     def find(self, params):
         group, name, rest = split(params)
         stock = None if group is False else provider(self.caller)
-        handle = stock and database(stock.rules)
+        handle = stock and database(self.caller.rules)
         found = handle and handle.select(group, name, stock.EntryPoint, stock.locator())
         if found is None:
             return None

@@ -21,7 +21,7 @@ class _Located:
 
     def distribution(self):
         from . import _stock
-        return _stock.standard().locator()(self.path, self.file)
+        return _stock.maker().locator()(self.path, self.file)
 
 
 def _parse(value):
@@ -150,8 +150,7 @@ class EntryPoints(tuple):
 
 def entry_points(**params):
     """The entry points of all distributions on sys.path, or those that match: what
-    importlib.metadata.entry_points(**params) answers, by the rules of this interpreter
-    (or of importlib_metadata, once a program has imported it)."""
+    importlib.metadata.entry_points(**params) answers, in the order of discovery."""
     found = _from_database(params)
     return _from_stock(params) if found is None else found
 
@@ -189,30 +188,15 @@ def split(params):
 
 
 def _database():
-    """A handle by the rules of whoever would answer for stock; None where that is not known."""
+    """A handle, where it is known who would answer for stock."""
     found = finders()
     if len(found) != 1:
         return None
-    if is_standard_finder(found[0]):
-        return database()
     from . import _stock
-    provider = _stock.provider(found[0])
-    return provider and database(provider.rules)
-
-
-def is_standard_finder(finder):
-    """PathFinder as the interpreter has brought it along."""
-    if type(finder) is not type or finder.__module__ != "_frozen_importlib_external":
-        return False
-    function = getattr(finder.find_distributions, "__func__", finder.find_distributions)
-    code = getattr(function, "__code__", None)
-    return code is not None and code.co_filename == "<frozen importlib._bootstrap_external>"
+    return database() if _stock.is_standard_finder(found[0]) or _stock.provider(found[0]) else None
 
 
 def _from_stock(params):
     from . import _stock
-    found = _stock.unaccelerated()(**params)
-    if isinstance(found, dict):
-        found = found._all  # 3.10 and 3.11, without parameters
     return EntryPoints(EntryPoint(each.name, each.value, each.group)._for(each.dist)
-                       for each in found)
+                       for each in _stock.entry_points(params))

@@ -102,12 +102,32 @@ static PyObject *text_of(const entrydb_entry *entry, enum entrydb_field field)
 	return PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, "strict");
 }
 
-/* (name, value, group) */
-static PyObject *row_of(const entrydb_entry *entry)
+static bool same_group(const entrydb_entry *a, const entrydb_entry *b)
 {
+	size_t a_length, b_length;
+	const char *a_text = entrydb_entry_text(a, ENTRYDB_GROUP, &a_length);
+	const char *b_text = entrydb_entry_text(b, ENTRYDB_GROUP, &b_length);
+
+	return a_length == b_length && memcmp(a_text, b_text, a_length) == 0;
+}
+
+/* The group of an entry; neighbours in a group share one object, as with stock. */
+static PyObject *group_of(const entrydb_set *set, size_t index, PyObject *row_before)
+{
+	const entrydb_entry *entry = entrydb_set_get(set, index);
+
+	if (row_before && same_group(entry, entrydb_set_get(set, index - 1)))
+		return Py_NewRef(PyTuple_GetItem(row_before, 2));
+	return text_of(entry, ENTRYDB_GROUP);
+}
+
+/* (name, value, group) of an entry; @row_before: of the one before it, or NULL. */
+static PyObject *row_of(const entrydb_set *set, size_t index, PyObject *row_before)
+{
+	const entrydb_entry *entry = entrydb_set_get(set, index);
 	PyObject *name = text_of(entry, ENTRYDB_NAME);
 	PyObject *value = text_of(entry, ENTRYDB_VALUE);
-	PyObject *group = text_of(entry, ENTRYDB_GROUP);
+	PyObject *group = group_of(set, index, row_before);
 	PyObject *row = name && value && group ? PyTuple_Pack(3, name, value, group) : NULL;
 
 	Py_XDECREF(name);
@@ -145,14 +165,16 @@ static PyObject *locate(struct locator *locator, const entrydb_entry *entry)
 	return dist;
 }
 
+/* *row: of the entry before, is replaced by this one's. */
 static PyObject *make_entry(const struct maker *maker, struct locator *locator,
-                            const entrydb_entry *entry)
+                            const entrydb_set *set, size_t index, PyObject **row)
 {
-	PyObject *dist = locate(locator, entry);
-	PyObject *row = dist ? row_of(entry) : NULL;
-	PyObject *made = row ? make(maker, row, dist) : NULL;
+	PyObject *dist = locate(locator, entrydb_set_get(set, index));
+	PyObject *before = *row, *made;
 
-	Py_XDECREF(row);
+	*row = dist ? row_of(set, index, before) : NULL;
+	made = *row ? make(maker, *row, dist) : NULL;
+	Py_XDECREF(before);
 	Py_XDECREF(dist);
 	return made;
 }
@@ -161,14 +183,15 @@ static PyObject *make_entries(const struct maker *maker, struct locator *locator
                               const entrydb_set *set)
 {
 	size_t count = entrydb_set_count(set);
-	PyObject *list = PyList_New((Py_ssize_t)count);
+	PyObject *list = PyList_New((Py_ssize_t)count), *row = NULL;
 
 	for (size_t i = 0; list && i < count; i++) {
-		PyObject *made = make_entry(maker, locator, entrydb_set_get(set, i));
+		PyObject *made = make_entry(maker, locator, set, i, &row);
 
 		if (!made || PyList_SetItem(list, (Py_ssize_t)i, made) < 0)
 			Py_CLEAR(list);
 	}
+	Py_XDECREF(row);
 	return list;
 }
 
@@ -286,7 +309,8 @@ static PyObject *rows_of(const entrydb_set *set, const entrydb_distribution *dis
 		Py_RETURN_NONE;
 	rows = PyTuple_New((Py_ssize_t)distribution->count);
 	for (size_t i = 0; rows && i < distribution->count; i++) {
-		PyObject *row = row_of(entrydb_set_get(set, distribution->first + i));
+		PyObject *row = row_of(set, distribution->first + i,
+		                       i ? PyTuple_GetItem(rows, (Py_ssize_t)i - 1) : NULL);
 
 		if (!row || PyTuple_SetItem(rows, (Py_ssize_t)i, row) < 0)
 			Py_CLEAR(rows);

@@ -8,8 +8,10 @@ table below. What is not in it is left to stock.
 
 import os
 import sys
+from operator import attrgetter
 
 from . import _native
+from ._databases import finders
 
 # What makes the answers: where (a class, or the module itself) and what.
 _PARTS = (
@@ -68,6 +70,8 @@ class Stock:
         self.Path = module.pathlib.Path
         self.path_type = type(self.Path())
         self.groups = getattr(module, "SelectableGroups", None)
+        found = _replacement(module)
+        self.property = found.own_property if found else vars(module.Distribution)["entry_points"]
         self.seen = tuple(_seen(module, _all_parts()))
         self.seen_reading = tuple(_seen(module, _READING))
 
@@ -76,7 +80,7 @@ class Stock:
         for place, name, value in self.seen:
             if place.get(name) is not value:
                 return False
-        return True
+        return vars(self.module.Distribution)["entry_points"] is self.property
 
     def reading_unchanged(self):
         for place, name, value in self.seen_reading:
@@ -207,21 +211,37 @@ def _originals(module):
     return {("", "entry_points"): found.function, ("Distribution", "entry_points"): found.property}
 
 
-def standard():
-    """What makes distributions where no program has imported a metadata module of its own."""
+def maker():
+    """The Stock whose distributions importlib.metadata would answer with."""
     import importlib.metadata
+    found = [provider(finder) for finder in finders()]
+    if len(found) == 1 and found[0]:
+        return found[0]
     return of(importlib.metadata) or Stock(importlib.metadata, 0)
 
 
-def unaccelerated():
-    import importlib.metadata
-    found = _replacement(importlib.metadata)
-    return found.function if found else importlib.metadata.entry_points
+def entry_points(params):
+    """What stock answers, in the order of discovery: older versions sort by group."""
+    import importlib.metadata as module
+    if hasattr(module, "SelectableGroups"):
+        unique = module.unique_everseen(module.distributions(), key=attrgetter("_normalized_name"))
+        found = [each for distribution in unique for each in distribution.entry_points]
+        return [each for each in found if each.matches(**params)]
+    replaced = _replacement(module)
+    return (replaced.function if replaced else module.entry_points)(**params)
+
+
+def is_standard_finder(finder):
+    """PathFinder as the interpreter has brought it along."""
+    if type(finder) is not type or finder.__module__ != "_frozen_importlib_external":
+        return False
+    function = getattr(finder.find_distributions, "__func__", finder.find_distributions)
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_filename == "<frozen importlib._bootstrap_external>"
 
 
 def provider(finder):
     """The Stock of the module that a finder of distributions belongs to; None if unknown."""
-    from ._entry_points import is_standard_finder
     if is_standard_finder(finder):
         module = sys.modules.get("importlib.metadata")
     else:

@@ -1,0 +1,251 @@
+"""After every pip, the database is what the disk is, without a command in between.
+
+A real pip in a virtual environment that entrydb is installed and enabled in. After
+each step the rows of the database alone (--fresh trust) must be what stock Python
+finds. ENTRYDB_PYTHON_WHEEL names the wheel of entrydb; without it the module is skipped.
+"""
+
+import glob
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(1, f"{os.path.dirname(HERE)}/cli")
+
+import tiny_packages  # noqa: E402: what it needs lies in another directory
+from tiny_packages import Package  # noqa: E402
+
+import stock  # noqa: E402
+from program import Program, difference  # noqa: E402
+
+WHEEL = os.environ.get("ENTRYDB_PYTHON_WHEEL")
+ALPHA = [Package("alpha", version, 1) for version in ("1.0", "1.1", "2.0")]
+BETA = Package("Beta.tools", "1.0", 2)
+
+# Builds itself without any other package, as PEP 517 and 660 allow.
+BACKEND = '''
+import os, sys
+sys.path[:0] = {code!r}
+import archives
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+def build_editable(directory, settings=None, metadata=None):
+    tree = archives.installed("project", "0.1", "[demo]\\nedited = project:run\\n",
+                              {{"project.pth": HERE}})
+    name = "project-0.1-py3-none-any.whl"
+    archives.write_zip(f"{{directory}}/{{name}}", tree)
+    return name
+
+def build_wheel(directory, settings=None, metadata=None):
+    open({flag!r}, "w").close()
+    {what}
+'''
+
+
+def setUpModule():
+    if not WHEEL:
+        raise unittest.SkipTest("ENTRYDB_PYTHON_WHEEL names no wheel of entrydb")
+
+
+class Environment:
+    """A virtual environment that sees the user's site directory, as --user wants it."""
+
+    def __init__(self, place, interpreter):
+        self.place, self.interpreter = place, interpreter
+        self.prefix, self.home = f"{place}/venv", f"{place}/home"
+        os.makedirs(self.home)
+        self.site = f"{self.prefix}/lib/python{interpreter.rules}/site-packages"
+        self.python = f"{self.prefix}/bin/python"
+        self.maker = tiny_packages.Maker(f"{place}/packages", self.site)
+        self.env = {key: value for key, value in os.environ.items()
+                    if not key.startswith(("ENTRYDB", "PIP_", "PYTHON", "XDG_"))
+                    and key not in ("VIRTUAL_ENV", "CONDA_PREFIX")}
+        self.env.update(HOME=self.home, PIP_NO_INDEX="1", PIP_DISABLE_PIP_VERSION_CHECK="1",
+                        PIP_CONFIG_FILE=os.devnull, PIP_ROOT_USER_ACTION="ignore")
+        self.run(interpreter.executable, "-I", "-m", "venv", "--system-site-packages", self.prefix)
+        self.pip("install", WHEEL)
+        self.run(self.python, "-m", "entrydb", "enable")
+        self.entrydb = Program(self.home, f"{self.site}/entrydb/bin/entrydb")
+        self.entrydb.env = self.env
+
+    def run(self, *command, check=True):
+        done = subprocess.run(command, env=self.env, text=True, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+        if check and done.returncode:
+            raise AssertionError(f"{command}: status {done.returncode}\n{done.stdout[-3000:]}")
+        return done
+
+    def pip(self, *arguments, check=True):
+        return self.run(self.python, "-m", "pip", *arguments, check=check)
+
+    def user_site(self):
+        return f"{self.home}/.local/lib/python{self.interpreter.rules}/site-packages"
+
+    def log(self):
+        return self.run(self.entrydb.executable, "log", "--path", self.site).stdout
+
+    def project(self, name, what="pass"):
+        """A source tree; what its build of a wheel does is for the test to say."""
+        place, flag = f"{self.place}/{name}", f"{self.place}/{name}.begun"
+        os.makedirs(place, exist_ok=True)
+        with open(f"{place}/pyproject.toml", "w", encoding="utf-8") as stream:
+            stream.write('[build-system]\nrequires = []\nbuild-backend = "backend"\n'
+                         'backend-path = ["."]\n')
+        code = [HERE, f"{os.path.dirname(HERE)}/cli"]
+        with open(f"{place}/backend.py", "w", encoding="utf-8") as stream:
+            stream.write(BACKEND.format(code=code, flag=flag, what=what))
+        return place, flag
+
+
+class PipTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.mkdtemp(prefix="entrydb-pip-")
+        cls.interpreter = stock.one_per_minor(stock.interpreters())[-1]
+        cls.worker = stock.Worker(cls.interpreter)
+        cls.environment = Environment(cls.scratch, cls.interpreter)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.worker.close()
+        shutil.rmtree(cls.scratch, ignore_errors=True)
+
+    def setUp(self):
+        self.environment.pip("uninstall", "-y", "alpha", "Beta.tools", "project")
+
+    def check(self, *entries):
+        """The database alone against stock; gives the names in the group demo."""
+        path = list(entries) or [self.environment.site]
+        answer = self.worker.ask("/", path, [{}])[0]
+        _, reply = self.environment.entrydb.list(path, {}, self.worker.rules, ["--fresh", "trust"])
+        self.assertIsNone(difference(answer, reply))
+        return sorted(row[1] for row in answer["rows"] if row[0] == "demo")
+
+    def install(self, package, *options):
+        return self.environment.pip("install", *options, self.environment.maker.wheel(package))
+
+
+class Steps(PipTest):
+    def test_install_upgrade_downgrade_uninstall(self):
+        for package in (ALPHA[0], ALPHA[2], ALPHA[1]):
+            self.install(package)
+            self.assertEqual(self.check(), ["alpha", "shared"])
+        self.environment.pip("uninstall", "-y", "alpha")
+        self.assertEqual(self.check(), [])
+
+    def test_reinstallation_with_other_entry_points(self):
+        self.install(ALPHA[0])
+        self.install(ALPHA[0]._replace(build=2), "--force-reinstall")
+        self.check()
+
+    def test_pip_started_in_other_ways(self):
+        for command in ([f"{self.environment.prefix}/bin/pip"],
+                        [self.environment.python, "-I", "-E", "-s", "-m", "pip"]):
+            self.environment.run(*command, "install", self.environment.maker.wheel(BETA))
+            self.assertEqual(self.check(), ["Beta.tools", "shared"])
+            self.environment.run(*command, "uninstall", "-y", "Beta.tools")
+            self.assertEqual(self.check(), [])
+
+    def test_editable(self):
+        place, _ = self.environment.project("project")
+        self.environment.pip("install", "--no-build-isolation", "-e", place)
+        self.assertEqual(self.check(), ["edited"])
+
+    def test_user(self):
+        """pip in a virtual environment removes nothing of the user's; the next update sees it."""
+        site = self.environment.user_site()
+        self.install(ALPHA[0], "--user")
+        self.assertEqual(self.check(site), ["alpha", "shared"])
+        shutil.rmtree(site)
+        self.install(ALPHA[1], "--user")
+        self.assertEqual(self.check(site), ["alpha", "shared"])
+        shutil.rmtree(site)
+
+    def test_target_and_prefix(self):
+        target, prefix = f"{self.scratch}/target", f"{self.scratch}/prefix"
+        self.install(ALPHA[0], "--target", target)
+        self.assertEqual(self.check(target), ["alpha", "shared"])
+        self.install(ALPHA[1], f"--prefix={prefix}")
+        site = f"{prefix}/lib/python{self.interpreter.rules}/site-packages"
+        self.assertEqual(self.check(site), ["alpha", "shared"])
+
+    def test_the_trail_names_pip_and_the_package(self):
+        self.install(BETA)
+        last = [line for line in self.environment.log().splitlines() if "Beta" in line][-1]
+        self.assertIn("install", last)
+        self.assertRegex(last, r"pip: .*pip install ")
+
+
+class Failures(PipTest):
+    def test_a_failing_install(self):
+        place, _ = self.environment.project("failing", "raise SystemExit(3)")
+        done = self.environment.pip("install", "--no-build-isolation",
+                                    self.environment.maker.wheel(ALPHA[0]), place, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.check()
+
+    def test_interrupted(self):
+        place, flag = self.environment.project("slow", "import time; time.sleep(60)")
+        child = subprocess.Popen([self.environment.python, "-m", "pip", "install",
+                                  "--no-build-isolation", place], env=self.environment.env,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL, start_new_session=True)
+        until = time.monotonic() + 60
+        while not os.path.exists(flag) and time.monotonic() < until:
+            time.sleep(0.05)
+        os.killpg(child.pid, signal.SIGINT)
+        child.wait(timeout=60)
+        self.assertTrue(os.path.exists(flag))
+        self.check()
+
+    def test_a_program_that_is_broken_or_missing(self):
+        """pip's own status and output are what they were."""
+        program = f"{self.environment.site}/entrydb/bin/entrydb"
+        os.rename(program, f"{program}.kept")
+        try:
+            done = self.install(ALPHA[0])
+            self.assertNotIn("Traceback", done.stdout)
+            with open(program, "w", encoding="utf-8") as stream:
+                stream.write("#!/bin/sh\nexit 1\n")
+            os.chmod(program, 0o755)
+            self.assertNotIn("Traceback", self.install(ALPHA[1]).stdout)
+        finally:
+            os.replace(f"{program}.kept", program)
+        self.install(ALPHA[2])
+        self.check()
+
+    def test_other_commands_of_pip_do_nothing(self):
+        database = f"{self.environment.prefix}/var/lib/entrydb/entry_points.db"
+        before = os.stat(database)
+        os.utime(self.environment.site)  # else there would be nothing to write
+        for command in (["list"], ["--version"], ["show", "entrydb"]):
+            self.environment.pip(*command)
+        self.assertEqual(os.stat(database).st_mtime_ns, before.st_mtime_ns)
+
+    def test_switched_off(self):
+        database = f"{self.environment.prefix}/var/lib/entrydb/entry_points.db"
+        before = os.stat(database).st_mtime_ns
+        self.environment.env["ENTRYDB"] = "0"
+        try:
+            self.install(ALPHA[0])
+        finally:
+            del self.environment.env["ENTRYDB"]
+        self.assertEqual(os.stat(database).st_mtime_ns, before)
+
+    def test_pip_that_removes_entrydb(self):
+        done = self.environment.pip("uninstall", "-y", "entrydb")
+        self.assertNotIn("Traceback", done.stdout)
+        self.assertNotIn("rror", done.stdout)
+        self.environment.pip("install", WHEEL)
+        self.assertTrue(glob.glob(f"{self.environment.site}/entrydb.pth"))
+        self.check()
+
+
+if __name__ == "__main__":
+    unittest.main()
