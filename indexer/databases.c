@@ -45,10 +45,20 @@ static bool is_writable(const char *file)
 	return false;
 }
 
+/* --root, or NULL where that is the whole machine; malloc'd. */
+static char *root_of(const struct options *options)
+{
+	char *root = options->root ? layout_absolute(options->root) : NULL;
+
+	if (root && strcmp(root, "/") == 0)
+		free(take(root));
+	return root;
+}
+
 static int choose_database(const struct options *options, bool to_write, const char *inside,
                            struct coverage *out, struct error *error)
 {
-	CLEANUP(cleanup_free) char *root = options->root ? layout_absolute(options->root) : NULL;
+	CLEANUP(cleanup_free) char *root = root_of(options);
 	int code;
 
 	if (options->database) {
@@ -110,10 +120,10 @@ static bool add_root(struct database *database, const char *path, const char *in
 /* @path below --root, on this machine; malloc'd. */
 static char *outside(const struct options *options, const char *path)
 {
-	CLEANUP(cleanup_free) char *root = options->root ? layout_absolute(options->root) : NULL;
+	CLEANUP(cleanup_free) char *root = root_of(options);
 	char *joined;
 
-	if (!root || strcmp(root, "/") == 0)
+	if (!root)
 		return strdup(path);
 	return asprintf(&joined, "%s%s", root, path) < 0 ? NULL : joined;
 }
@@ -177,9 +187,10 @@ static int add_known_sites(struct sites *sites, const char *prefix, const char *
 		return 0;
 	base = layout_base(coverage.database);
 	known.base = base ? base + (root ? strlen(root) : 0) : "";
-	code = base ? reader_roots(reader, add_known_site, &known, error) : ERROR_NOMEM;
+	/* One that is damaged is told of, and replaced, when it is written. */
+	code = base ? reader_roots(reader, add_known_site, &known, NULL) : ERROR_NOMEM;
 	reader_close(reader);
-	return code == ERROR_NOMEM ? error_nomem(error) : code;
+	return code == ERROR_NOMEM ? error_nomem(error) : 0;
 }
 
 /* A prefix stands for the site directories in it; anything else for itself. */
@@ -187,7 +198,7 @@ static int expand_argument(const struct options *options, const char *argument, 
                            struct error *error)
 {
 	CLEANUP(cleanup_free) char *path = layout_absolute(argument);
-	CLEANUP(cleanup_free) char *root = options->root ? layout_absolute(options->root) : NULL;
+	CLEANUP(cleanup_free) char *root = root_of(options);
 	size_t before = sites->count;
 
 	if (!path)
@@ -202,14 +213,24 @@ static int expand_argument(const struct options *options, const char *argument, 
 	return 0;
 }
 
+/* What is there, and what the system's database knows: the last of it may just have gone. */
+static int add_machine(const struct options *options, struct sites *sites, struct error *error)
+{
+	CLEANUP(cleanup_free) char *root = root_of(options);
+
+	if (sites_of_machine(sites, options->root) < 0)
+		return error_nomem(error);
+	return options->database ? 0 : add_known_sites(sites, "/", root, error);
+}
+
 int databases_of_arguments(const struct options *options, bool to_write, struct databases *out,
                            struct error *error)
 {
 	CLEANUP(sites_free) struct sites sites = {0};
 	int code = 0;
 
-	if (options->argument_count == 0 && sites_of_machine(&sites, options->root) < 0)
-		return error_nomem(error);
+	if (options->argument_count == 0)
+		code = add_machine(options, &sites, error);
 	for (size_t i = 0; code == 0 && i < options->argument_count; i++)
 		code = expand_argument(options, options->arguments[i], &sites, error);
 	for (size_t i = 0; code == 0 && i < sites.count; i++)

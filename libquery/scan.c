@@ -181,6 +181,8 @@ static void examine(struct scan *scan, struct distribution_record *distribution)
 	}
 	scan->failed |=
 	        !distribution_read(scan->tree, &scan->out->arena, parts(scan), distribution);
+	if (scan->options->depth & SCAN_STAMPS && scan->options->depth & SCAN_HAS_METADATA)
+		distribution->watched |= !distribution->has_metadata;
 	if (scan->options->depth & SCAN_TARGETS && distribution->entry_point_count > 0)
 		scan->failed |= target_records(scan->tree, scan_objects(scan), distribution,
 		                               &scan->out->arena, NULL) < 0;

@@ -29,7 +29,8 @@
  * An installer makes a distribution's directory first and its files a little later,
  * which the times of the path entry do not show. So what is younger than
  * WATCHED_FOR is *watched*: compared at each query, file by file, as are editable
- * installs and source trees, which change in place at any time.
+ * installs and source trees, which change in place at any time. So is what has no
+ * METADATA, at any age: rpm may take long from the directory to the files in it.
  */
 #define CLOCK_SKEW  2000000000 /* nanoseconds */
 #define WATCHED_FOR 2000000000 /* nanoseconds */

@@ -143,11 +143,12 @@ def make_directory(test):
 
 
 def remove_tree(path):
-    """Also what has been made unreadable."""
+    """Also what has been made unreadable; nothing outside is touched."""
     def make_writable(_, child, __):
-        with contextlib.suppress(OSError):
-            os.chmod(os.path.dirname(child), 0o700)
-            os.chmod(child, 0o700)
+        for each in (os.path.dirname(child), child):
+            if each == path or each.startswith(f"{path}/"):
+                with contextlib.suppress(OSError):
+                    os.chmod(each, 0o700)
 
     shutil.rmtree(path, onerror=make_writable)
     shutil.rmtree(path, ignore_errors=True)

@@ -246,6 +246,17 @@ class Traps(FreshnessTest):
         self.update()
         self.check_seen()
 
+    def test_scan_long_after_the_directory_was_made(self):
+        """As rpm does it: the directory first, and after seconds of unpacking the files in it."""
+        info = f"{self.site}/beta-1.0.dist-info"
+        os.mkdir(info)
+        settle()
+        self.update()
+        settle()
+        write(f"{info}/METADATA", metadata("beta", "1.0"))
+        write(f"{info}/entry_points.txt", entry_points("beta"))
+        self.check_seen()
+
     def test_what_was_just_installed_is_watched(self):
         add_distribution(self.site, "beta")
         time.sleep(CLOCK_TICK)
