@@ -72,29 +72,84 @@ static int open_directory(struct publication *publication, struct error *error)
 	return 0;
 }
 
-static int wait_for_lock(int fd, int timeout, const char *path, struct error *error)
+/* --- the lock --- */
+
+enum turn {
+	TURN_NONE, /* nobody is known to wait: go on trying */
+	TURN_OURS,
+	TURN_TAKEN, /* by another who waits to do the same work */
+};
+
+/* The byte of the lock file that stands for @work; files are far shorter than 2^62. */
+static struct flock byte_of(uint64_t work, short type)
+{
+	return (struct flock){
+	        .l_type = type,
+	        .l_whence = SEEK_SET,
+	        .l_start = (off_t)(work >> 2),
+	        .l_len = 1,
+	};
+}
+
+/*
+ * What is in the way must be a lock on this very byte: where flock() is a lock on all
+ * bytes, as on NFS, the first writer's is in the way, too, and that one has begun.
+ */
+static enum turn take_turn(int fd, uint64_t work)
+{
+	struct flock wanted = byte_of(work, F_WRLCK), found = wanted;
+
+	if (work == 0)
+		return TURN_NONE;
+	if (fcntl(fd, F_OFD_SETLK, &wanted) == 0)
+		return TURN_OURS;
+	if ((errno != EAGAIN && errno != EACCES) || fcntl(fd, F_OFD_GETLK, &found) != 0)
+		return TURN_NONE;
+	return found.l_type != F_UNLCK && found.l_start == wanted.l_start && found.l_len == 1
+	               ? TURN_TAKEN
+	               : TURN_NONE;
+}
+
+static void end_turn(int fd, uint64_t work)
+{
+	struct flock byte = byte_of(work, F_UNLCK);
+
+	fcntl(fd, F_OFD_SETLK, &byte);
+}
+
+/* 1: the work will be done by another who waits. */
+static int wait_for_lock(int fd, const struct publication_wait *wait, const char *path,
+                         struct error *error)
 {
 	struct timespec pause = {.tv_nsec = LOCK_RETRY * 1000000L};
+	enum turn turn = TURN_NONE;
 
 	for (int waited = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; waited += LOCK_RETRY) {
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return error_errno(error, errno, "cannot lock %s", path);
-		if (waited >= timeout)
+		if (turn == TURN_NONE)
+			turn = take_turn(fd, wait->work);
+		if (turn == TURN_TAKEN)
+			return 1;
+		if (waited >= wait->timeout)
 			return error_set(
 			        error, ERROR_BUSY,
 			        "%s: another writer has held the lock for %d ms; try again "
 			        "when it has finished",
-			        path, timeout);
-		if (nanosleep(&pause, NULL) != 0)
+			        path, wait->timeout);
+		if (nanosleep(&pause, NULL) != 0 || (wait->stopped && wait->stopped()))
 			return error_set(error, ERROR_BUSY,
 			                 "%s: interrupted while another writer held the lock",
 			                 path);
 	}
+	if (turn == TURN_OURS)
+		end_turn(fd, wait->work);
 	return 0;
 }
 
 /* Mode 0600: whoever can open a lock file can hold the lock. */
-static int take_lock(struct publication *publication, int timeout, struct error *error)
+static int take_lock(struct publication *publication, const struct publication_wait *wait,
+                     struct error *error)
 {
 	CLEANUP(cleanup_free) char *name = NULL;
 	int code;
@@ -107,8 +162,8 @@ static int take_lock(struct publication *publication, int timeout, struct error 
 	                              O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (publication->lock_fd < 0)
 		return error_errno(error, errno, "cannot open %s.lock", publication->path);
-	code = wait_for_lock(publication->lock_fd, timeout, publication->path, error);
-	if (code < 0)
+	code = wait_for_lock(publication->lock_fd, wait, publication->path, error);
+	if (code != 0)
 		close(take_fd(&publication->lock_fd)); /* what lies there is another writer's */
 	return code;
 }
@@ -145,6 +200,14 @@ static int make_new_file(struct publication *publication, struct error *error)
 int publication_begin(struct publication *publication, const char *path, int timeout,
                       struct error *error)
 {
+	struct publication_wait wait = {.timeout = timeout};
+
+	return publication_begin_once(publication, path, &wait, error);
+}
+
+int publication_begin_once(struct publication *publication, const char *path,
+                           const struct publication_wait *wait, struct error *error)
+{
 	int code;
 
 	*publication = PUBLICATION_INIT;
@@ -155,7 +218,7 @@ int publication_begin(struct publication *publication, const char *path, int tim
 		return error_nomem(error);
 	code = open_directory(publication, error);
 	if (code == 0)
-		code = take_lock(publication, timeout, error);
+		code = take_lock(publication, wait, error);
 	if (code == 0)
 		code = make_new_file(publication, error);
 	return code;

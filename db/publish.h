@@ -10,10 +10,27 @@
  *
  * Readers therefore write nothing, lock nothing and wait for nobody, and a
  * writer killed at any point leaves the old file, or the new one, whole.
+ *
+ * Writers that would do the same work need not all wait. Whoever finds the lock
+ * busy takes a turn: a lock on one byte of the lock file, the byte that stands for
+ * the work. Whoever finds that byte taken leaves:
+ *
+ *     first      holds the lock, and works
+ *     second     lock busy, byte free: takes the byte, and waits
+ *     third      lock busy, byte taken: leaves
+ *     second     gets the lock, lets go of the byte, and only then looks at the disk
+ *
+ * Nothing is missed: at the moment when the third found the byte taken, which is
+ * after the change that brought it, the second had not begun to look, and so will
+ * see that change. A fourth that comes when the second has begun finds the byte
+ * free, and waits. Only if the second is killed while it waits, or gives up because
+ * the lock is not released in time, is the change left to the next writer.
  */
 #ifndef DB_PUBLISH_H
 #define DB_PUBLISH_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -37,6 +54,19 @@ struct publication {
  */
 int publication_begin(struct publication *publication, const char *path, int timeout,
                       struct error *error);
+
+struct publication_wait {
+	int timeout;           /* milliseconds */
+	uint64_t work;         /* stands for what the work looks at; 0: never that of another */
+	bool (*stopped)(void); /* asked while waiting, after which it is ERROR_BUSY; or NULL */
+};
+
+/*
+ * The same, for work that others may be waiting to do, too. 1, and nothing is begun:
+ * another writer that has not begun yet will do it.
+ */
+int publication_begin_once(struct publication *publication, const char *path,
+                           const struct publication_wait *wait, struct error *error);
 
 /* Fill the new file with what is published now; ERROR_NOTFOUND if nothing is. */
 int publication_copy(struct publication *publication, struct error *error);

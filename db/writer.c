@@ -221,12 +221,17 @@ static void cleanup_writer(struct writer **writer)
 int writer_open(const struct writer_options *options, struct writer **out, struct error *error)
 {
 	CLEANUP(cleanup_writer) struct writer *writer = calloc(1, sizeof(*writer));
+	struct publication_wait wait = {
+	        .timeout = options->lock_timeout,
+	        .work = options->work,
+	        .stopped = options->stopped,
+	};
 	int code;
 
 	if (!writer)
 		return error_nomem(error);
 	writer->command = options->command;
-	code = publication_begin(&writer->publication, options->file, options->lock_timeout, error);
+	code = publication_begin_once(&writer->publication, options->file, &wait, error);
 	if (code == 0)
 		code = open_or_rebuild(writer, options->may_replace, error);
 	if (code == 0)

@@ -24,10 +24,15 @@ struct writer_options {
 	const char *file;    /* the path of the published database */
 	const char *command; /* for the events: who asks */
 	int lock_timeout;    /* milliseconds */
-	bool may_replace;    /* the name is ours alone: garbage there is a damaged database */
+	uint64_t work;       /* these two as in struct publication_wait */
+	bool (*stopped)(void);
+	bool may_replace; /* the name is ours alone: garbage there is a damaged database */
 };
 
-/* Take the lock and open the copy. ERROR_BUSY when another writer holds it too long. */
+/*
+ * Take the lock and open the copy. ERROR_BUSY when another writer holds it too long;
+ * 1, without a writer, when another one that waits for it will do the same work.
+ */
 int writer_open(const struct writer_options *options, struct writer **out, struct error *error);
 
 /* Publish with @mode (as for chmod), if anything was changed; @writer can then only be closed. */

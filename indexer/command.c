@@ -89,10 +89,12 @@ bool interrupted(void)
 	return signal_seen != 0;
 }
 
-/* The second Ctrl-C ends the program as usual. */
-void catch_signals(void)
+void catch_signals(bool for_good)
 {
-	struct sigaction action = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction action = {
+	        .sa_handler = note_signal,
+	        .sa_flags = for_good ? 0 : (int)SA_RESETHAND,
+	};
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);

@@ -27,6 +27,7 @@ struct options {
 	const char *root;     /* --root, or NULL */
 	const char *into;     /* --into, or NULL */
 	const char *group;    /* --group, or NULL */
+	const char *hook;     /* --hook, or NULL: see hook.h */
 	const char **path;    /* --path, each of them */
 	size_t path_count;
 	const char *python;       /* --python, or NULL: "3.11", "im10" */
@@ -46,6 +47,7 @@ command_function command_list;
 command_function command_log;
 command_function command_update;
 command_function command_verify;
+command_function command_watch;
 command_function command_why;
 
 /* A line on stderr, after "entrydb: ". */
@@ -63,7 +65,9 @@ enum status fail(struct error *error);
 
 /* Has Ctrl-C, or a request to terminate, come in? Long work asks, and stops cleanly. */
 bool interrupted(void);
-void catch_signals(void);
+
+/* @for_good: not only the first of them, after which the next one ends the program as usual. */
+void catch_signals(bool for_good);
 
 /* A handle as the options ask: on --path, else on --db alone, else on the default path. */
 int open_handle(const struct options *options, entrydb **out, struct error *error);

@@ -13,6 +13,7 @@
 
 #include "cleanup.h"
 #include "command.h"
+#include "hook.h"
 
 /* A verb: how many arguments it takes, and its lines of help. */
 static const struct verb {
@@ -26,6 +27,8 @@ static const struct verb {
          "keep the databases in step with installed trees: site directories, or prefixes\n"
          "      such as a virtual environment; without PATH, those of this machine",
          true},
+        {"watch", command_watch, 0, SIZE_MAX, "[PATH...]",
+         "do so whenever something changes, until stopped", true},
         {"add", command_add, 1, SIZE_MAX, "ARCHIVE...|DIR...",
          "catalogue archives that are not installed;\n"
          "      --into SITE_DIR: record them as installed there",
@@ -93,6 +96,7 @@ static void print_help(FILE *stream)
 	      "                  im10: of importlib_metadata 10.1 and later\n"
 	      "  --fresh LEVEL   trust, roots or exact: how hard the database is doubted\n"
 	      "  --into DIR      add: record as installed in this site directory\n"
+	      "  --hook NAME     update: for package managers; says little, always status 0\n"
 	      "  --json          one JSON object a line\n"
 	      "  --quiet         no progress, no summary\n"
 	      "  --help, --version\n"
@@ -125,6 +129,7 @@ enum option_code {
 	OPTION_FRESH,
 	OPTION_INTO,
 	OPTION_GROUP,
+	OPTION_HOOK,
 	OPTION_JSON,
 	OPTION_QUIET,
 	OPTION_HELP,
@@ -139,6 +144,7 @@ static const struct option long_options[] = {
         {"fresh", required_argument, NULL, OPTION_FRESH},
         {"into", required_argument, NULL, OPTION_INTO},
         {"group", required_argument, NULL, OPTION_GROUP},
+        {"hook", required_argument, NULL, OPTION_HOOK},
         {"json", no_argument, NULL, OPTION_JSON},
         {"quiet", no_argument, NULL, OPTION_QUIET},
         {"help", no_argument, NULL, OPTION_HELP},
@@ -158,6 +164,15 @@ static enum status set_fresh(struct options *options)
 {
 	if (entrydb_fresh_parse(optarg, &options->fresh) < 0)
 		return usage_error("--fresh %s: not one of trust, roots, exact", optarg);
+	return STATUS_DONE;
+}
+
+static enum status set_hook(struct options *options)
+{
+	options->hook = optarg;
+	if (!hook_name_is_valid(optarg))
+		return usage_error("--hook %s: not a short name of letters, digits and hyphens",
+		                   optarg);
 	return STATUS_DONE;
 }
 
@@ -183,6 +198,8 @@ static enum status set_option(struct options *options, int code)
 	case OPTION_GROUP:
 		options->group = optarg;
 		return STATUS_DONE;
+	case OPTION_HOOK:
+		return set_hook(options);
 	case OPTION_JSON:
 		options->json = true;
 		return STATUS_DONE;
@@ -209,7 +226,7 @@ static const struct verb *find_verb(const char *name)
 }
 
 /* For the audit trail: the words of the command line. */
-static char *join_words(int argc, char **argv)
+static char *join_words(int argc, char *const *argv)
 {
 	char *text = NULL;
 	size_t size;
@@ -221,6 +238,13 @@ static char *join_words(int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		fprintf(stream, " %s", argv[i]);
 	return fclose(stream) == 0 ? text : NULL;
+}
+
+/* Whatever else the line says, a hook is quiet, and looks at each distribution. */
+static void obey_hook(struct options *options)
+{
+	options->quiet = true;
+	options->fresh = ENTRYDB_FRESH_EXACT;
 }
 
 static enum status run(struct options *options)
@@ -236,33 +260,57 @@ static enum status run(struct options *options)
 	options->argument_count--;
 	if (options->argument_count < verb->least || options->argument_count > verb->most)
 		return usage_error("usage: entrydb %s %s", verb->name, verb->arguments);
-	if (verb->stoppable)
-		catch_signals();
+	if (options->hook && verb->run != command_update)
+		return usage_error("--hook is for update");
+	if (options->hook)
+		obey_hook(options);
+	else if (verb->stoppable)
+		catch_signals(false);
 	return finish_output(verb->run(options));
 }
 
-int main(int argc, char **argv)
+static enum status parse(int argc, char **argv, struct options *options)
 {
-	CLEANUP(cleanup_free) char *command = join_words(argc, argv);
+	int code;
+
+	opterr = 0;
+	while ((code = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+		enum status status =
+		        code == '?' ? usage_error("%s: no such option, or it lacks its argument",
+		                                  argv[optind - 1])
+		                    : set_option(options, code == 'h' ? OPTION_HELP : code);
+
+		if (status != STATUS_DONE)
+			return status;
+	}
+	options->arguments = (const char **)argv + optind;
+	options->argument_count = (size_t)(argc - optind);
+	return STATUS_DONE;
+}
+
+static enum status run_line(int argc, char **argv, const char *hook)
+{
+	CLEANUP(cleanup_free) char *command = hook ? hook_command(hook) : join_words(argc, argv);
 	CLEANUP(cleanup_free) const char **path = calloc((size_t)argc + 1, sizeof(*path));
 	struct options options = {.command = command, .path = path};
 	enum status status;
-	int code;
 
-	fill_standard_streams();
 	if (!command || !path) {
 		message("out of memory");
 		return STATUS_COULD_NOT;
 	}
-	opterr = 0;
-	while ((code = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-		status = code == '?' ? usage_error("%s: no such option, or it lacks its argument",
-		                                   argv[optind - 1])
-		                     : set_option(&options, code == 'h' ? OPTION_HELP : code);
-		if (status != STATUS_DONE)
-			return (int)status;
-	}
-	options.arguments = (const char **)argv + optind;
-	options.argument_count = (size_t)(argc - optind);
-	return (int)run(&options);
+	status = parse(argc, argv, &options);
+	return status == STATUS_DONE ? run(&options) : status;
+}
+
+int main(int argc, char **argv)
+{
+	const char *hook = hook_asked(argc, argv);
+	enum status status;
+
+	fill_standard_streams();
+	if (hook)
+		hook_begin(hook);
+	status = run_line(argc, argv, hook);
+	return hook ? STATUS_DONE : (int)status;
 }

@@ -16,7 +16,9 @@
 
 #include "cleanup.h"
 #include "databases.h"
+#include "hook.h"
 #include "layout.h"
+#include "name_map.h"
 #include "progress.h"
 #include "publish.h"
 #include "reader.h"
@@ -78,6 +80,59 @@ static bool all_is_fresh(const struct options *options, const struct database *d
 	return true;
 }
 
+/*
+ * What a hook asks, which is run after each transaction, whatever it was about: is
+ * each distribution as its row says?
+ *
+ * @nearly: leave aside that an update would now believe more of what it sees, since
+ * it is no longer new. Where nothing can be written that is no loss.
+ */
+static bool distribution_is_in_step(const struct distribution_record *row,
+                                    const struct distribution_record *disk, bool nearly)
+{
+	return row->id == disk->id && row->directory_stamp == disk->directory_stamp &&
+	       row->files_stamp == disk->files_stamp && slice_equal(row->version, disk->version) &&
+	       (nearly || (row->settled && row->watched == disk->watched));
+}
+
+static bool rows_are_in_step(const struct root_record *rows, const struct root_record *disk,
+                             bool nearly)
+{
+	if (rows->kind != disk->kind || !stamp_equal(rows->stamp, disk->stamp) ||
+	    rows->distribution_count != disk->distribution_count || !(nearly || rows->settled))
+		return false;
+	for (size_t i = 0; i < rows->distribution_count; i++)
+		if (!distribution_is_in_step(&rows->distributions[i], &disk->distributions[i],
+		                             nearly))
+			return false;
+	return true;
+}
+
+static bool root_is_absent(const struct database_root *wanted)
+{
+	return access(wanted->path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+/* @reader: NULL where there is no database, which is right where there is no root. */
+static bool root_is_in_step(struct reader *reader, const struct database_root *wanted, bool nearly)
+{
+	CLEANUP(cleanup_root) struct root_record rows = {0};
+	CLEANUP(cleanup_root) struct root_record disk = {0};
+	struct scan_options how = {
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
+	        .in_place = !layout_is_known(wanted->inside),
+	        .egg_base = slice_of(wanted->root_path),
+	        .known = &rows,
+	};
+	int found = reader ? reader_root(reader, slice_of(wanted->root_path), &rows, NULL) : 0;
+
+	if (found == 0)
+		return root_is_absent(wanted);
+	return found > 0 && reader_distributions(reader, &rows, false, NULL) == 0 &&
+	       scan_path(wanted->path, &how, &disk, NULL) == 0 &&
+	       rows_are_in_step(&rows, &disk, nearly);
+}
+
 /* --- one root --- */
 
 static int show_progress(void *payload, size_t done, size_t total)
@@ -88,9 +143,12 @@ static int show_progress(void *payload, size_t done, size_t total)
 	return interrupted();
 }
 
+/* Not to a hook: they are recorded, and would be told after each transaction. */
 static void report_broken(struct update *update, const struct database_root *wanted,
                           const struct root_record *root)
 {
+	if (update->options->hook)
+		return;
 	for (size_t i = 0; i < root->distribution_count; i++) {
 		const struct distribution_record *row = &root->distributions[i];
 
@@ -222,8 +280,12 @@ static int scan_and_store(struct update *update, const struct database_root *wan
 static int update_absent(struct update *update, const struct database_root *wanted,
                          const struct root_record *known, int errnum, struct error *error)
 {
-	if (known && (errnum == ENOENT || errnum == ENOTDIR))
+	bool is_gone = errnum == ENOENT || errnum == ENOTDIR;
+
+	if (is_gone && known)
 		return remove_root(update, known, error);
+	if (is_gone && update->options->hook)
+		return 0; /* a hook's site directories may come and go */
 	error_errno(error, errnum, "%s", wanted->path);
 	return skip_root(update, error);
 }
@@ -250,7 +312,7 @@ static int update_root(struct update *update, const struct database_root *wanted
 /* --- roots that are gone --- */
 
 struct gone {
-	struct update *update;
+	const struct options *options;
 	char *base;
 	struct root_record *roots;
 	size_t count;
@@ -264,7 +326,7 @@ static int collect_gone(void *payload, const struct root_record *root)
 	struct stat status;
 
 	/* An absolute path is meant below --root, relative ones start where the database lies. */
-	if (root->kind == ROOT_ARCHIVE || (root->path.ptr[0] == '/' && gone->update->options->root))
+	if (root->kind == ROOT_ARCHIVE || (root->path.ptr[0] == '/' && gone->options->root))
 		return 0;
 	if (asprintf(&path, "%s%s%.*s", root->path.ptr[0] == '/' ? "" : gone->base,
 	             root->path.ptr[0] == '/' ? "" : "/", (int)root->path.len,
@@ -292,20 +354,44 @@ static int drop_gone_root(struct update *update, struct slice path, struct error
 	return found > 0 ? remove_root(update, &known, error) : found;
 }
 
+static void gone_free(struct gone *gone)
+{
+	for (size_t i = 0; i < gone->count; i++)
+		free((char *)gone->roots[i].path.ptr);
+	free(gone->roots);
+	free(gone->base);
+}
+
 static int drop_gone(struct update *update, struct error *error)
 {
-	struct gone gone = {.update = update, .base = layout_base(update->database->file)};
+	CLEANUP(gone_free)
+	struct gone gone = {.options = update->options,
+	                    .base = layout_base(update->database->file)};
 	int code = gone.base ? writer_roots(update->writer, collect_gone, &gone, error)
 	                     : error_nomem(error);
 
-	for (size_t i = 0; i < gone.count; i++) {
-		if (code == 0)
-			code = drop_gone_root(update, gone.roots[i].path, error);
-		free((char *)gone.roots[i].path.ptr);
-	}
-	free(gone.roots);
-	free(gone.base);
+	for (size_t i = 0; code == 0 && i < gone.count; i++)
+		code = drop_gone_root(update, gone.roots[i].path, error);
 	return code;
+}
+
+/* See distribution_is_in_step(). */
+static bool all_is_in_step(const struct options *options, const struct database *database,
+                           bool nearly)
+{
+	CLEANUP(cleanup_reader) struct reader *reader = NULL;
+	CLEANUP(gone_free)
+	struct gone gone = {.options = options, .base = layout_base(database->file)};
+	int code = reader_open(database->file, geteuid(), &reader, NULL);
+
+	if (code == 0)
+		code = gone.base ? reader_roots(reader, collect_gone, &gone, NULL) : ERROR_NOMEM;
+	if ((code < 0 && code != ERROR_NOTFOUND) || gone.count > 0)
+		return false;
+	for (size_t i = 0; i < database->root_count; i++)
+		if (!root_is_in_step(reader, &database->roots[i], nearly))
+			return false;
+	return true;
 }
 
 /* --- one database --- */
@@ -344,18 +430,36 @@ static int update_roots(struct update *update, struct error *error)
 	return code;
 }
 
+/* Stands for all the roots: who looks at other ones does not do the same work. */
+static uint64_t work_of(const struct database *database)
+{
+	uint64_t pair[2] = {0};
+
+	for (size_t i = 0; i < database->root_count; i++) {
+		const char *path = database->roots[i].root_path;
+
+		pair[1] = name_map_hash(path, strlen(path));
+		pair[0] = name_map_hash(pair, sizeof(pair));
+	}
+	return pair[0] | 1;
+}
+
+/* 1: another update that is waiting for the lock will do it. */
 static int update_locked(struct update *update, struct error *error)
 {
+	bool is_hook = update->options->hook != NULL;
 	struct writer_options how = {
 	        .file = update->database->file,
 	        .command = update->options->command,
-	        .lock_timeout = PUBLISH_LOCK_TIMEOUT,
+	        .lock_timeout = is_hook ? HOOK_LOCK_TIMEOUT : PUBLISH_LOCK_TIMEOUT,
+	        .work = is_hook ? work_of(update->database) : 0,
+	        .stopped = interrupted,
 	        .may_replace = update->database->may_replace,
 	};
 	CLEANUP(cleanup_writer) struct writer *writer = NULL;
 	int code = writer_open(&how, &writer, error);
 
-	if (code < 0)
+	if (code != 0)
 		return code;
 	update->writer = writer;
 	if (writer_was_rebuilt(writer))
@@ -369,7 +473,9 @@ static int update_locked(struct update *update, struct error *error)
 	return code;
 }
 
-static enum status update_database(const struct options *options, const struct database *database)
+/* @readers: what they look at, where that was looked at before; or NULL. */
+static enum status update_database(const struct options *options, const struct database *database,
+                                   const struct database *readers)
 {
 	struct update update = {
 	        .options = options,
@@ -383,34 +489,82 @@ static enum status update_database(const struct options *options, const struct d
 		return STATUS_DONE;
 	code = update_locked(&update, &error);
 	progress_erase(&update.progress);
+	if (code < 0 && readers && all_is_in_step(options, readers, true))
+		code = 0; /* nothing is lost, such as on a read-only file system */
 	if (code < 0)
 		return fail(&error);
+	error_clear(&error);
 	if (update.roots + update.counts.removed > 0)
 		summarize(&update);
 	return update.failed ? STATUS_COULD_NOT : STATUS_DONE;
+}
+
+static bool was_interrupted(size_t left, size_t total)
+{
+	if (interrupted())
+		message("interrupted; %zu of %zu databases were not looked at", left, total);
+	return interrupted();
+}
+
+static enum status update_all(const struct options *options, const struct databases *databases,
+                              const struct database *readers)
+{
+	enum status status = STATUS_DONE;
+
+	for (size_t i = 0; i < databases->count; i++) {
+		enum status one;
+
+		if (was_interrupted(databases->count - i, databases->count))
+			return STATUS_COULD_NOT;
+		one = update_database(options, &databases->items[i], readers);
+		if (one != STATUS_DONE)
+			status = one;
+	}
+	return status;
+}
+
+/* What is not in step is written where it can be, which may be the user's own database. */
+static enum status bring_in_step(const struct options *options, const struct database *readers)
+{
+	CLEANUP(databases_free) struct databases databases = {0};
+	struct error error = {0};
+	int code = 0;
+
+	if (all_is_in_step(options, readers, false))
+		return STATUS_DONE;
+	for (size_t i = 0; code == 0 && i < readers->root_count; i++)
+		code = databases_add_path(options, true, readers->roots[i].inside, &databases,
+		                          &error);
+	return code < 0 ? fail(&error) : update_all(options, &databases, readers);
+}
+
+static enum status update_for_hook(const struct options *options)
+{
+	CLEANUP(databases_free) struct databases databases = {0};
+	struct error error = {0};
+	enum status status = STATUS_DONE;
+
+	if (databases_of_arguments(options, false, &databases, &error) < 0)
+		return fail(&error);
+	for (size_t i = 0; i < databases.count; i++) {
+		if (was_interrupted(databases.count - i, databases.count))
+			return STATUS_COULD_NOT;
+		if (bring_in_step(options, &databases.items[i]) != STATUS_DONE)
+			status = STATUS_COULD_NOT;
+	}
+	return status;
 }
 
 enum status command_update(const struct options *options)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
 	struct error error = {0};
-	enum status status = STATUS_DONE;
 
+	if (options->hook)
+		return update_for_hook(options);
 	if (databases_of_arguments(options, true, &databases, &error) < 0)
 		return fail(&error);
 	if (databases.count == 0)
 		note(options, "no site directories were found; name one, or a prefix");
-	for (size_t i = 0; i < databases.count; i++) {
-		enum status one;
-
-		if (interrupted()) {
-			message("interrupted; %zu of %zu databases were not looked at",
-			        databases.count - i, databases.count);
-			return STATUS_COULD_NOT;
-		}
-		one = update_database(options, &databases.items[i]);
-		if (one != STATUS_DONE)
-			status = one;
-	}
-	return status;
+	return update_all(options, &databases, NULL);
 }

@@ -21,7 +21,7 @@ WHY_KEYS = ["group", "name", "value", "distribution", "version", "path", "file",
 LOG_KEYS = ["time", "action", "root", "distribution", "old_version", "version", "detail",
             "command", "uid", "database"]
 VERIFY_KEYS = ["database", "path", "distribution", "difference"]
-VERBS = ("update", "add", "forget", "list", "groups", "why", "verify", "log")
+VERBS = ("update", "watch", "add", "forget", "list", "groups", "why", "verify", "log")
 
 
 class CommandLine(CommandTest):

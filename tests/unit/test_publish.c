@@ -17,7 +17,8 @@
 #include "cleanup.h"
 #include "scratch.h"
 
-#define PATH "d/e/file.db"
+#define PATH        "d/e/file.db"
+#define CHILD_WORKS 300000 /* microseconds; how long it holds the lock */
 
 struct fixture {
 	struct publication first, second;
@@ -178,6 +179,126 @@ static void test_lock(void **state)
 	assert_int_equal(publication_begin(&f->second, PATH, 0, &f->error), 0);
 }
 
+/* A writer that waits in a child process for the same work, or for other work. */
+static pid_t wait_in_child(struct fixture *f, uint64_t work)
+{
+	struct publication_wait wait = {.timeout = 20000, .work = work};
+	pid_t child = fork();
+
+	if (child == 0) {
+		int code;
+
+		close(f->first.lock_fd); /* or the lock would be the child's, too */
+		code = publication_begin_once(&f->second, PATH, &wait, NULL);
+		usleep(CHILD_WORKS);
+		_exit(code);
+	}
+	return child;
+}
+
+static int status_of(pid_t child)
+{
+	int status = -1;
+
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Wait until a child holds the byte of @work: it is then that another one is turned away. */
+static void wait_until_taken(struct fixture *f, uint64_t work)
+{
+	struct publication_wait none = {.timeout = 0, .work = work};
+	int code;
+
+	for (int i = 0; i < 1000; i++) {
+		code = publication_begin_once(&f->second, PATH, &none, &f->error);
+		publication_end(&f->second);
+		error_clear(&f->error);
+		if (code == 1)
+			return;
+		usleep(10000);
+	}
+	fail_msg("the child does not wait");
+}
+
+static void test_the_same_work_waits_once(void **state)
+{
+	struct fixture *f = *state;
+	struct publication_wait other = {.timeout = 20, .work = 99};
+	pid_t child;
+
+	begin(f);
+	child = wait_in_child(f, 12345);
+	wait_until_taken(f, 12345);
+	assert_int_equal(publication_begin_once(&f->second, PATH, &other, &f->error), ERROR_BUSY);
+	publication_end(&f->second);
+	assert_true(scratch_exists(PATH ".new")); /* the first one's */
+	publication_end(&f->first);
+	assert_int_equal(status_of(child), 0);
+}
+
+/* The turn ends before the work begins: who comes while the child works is not turned away. */
+static void test_the_turn_ends(void **state)
+{
+	struct fixture *f = *state;
+	struct publication_wait none = {.timeout = 0, .work = 12345};
+	pid_t child;
+	int code = 1;
+
+	begin(f);
+	child = wait_in_child(f, 12345);
+	wait_until_taken(f, 12345);
+	publication_end(&f->first);
+	for (int i = 0; code != ERROR_BUSY && i < 1000; i++) {
+		usleep(CHILD_WORKS / 10); /* in which the child finds the lock free */
+		code = publication_begin_once(&f->second, PATH, &none, &f->error);
+		publication_end(&f->second);
+	}
+	assert_int_equal(code, ERROR_BUSY);
+	assert_int_equal(status_of(child), 0);
+}
+
+static void test_work_without_a_number(void **state)
+{
+	struct fixture *f = *state;
+	pid_t child;
+
+	begin(f);
+	child = wait_in_child(f, 0);
+	usleep(100000);
+	assert_int_equal(publication_begin(&f->second, PATH, 50, &f->error), ERROR_BUSY);
+	publication_end(&f->second);
+	publication_end(&f->first);
+	assert_int_equal(status_of(child), 0);
+}
+
+static bool stopped(void)
+{
+	return true;
+}
+
+static void test_stopped(void **state)
+{
+	struct fixture *f = *state;
+	struct publication_wait wait = {.timeout = 60000, .stopped = stopped};
+
+	begin(f);
+	assert_int_equal(publication_begin_once(&f->second, PATH, &wait, &f->error), ERROR_BUSY);
+	assert_non_null(strstr(error_text(&f->error), "interrupted"));
+}
+
+/* As on a file system where the first lock is on all bytes: it is not taken for one who waits. */
+static void test_a_lock_on_all_bytes(void **state)
+{
+	struct fixture *f = *state;
+	struct publication_wait wait = {.timeout = 20, .work = 12345};
+	struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	begin(f);
+	assert_int_equal(fcntl(f->first.lock_fd, F_OFD_SETLK, &all), 0);
+	assert_int_equal(publication_begin_once(&f->second, PATH, &wait, &f->error), ERROR_BUSY);
+}
+
 /* The kernel lets go of the lock of a writer that is killed. */
 static void test_killed(void **state)
 {
@@ -245,6 +366,11 @@ int main(void)
 	        TEST(test_copy),
 	        TEST(test_set_aside),
 	        TEST(test_lock),
+	        TEST(test_the_same_work_waits_once),
+	        TEST(test_the_turn_ends),
+	        TEST(test_work_without_a_number),
+	        TEST(test_stopped),
+	        TEST(test_a_lock_on_all_bytes),
 	        TEST(test_killed),
 	        TEST(test_where_it_cannot_be),
 	        TEST(test_in_the_current_directory),

@@ -1,0 +1,34 @@
+/*
+ * hook.h - how the program behaves when a package manager runs it.
+ *
+ * A hook must never get in the way of what it is called from: it leaves no broken
+ * pipe, waits for nobody for long, prints nothing that is not worth a line, and its
+ * status is 0 whatever happens. What it could not record, readers find by looking at
+ * the disk themselves.
+ */
+#ifndef INDEXER_HOOK_H
+#define INDEXER_HOOK_H
+
+#include <stdbool.h>
+
+#define HOOK_LOCK_TIMEOUT 10000 /* milliseconds; how long a hook waits for another writer */
+
+/* NAME of --hook NAME, or of --hook=NAME, wherever in the command line; NULL without. */
+const char *hook_asked(int argc, char *const *argv);
+
+/* Letters, digits and hyphens, not too many. */
+bool hook_name_is_valid(const char *name);
+
+/*
+ * Be safe from the caller's signals and pipes, and read what the caller sends: its
+ * list of files is not needed, but closing the pipe early would be its error.
+ */
+void hook_begin(const char *name);
+
+/*
+ * For the audit trail: "NAME: " and the command line of the package manager that
+ * this process descends from, or NAME alone. malloc'd, or NULL without memory.
+ */
+char *hook_command(const char *name);
+
+#endif

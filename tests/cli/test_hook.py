@@ -1,0 +1,650 @@
+"""update --hook, as package managers run it: never in the way, and never twice for nothing."""
+
+import contextlib
+import fcntl
+import glob
+import os
+import pty
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import support
+from support import (DATABASE, DONE, PROGRAM, SITE, STRANGER, CommandTest, add_distribution,
+                     entry_points, events, is_sound, leftovers, needs_root, query, replace,
+                     settle, write)
+
+TIMEOUT = 10  # seconds, as the program has it, for a lock and for a pipe
+AT_ONCE = 5  # seconds, on a machine with other things to do
+SEED = int(os.environ.get("ENTRYDB_TEST_SEED", time.time_ns() % 1_000_000))
+
+
+class HookTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        add_distribution(self.site, "alpha")
+
+    def hook(self, *words, name="rpm", **how):
+        """A hook, whatever happens: status 0, nothing on stdout."""
+        reply = self.run_program(
+            "update", "--hook", name, *(words or [self.prefix]), status=DONE, **how
+        )
+        self.assertEqual(reply.out, "", str(reply))
+        return reply
+
+    def silent_hook(self, *words, **how):
+        self.assertEqual(self.hook(*words, **how).err, "")
+
+    def hook_with_one_line(self, *words, **how):
+        err = self.hook(*words, **how).err
+        self.assertRegex(err, r"\Aentrydb: [^\n]+\n\Z")
+        return err
+
+    def start_hook(self, *words, name="rpm", **how):
+        return self.start("update", "--hook", name, *(words or [self.prefix]), **how)
+
+    def commands(self, database=None):
+        return [
+            row[0]
+            for row in query(database or self.database, "SELECT command FROM event ORDER BY id")
+        ]
+
+    def names(self, database=None):
+        return [
+            row[0]
+            for row in query(
+                database or self.database, "SELECT name FROM distribution ORDER BY name"
+            )
+        ]
+
+
+class Work(HookTest):
+    def test_first_and_later(self):
+        self.silent_hook()
+        self.assertEqual(self.names(), ["alpha"])
+        add_distribution(self.site, "beta")
+        self.silent_hook(name="conda")
+        self.assertEqual(self.names(), ["alpha", "beta"])
+        self.assertEqual(self.commands()[-1].split(":")[0], "conda")
+        self.assertEqual(leftovers(self.database), [])
+
+    def test_what_changes_no_time_of_the_site_directory(self):
+        """A reinstallation of the same version; nothing makes a hook skip it."""
+        self.index()
+        for number, (words, level) in enumerate(
+            (
+                (["--fresh", "roots"], None),
+                (["--fresh", "trust"], None),
+                ([], "roots"),
+                ([], "trust"),
+            )
+        ):
+            replace(
+                f"{self.site}/alpha-1.0.dist-info/entry_points.txt", entry_points(f"other{number}")
+            )
+            self.silent_hook(self.prefix, *words, env=self.environment(ENTRYDB_FRESH=level))
+            found = query(self.database, "SELECT name FROM entry_points WHERE group_name = 'demo'")
+            self.assertEqual(found, [(f"other{number}",)])
+
+    def test_nothing_to_do_writes_nothing(self):
+        self.index()
+        before = os.stat(self.database)
+        self.silent_hook()
+        self.assertEqual(os.stat(self.database), before)
+        with held_lock(self.database):  # and asks for no lock
+            began = time.monotonic()
+            self.silent_hook()
+            self.assertLess(time.monotonic() - began, AT_ONCE)
+
+    def test_root(self):
+        add_distribution(f"{self.top}/image/usr/lib/python3/dist-packages", "gamma")
+        self.silent_hook("--root", f"{self.top}/image")
+        self.assertEqual(self.names(f"{self.top}/image/{DATABASE}"), ["gamma"])
+
+    def test_broken_distributions_are_no_news(self):
+        add_distribution(self.site, "odd", text=b"[demo\n")
+        self.silent_hook()
+        self.assertEqual(len(self.names()), 2)
+
+    def test_an_environment_that_is_gone_stays_gone(self):
+        self.silent_hook()
+        shutil.rmtree(self.prefix)
+        for path in (self.prefix, self.site):
+            self.silent_hook(path)
+            self.assertFalse(os.path.exists(self.prefix))
+
+    def test_a_site_directory_that_is_gone(self):
+        self.silent_hook()
+        shutil.rmtree(f"{self.prefix}/lib")
+        self.silent_hook()
+        self.assertEqual(self.names(), [])
+        self.assertEqual(events(self.database)[-1][:2], ("remove", "alpha"))
+
+
+class Input(HookTest):
+    def test_a_list_of_files(self):
+        child = self.start_hook(stdin=subprocess.PIPE)
+        child.stdin.write(
+            b"/usr/lib/python3.11/site-packages/some/file.py\n" * 100_000
+        )  # or BrokenPipeError
+        child.stdin.close()
+        self.assertEqual(child.wait(support.SECONDS_ALLOWED), DONE)
+        self.assertEqual(self.names(), ["alpha"])
+
+    def test_read_even_where_the_line_is_wrong(self):
+        child = self.start("update", "--hook", "pacman", "--wrong", stdin=subprocess.PIPE)
+        child.stdin.write(b"usr/lib/file\n" * 100_000)
+        child.stdin.close()
+        self.assertEqual(child.wait(support.SECONDS_ALLOWED), DONE)
+
+    def test_what_is_somebody_elses(self):
+        """apt-get in the midst of a script that is piped into a shell: the rest must run, too."""
+        for name, source in (("dpkg", "pipe"), ("pip", "pipe"), ("rpm", "file")):
+            with self.subTest(name=name, source=source):
+                script = (
+                    f"{PROGRAM} update --hook {name} {self.prefix}\necho the rest\n"
+                    + "true\n" * 5000
+                )
+                write(f"{self.top}/script", script)
+                with open(f"{self.top}/script", "rb") as file:
+                    how = {"stdin": file} if source == "file" else {"input": script.encode()}
+                    done = subprocess.run(
+                        ["/bin/sh"], capture_output=True, env=self.environment(), **how
+                    )
+                self.assertEqual((done.stdout, done.stderr), (b"the rest\n", b""))
+
+    def test_a_terminal(self):
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        began = time.monotonic()
+        self.silent_hook(stdin=slave)
+        os.close(slave)
+        self.assertLess(time.monotonic() - began, AT_ONCE)
+
+    def test_closed(self):
+        self.silent_hook(stdin=None, preexec_fn=lambda: os.close(0))
+
+
+class BadCases(HookTest):
+    def test_command_lines(self):
+        for words in (
+            ["update", "--hook"],
+            ["update", "--hook", ""],
+            ["update", "--hook", "a b"],
+            ["update", "--hook", "--quiet"],
+            ["update", "--hook", "x" * 50],
+            ["--hook", "rpm"],
+            ["update", "--hook=rpm", "--wrong"],
+            ["list", "--hook", "rpm"],
+            ["nonsense", "--hook=rpm"],
+            ["update", "--hook", "rpm", "--python", "2.7"],
+        ):
+            reply = self.run_program(*words, status=DONE)
+            self.assertRegex(reply.err, r"\Aentrydb: [^\n]+\n\Z", str(reply))
+
+    def test_without_home(self):
+        self.hook_with_one_line(
+            f"{self.top}/nowhere-known", env=self.environment(HOME=None, XDG_STATE_HOME=None)
+        )
+
+    def test_a_database_that_is_none(self):
+        write(f"{self.top}/text", "not a database\n" * 100)
+        os.mkdir(f"{self.top}/directory")
+        for file in ("text", "directory"):
+            self.hook_with_one_line("--db", f"{self.top}/{file}", self.prefix)
+        with open(f"{self.top}/text", encoding="utf-8") as file:
+            self.assertEqual(file.read(), "not a database\n" * 100)
+
+    @needs_root
+    def test_a_database_of_another_owner(self):
+        file = f"{self.top}/roots/one.db"
+        self.hook("--db", file, self.prefix)
+        add_distribution(self.site, "beta")
+        err = self.hook_with_one_line("--db", file, self.prefix, user=STRANGER)
+        self.assertIn("Permission denied", err)
+        self.assertEqual(self.names(file), ["alpha"])
+
+    @needs_root
+    def test_a_read_only_file_system(self):
+        self.mount("size=8m")
+        add_distribution(f"{self.top}/mounted/{SITE}", "alpha")
+        env = self.environment(XDG_STATE_HOME=f"{self.top}/mounted/state")
+        mounted, file = f"{self.top}/mounted", f"{self.top}/mounted/{DATABASE}"
+        self.silent_hook(mounted)
+        self.remount("ro")
+        self.silent_hook(mounted, env=env)
+        settle()  # now an update would write that the rows are to be believed
+        self.silent_hook(mounted, env=env)
+        self.silent_hook("--db", file, mounted, env=env)
+        self.remount("rw")
+        add_distribution(f"{mounted}/{SITE}", "beta")
+        self.remount("ro")
+        self.assertIn("Read-only", self.hook_with_one_line(mounted, env=env))
+        self.assertIn("Read-only", self.hook_with_one_line("--db", file, mounted, env=env))
+        self.assertEqual(self.names(file), ["alpha"])
+
+    @needs_root
+    def test_a_full_disk(self):
+        self.mount("size=512k")
+        file = f"{self.top}/mounted/one.db"
+        self.silent_hook("--db", file, self.prefix)
+        with contextlib.suppress(OSError), open(f"{self.top}/mounted/filler", "wb", 0) as filler:
+            while True:
+                filler.write(b"x" * 4096)
+        self.silent_hook("--db", file, self.prefix)  # nothing would have to be written
+        add_distribution(self.site, "beta")
+        self.assertIn("No space left", self.hook_with_one_line("--db", file, self.prefix))
+        self.assertTrue(is_sound(file))
+        self.assertEqual(self.names(file), ["alpha"])
+        os.unlink(f"{self.top}/mounted/filler")
+        self.silent_hook("--db", file, self.prefix)
+        self.assertEqual((self.names(file), leftovers(file)), (["alpha", "beta"], []))
+
+    def mount(self, options):
+        os.mkdir(f"{self.top}/mounted")
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", options, "none", f"{self.top}/mounted"],
+            capture_output=True,
+        )
+        if done.returncode:
+            self.skipTest(f"no tmpfs can be mounted here: {done.stderr.decode().strip()}")
+        self.addCleanup(subprocess.run, ["umount", f"{self.top}/mounted"], check=True)
+
+    def remount(self, how):
+        subprocess.run(["mount", "-o", f"remount,{how}", f"{self.top}/mounted"], check=True)
+
+    def test_a_file_too_large(self):
+        self.silent_hook()
+        for number in range(50):
+            add_distribution(self.site, f"more{number}")
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+        self.hook_with_one_line(preexec_fn=limit)
+        self.assertEqual((self.names(), leftovers(self.database)), (["alpha"], []))
+
+    def test_nobody_reads_the_messages(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        self.hook("--db", self.top, self.prefix, stderr=writer)
+        os.close(writer)
+        self.hook("--db", self.top, self.prefix, stderr=None, preexec_fn=lambda: os.close(2))
+
+    def test_signals(self):
+        self.silent_hook()
+        for number in range(300):
+            add_distribution(self.site, f"more{number}")
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+            for after in (0.005, 0.01, 0.02):
+                child = self.start_hook()
+                # Before it has begun, nothing can be promised.
+                until(lambda: "entrydb" in comm(child.pid))
+                time.sleep(after)
+                child.send_signal(number)
+                child.send_signal(number)
+                _, err = child.communicate(timeout=support.SECONDS_ALLOWED)
+                self.assertIn(child.returncode, (DONE, -number), err)
+                self.assertLessEqual(len(err.splitlines()), 1, err)
+                self.assertTrue(is_sound(self.database))
+                self.assertIn(len(self.names()), (1, 301))
+                self.assertEqual(leftovers(self.database), [])
+
+    def test_signals_while_waiting(self):
+        self.silent_hook()
+        add_distribution(self.site, "beta")
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            with held_lock(self.database):
+                child = self.start_hook()
+                until(lambda: is_waiting(child))
+                child.send_signal(number)
+                _, err = child.communicate(timeout=AT_ONCE)
+            self.assertEqual((child.returncode, len(err.splitlines())), (DONE, 1), err)
+        self.assertEqual(self.names(), ["alpha"])
+
+
+class Waits(HookTest):
+    """Whoever never comes to an end is not waited for; the two waits are taken together."""
+
+    def test_have_an_end(self):
+        other = f"{self.top}/other"
+        add_distribution(f"{other}/{SITE}", "alpha")
+        self.silent_hook(other)
+        add_distribution(f"{other}/{SITE}", "beta")
+        reader, writer = os.pipe()
+        with held_lock(f"{other}/{DATABASE}"):
+            began = time.monotonic()
+            children = [self.start_hook(stdin=reader), self.start_hook(other)]
+            errors = [child.communicate(timeout=support.SECONDS_ALLOWED)[1] for child in children]
+            took = time.monotonic() - began
+        os.close(reader)
+        os.close(writer)
+        self.assertEqual([child.returncode for child in children], [DONE, DONE])
+        self.assertTrue(TIMEOUT - 1 < took < TIMEOUT + AT_ONCE, took)
+        self.assertEqual((errors[0], self.names()), (b"", ["alpha"]), "a pipe nobody closes")
+        self.assertRegex(errors[1], rb"\Aentrydb: [^\n]*another writer[^\n]*\n\Z")
+        self.assertEqual(self.names(f"{other}/{DATABASE}"), ["alpha"], "a lock nobody releases")
+
+
+class Together(HookTest):
+    """Two refreshes at once become one."""
+
+    def setUp(self):
+        super().setUp()
+        self.silent_hook()
+
+    def test_five_that_wait_for_the_same(self):
+        with held_lock(self.database):
+            add_distribution(self.site, "beta")
+            children = [self.start_hook(name=f"h{number}") for number in range(5)]
+            until(lambda: sum(child.poll() is None for child in children) == 1)
+            time.sleep(0.2)
+            waiting = [child for child in children if child.poll() is None]
+            self.assertEqual(len(waiting), 1, "one stays")
+            add_distribution(self.site, "gamma")
+            late = self.start_hook(name="late")
+            self.assertEqual(late.wait(AT_ONCE), DONE)
+            self.assertEqual(self.names(), ["alpha"], "while the lock is held")
+        self.finish(children + [late])
+        self.assertEqual(self.names(), ["alpha", "beta", "gamma"], "what the late one brought, too")
+        self.assertEqual(set(self.commands()[-2:]), {f"h{children.index(waiting[0])}"})
+        self.assertEqual(
+            sorted(events(self.database)[-2:]),
+            [("install", "beta", None, "1.0"), ("install", "gamma", None, "1.0")],
+        )
+        self.assertEqual(leftovers(self.database), [])
+
+    def finish(self, children):
+        for child in children:
+            out, err = child.communicate(timeout=support.SECONDS_ALLOWED)
+            self.assertEqual((child.returncode, out, err), (DONE, b"", b""))
+
+    def test_other_work_waits_on_its_own(self):
+        other = f"{self.prefix}/lib/python3.12/site-packages"
+        add_distribution(other, "other")
+        add_distribution(self.site, "beta")
+        with held_lock(self.database):
+            children = [self.start_hook(path) for path in (self.site, other, self.site, other)]
+            until(lambda: sum(child.poll() is None for child in children) == 2)
+            time.sleep(0.2)
+            self.assertEqual(sum(child.poll() is None for child in children), 2)
+        self.finish(children)
+        self.assertEqual(self.names(), ["alpha", "beta", "other"])
+
+    def test_a_plain_update_leaves_for_nobody(self):
+        add_distribution(self.site, "beta")
+        with held_lock(self.database):
+            hook = self.start_hook()
+            until(lambda: is_waiting(hook))
+            plain = self.start("update", self.prefix, "--quiet")
+            time.sleep(0.3)
+            self.assertIsNone(plain.poll())
+        self.finish([hook, plain])
+        self.assertEqual(self.names(), ["alpha", "beta"])
+
+    def test_one_that_waited_and_was_killed(self):
+        add_distribution(self.site, "beta")
+        with held_lock(self.database):
+            first = self.start_hook()
+            until(lambda: is_waiting(first))
+            first.kill()
+            first.wait()
+            second = self.start_hook()
+            time.sleep(0.3)
+            self.assertIsNone(second.poll(), "it waits in the place of the first")
+        self.finish([second])
+        self.assertEqual(self.names(), ["alpha", "beta"])
+
+    def test_many_at_once_miss_nothing(self):
+        """Each makes a change and then runs a hook: when all are done, all has been seen."""
+        choose = random.Random(SEED)
+        waits = [[choose.uniform(0, 0.03) for _ in range(6)] for _ in range(8)]
+        threads = [
+            threading.Thread(target=self.install_some, args=(number, each))
+            for number, each in enumerate(waits)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        expected = sorted(
+            ["alpha"] + [f"p{number}x{step}" for number in range(8) for step in range(6)]
+        )
+        self.assertEqual(self.names(), expected, f"seed {SEED}")
+        installs = query(self.database, "SELECT distribution FROM event WHERE action = 'install'")
+        self.assertEqual(sorted(row[0] for row in installs), expected[1:], "each is seen once")
+        self.assertEqual(leftovers(self.database), [])
+
+    def install_some(self, number, waits):
+        for step, wait in enumerate(waits):
+            time.sleep(wait)
+            add_distribution(self.site, f"p{number}x{step}")
+            subprocess.run(
+                [PROGRAM, "update", "--hook", "rpm", self.prefix],
+                env=self.environment(),
+                stdin=subprocess.DEVNULL,
+                check=True,
+            )
+
+
+class Manager(HookTest):
+    """Who is behind a change: the package manager that was called."""
+
+    def setUp(self):
+        super().setUp()
+        self.bin = f"{self.top}/bin"
+        os.mkdir(self.bin)
+
+    def run_script(self, name, *words, text=None, interpreter="/bin/sh", before=()):
+        """The hook below a script of that name; returns the command of its event."""
+        write(f"{self.bin}/{name}", text or f"{PROGRAM} update --hook test {self.prefix}\n:\n")
+        add_distribution(self.site, f"d{time.time_ns()}")
+        subprocess.run(
+            [interpreter, *before, f"{self.bin}/{name}", *words],
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            check=True,
+            timeout=support.SECONDS_ALLOWED,
+        )
+        return self.commands()[-1]
+
+    def test_a_script(self):
+        self.assertEqual(
+            self.run_script("pip3.11", "install", "some thing"),
+            f"test: /bin/sh {self.bin}/pip3.11 install some thing",
+        )
+        self.assertEqual(
+            self.run_script("dnf-3", "install", before=["-e"]),
+            f"test: /bin/sh -e {self.bin}/dnf-3 install",
+        )
+
+    def test_none(self):
+        for name in ("pipe", "apt-cache", "dnf-automatic", "python"):
+            self.assertEqual(self.run_script(name, "pip", "install", "apt"), "test")
+
+    def test_the_topmost(self):
+        write(f"{self.bin}/dpkg", f"{PROGRAM} update --hook test {self.prefix}\n:\n")
+        text = f"/bin/sh {self.bin}/dpkg --configure x\n:\n"
+        self.assertEqual(
+            self.run_script("apt-get", "install", "x", text=text),
+            f"test: /bin/sh {self.bin}/apt-get install x",
+        )
+
+    def test_words_of_python(self):
+        command = [PROGRAM, "update", "--hook", "test", self.prefix]
+        text = f"import subprocess\nsubprocess.run({command})\n"
+        os.mkdir(f"{self.bin}/pip")
+        write(f"{self.bin}/pip/__init__.py", "")
+        python, main = sys.executable, f"{self.bin}/pip/__main__.py"
+        self.assertEqual(
+            self.run_script("pip/__main__.py", "install", "x", text=text, interpreter=python),
+            f"test: {python} {main} install x",
+        )
+        for options in (["-m"], ["-I", "-Bm"], ["-X", "utf8", "-W", "ignore", "-m"]):
+            add_distribution(self.site, f"d{time.time_ns()}")
+            subprocess.run(
+                [python, *options, "pip", "list"],
+                cwd=self.bin,
+                check=True,
+                stdin=subprocess.DEVNULL,
+                env=self.environment(PYTHONPATH=self.bin),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            expected = f"test: {python} {' '.join(options)} pip list"
+            if "-I" not in options:  # isolated, it is the interpreter's own pip, which runs no hook
+                self.assertEqual(self.commands()[-1], expected)
+        add_distribution(self.site, "last")
+        subprocess.run(
+            [python, "-c", text, "pip"],
+            check=True,
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+        )
+        self.assertEqual(self.commands()[-1], "test")
+
+    def test_no_secrets_and_no_novels(self):
+        found = self.run_script(
+            "pip", "install", "--index-url", "https://me:se@cret@host.example/simple/", "a@b"
+        )
+        self.assertTrue(
+            found.endswith(" install --index-url https://***@host.example/simple/ a@b"), found
+        )
+        found = self.run_script("pip", *["\u00e4" * 7] * 200)
+        self.assertTrue(found.endswith("..."), found)
+        self.assertLessEqual(len(found.encode()), 320)
+
+    def test_pip(self):
+        """The real one, which builds a project; the project's back end runs the hook."""
+        python = next(
+            (
+                each
+                for each in sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3")))
+                + ["/usr/bin/python3"]
+                if has_pip(each)
+            ),
+            None,
+        )
+        if not python:
+            self.skipTest("no Python with pip")
+        project = f"{self.top}/project"
+        os.mkdir(project)
+        write(
+            f"{project}/pyproject.toml",
+            '[build-system]\nrequires = []\nbuild-backend = "back"\nbackend-path = ["."]\n',
+        )
+        write(f"{project}/back.py", BACK_END.format(program=PROGRAM, prefix=self.prefix))
+        command = [
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--no-index",
+            "--no-deps",
+            "--target",
+            f"{self.top}/target",
+            project,
+        ]
+        subprocess.run(
+            command,
+            env=self.environment(PATH=os.environ["PATH"]),
+            check=True,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=support.SECONDS_ALLOWED,
+        )
+        self.assertEqual(set(self.commands()), {f"pip: {' '.join(command)}"})
+
+    @needs_root
+    @unittest.skipUnless(shutil.which("apt-get"), "no apt-get")
+    def test_apt_get(self):
+        """The real one, with no sources, and the hook after its update."""
+        for directory in ("lists/partial", "cache"):
+            os.makedirs(f"{self.top}/{directory}")
+        command = [
+            "apt-get",
+            "-o",
+            "Dir::Etc::sourcelist=/dev/null",
+            "-o",
+            "Dir::Etc::sourceparts=/dev/null",
+            "-o",
+            f"Dir::State::lists={self.top}/lists",
+            "-o",
+            f"Dir::Cache={self.top}/cache",
+            "-o",
+            f"APT::Update::Pre-Invoke::={PROGRAM} update --hook dpkg {self.prefix}",
+            "update",
+        ]
+        subprocess.run(
+            command,
+            env=self.environment(PATH=os.environ["PATH"]),
+            check=True,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=support.SECONDS_ALLOWED,
+        )
+        found = self.commands()[-1]
+        self.assertTrue(found.startswith("dpkg: apt-get -o Dir::Etc::sourcelist=/dev/null"), found)
+        reply = self.run_program("log", "--db", self.database, status=DONE)
+        self.assertIn("\tdpkg: apt-get -o ", reply.out)
+
+
+BACK_END = """
+import base64, hashlib, subprocess, zipfile
+
+def build_wheel(directory, config_settings=None, metadata_directory=None):
+    subprocess.run(["{program}", "update", "--hook", "pip", "{prefix}"], check=True)
+    with zipfile.ZipFile(directory + "/made-1.0-py3-none-any.whl", "w") as wheel:
+        info = "made-1.0.dist-info"
+        wheel.writestr(info + "/METADATA", "Metadata-Version: 2.1\\nName: made\\nVersion: 1.0\\n")
+        wheel.writestr(info + "/WHEEL",
+                       "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr(info + "/RECORD", "".join(
+            info + name + ",,\\n" for name in ("/METADATA", "/WHEEL", "/RECORD")))
+    return "made-1.0-py3-none-any.whl"
+"""
+
+
+def has_pip(python):
+    with contextlib.suppress(OSError):
+        return (
+            subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode == 0
+        )
+    return False
+
+
+@contextlib.contextmanager
+def held_lock(database):
+    with open(f"{database}.lock", "r+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def until(condition):
+    end = time.monotonic() + support.SECONDS_ALLOWED
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("it did not come to pass")
+        time.sleep(0.01)
+
+
+def comm(pid):
+    with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+        return file.read()
+
+
+def is_waiting(child):
+    """Does it hold a byte of the lock file, and so wait for the lock?"""
+    with contextlib.suppress(FileNotFoundError, PermissionError):
+        for name in os.listdir(f"/proc/{child.pid}/fdinfo"):
+            with open(f"/proc/{child.pid}/fdinfo/{name}", encoding="utf-8") as file:
+                if "OFDLCK" in file.read():
+                    return True
+    return False
+
+
+if __name__ == "__main__":
+    support.main()
