@@ -1,0 +1,12 @@
+#!/bin/sh
+# Keep the system's database of entry points in step with what apk installs and removes.
+#
+# apk runs this once per transaction, with the changed directories as arguments, and also when
+# this package itself comes. The program looks at all directories, whatever has changed.
+# --root leaves out an environment that is active in the shell of whoever runs apk. Standard
+# input may be the rest of a script: not ours to read.
+#
+# Always exits 0: a database is only an index, and where it is behind, readers look at the disk.
+
+[ -e /etc/entrydb/no-apk-hook ] || /usr/bin/entrydb update --hook apk --root / </dev/null
+exit 0

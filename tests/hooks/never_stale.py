@@ -1,0 +1,465 @@
+#!/usr/bin/env python3
+"""Is an answer ever stale? Random histories of real package managers against stock Python.
+
+usage: never_stale.py [--steps N] [--pip-steps N] [--seed S] [--managers A,B...] [--hooks PART]
+                      [--keep DIRECTORY] [--verbose]
+
+Each manager (managers.py) has an environment of its own, and all run side by side. A
+step installs, upgrades, downgrades, reinstalls, rebuilds or removes a tiny package
+(tiny_packages.py), or somebody edits an entry_points.txt. Meanwhile, at random:
+nothing happens; the manager is killed after some milliseconds; entrydb updates and
+lists while the manager works; the manager is stopped just when the site directory has
+changed, and goes on after an update. Then the hook runs, is killed on its way, or does not
+run at all; a part of the steps begins after a rest, so that the database has nothing
+left to watch.
+
+After each step the answers at both levels of freshness are compared with stock's:
+
+    exact   must be equal, always
+    roots   must be equal, but for what the times of a directory cannot show: where
+            the step has not changed those of the site directory, and no hook has run
+            to its end since the difference arose
+
+The program is $ENTRYDB, default build/indexer/entrydb. Status 0 never stale, 1 stale,
+77 no manager is here. Moments are random in spite of the seed: two runs differ.
+"""
+
+import argparse
+import collections
+import contextlib
+import glob
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+
+import managers
+import tiny_packages
+from managers import Unavailable
+
+import program
+import stock
+import support
+
+REST_SECONDS = 2.2        # what is younger than 2 seconds is watched
+HOOK_SECONDS = 0.02       # a hook that is to be killed gets a part of this
+LEVELS = ("exact", "roots")
+HISTORY = 6               # steps shown with a discrepancy
+SHARES = {"calm": 0.45, "killed": 0.2, "watched": 0.15, "stopped": 0.2}
+STOPS = 5                 # most, of one run
+POLL_SECONDS = 0.0002
+STALLED_SECONDS = 1.5     # too near to the 2 during which what is young is watched
+HOOK_KILLED = 0.15        # of the hooks that run
+RESTED = 0.15
+ACTIONS = ("other", "other", "rebuild", "rebuild", "same", "remove", "edit")
+SECONDS_ALLOWED = 120
+
+
+class Broken(Exception):
+    """Something went wrong that says nothing about freshness."""
+
+
+class History:
+    """One manager, one environment, step after step."""
+
+    def __init__(self, kind, options, interpreters, scratch):
+        self.name = kind.__name__.lower()
+        self.options = options
+        self.random = random.Random(f"{options.seed}-{self.name}")
+        home = f"{scratch}/home-{self.name}"
+        os.makedirs(home)
+        self.entrydb = program.Program(home)
+        self.manager = kind(scratch, interpreters[-1], self.random)
+        self.workers = stock.start_workers(interpreters)
+        self.installed = {}      # name -> package, as far as we know
+        self.typical = 0.3       # seconds that the manager takes
+        self.owed = False        # the database has not been told of everything
+        self.uncertain = False   # one was killed: the manager may refuse what it finds
+        self.answers = {}        # what stock said last
+        self.counts = collections.Counter()
+        self.events = collections.deque(maxlen=HISTORY)
+        self.findings = []
+
+    def run(self):
+        try:
+            self.update()
+            for number in range(1, self.steps() + 1):
+                self.step(number)
+        finally:
+            for worker in self.workers:
+                worker.close()
+
+    def steps(self):
+        of_pip = self.options.pip_steps if self.name == "pip" else None
+        return of_pip or self.options.steps
+
+    def step(self, number):
+        if self.random.random() < RESTED:
+            self.rest()
+        self.before = self.stamp_on_disk()
+        self.stalled = False
+        self.event = [f"step {number}:"]
+        self.events.append(self.event)
+        self.owed = True
+        self.change()
+        self.hook()
+        self.counts["steps"] += 1
+        self.compare()
+        if self.options.verbose:
+            print(self.name, *self.event, flush=True)
+
+    def say(self, *words):
+        self.event.extend(words)
+        self.counts.update(word for word in words if word.islower() and word.isalpha())
+
+    # -- what happens -----------------------------------------------------
+
+    def change(self):
+        name = self.random.choice(tiny_packages.NAMES)
+        present = self.installed.get(name)
+        if not present:
+            return self.install("install", tiny_packages.any_package(self.random, name))
+        action = self.random.choice(ACTIONS)
+        if action == "edit":
+            return self.edit(present)
+        if action == "remove":
+            return self.remove(present)
+        if action == "same":
+            return self.install("reinstall", present)
+        if action == "rebuild":
+            others = [build for build in tiny_packages.BUILDS if build != present.build]
+            return self.install("rebuild", present._replace(build=self.random.choice(others)))
+        package = tiny_packages.any_package(self.random, name)
+        return self.install("upgrade" if package.version > present.version else "downgrade"
+                            if package.version < present.version else "rebuild", package)
+
+    def install(self, action, package):
+        self.say(action, f"{package.stem} build {package.build},")
+        self.installed[package.name] = package
+        self.manage(self.manager.install(package), package)
+
+    def remove(self, package):
+        self.say("remove", f"{package.stem},")
+        if self.manage(self.manager.remove(package), package) != "killed":
+            self.installed.pop(package.name, None)
+
+    def edit(self, package):
+        path = f"{self.manager.site}/{package.stem}.dist-info/entry_points.txt"
+        how = self.random.choice((edit_in_place, edit_by_rename, os.unlink))
+        try:
+            how(path)
+            self.say("edit", f"{package.stem} by {how.__name__},")
+        except FileNotFoundError:
+            self.say("nothing to edit,")
+
+    def manage(self, command, package):
+        """Runs the manager; what a killed run has left behind is cleared away as users do it."""
+        self.manager.recover()
+        way = self.random.choices(list(SHARES), SHARES.values())[0]
+        began = time.monotonic()
+        # Whoever of its processes still lives holds the pipe open.
+        child = subprocess.Popen(command, env=self.manager.env, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 start_new_session=True)
+        if way == "killed":
+            self.kill(child)
+        elif way == "watched":
+            self.watch(child)
+        elif way == "stopped":
+            self.stop(child)
+        output = child.communicate(timeout=SECONDS_ALLOWED)[0]
+        self.say(way)
+        if way == "calm":
+            self.typical = (self.typical + time.monotonic() - began) / 2
+        if way != "killed" and child.returncode:
+            self.refused(package, output)
+        return way
+
+    def kill(self, child):
+        """At any moment of what it usually takes."""
+        time.sleep(self.random.uniform(0, self.typical))
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        self.uncertain = True
+
+    def refused(self, package, output):
+        if not self.uncertain:
+            raise Broken(f"{self.name} failed:\n{output.decode(errors='replace')[-2000:]}")
+        self.say("refused")
+        self.manager.cure(package)
+        self.installed.pop(package.name, None)
+
+    def watch(self, child):
+        """Updates and questions while the manager works, at random moments."""
+        while child.poll() is None:
+            time.sleep(self.random.uniform(0, self.typical / 4))
+            if self.random.random() < 0.5:
+                self.update()
+            else:
+                self.ask(self.random.choice(LEVELS), "3.12")
+
+    def stop(self, child):
+        """An update between the making of a distribution's directory and that of its files."""
+        for _ in range(STOPS):
+            before = self.stamp_on_disk()
+            while child.poll() is None and self.stamp_on_disk() == before:
+                time.sleep(POLL_SECONDS)
+            if child.poll() is not None:
+                return
+            began = time.monotonic()
+            os.killpg(child.pid, signal.SIGSTOP)
+            try:
+                self.update()
+            finally:
+                os.killpg(child.pid, signal.SIGCONT)
+            self.stalled |= time.monotonic() - began > STALLED_SECONDS
+
+    # -- the hook ---------------------------------------------------------
+
+    def hook(self):
+        share = self.options.hooks if self.manager.hook else self.options.hooks / 4
+        if self.random.random() >= share:
+            return self.say("unannounced")
+        if self.random.random() >= HOOK_KILLED:
+            self.say("announced")
+            return self.announce()
+        self.say("halfway")
+        child = subprocess.Popen(self.hook_command(), env=self.entrydb.env,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        time.sleep(self.random.uniform(0, HOOK_SECONDS))
+        child.kill()
+        child.wait()
+
+    def announce(self):
+        done = subprocess.run(self.hook_command(), env=self.entrydb.env, input=b"usr/lib\n" * 20000,
+                              capture_output=True, timeout=SECONDS_ALLOWED)
+        if done.returncode or b"entrydb:" in done.stderr:
+            raise Broken(f"the hook failed: {done.stderr.decode(errors='replace')}")
+        self.owed = False
+
+    def hook_command(self):
+        name = ["--hook", self.manager.hook or "uv"] if has_hooks() else ["--quiet"]
+        return [self.entrydb.executable, "update", *name, *self.manager.update_arguments]
+
+    def update(self):
+        done = self.entrydb.run(["update", "--quiet", *self.manager.update_arguments])
+        # A directory may go while it is read: then it says so, and the next one is right.
+        if done.returncode not in (0, 3):
+            raise Broken(f"update: {done.returncode}: {done.stderr.decode(errors='replace')}")
+
+    def rest(self):
+        """Seconds later somebody updates: nothing is watched any more."""
+        self.counts["rested"] += 1
+        self.clear_away()
+        time.sleep(REST_SECONDS)
+        self.update()
+        self.owed = False
+
+    def clear_away(self):
+        """The remains of killed runs, which would hide all that comes after them."""
+        present = {f"{package.stem}.dist-info" for package in self.installed.values()}
+        for path in glob.glob(f"{self.manager.site}/*.dist-info"):
+            if os.path.basename(path) not in present:
+                shutil.rmtree(path)
+
+    # -- the comparison ---------------------------------------------------
+
+    def ask(self, level, rules):
+        options = [*self.manager.list_options, "--fresh", level]
+        command, reply = self.entrydb.list([self.manager.path_entry], {}, rules, options)
+        if reply.status not in (0, 1) or reply.trouble:
+            raise Broken(f"{command}: {reply.status} {reply.stderr} {reply.trouble}")
+        return reply
+
+    def compare(self):
+        changed = False
+        excused = 0
+        for worker in self.workers:
+            answer = worker.ask("/", [self.manager.site], [{}])[0]
+            changed |= answer["rows"] != self.answers.get(worker.label)
+            self.answers[worker.label] = answer["rows"]
+            for level in LEVELS:
+                self.counts["comparisons"] += 1
+                wrong = program.difference(answer, self.ask(level, worker.rules))
+                if not wrong:
+                    continue
+                if level == "roots" and self.owed and self.cannot_show():
+                    excused += 1
+                    continue
+                self.report(level, worker.label, wrong)
+        self.counts["changes"] += changed
+        if excused:
+            self.say("missed")
+        else:
+            self.owed = False
+
+    def cannot_show(self):
+        return self.stalled or self.stamp_on_disk() == self.before
+
+    def stamp_on_disk(self):
+        try:
+            status = os.stat(self.manager.site)
+        except FileNotFoundError:
+            return None
+        return status.st_mtime_ns, status.st_ctime_ns, status.st_dev
+
+    def stamp_in_database(self):
+        """The times of the site directory, as the published database has them."""
+        site = self.manager.site
+        wanted = "SELECT path, mtime, ctime, dev FROM root WHERE settled"
+        with contextlib.suppress(sqlite3.Error):
+            for path, *stamp in support.query(self.manager.database, wanted):
+                if site.endswith(f"/{path.lstrip('/')}"):
+                    return tuple(stamp)
+        return None
+
+    def report(self, level, label, wrong):
+        lines = [f"{self.name}: stale at {level}, rules of Python {label}: {wrong}"]
+        lines += ["  " + " ".join(event) for event in self.events]
+        lines.append(f"  on the disk {self.stamp_on_disk()}, before the step {self.before}, "
+                     f"in the database {self.stamp_in_database()}, owed: {self.owed}")
+        for directory, _, files in os.walk(self.manager.site):
+            if "-info" in directory:
+                lines.append(f"  {os.path.basename(directory)}: {sorted(files)}")
+        self.findings.append("\n".join(lines))
+        print(self.findings[-1], flush=True)
+        if self.options.keep:
+            target = f"{self.options.keep}/{self.name}-{len(self.findings)}"
+            subprocess.run(["cp", "-a", self.manager.top, target], check=False)
+
+    def summary(self):
+        counts = ", ".join(f"{count} {word}" for word, count in sorted(self.counts.items()))
+        return f"{self.name}: {counts}, {len(self.findings)} discrepancies"
+
+
+def edit_in_place(path):
+    """At the same size, so that the times of the file alone tell of it."""
+    with open(path, "r+b") as stream:
+        text = stream.read()
+        stream.seek(0)
+        stream.write(edited(text))
+
+
+def edit_by_rename(path):
+    with open(path, "rb") as stream:
+        text = stream.read()
+    with open(f"{path}.part", "wb") as stream:
+        stream.write(edited(text))
+    os.rename(f"{path}.part", path)
+
+
+def edited(text):
+    return text.replace(b":v", b":w") if b":v" in text else text.replace(b":w", b":v")
+
+
+_has_hooks = None
+
+
+def has_hooks():
+    """An entrydb without --hook is asked for a plain update."""
+    global _has_hooks
+    if _has_hooks is None:
+        done = subprocess.run([program.default_program(), "--help"], capture_output=True,
+                              check=False)
+        _has_hooks = b"--hook" in done.stdout
+    return _has_hooks
+
+
+class Result:
+    """What became of one manager's history."""
+
+    def __init__(self, name):
+        self.name = name
+        self.skipped = self.failure = self.history = None
+
+    @property
+    def findings(self):
+        return self.history.findings if self.history else []
+
+    def run(self, options, interpreters, scratch):
+        try:
+            managers.MANAGERS[self.name].check()
+            self.history = History(managers.MANAGERS[self.name], options, interpreters, scratch)
+            self.history.run()
+        except Unavailable as reason:
+            self.skipped = str(reason)
+        except Exception:
+            self.failure = traceback.format_exc()
+
+    def __str__(self):
+        if self.skipped:
+            return f"{self.name}: skipped: {self.skipped}"
+        failure = f"\n{self.failure}" if self.failure else ""
+        return (self.history.summary() if self.history else self.name) + failure
+
+
+def run_all(options):
+    """name -> Result, of all managers side by side."""
+    interpreters = stock.one_per_minor(stock.interpreters())
+    # The oldest and the newest: their rules differ.
+    interpreters = interpreters[:-1][:1] + interpreters[-1:]
+    results = {name: Result(name) for name in options.managers}
+    if not interpreters:
+        for result in results.values():
+            result.skipped = "no CPython 3.10 or later runs here"
+        return results
+    scratch = tempfile.mkdtemp(prefix="entrydb-never-stale-")
+    try:
+        threads = [threading.Thread(target=result.run, args=(options, interpreters, scratch))
+                   for result in results.values()]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return results
+
+
+def total(options, results, seconds):
+    ran = [result.history for result in results.values() if result.history]
+    steps, comparisons = (sum(each.counts[what] for each in ran)
+                          for what in ("steps", "comparisons"))
+    return (f"{steps} steps, {comparisons} comparisons, "
+            f"{sum(len(each.findings) for each in ran)} discrepancies, "
+            f"seed {options.seed}, {seconds:.0f} s")
+
+
+def parse(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=40, help="of each manager")
+    parser.add_argument("--pip-steps", type=int, help="of pip, which is slow; default: as others")
+    parser.add_argument("--seed", type=int, default=None, help="default: from the clock")
+    parser.add_argument("--managers", default=",".join(managers.MANAGERS), help="A,B,...")
+    parser.add_argument("--hooks", type=float, default=0.6, help="part of the hooks that run")
+    parser.add_argument("--keep", help="where to copy an environment that differs")
+    parser.add_argument("--verbose", action="store_true", help="tell each step")
+    options = parser.parse_args(arguments)
+    options.managers = options.managers.split(",")
+    options.seed = int(time.time()) if options.seed is None else options.seed
+    return options
+
+
+def main():
+    options = parse()
+    print(f"seed {options.seed}; hooks are {'run' if has_hooks() else 'plain updates'}", flush=True)
+    began = time.monotonic()
+    results = run_all(options)
+    for result in results.values():
+        print(result)
+    print(total(options, results, time.monotonic() - began))
+    if any(result.failure or result.findings for result in results.values()):
+        return 1
+    return 0 if any(result.history for result in results.values()) else 77
+
+
+if __name__ == "__main__":
+    sys.exit(main())

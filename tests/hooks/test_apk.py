@@ -1,0 +1,313 @@
+"""apk, the real one where there is one, with the files of hooks/apk in a root of its own.
+
+What APKBUILD says is run by a shell as abuild would run it, and packed in the format of
+apk 2, which apk 3 reads, too. ENTRYDB_TEST_APK names an apk; otherwise it is looked for
+on PATH. Without it, the globs are held against a tree by the rules that apk has.
+"""
+
+import ctypes
+import gzip
+import hashlib
+import io
+import os
+import shutil
+import subprocess
+import tarfile
+import unittest
+
+import managers
+import target_root
+import tiny_packages
+from target_root import BROKEN, RootTest, package, support
+
+HOOKS = f"{support.TOP}/hooks/apk"
+SHELLS = ("dash", "bash", "busybox ash")
+SCRIPTS = {"post-deinstall": ".post-deinstall", "trigger": ".trigger"}
+FNM_PATHNAME = 1
+SITE = "/usr/lib/python3.12/site-packages"
+
+
+def apk_program():
+    return os.environ.get("ENTRYDB_TEST_APK") or shutil.which("apk")
+
+
+def variable(name):
+    """Of APKBUILD."""
+    return subprocess.run(["sh", "-c", f'. ./APKBUILD && printf %s "${name}"'], cwd=HOOKS,
+                          stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+# --- packages of apk 2: two gzip members, control and data ---
+
+def segment(members, end):
+    """end: with the blocks that end a tar, which only the last segment has."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name, data, mode in members:
+            member = tarfile.TarInfo(name)
+            member.mode = mode
+            if data is None:
+                member.type = tarfile.DIRTYPE
+            else:
+                member.size = len(data)
+                member.pax_headers = {"APK-TOOLS.checksum.SHA1": hashlib.sha1(data).hexdigest()}
+            archive.addfile(member, io.BytesIO(data or b""))
+        length = archive.offset
+    data = stream.getvalue()
+    return gzip.compress(data if end else data[:length], 1, mtime=0)
+
+
+def with_directories(tree):
+    """(name, data, mode), parents first, as apk wants them."""
+    members = {}
+    for path, (data, mode) in sorted(tree.items()):
+        parts = path.split("/")
+        for depth in range(1, len(parts)):
+            members.setdefault("/".join(parts[:depth]), (None, 0o755))
+        members[path] = data, mode
+    return [(name, data, mode) for name, (data, mode) in members.items()]
+
+
+def write_apk(path, name, version, tree, scripts=(), triggers=""):
+    """tree: path -> (bytes, mode)."""
+    data = segment(with_directories(tree), True)
+    info = (f"pkgname = {name}\npkgver = {version}\npkgdesc = x\nurl = x\narch = noarch\n"
+            f"license = x\nsize = {len(data)}\norigin = {name}\n")
+    if triggers:
+        info += f"triggers = {triggers}\n"
+    info += f"datahash = {hashlib.sha256(data).hexdigest()}\n"
+    control = [(".PKGINFO", info.encode(), 0o644), *((key, text, 0o755) for key, text in scripts)]
+    support.write(path, segment(control, False) + data)
+
+
+def staged(directory):
+    """The files of a directory, as write_apk() wants them; what is a link becomes a file."""
+    tree = {}
+    for place, _, names in os.walk(directory):
+        for name in names:
+            path = f"{place}/{name}"
+            with open(path, "rb") as stream:
+                mode = os.stat(path).st_mode & 0o777
+                tree[os.path.relpath(path, directory)] = stream.read(), mode
+    return tree
+
+
+class Maker(tiny_packages.Maker):
+    def apk(self, each):
+        return self.once(f"{self.place}/{each.stem}-r{each.build}.apk", lambda path: write_apk(
+            path, each.system_name, f"{each.version}-r{each.build}",
+            {name: (data, 0o644) for name, data in self.placed(each).items()}))
+
+
+class Apk(managers.Manager):
+    hook = "apk"
+    site_inside = SITE
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.maker = Maker(self.maker.place, self.site_inside)
+
+    @classmethod
+    def check(cls):
+        if not apk_program():
+            raise managers.Unavailable("there is no apk")
+
+    def command(self, verb, *words):
+        return [apk_program(), verb, "--root", self.root, "--no-network", "--allow-untrusted",
+                "--repositories-file", "/dev/null", *words]
+
+    def install_file(self, path):
+        return self.command("add", "--force-overwrite", path)
+
+    def install(self, each):
+        return self.install_file(self.maker.apk(each))
+
+    def remove(self, each):
+        return self.command("del", each.system_name)
+
+
+# --- without apk ---
+
+class Files(unittest.TestCase):
+    def test_shells_read_them(self):
+        tried = 0
+        for shell in SHELLS:
+            if shutil.which(shell.split()[0]):
+                tried += 1
+                for name in sorted(os.listdir(HOOKS)):
+                    with self.subTest(shell, name=name):
+                        subprocess.run([*shell.split(), "-n", f"{HOOKS}/{name}"], check=True)
+        self.assertTrue(tried, "no shell to try")
+
+    def test_version(self):
+        self.assertEqual(variable("pkgver"), target_root.version())
+
+    def test_scripts_are_there(self):
+        for name in [*variable("install").split(), variable("triggers").split("=")[0]]:
+            self.assertTrue(os.access(f"{HOOKS}/{name}", os.X_OK), name)
+
+    def test_globs(self):
+        """By the C library's fnmatch, as apk does it: a * stops at a slash."""
+        library = ctypes.CDLL(None)
+        globs = variable("triggers").split("=", 1)[1].split(":")
+        for path, expected in ((SITE, True), (f"{SITE}/spam-1.0.dist-info", True),
+                               (f"{SITE}/spam.egg-info", True), (f"{SITE}/spam", False),
+                               (f"{SITE}/spam-1.0.dist-info/licenses", False),
+                               ("/usr/lib/python3.13/site-packages/x.dist-info", True),
+                               ("/usr/lib/python3.12", False), ("/usr/lib", False)):
+            found = any(library.fnmatch(glob.encode(), path.encode(), FNM_PATHNAME) == 0
+                        for glob in globs)
+            self.assertEqual(found, expected, path)
+
+
+# --- with it ---
+
+class ApkTest(RootTest):
+    manager_class = Apk
+
+    @staticmethod
+    def make_package(place):
+        """APKBUILD's functions as abuild calls them; then its scripts and triggers are packed."""
+        with tarfile.open(target_root.pack_sources(place)) as archive:
+            archive.extractall(place)
+        target_root.build(["sh", "-ec", f'. {HOOKS}/APKBUILD; pkgdir=$1 srcdir=$2; '
+                           'cd "$srcdir/$pkgname-$pkgver"; build; package', "sh",
+                           f"{place}/stage", place], place)
+        scripts = []
+        for ending, key in SCRIPTS.items():
+            with open(f"{HOOKS}/entrydb.{ending}", "rb") as stream:
+                scripts.append((key, stream.read()))
+        path = f"{place}/entrydb.apk"
+        write_apk(path, "entrydb", f"{variable('pkgver')}-r{variable('pkgrel')}",
+                  staged(f"{place}/stage"), scripts,
+                  variable("triggers").split("=", 1)[1].replace(":", " "))
+        return path
+
+    def furnish(self):
+        super().furnish()
+        # What Python's own package has there.
+        self.run_manager(self.manager.command("add", "--initdb", "--arch", "noarch", self.make_apk(
+            "python3", {f"{SITE}/README.txt": b""})))
+
+    def make_apk(self, name, files):
+        path = f"{self.built}/{name}.apk"
+        if not os.path.exists(path):
+            write_apk(path, name, "1-r0",
+                      {key.strip("/"): (data, 0o644) for key, data in files.items()})
+        return path
+
+    def check_quiet(self, output):
+        for word in ("ERROR", "WARNING", "entrydb: "):
+            self.assertNotIn(word, output)
+
+
+class Package(ApkTest):
+    def test_installed_last(self):
+        """Its own trigger records what is there already."""
+        self.install(package("alpha"), package("beta"))
+        self.check_quiet(self.install_entrydb())
+        self.check(package("alpha"), package("beta"))
+
+    def test_removed(self):
+        self.install_entrydb()
+        self.install(package("alpha"))
+        self.check_quiet(self.run_manager(self.manager.command("del", "entrydb")))
+        self.assertFalse(os.path.exists(f"{self.root}/var/lib/entrydb"))
+        self.install(package("beta"))
+        self.check_careful(package("alpha"), package("beta"))
+
+
+class Transactions(ApkTest):
+    def setUp(self):
+        super().setUp()
+        self.install_entrydb()
+
+    def test_history(self):
+        old, new, other = package("alpha"), package("alpha", "2.0"), package("beta")
+        for packages, expected in (([old], [old]), ([other], [old, other]), ([new], [new, other]),
+                                   ([old], [old, other])):
+            self.check_quiet(self.install(*packages))
+            self.check(*expected)
+        self.check_quiet(self.remove(old))
+        self.check(other)
+        self.check_quiet(self.remove(other))
+        self.check()
+
+    def test_same_version(self):
+        """The time of the site directory tells nothing; only the trigger knows."""
+        self.install(package("alpha"), package("beta"))
+        time = self.site_time()
+        for number in (2, 3, 1):
+            self.install(package("alpha", number=number))
+            self.assertEqual(self.site_time(), time)
+            self.check(package("alpha", number=number), package("beta"))
+
+    def test_several_at_once(self):
+        calls = self.count_refreshes()
+        several = package("alpha"), package("beta"), package("gamma")
+        others = [each._replace(version="1.1") for each in several]
+        for act, packages, expected in ((self.install, several, several),
+                                        (self.install, others, others),
+                                        (self.remove, others, ())):
+            act(*packages)
+            self.assertEqual(calls(), 1)
+            self.check(*expected)
+
+    def test_other_packages(self):
+        """What has no Python distribution in it does not call the program."""
+        calls = self.count_refreshes()
+        self.run_manager(self.manager.install_file(self.make_apk(
+            "other", {"usr/lib/python3.12/os.py": b"", "usr/share/other/METADATA": b""})))
+        self.assertEqual(calls(), 0)
+
+    def test_egg_that_is_a_file(self):
+        path = self.make_apk("egg", {f"{SITE}/egg-1.egg-info":
+                                     support.metadata("egg", "1").encode()})
+        self.run_manager(self.manager.install_file(path))
+        self.assertEqual(self.known(), ["egg"])
+        self.run_manager(self.manager.command("del", "egg"))
+        self.check()
+
+    def test_program_that_fails(self):
+        for name, content in BROKEN.items():
+            with self.subTest(name):
+                self.replace_program(content)
+                self.assertNotIn("ERROR", self.install(package("alpha")))
+                self.check_careful(package("alpha"))
+                self.assertNotIn("ERROR", self.remove(package("alpha")))
+
+    def test_without_the_hook(self):
+        """Readers find out for themselves; the next transaction makes up for it."""
+        self.install(package("beta"))
+        self.install(package("alpha"), options=["--no-scripts"])
+        self.assertIsNotNone(self.difference("trust"))
+        self.check_careful(package("alpha"), package("beta"))
+        self.install(package("gamma"))
+        self.check(package("alpha"), package("beta"), package("gamma"))
+
+    def test_switched_off(self):
+        os.mkdir(f"{self.root}/etc/entrydb")
+        support.write(f"{self.root}/etc/entrydb/no-apk-hook", "")
+        calls = self.count_refreshes()
+        self.check_quiet(self.install(package("beta")))
+        self.assertEqual(calls(), 0)
+
+    def test_input_is_left_alone(self):
+        """It may be the rest of the caller's script."""
+        command = self.manager.install(package("alpha"))
+        done = subprocess.run(["sh", "-c", '"$@"; cat', "sh", *command], env=self.manager.env,
+                              input=b"the rest\n", stdout=subprocess.PIPE, check=True,
+                              timeout=support.SECONDS_ALLOWED)
+        self.assertTrue(done.stdout.endswith(b"the rest\n"), done.stdout)
+        self.check(package("alpha"))
+
+    def test_audit_trail(self):
+        prefix = self.in_namespace(f"mount -t proc proc {self.root}/proc")
+        self.install(package("alpha"), prefix=prefix)
+        command = self.commands()[-1]
+        self.assertTrue(command.startswith(f"apk: {apk_program()} add --root {self.root}"), command)
+        self.assertIn("alpha-1.0-r1.apk", command)
+
+
+if __name__ == "__main__":
+    support.main()

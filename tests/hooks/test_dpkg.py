@@ -1,0 +1,439 @@
+#!/usr/bin/env python3
+"""The Debian package keeps the system's database in step, whatever apt and dpkg do.
+
+Real apt-get and dpkg install, reinstall, upgrade and remove real packages in a small
+Debian (debian_root.py). After each step the database alone, without a look at the disk,
+must say what that Debian's Python says. Then the program is broken in every way, and apt
+must not notice.
+"""
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(1, f"{os.path.dirname(HERE)}/cli")
+
+import debian_root  # noqa: E402: what it needs lies in another directory
+import tiny_packages  # noqa: E402
+from debian_root import DATABASE, PACKAGES, PROC, SITE, STATE, Root  # noqa: E402
+from tiny_packages import Package  # noqa: E402
+
+import program  # noqa: E402
+import support  # noqa: E402
+
+PROGRAM = "/usr/bin/entrydb"
+SWITCH = "/etc/entrydb/no-dpkg-hook"
+KILLED_AFTER = (0, 0.002, 0.005, 0.01, 0.02)  # seconds
+HOOK_WAITS = 10  # seconds, for the lock
+PATIENCE = 30    # and what an apt run may take beside that
+
+deb = archive = root_with_entrydb = None
+
+
+def setUpModule():
+    global deb, archive, root_with_entrydb
+    debian_root.check_tools()
+    deb = debian_root.build_package()
+    archive = debian_root.tarball([*debian_root.libraries(deb), *PACKAGES])
+    root_with_entrydb = Root.unpack(Module(), archive)
+    root_with_entrydb.text("apt-get", "install", "-y", root_with_entrydb.put(deb))
+
+
+class Module:
+    """Stands for this module where directories are made that last as long as a test."""
+
+    addCleanup = staticmethod(unittest.addModuleCleanup)
+
+
+class DpkgTest(unittest.TestCase):
+    """A root with entrydb in it; each test leaves it as it was."""
+
+    @classmethod
+    def make_root(cls):
+        return root_with_entrydb
+
+    @classmethod
+    def setUpClass(cls):
+        cls.root = cls.make_root()
+        cls.scratch = support.make_directory(cls)
+        cls.maker = tiny_packages.Maker(f"{cls.scratch}/packages", SITE)
+        cls.rules, cls.path = cls.root.python()
+        cls.entrydb = cls.root.put(deb)
+
+    # -- steps --
+
+    def apt(self, *words, root=None, **how):
+        """A run of apt-get, which must go well and leave nothing half done."""
+        done = (root or self.root).run("apt-get", "-y", "--allow-downgrades", *words, **how)
+        self.assertEqual(done.returncode, 0, debian_root.text_of(done))
+        self.assertEqual(self.root.text("dpkg", "--audit"), "")
+        return debian_root.text_of(done)
+
+    def tiny(self, name="alpha", version="1.0", build=1):
+        """A tiny .deb in the root; its path there."""
+        return self.root.put(self.maker.deb(Package(name, version, build)))
+
+    @contextlib.contextmanager
+    def refreshed(self, *expected):
+        """What dpkg is to run of the package meanwhile: "trigproc", "configure"."""
+        before = len(self.root.refreshes())
+        yield
+        self.assertEqual(self.root.refreshes()[before:], list(expected))
+
+    # -- what is then true --
+
+    def difference(self, *options):
+        return program.difference(self.root.stock(self.path),
+                                  self.root.listed(self.rules, self.path, *options))
+
+    def check_in_step(self):
+        self.assertIn((SITE[1:],), support.query(self.on_disk(DATABASE), "SELECT path FROM root"))
+        self.assertIsNone(self.difference("--fresh", "trust"))
+        self.assertEqual(support.leftovers(self.on_disk(DATABASE)), [])
+
+    def check_right_anyway(self):
+        """The database is behind, and the answer is right all the same."""
+        self.assertIsNotNone(self.difference("--fresh", "trust"))
+        self.assertIsNone(self.difference())
+
+    def on_disk(self, path):
+        return self.root.on_disk(path)
+
+    def values(self, name):
+        """Of the entry points called so, in the database alone."""
+        return [row[2] for row in self.root.listed(self.rules, self.path, "--fresh", "trust").rows
+                if row[1] == name]
+
+
+class ThePackage(DpkgTest):
+    """What is in it; entrydb is not yet installed."""
+
+    @classmethod
+    def make_root(cls):
+        return Root.unpack(cls, archive)
+
+    def test_installed_together_with_others(self):
+        """dpkg runs "configure" alone, maybe before the other packages' own."""
+        with self.refreshed("configure"):
+            self.apt("install", self.entrydb, *PACKAGES)
+        self.check_in_step()
+        self.assertGreater(len(self.root.stock(self.path)["rows"]), 10)
+
+    def test_lintian(self):
+        if not shutil.which("lintian"):
+            self.skipTest("lintian is not installed")
+        done = debian_root.run(["lintian", "--allow-root", "--pedantic", "--display-experimental",
+                                deb])
+        complaints = re.findall(r"^[A-Z]: .*", debian_root.text_of(done), re.MULTILINE)
+        self.assertEqual(complaints, [], debian_root.text_of(done))
+
+    def test_no_noisy_or_foreign_scripts(self):
+        control = f"{self.scratch}/control"
+        debian_root.must(["dpkg-deb", "--control", deb, control])
+        for script in ("postinst", "postrm"):
+            with open(f"{control}/{script}", encoding="utf-8") as stream:
+                self.assertEqual(stream.readline(), "#!/bin/sh\n")
+        if shutil.which("shellcheck"):
+            debian_root.must(["shellcheck", f"{control}/postinst", f"{control}/postrm"])
+
+    def test_triggers_cover_the_path_of_python(self):
+        """Where dpkg puts distributions on this release, the trigger looks."""
+        with open(f"{HERE}/../../hooks/dpkg/triggers", encoding="utf-8") as stream:
+            watched = re.findall(r"^interest-noawait (\S+)$", stream.read(), re.MULTILINE)
+        for entry in self.path:
+            if os.path.isdir(self.on_disk(entry)):
+                self.assertTrue(any(f"{entry}/".startswith(f"{each}/") for each in watched), entry)
+
+
+class Steps(DpkgTest):
+    """What apt and dpkg do, one refresh for each run."""
+
+    def test_packages_of_the_distribution(self):
+        for words in (["install", *PACKAGES], ["install", "--reinstall", PACKAGES[0]],
+                      ["remove", PACKAGES[0]], ["purge", *PACKAGES]):
+            with self.subTest(" ".join(words)), self.refreshed("trigproc"):
+                self.apt(*words)
+                self.check_in_step()
+
+    def test_the_audit_trail_names_command_and_distributions(self):
+        seen = len(self.root.events())
+        self.apt("install", PACKAGES[1], self.tiny("gamma_delta"))
+        events = self.root.events()[seen:]
+        self.assertEqual({each[1] for each in events}, {"tabulate", "gamma_delta"})
+        self.assertEqual({each[0] for each in events}, {"install"})
+        command = {each[4] for each in events}
+        self.assertEqual(len(command), 1)
+        self.assertTrue(command.pop().startswith("dpkg: apt-get -y --allow-downgrades install "
+                                                 f"{PACKAGES[1]} "))
+        self.apt("purge", PACKAGES[1], "python3-gamma-delta")
+        log = self.root.text("entrydb", "log", "--db", DATABASE).splitlines()[-1]
+        self.assertIn("\tremove\t", log)
+        self.assertIn(f"\tdpkg: apt-get -y --allow-downgrades purge {PACKAGES[1]} ", log)
+
+    def test_upgrade_and_downgrade(self):
+        """The second step changes no time of the site directory: only a trigger tells."""
+        steps = (("1.0", 1), ("1.0", 2), ("1.1", 1), ("1.0", 3), ("2.0", 2), ("1.0", 1))
+        for version, build in steps:
+            with self.subTest(version=version, build=build), self.refreshed("trigproc"):
+                self.apt("install", self.tiny("alpha", version, build))
+                self.check_in_step()
+                self.assertEqual(len(self.values("alpha")),
+                                 build != tiny_packages.WITHOUT_ENTRY_POINTS)
+        self.apt("remove", "python3-alpha")
+        self.check_in_step()
+
+    def test_bare_dpkg(self):
+        debs = [self.tiny(name) for name in ("alpha", "Beta.tools")]
+        with self.refreshed("trigproc"):
+            self.root.text("dpkg", "-i", *debs)
+        self.check_in_step()
+        self.assertTrue(self.root.events()[-1][4].startswith("dpkg: dpkg -i "))
+        self.root.text("dpkg", "-P", "python3-alpha", "python3-beta-tools")
+        self.check_in_step()
+
+    def test_dpkg_from_outside(self):
+        """dpkg itself enters the root, where there is no /proc."""
+        package = self.maker.deb(Package("alpha", "1.1", 2))
+        debian_root.must(["dpkg", f"--root={self.root.path}", "-i", package],
+                         env=debian_root.ENVIRONMENT)
+        self.check_in_step()
+        self.assertEqual(self.root.events()[-1][4], "dpkg")
+        self.apt("purge", "python3-alpha")
+
+    def test_nothing_of_the_caller_is_touched(self):
+        """Neither the virtual environment nor the home of whoever runs apt."""
+        venv = self.on_disk("/srv/venv")
+        home = self.on_disk("/srv/home")
+        for prefix in (venv, f"{home}/.local"):
+            site = f"{prefix}/lib/python{self.rules}/site-packages"
+            os.makedirs(site)
+            support.add_distribution(site, "private")
+        env = {"VIRTUAL_ENV": "/srv/venv", "HOME": "/srv/home", "ENTRYDB_PATH": "/srv/venv",
+               "ENTRYDB_FRESH": "trust"}
+        self.apt("install", self.tiny(), env=env)
+        self.check_in_step()
+        self.assertEqual(os.listdir(venv), ["lib"])
+        self.assertEqual(os.listdir(home), [".local"])
+        self.assertEqual(os.listdir(f"{home}/.local"), ["lib"])
+        self.apt("purge", "python3-alpha")
+
+    def test_unrelated_packages_do_not_refresh(self):
+        with self.refreshed():
+            self.apt("install", "--reinstall", self.unrelated())
+
+    def unrelated(self):
+        control = ("Package: plain\nVersion: 1\nArchitecture: all\nMaintainer: a <a@b.c>\n"
+                   "Description: x\n")
+        os.makedirs(f"{self.scratch}/plain/DEBIAN")
+        support.write(f"{self.scratch}/plain/DEBIAN/control", control)
+        debian_root.must(["dpkg-deb", "-b", f"{self.scratch}/plain", f"{self.scratch}/plain.deb"])
+        return self.root.put(f"{self.scratch}/plain.deb")
+
+    def test_switched_off(self):
+        os.makedirs(os.path.dirname(self.on_disk(SWITCH)))
+        support.write(self.on_disk(SWITCH), "")
+        self.apt("install", self.tiny())
+        self.check_right_anyway()
+        os.remove(self.on_disk(SWITCH))
+        self.apt("install", "--reinstall", self.tiny())
+        self.check_in_step()
+        self.apt("purge", "python3-alpha")
+
+
+class OfEntrydbItself(DpkgTest):
+    """Its package is upgraded, removed and purged."""
+
+    def test_upgrade(self):
+        newer = self.root.put(debian_root.renumbered(deb, "99.0", support.make_directory(self)),
+                              "newer.deb")
+        seen = self.root.events()
+        self.apt("install", newer, self.tiny())
+        self.check_in_step()
+        self.assertEqual(self.root.events()[:len(seen)], seen)
+        self.apt("install", self.entrydb)
+        self.apt("purge", "python3-alpha")
+
+    def test_remove_and_install_again(self):
+        """Nobody reads what nobody keeps in step; the audit trail comes back."""
+        seen = self.root.events()
+        self.assertTrue(seen)
+        self.apt("remove", "entrydb")
+        self.assertFalse(os.path.exists(self.on_disk(DATABASE)))
+        self.apt("install", self.entrydb, self.tiny())
+        self.check_in_step()
+        self.assertEqual(self.root.events()[:len(seen)], seen)
+        self.apt("purge", "python3-alpha")
+
+    def test_purge(self):
+        for words in (["purge", "entrydb"], ["remove", "entrydb"]):
+            self.apt(*words)
+            self.root.text("dpkg", "-P", "entrydb")
+            self.assertFalse(os.path.exists(self.on_disk(STATE)))
+            self.assertNotIn("entrydb", self.root.text("dpkg-query", "-W"))
+            self.apt("install", self.entrydb)
+            self.check_in_step()
+
+    def test_purge_of_what_cannot_be_deleted(self):
+        here = self.root.mounted(PROC, f"-t tmpfs -o ro tmpfs {STATE}")
+        self.apt("purge", "entrydb", root=here)
+        self.apt("install", self.entrydb)
+        self.check_in_step()
+
+
+class Broken(DpkgTest):
+    """A database is an index: nothing that becomes of it may be apt's trouble."""
+
+    def setUp(self):
+        self.good = self.on_disk(f"{PROGRAM}.good")
+        os.rename(self.on_disk(PROGRAM), self.good)
+        self.addCleanup(self.recover)
+
+    def recover(self):
+        """As a new version of the package would: and the next run of apt finds all in order."""
+        if os.path.exists(self.good):
+            os.rename(self.good, self.on_disk(PROGRAM))
+        self.root.text("dpkg", "-P", "python3-alpha", "python3-beta-tools")
+        self.check_in_step()
+
+    def replace_program(self, script, mode=0o755):
+        support.write(self.on_disk(PROGRAM), script)
+        os.chmod(self.on_disk(PROGRAM), mode)
+
+    def work(self):
+        os.replace(self.good, self.on_disk(PROGRAM))
+
+    def check_harmless(self, root=None, **how):
+        """Two runs of apt, with nothing recorded of them; then one that is."""
+        for name in ("alpha", "Beta.tools"):
+            self.apt("install", self.tiny(name), root=root, **how)
+        self.work()
+        self.check_right_anyway()
+
+    def test_it_fails(self):
+        self.replace_program("#!/bin/sh\necho broken >&2\nexit 1\n")
+        self.check_harmless()
+
+    def test_it_crashes(self):
+        self.replace_program("#!/bin/sh\nkill -SEGV $$\n")
+        self.check_harmless()
+
+    def test_it_is_killed(self):
+        self.replace_program("#!/bin/sh\nkill -KILL $$\n")
+        self.check_harmless()
+
+    def test_it_is_no_program(self):
+        self.replace_program(b"\x7fELF and nothing more")
+        self.check_harmless()
+
+    def test_it_may_not_be_run(self):
+        self.replace_program("", 0o644)
+        self.check_harmless()
+
+    def test_it_is_missing(self):
+        self.check_harmless()
+
+    def test_it_hangs(self):
+        """apt waits for it no longer than the script says; here, a second."""
+        script = self.on_disk("/var/lib/dpkg/info/entrydb.postinst")
+        with open(script, encoding="utf-8") as stream:
+            text = stream.read()
+        self.addCleanup(support.write, script, text)
+        support.write(script, re.sub("(?m)^seconds_allowed=.*", "seconds_allowed=1", text))
+        self.replace_program("#!/bin/sh\nexec sleep 1000\n")
+        self.check_harmless(timeout=PATIENCE)
+
+    def test_killed_at_its_work(self):
+        """After every one the old database or the new one is there, whole."""
+        for delay in KILLED_AFTER:
+            self.replace_program(f'#!/bin/sh\n{PROGRAM}.good "$@" &\n'
+                                 f"sleep {delay}\nkill -KILL $!\nkill -KILL $$\n")
+            with self.subTest(delay=delay):
+                self.apt("install", "--reinstall", self.tiny())
+                self.assertTrue(support.is_sound(self.on_disk(DATABASE)))
+
+    def test_endless_input(self):
+        """`yes | apt-get install`: whoever drains that waits for ever."""
+        self.work()
+        yes = subprocess.Popen(["yes"], stdout=subprocess.PIPE)
+        self.addCleanup(support.end, yes)
+        self.apt("install", self.tiny(), stdin=yes.stdout, timeout=PATIENCE)
+        self.check_in_step()
+
+    def test_somebody_holds_the_lock(self):
+        self.work()
+        with open(self.on_disk(f"{DATABASE}.lock"), "a", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            said = self.apt("install", self.tiny(), timeout=HOOK_WAITS + PATIENCE)
+        self.assertIn("entrydb: ", said)
+        self.check_right_anyway()
+
+    def test_full_disk(self):
+        self.check_unwritable("size=32k", " full")
+
+    def test_read_only(self):
+        self.check_unwritable("ro", "Read-only file system")
+
+    def check_unwritable(self, options, reason):
+        """One line says what could not be done, and the answer is right all the same."""
+        self.work()
+        mounts = (PROC, f"-t tmpfs -o {options} tmpfs {STATE}")
+        said = self.apt("install", self.tiny(), root=self.root.mounted(*mounts))
+        lines = [line for line in said.splitlines() if line.startswith("entrydb: ")]
+        self.assertEqual(len(lines), 1, said)
+        self.assertIn(reason, lines[0])
+        self.check_right_anyway()
+
+    def test_damaged_database(self):
+        self.work()
+        support.write(self.on_disk(DATABASE), "no database\n")
+        self.apt("install", self.tiny())
+        self.assertIsNone(self.difference("--fresh", "trust"))
+        os.remove(self.on_disk(f"{DATABASE}.damaged"))
+
+
+class Chrootless(DpkgTest):
+    """This system's dpkg installs into another one, and this system's program indexes it."""
+
+    def test_another_root(self):
+        target = "/srv/target"
+        for name in ("info", "updates", "triggers"):
+            os.makedirs(self.on_disk(f"{target}/var/lib/dpkg/{name}"))
+        support.write(self.on_disk(f"{target}/var/lib/dpkg/status"), self.status())
+        before = self.root.events()
+        dpkg = ["dpkg", f"--root={target}", "--force-script-chrootless"]
+        self.root.text(*dpkg, "-i", self.entrydb)
+        self.root.text(*dpkg, "-i", self.tiny(), self.tiny("gamma_delta"))
+        self.assertEqual(sorted(self.names(target)), sorted(self.stock_names(target)))
+        self.assertIn("alpha", self.names(target))
+        self.assertIn((SITE[1:],), support.query(self.on_disk(target + DATABASE),
+                                                 "SELECT path FROM root"))
+        self.root.text(*dpkg, "-P", "python3-alpha")
+        self.assertNotIn("alpha", self.names(target))
+        self.assertEqual(sorted(self.names(target)), sorted(self.stock_names(target)))
+        self.assertEqual(self.root.events(), before)
+        self.root.text(*dpkg, "-P", "entrydb")
+        self.assertFalse(os.path.exists(self.on_disk(f"{target}{STATE}")))
+        self.assertTrue(os.path.exists(self.on_disk(DATABASE)))
+
+    def status(self):
+        """As if the libraries were there: dpkg runs no trigger of what lacks one."""
+        with open(self.on_disk("/var/lib/dpkg/status"), encoding="utf-8") as stream:
+            packages = stream.read().split("\n\n")
+        return "\n\n".join(each for each in packages if not each.startswith("Package: entrydb\n"))
+
+    def names(self, target):
+        return [row[1] for row in self.root.listed(self.rules, [SITE], "--root", target,
+                                                   "--fresh", "trust").rows]
+
+    def stock_names(self, target):
+        return [row[1] for row in self.root.stock([f"{target}{SITE}"])["rows"]]
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,49 @@
+"""never_stale.py with a modest number of steps: pip, uv, dpkg, rpm and pacman side by side."""
+
+import time
+import unittest
+
+import never_stale
+
+import support
+
+STEPS = 40
+PIP_STEPS = 15   # each takes a second
+
+
+class NeverStale(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.options = never_stale.parse(["--steps", str(STEPS), "--pip-steps", str(PIP_STEPS)])
+        began = time.monotonic()
+        cls.results = never_stale.run_all(cls.options)
+        print(never_stale.total(cls.options, cls.results, time.monotonic() - began), flush=True)
+
+    def check(self, name):
+        result = self.results[name]
+        if result.skipped:
+            self.skipTest(result.skipped)
+        self.assertIsNone(result.failure, f"seed {self.options.seed}: {result.failure}")
+        self.assertEqual(result.findings, [], f"seed {self.options.seed}")
+        counts = result.history.counts
+        self.assertGreater(counts["changes"], counts["steps"] // 4, "no change, no proof")
+        print(result, flush=True)
+
+    def test_pip(self):
+        self.check("pip")
+
+    def test_uv(self):
+        self.check("uv")
+
+    def test_dpkg(self):
+        self.check("dpkg")
+
+    def test_rpm(self):
+        self.check("rpm")
+
+    def test_pacman(self):
+        self.check("pacman")
+
+
+if __name__ == "__main__":
+    support.main()

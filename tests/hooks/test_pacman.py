@@ -1,0 +1,267 @@
+"""pacman, the real one, with the package of hooks/pacman/PKGBUILD installed in a root of its own.
+
+makepkg makes the package; pacman runs its hook inside the root. After each transaction
+the database alone has to say what stock Python finds.
+"""
+
+import os
+import shutil
+import subprocess
+import unittest
+
+import managers
+import target_root
+import tiny_packages
+from target_root import BROKEN, RootTest, archives, package, support
+
+FILES = ("usr/bin/entrydb", "usr/lib/entrydb/entrydb-archive.so", "usr/lib/libentrydb.so.0",
+         "usr/include/entrydb.h", "usr/share/libalpm/hooks/entrydb.hook",
+         "usr/share/licenses/entrydb/LICENSE", "usr/share/man/man1/entrydb.1.gz")
+BULK = 1000  # distributions; pacman sends their names to the hook
+
+
+def pack(path, tree):
+    """As makepkg does it, with the directories: pacman removes those that it knows of."""
+    work = f"{path}.d"
+    archives.write_files(work, tree)
+    archives.tool("bsdtar", "-cf", path, ".PKGINFO", "usr", cwd=work)
+
+
+class Maker(tiny_packages.Maker):
+    def pacman(self, package):
+        return self.once(f"{self.place}/{package.stem}-{package.build}.pkg.tar",
+                         lambda path: pack(path, self.pacman_tree(package)))
+
+
+class Pacman(managers.Pacman):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.maker = Maker(self.maker.place, self.site_inside)
+
+    def install_file(self, path):
+        return self.command("-Udd", "--overwrite", "*", path)
+
+
+class PacmanTest(RootTest):
+    manager_class = Pacman
+
+    @classmethod
+    def setUpClass(cls):
+        if not shutil.which("makepkg"):
+            raise unittest.SkipTest("there is no makepkg")
+        super().setUpClass()
+
+    @staticmethod
+    def make_package(place):
+        """makepkg refuses to work for root."""
+        target_root.pack_sources(place)
+        for name in ("PKGBUILD", "entrydb.install"):
+            shutil.copy(f"{support.TOP}/hooks/pacman/{name}", place)
+        os.chown(place, support.STRANGER, support.STRANGER)
+        env = {"PATH": os.environ["PATH"], "HOME": place, "LC_ALL": "C.UTF-8", "PKGEXT": ".pkg.tar",
+               "PKGDEST": place, "BUILDDIR": place, "PACKAGER": "x"}
+        target_root.build(["makepkg", "--nodeps", "--config", "/etc/makepkg.conf"], place, env=env,
+                          **support.as_user(support.STRANGER))
+        return next(f"{place}/{name}" for name in os.listdir(place) if name.endswith(".pkg.tar"))
+
+    def check_quiet(self, output):
+        for word in ("error", "entrydb: ", "roken pipe"):
+            self.assertNotIn(word, output)
+
+
+class Package(PacmanTest):
+    def test_files(self):
+        found = subprocess.run(["bsdtar", "-tf", self.package], stdout=subprocess.PIPE, text=True,
+                               check=True).stdout.splitlines()
+        for path in FILES:
+            self.assertIn(path, found)
+
+    def test_version(self):
+        self.assertIn(f"entrydb-{target_root.version()}-1-", self.package)
+
+    def test_installed_last(self):
+        """Its own hook records what is there already."""
+        self.install(package("alpha"), package("beta"))
+        self.check_quiet(self.install_entrydb())
+        self.check(package("alpha"), package("beta"))
+
+    def test_installed_again(self):
+        self.install_entrydb()
+        self.install(package("alpha"))
+        self.check_quiet(self.install_entrydb())
+        self.check(package("alpha"))
+
+    def test_removed(self):
+        self.install_entrydb()
+        self.install(package("alpha"))
+        self.check_quiet(self.run_manager(self.manager.command("-Rdd", "entrydb")))
+        self.assertFalse(os.path.exists(f"{self.root}/var/lib/entrydb"))
+        self.install(package("beta"))
+        self.check_careful(package("alpha"), package("beta"))
+
+
+class Transactions(PacmanTest):
+    def setUp(self):
+        super().setUp()
+        self.install_entrydb()
+        # What Python's own package has there; else the directory would go with the last package.
+        self.run_manager(self.manager.install_file(self.make_package_of(
+            "python", {f"{self.manager.site_inside.strip('/')}/README.txt": b""})))
+
+    def test_no_python_left(self):
+        self.install(package("alpha"))
+        self.run_manager(self.manager.command("-Rdd", "python", "python3-alpha"))
+        self.assertFalse(os.path.exists(self.site))
+        self.check_careful()
+
+    def test_history(self):
+        old, new, other = package("alpha"), package("alpha", "2.0"), package("beta")
+        for packages, expected in (([old], [old]), ([other], [old, other]), ([new], [new, other]),
+                                   ([old], [old, other])):
+            self.check_quiet(self.install(*packages))
+            self.check(*expected)
+        self.check_quiet(self.remove(old))
+        self.check(other)
+        self.check_quiet(self.remove(other))
+        self.check()
+
+    def test_same_version(self):
+        """The time of the site directory tells nothing; only the hook knows."""
+        self.install(package("alpha"), package("beta"))
+        time = self.site_time()
+        for number in (2, 3, 1):
+            self.install(package("alpha", number=number))
+            self.assertEqual(self.site_time(), time)
+            self.check(package("alpha", number=number), package("beta"))
+
+    def test_reinstalled(self):
+        self.install(package("alpha"))
+        support.write(f"{self.site}/alpha-1.0.dist-info/entry_points.txt",
+                      "[demo]\nalpha = by:hand\n")
+        self.install(package("alpha"))
+        self.check(package("alpha"))
+
+    def test_several_at_once(self):
+        calls = self.count_refreshes()
+        several = package("alpha"), package("beta"), package("gamma")
+        self.install(*several)
+        self.assertEqual(calls(), 1)
+        self.check(*several)
+        self.install(*(each._replace(version="1.1") for each in several))
+        self.assertEqual(calls(), 1)
+        self.check(*(each._replace(version="1.1") for each in several))
+        self.remove(*(each._replace(version="1.1") for each in several))
+        self.assertEqual(calls(), 1)
+        self.check()
+
+    def test_other_packages(self):
+        """What has no Python distribution in it does not call the program."""
+        calls = self.count_refreshes()
+        self.run_manager(self.manager.install_file(self.make_package_of(
+            "other", {"usr/lib/python3.11/os.py": b"", "usr/share/other/METADATA": b""})))
+        self.assertEqual(calls(), 0)
+
+    def test_eggs(self):
+        """Older ways to leave metadata: a directory, and a single file."""
+        site = self.manager.site_inside.strip("/")
+        metadata = support.metadata("one", "1").encode()
+        for name, files in (("one", {"one.egg-info/PKG-INFO": metadata}),
+                            ("two", {"two-1.egg-info": support.metadata("two", "1").encode()})):
+            with self.subTest(name):
+                path = self.make_package_of(name, archives.below(site, files))
+                self.run_manager(self.manager.install_file(path))
+                self.assertEqual(self.known(), [name])
+                self.run_manager(self.manager.command("-Rdd", name))
+                self.check()
+
+    def test_many_names(self):
+        self.check_quiet(self.run_manager(self.manager.install_file(self.bulk())))
+        self.assertIsNone(self.difference("trust"))
+        self.check_quiet(self.run_manager(self.manager.command("-Rdd", "bulk")))
+        self.check()
+
+    def bulk(self):
+        site = self.manager.site_inside.strip("/")
+        return self.make_package_of("bulk", {
+            f"{site}/bulk{number}-1.dist-info/METADATA":
+                support.metadata(f"bulk{number}", "1").encode() for number in range(BULK)})
+
+    def make_package_of(self, name, files):
+        path = f"{self.built}/{name}.pkg.tar"
+        if not os.path.exists(path):
+            info = (f"pkgname = {name}\npkgbase = {name}\npkgver = 1-1\npkgdesc = x\nurl = x\n"
+                    "builddate = 1700000000\npackager = x\nsize = 10\narch = any\nlicense = x\n")
+            pack(path, {".PKGINFO": info.encode()} | files)
+        return path
+
+    def test_program_that_fails(self):
+        """pacman tells of it, and goes on."""
+        for name, content in BROKEN.items():
+            with self.subTest(name):
+                self.replace_program(content)
+                output = self.install(package("alpha"))
+                self.assertEqual("error: " in output, name != "reads nothing", output)
+                self.check_careful(package("alpha"))
+                self.remove(package("alpha"))
+
+    def test_program_that_does_not_read(self):
+        self.replace_program(BROKEN["reads nothing"])
+        self.run_manager(self.manager.install_file(self.bulk()))
+        self.assertIsNone(self.difference("exact"))
+
+    def switch_off(self):
+        os.symlink("/dev/null", f"{self.root}/hooks/entrydb.hook")
+
+    def test_switched_off(self):
+        """Readers find out for themselves; the next transaction makes up for it."""
+        self.install(package("beta"))
+        calls = self.count_refreshes()
+        self.switch_off()
+        self.install(package("alpha"))
+        self.assertEqual(calls(), 0)
+        self.assertIsNotNone(self.difference("trust"))
+        self.check_careful(package("alpha"), package("beta"))
+        os.unlink(f"{self.root}/hooks/entrydb.hook")
+        self.install(package("gamma"))
+        self.check(package("alpha"), package("beta"), package("gamma"))
+
+    def test_same_version_without_the_hook(self):
+        self.install(package("alpha"))
+        self.switch_off()
+        self.install(package("alpha", number=2))
+        self.assertIsNotNone(self.difference("trust"))
+        self.assertIsNone(self.difference("exact"))
+
+    def test_nothing_can_be_written(self):
+        self.install(package("beta"))
+        path = f"{self.root}/var/lib/entrydb"
+        prefix = self.in_namespace(f"mount --bind {path} {path}",
+                                   f"mount -o remount,ro,bind {path}")
+        output = self.install(package("alpha"), prefix=prefix)
+        self.assertIn("entrydb: ", output)
+        self.assertNotIn("command failed", output)
+        self.check_careful(package("alpha"), package("beta"))
+
+    def test_audit_trail(self):
+        """Of a long command line the trail has the beginning: most options go to a file."""
+        prefix = self.in_namespace(f"mount -t proc proc {self.root}/proc")
+        support.write(self.manager.config, "[options]\nArchitecture = auto\nSigLevel = Never\n"
+                      f"RootDir = {self.root}\nDBPath = {self.root}/var/lib/pacman\n"
+                      f"CacheDir = {self.root}/cache\nLogFile = {self.top}/log\n")
+        self.manager.command = lambda *words: ["pacman", "--config", self.manager.config,
+                                               "--noconfirm", *words]
+        self.install(package("alpha"), prefix=prefix)
+        self.install(package("alpha", "2.0"), prefix=prefix)
+        self.install(package("beta"))
+        self.assertEqual(support.events(self.manager.database)[-3:],
+                         [("index", None, None, None), ("upgrade", "alpha", "1.0", "2.0"),
+                          ("install", "Beta.tools", None, "1.0")])
+        first, second, third = self.commands()[-3:]
+        for command, version in ((first, "1.0"), (second, "2.0")):
+            self.assertTrue(command.startswith("pacman: pacman --config "), command)
+            self.assertIn(f"alpha-{version}-1.pkg.tar", command)
+        self.assertEqual(third, "pacman")  # without /proc
+
+
+if __name__ == "__main__":
+    support.main()

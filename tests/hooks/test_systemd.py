@@ -1,0 +1,124 @@
+"""The units of systemd: sound, and about the directories that the program knows.
+
+They are only read, by systemd's own systemd-analyze: no unit is started.
+"""
+
+import glob
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, f"{TOP}/tests/cli")
+
+import support
+from support import DATABASE, DONE, PROGRAM, CommandTest, add_distribution, query, write
+
+UNITS = sorted(glob.glob(f"{TOP}/hooks/systemd/*"))
+INSTALLED = "/usr/bin/entrydb"
+EXPOSURE_ALLOWED = 50  # tenths, as systemd-analyze counts; 96 is a service without hardening
+
+needs_systemd = unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze")
+
+
+def values(unit, key):
+    """All that a unit sets that key to."""
+    with open(f"{TOP}/hooks/systemd/{unit}", encoding="utf-8") as file:
+        return [line.strip().partition("=")[2] for line in file if line.startswith(f"{key}=")]
+
+
+class Units(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.units = f"{self.top}/units"
+        os.mkdir(self.units)
+        for unit in UNITS:
+            with open(unit, encoding="utf-8") as file:
+                text = file.read().replace(INSTALLED, PROGRAM)
+            write(f"{self.units}/{os.path.basename(unit)}", text)
+
+    def analyze(self, *words):
+        return subprocess.run(
+            ["systemd-analyze", *words],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "SYSTEMD_UNIT_PATH": f"{self.units}:"},
+            check=False,
+        )
+
+    @needs_systemd
+    def test_sound(self):
+        self.assertEqual(len(UNITS), 4)
+        for unit in UNITS:
+            name = os.path.basename(unit)
+            done = self.analyze("verify", "--man=no", f"{self.units}/{name}")
+            ours = [line for line in done.stderr.splitlines() if "entrydb" in line]
+            self.assertEqual((done.returncode, ours), (0, []), name)
+
+    @needs_systemd
+    def test_that_a_mistake_would_be_seen(self):
+        path = f"{self.units}/entrydb.service"
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        write(path, text.replace("NoNewPrivileges=", "NoNewPriviledges="))
+        self.assertIn("NoNewPriviledges", self.analyze("verify", "--man=no", path).stderr)
+
+    @needs_systemd
+    def test_hardened(self):
+        for name in ("entrydb.service", "entrydb-watch.service"):
+            done = self.analyze(
+                "security",
+                "--offline=yes",
+                f"--threshold={EXPOSURE_ALLOWED}",
+                f"{self.units}/{name}",
+            )
+            if "unrecognized option" in done.stderr:
+                self.skipTest("this systemd-analyze cannot look at units that are not loaded")
+            self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr)
+
+    def words(self, unit):
+        (command,) = values(unit, "ExecStart")
+        words = shlex.split(command)
+        self.assertEqual(words[0], INSTALLED)
+        self.assertEqual(values(unit, "StateDirectory"), ["entrydb"])
+        return words[1:]
+
+    def test_what_the_service_runs(self):
+        reply = self.run_program(*self.words("entrydb.service"), self.prefix, status=DONE)
+        self.assertEqual(reply.out + reply.err, "")
+        self.assertTrue(os.path.exists(self.database))
+
+    def test_what_the_other_service_runs(self):
+        child = self.start(*self.words("entrydb-watch.service"), self.prefix)
+        end = time.monotonic() + support.SECONDS_ALLOWED
+        while not os.path.exists(self.database) and time.monotonic() < end:
+            time.sleep(0.05)
+        child.terminate()
+        out, err = child.communicate(timeout=support.SECONDS_ALLOWED)
+        self.assertEqual((child.returncode, out), (DONE, b""), err)
+
+    def test_no_limit_that_ends_them(self):
+        self.assertEqual(values("entrydb.path", "TriggerLimitIntervalSec"), ["0"])
+        self.assertEqual(values("entrydb.service", "StartLimitIntervalSec"), ["0"])
+
+    def test_watched_paths_are_those_that_the_program_indexes(self):
+        paths = values("entrydb.path", "PathChanged")
+        self.assertGreater(len(paths), 20)
+        image = f"{self.top}/image"
+        for path in paths:
+            add_distribution(f"{image}{path}", "alpha")
+        self.run_program("update", "--hook", "systemd", "--root", image, status=DONE)
+        known = query(
+            f"{image}/{DATABASE}",
+            "SELECT '/' || path FROM root r WHERE EXISTS "
+            "(SELECT 1 FROM distribution d WHERE d.root = r.id)",
+        )
+        self.assertEqual(sorted(row[0] for row in known), sorted(paths))
+
+
+if __name__ == "__main__":
+    support.main()

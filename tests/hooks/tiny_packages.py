@@ -1,0 +1,161 @@
+"""Tiny packages of one description, in the format of each package manager.
+
+A distribution has a name, a version and a build: builds of a version are what a
+packager's second release is, the same dist-info directory with other entry points
+in it, or with none. The files are the same in a wheel, a .deb, a .rpm and a
+pacman package, but for what each format adds.
+"""
+
+import os
+import sys
+import tarfile
+from typing import NamedTuple
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(1, f"{os.path.dirname(HERE)}/cli")
+
+import archives  # noqa: E402: what it needs lies in another directory
+
+NAMES = ("alpha", "Beta.tools", "gamma_delta")
+VERSIONS = ("1.0", "1.1", "2.0")
+BUILDS = (1, 2, 3)
+WITHOUT_ENTRY_POINTS = 3  # the build that has none
+
+
+class Package(NamedTuple):
+    name: str
+    version: str
+    build: int
+
+    @property
+    def stem(self):
+        """As it begins the name of a wheel, and of a dist-info directory."""
+        return f"{self.name.replace('-', '_').replace('.', '_')}-{self.version}"
+
+    @property
+    def system_name(self):
+        """As distributions call it."""
+        return "python3-" + self.name.lower().replace("_", "-").replace(".", "-")
+
+    @property
+    def module(self):
+        return self.name.lower().replace(".", "_")
+
+    def entry_points(self):
+        if self.build == WITHOUT_ENTRY_POINTS:
+            return None
+        value = f"{self.module}:v{self.version.replace('.', '_')}_build{self.build}"
+        return (f"[demo]\n{self.name} = {value}\nshared = {value} [x,y]\n\n"
+                f"[console_scripts]\n{self.module}-{self.build} = {value}\n")
+
+    def files(self):
+        """Path in the site directory -> bytes. The module is a directory, as most are: a new
+        build leaves the site directory itself alone."""
+        info = f"{self.stem}.dist-info"
+        tree = {f"{self.module}/__init__.py": f"# {self.version}, build {self.build}\n".encode(),
+                f"{info}/METADATA": archives.metadata(self.name, self.version).encode()}
+        if self.entry_points():
+            tree[f"{info}/entry_points.txt"] = self.entry_points().encode()
+        return tree
+
+
+def any_package(choose, name=None):
+    return Package(name or choose.choice(NAMES), choose.choice(VERSIONS), choose.choice(BUILDS))
+
+
+class Maker:
+    """Makes package files in a directory, each one when it is first asked for."""
+
+    def __init__(self, place, site):
+        """site: the site directory that system packages are made for, as they see it."""
+        self.place, self.site = place, site
+        os.makedirs(place, exist_ok=True)
+
+    def once(self, path, make):
+        if not os.path.exists(path):
+            make(path)
+        return path
+
+    def placed(self, package):
+        return archives.below(self.site.strip("/"), package.files())
+
+    # -- wheels -----------------------------------------------------------
+
+    def wheel(self, package):
+        name = f"{package.stem}-{package.build}-py3-none-any.whl"
+        return self.once(f"{self.place}/{name}", lambda path: write_wheel(path, package))
+
+    # -- Debian -----------------------------------------------------------
+
+    def deb(self, package):
+        return self.once(f"{self.place}/{package.stem}-{package.build}.deb",
+                         lambda path: self.write_deb(path, package))
+
+    def write_deb(self, path, package):
+        control = (f"Package: {package.system_name}\nVersion: {package.version}-{package.build}\n"
+                   "Architecture: all\nMaintainer: a <a@b.c>\nDescription: tiny\n")
+        work = f"{path}.d"
+        archives.write_files(work, self.placed(package) | {"DEBIAN/control": control.encode()})
+        archives.tool("dpkg-deb", "-Znone", "--root-owner-group", "-b", work, path)
+
+    # -- rpm --------------------------------------------------------------
+
+    def rpm(self, package):
+        """All names of a version and build come out of one run of rpmbuild, which takes longest."""
+        place = f"{self.place}/rpm-{package.version}-{package.build}"
+        if not os.path.isdir(place):
+            self.write_rpms(place, package)
+        return f"{place}/{package.system_name}-{package.version}-{package.build}.noarch.rpm"
+
+    def write_rpms(self, place, package):
+        family = [package._replace(name=name) for name in NAMES]
+        work = f"{place}.d"
+        for each in family:
+            archives.write_files(f"{work}/files", self.placed(each))
+        with open(f"{work}/tiny.spec", "w", encoding="utf-8") as stream:
+            stream.write(self.spec(package, family, work))
+        archives.tool("rpmbuild", "-bb", "--quiet", "--define", f"_topdir {work}/top",
+                      "--define", f"_rpmdir {place}", "--define", "_build_name_fmt "
+                      "%%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm", f"{work}/tiny.spec")
+
+    def spec(self, package, family, work):
+        parts = [f"Name: tiny\nVersion: {package.version}\nRelease: {package.build}\nSummary: x\n"
+                 "License: x\nBuildArch: noarch\n%define __os_install_post %{nil}\n"
+                 f"%description\nx\n%install\ncp -a {work}/files/. %{{buildroot}}\n"]
+        for each in family:
+            parts.append(f"%package -n {each.system_name}\nSummary: x\nAutoReqProv: no\n"
+                         f"%description -n {each.system_name}\nx\n%files -n {each.system_name}\n"
+                         f"{self.site}/{each.module}\n{self.site}/{each.stem}.dist-info\n")
+        return "".join(parts)
+
+    # -- pacman -----------------------------------------------------------
+
+    def pacman(self, package):
+        return self.once(f"{self.place}/{package.stem}-{package.build}.pkg.tar",
+                         lambda path: archives.write_tar(path, self.pacman_tree(package),
+                                                         links=self.directories(package)))
+
+    def directories(self, package):
+        """pacman removes only directories that a package lists."""
+        names = {os.path.dirname(path) for path in self.placed(package)}
+        while "" not in names:
+            names |= {os.path.dirname(name) for name in names}
+        members = [tarfile.TarInfo(name) for name in sorted(names) if name]
+        for member in members:
+            member.type, member.mode = tarfile.DIRTYPE, 0o755
+        return members
+
+    def pacman_tree(self, package):
+        info = (f"pkgname = {package.system_name}\npkgbase = {package.system_name}\n"
+                f"pkgver = {package.version}-{package.build}\npkgdesc = tiny\nurl = x\n"
+                "builddate = 1700000000\npackager = x\nsize = 10\narch = any\nlicense = x\n")
+        return {".PKGINFO": info.encode()} | self.placed(package)
+
+
+def write_wheel(path, package):
+    info = f"{package.stem}.dist-info"
+    tree = package.files() | {f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: test\n"
+                              b"Root-Is-Purelib: true\nTag: py3-none-any\n"}
+    record = "".join(archives.record_line(name, data) for name, data in tree.items())
+    tree[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
+    archives.write_zip(path, tree)
