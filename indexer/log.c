@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cleanup.h"
 #include "command.h"
 #include "databases.h"
 #include "json.h"
@@ -93,11 +94,19 @@ static int print_database(struct log *log, const char *file, struct error *error
 /* The databases of the default path, of --path, or the one of --db. */
 static int find_databases(const struct options *options, struct databases *out, struct error *error)
 {
+	CLEANUP(sites_free) struct sites sites = {0};
 	struct options paths = *options;
+	int code = 0;
 
 	paths.arguments = options->path;
 	paths.argument_count = options->path_count;
-	return databases_of_arguments(&paths, false, out, error);
+	if (options->path_count > 0)
+		return databases_of_arguments(&paths, false, out, error);
+	if (sites_default(&sites, NULL, options->root) < 0)
+		return error_nomem(error);
+	for (size_t i = 0; code == 0 && i < sites.count; i++)
+		code = databases_add_path(options, false, sites.paths[i], out, error);
+	return code;
 }
 
 static enum status print_databases(const struct databases *databases, struct log *log)

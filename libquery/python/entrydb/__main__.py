@@ -36,7 +36,7 @@ PTH_TEXT = ('import sys; exec("try:\\n import _entrydb_site\\n'
 START_TEXT = "_entrydb_site:start\n"
 
 # Verbs of the program that look at path entries.
-ASKING = ("list", "groups", "why", "verify")
+ASKING = ("list", "groups", "why", "log")
 NAMING = ("--path", "--db", "--root")
 
 
