@@ -5,6 +5,7 @@
 #include "reader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 struct reader {
 	struct sql sql;
 	struct stat opened;
+	int fd; /* SQLite's; -1: not known */
 	sqlite3_stmt *selection;
 };
 
@@ -45,11 +47,43 @@ static char *uri_of(const char *file)
 	return uri;
 }
 
-/* A file that somebody else may write could say anything. */
-static int check_trust(const char *file, uid_t owner, struct stat *status, struct error *error)
+/* The facts of the file, and the descriptor that the next one to open a file will get. */
+static int look_at(const char *file, struct stat *status, int *next, struct error *error)
 {
-	if (stat(file, status) != 0)
+	CLEANUP(cleanup_close) int fd = open(file, O_PATH | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, status) != 0)
 		return error_errno(error, errno, "%s", file);
+	*next = fd;
+	return 0;
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
+
+/*
+ * Is SQLite's descriptor still the file? A daemon may close all that it does not know,
+ * and open something else under the same number. SQLite does not tell which it has: it
+ * is the one that was free before, unless another thread was in between.
+ */
+static bool has_file(const struct reader *reader, int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && is_same_file(&status, &reader->opened);
+}
+
+static bool lost_file(const struct reader *reader)
+{
+	return reader->fd >= 0 && !has_file(reader, reader->fd);
+}
+
+/* A file that somebody else may write could say anything. */
+static int check_trust(const char *file, uid_t owner, const struct stat *status,
+                       struct error *error)
+{
 	if (!S_ISREG(status->st_mode))
 		return error_set(error, ERROR_FORMAT, "%s: not a regular file", file);
 	if (status->st_uid != 0 && status->st_uid != geteuid() && status->st_uid != owner)
@@ -88,13 +122,18 @@ static void cleanup_reader(struct reader **reader)
 int reader_open(const char *file, uid_t owner, struct reader **out, struct error *error)
 {
 	CLEANUP(cleanup_reader) struct reader *reader = calloc(1, sizeof(*reader));
-	int code;
+	int next = -1, code;
 
 	if (!reader)
 		return error_nomem(error);
-	code = check_trust(file, owner, &reader->opened, error);
+	reader->fd = -1;
+	code = look_at(file, &reader->opened, &next, error);
+	if (code == 0)
+		code = check_trust(file, owner, &reader->opened, error);
 	if (code == 0)
 		code = open_database(reader, file, error);
+	if (code == 0 && has_file(reader, next))
+		reader->fd = next;
 	if (code == 0)
 		*out = take(reader);
 	return code;
@@ -102,7 +141,8 @@ int reader_open(const char *file, uid_t owner, struct reader **out, struct error
 
 void reader_close(struct reader *reader)
 {
-	if (reader)
+	/* What SQLite would close is somebody else's: better its memory is lost. */
+	if (reader && !lost_file(reader))
 		sql_close(&reader->sql);
 	free(reader);
 }
@@ -112,9 +152,9 @@ bool reader_is_current(const struct reader *reader)
 	const struct stat *a = &reader->opened;
 	struct stat b;
 
-	return stat(reader->sql.file, &b) == 0 && a->st_ino == b.st_ino && a->st_dev == b.st_dev &&
-	       a->st_size == b.st_size && a->st_ctim.tv_sec == b.st_ctim.tv_sec &&
-	       a->st_ctim.tv_nsec == b.st_ctim.tv_nsec;
+	return stat(reader->sql.file, &b) == 0 && is_same_file(a, &b) && a->st_size == b.st_size &&
+	       a->st_ctim.tv_sec == b.st_ctim.tv_sec && a->st_ctim.tv_nsec == b.st_ctim.tv_nsec &&
+	       !lost_file(reader);
 }
 
 int reader_root(struct reader *reader, struct slice path, struct root_record *out,

@@ -25,7 +25,7 @@ struct reader;
 int reader_open(const char *file, uid_t owner, struct reader **out, struct error *error);
 void reader_close(struct reader *reader);
 
-/* Is the file at the reader's path still the one that is open? One stat. */
+/* Is the file at the reader's path still the one that is open? Two stats. */
 bool reader_is_current(const struct reader *reader);
 
 /* The facts of a root without its distributions: 1 found, 0 not in the database. */

@@ -54,6 +54,8 @@ struct path_entry {
 	struct root_record scanned; /* while state is ENTRY_SCANNED */
 	struct root_record reused;  /* rows that the scan took over from the database */
 	struct name_map by_name;    /* normalized name -> index in scanned, of the first holder */
+	struct stamp compared;      /* the path entry's when all was found to be as in the row; */
+	bool compared_stands;       /* that may be believed while the stamp stays */
 	enum entry_state state;
 	const char *reason;
 };

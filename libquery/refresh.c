@@ -124,6 +124,7 @@ static void locate(struct entrydb *db, struct path_entry *entry, const struct st
 	CLEANUP(cleanup_free) char *resolved = NULL;
 
 	forget_row(entry);
+	entry->compared_stands = false;
 	if (!find_anywhere(db, entry, inside, status)) {
 		forget_row(entry);
 		resolved = db->root ? NULL : realpath(entry->path, NULL);
@@ -212,6 +213,18 @@ static void set_state(struct entrydb *db, struct path_entry *entry, enum entry_s
 }
 
 /* --- the scan --- */
+
+/*
+ * Is the row right? Where something else in the directory has changed, such as a .pth
+ * file, a comparison of all distributions stands for as long as the stamp.
+ */
+static bool row_holds(struct path_entry *entry, struct stamp stamp)
+{
+	bool same = entry->row.settled && stamp_equal(entry->row.stamp, stamp);
+	bool compared = entry->compared_stands && stamp_equal(entry->compared, stamp);
+
+	return entry->source != SOURCE_NONE && (same || compared) && watched_unchanged(entry);
+}
 
 /* What the scan did not read again, because its row is still right. */
 static int adopt_rows(struct path_entry *entry, struct error *error)
@@ -311,6 +324,8 @@ static int rescan(struct entrydb *db, struct path_entry *entry, const char *reas
 	if (code < 0)
 		return code;
 	if (options.known && same_as_rows(&entry->scanned, &known)) {
+		entry->compared = entry->scanned.stamp;
+		entry->compared_stands = entry->scanned.settled;
 		set_state(db, entry, ENTRY_CHECKED,
 		          "every distribution was compared with the database");
 		return 0;
@@ -365,8 +380,7 @@ static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct er
 		locate(db, entry, &status);
 	stamp = stamp_of(&status);
 	if (db->fresh != ENTRYDB_FRESH_EXACT) {
-		if (entry->source != SOURCE_NONE && entry->row.settled &&
-		    stamp_equal(entry->row.stamp, stamp) && watched_unchanged(entry)) {
+		if (row_holds(entry, stamp)) {
 			set_state(db, entry, ENTRY_FRESH,
 			          "the directory is as the database has it");
 			return 0;

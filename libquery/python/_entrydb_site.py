@@ -7,6 +7,7 @@ leaves. A start pays for this one small module: nothing else is imported until i
 needed, and nothing at all of what the program does not import itself.
 """
 
+import _thread
 import os
 import sys
 
@@ -43,13 +44,18 @@ class Replacement:
             self.module.Distribution.entry_points = self.property
 
     def connect(self):
+        with connecting:
+            if self.active and self.ask is None:
+                self.connect_now()
+        return self.active
+
+    def connect_now(self):
         try:
             from entrydb import _accelerated
         except Exception:  # half uninstalled, say: the program must not suffer
             self.active = False
         else:
             _accelerated.connect(self)
-        return self.active
 
 
 def make_function(replacement):
@@ -119,8 +125,9 @@ class Watcher:
 
 
 watcher = Watcher()
+connecting = _thread.allocate_lock()
 replacements = {}
-exit_is_watched = False
+exit_is_watched = forks_are_watched = False
 
 
 def replace_in(module):
@@ -150,11 +157,21 @@ def update_after_pip():
     _hook.update()
 
 
+def watch_forks():
+    """A child would wait for ever for a module that another thread was just importing."""
+    global forks_are_watched
+    if not forks_are_watched:
+        forks_are_watched = True
+        os.register_at_fork(before=connecting.acquire, after_in_parent=connecting.release,
+                            after_in_child=connecting.release)
+
+
 def start():
     """Begin; once begun, nothing more happens. ENTRYDB=0 in the environment forbids it."""
     if watcher in sys.meta_path or os.environ.get("ENTRYDB") == "0":
         return
     sys.meta_path.insert(0, watcher)
+    watch_forks()
     for name in METADATA:
         if name in sys.modules:
             replace_in(sys.modules[name])

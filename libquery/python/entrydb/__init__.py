@@ -15,14 +15,24 @@ _LATER = ("EntryPoint", "EntryPoints", "entry_points")
 def accelerate():
     """Let importlib.metadata and importlib_metadata, imported now or later, answer through
     the database, with stock's own objects. Nothing is imported. ENTRYDB=0 forbids it."""
-    import _entrydb_site
-    _entrydb_site.start()
+    _site().start()
 
 
 def decelerate():
     """Take back all that accelerate() did."""
-    import _entrydb_site
-    _entrydb_site.stop()
+    _site().stop()
+
+
+def _site():
+    """The module beside this package, also when sys.path leads elsewhere by now."""
+    import sys
+    home = __path__[0].rpartition("/")[0]
+    sys.path.append(home)
+    try:
+        import _entrydb_site
+    finally:
+        sys.path.remove(home)
+    return _entrydb_site
 
 
 def __getattr__(name):

@@ -6,6 +6,7 @@ interpreter's sys.path and rules.
 
 import glob
 import os
+import py_compile
 import sys
 
 from . import _program
@@ -55,6 +56,8 @@ class Environment:
         return os.path.exists(os.path.join(self.site, PTH))
 
     def enable(self):
+        # Compiled now: at the first start it would change the site directory's times.
+        py_compile.compile(os.path.join(self.site, "_entrydb_site.py"), quiet=1)
         for file, text in self.files().items():
             _replace(file, text)
         print(f"{self.prefix}: enabled ({os.path.join(self.site, PTH)})")

@@ -4,8 +4,7 @@ import os
 from operator import attrgetter
 
 from . import _native, _stock
-from ._databases import database, finders
-from ._entry_points import split
+from ._databases import database, finders, split
 
 WALK_BEGINS = 8       # distributions of one path entry that were asked for, one by one
 WALK_PAUSE_MAX = 4096

@@ -2,7 +2,7 @@
 
 import sys
 
-from ._databases import database, finders
+from ._databases import database, finders, is_standard_finder, split
 
 _INVALID = "Invalid object reference"
 
@@ -165,35 +165,15 @@ def _from_database(params):
     return found.select(**rest) if rest else found
 
 
-def split(params):
-    """(group, name, what else must be compared) of the parameters of entry_points().
-
-    Stock compares in the order of the keywords and stops at the first difference. So
-    what is asked of the database are the exact strings at the front, and no more. The
-    group is False where the database cannot be asked at all.
-    """
-    group = name = None
-    for key, value in params.items():
-        if type(value) is str and key == "group":
-            group = value
-        elif type(value) is str and key == "name":
-            name = value
-        else:
-            break
-    else:
-        return group, name, None
-    if "dist" in params or group is None:
-        return False, None, None
-    return group, name, params
-
-
 def _database():
     """A handle, where it is known who would answer for stock."""
     found = finders()
     if len(found) != 1:
         return None
+    if is_standard_finder(found[0]):
+        return database()
     from . import _stock
-    return database() if _stock.is_standard_finder(found[0]) or _stock.provider(found[0]) else None
+    return database() if _stock.provider(found[0]) else None
 
 
 def _from_stock(params):

@@ -9,6 +9,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/types.h>
@@ -195,6 +196,58 @@ static PyObject *make_entries(const struct maker *maker, struct locator *locator
 	return list;
 }
 
+/* --- forks --- */
+
+/*
+ * Threads are in the library without Python's lock, and may hold one of the library's or
+ * of SQLite's; a child that is forked at that moment would wait for it for ever. So
+ * fork() waits until they are out, in whichever thread or interpreter they are.
+ */
+static pthread_rwlock_t in_library;
+static pthread_once_t forks_are_watched = PTHREAD_ONCE_INIT;
+
+static void init_in_library(void)
+{
+	pthread_rwlockattr_t how;
+
+	/* New threads do not keep a fork waiting. */
+	pthread_rwlockattr_init(&how);
+	pthread_rwlockattr_setkind_np(&how, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&in_library, &how);
+	pthread_rwlockattr_destroy(&how);
+}
+
+static void before_fork(void)
+{
+	pthread_rwlock_wrlock(&in_library);
+}
+
+static void after_fork_in_parent(void)
+{
+	pthread_rwlock_unlock(&in_library);
+}
+
+static void watch_forks(void)
+{
+	init_in_library();
+	pthread_atfork(before_fork, after_fork_in_parent, init_in_library);
+}
+
+/* Without Python's lock: a scan may take long, and the disk may be far away. */
+static PyThreadState *enter_library(void)
+{
+	PyThreadState *thread = PyEval_SaveThread();
+
+	pthread_rwlock_rdlock(&in_library);
+	return thread;
+}
+
+static void leave_library(PyThreadState *thread)
+{
+	pthread_rwlock_unlock(&in_library);
+	PyEval_RestoreThread(thread);
+}
+
 /* --- Database --- */
 
 /* Out of memory is raised; any other failure is "not vouched for": *out is a new None. */
@@ -236,6 +289,7 @@ static PyObject *database_select(PyObject *self, PyObject *arguments)
 	const char *group_text, *name_text;
 	entrydb_error error = ENTRYDB_ERROR_INIT;
 	entrydb_set *set = NULL;
+	PyThreadState *thread;
 	struct maker maker;
 	int code;
 
@@ -243,9 +297,11 @@ static PyObject *database_select(PyObject *self, PyObject *arguments)
 		return NULL;
 	if (!text_argument(group, &group_text) || !text_argument(name, &name_text))
 		return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-	Py_BEGIN_ALLOW_THREADS code =
-	        entrydb_select(database->db, group_text, name_text, &set, &error);
-	Py_END_ALLOW_THREADS if (code < 0) return not_vouched(code, &error);
+	thread = enter_library();
+	code = entrydb_select(database->db, group_text, name_text, &set, &error);
+	leave_library(thread);
+	if (code < 0)
+		return not_vouched(code, &error);
 	if (entrydb_set_problem_count(set) > 0) {
 		entrydb_set_free(set);
 		Py_RETURN_NONE;
@@ -284,13 +340,17 @@ static PyObject *database_refresh(PyObject *self, PyObject *Py_UNUSED(unused))
 	struct database *database = (struct database *)self;
 	entrydb_error error = ENTRYDB_ERROR_INIT;
 	unsigned long long number = 0;
+	PyThreadState *thread;
 	bool indexed = false;
 	int code;
 
-	Py_BEGIN_ALLOW_THREADS code = entrydb_refresh(database->db, &number, &error);
+	thread = enter_library();
+	code = entrydb_refresh(database->db, &number, &error);
 	if (code == 0)
 		indexed = is_indexed(database->db);
-	Py_END_ALLOW_THREADS if (code < 0) return not_vouched(code, &error);
+	leave_library(thread);
+	if (code < 0)
+		return not_vouched(code, &error);
 	if (!indexed)
 		Py_RETURN_NONE;
 	return PyLong_FromUnsignedLongLong(number);
@@ -335,11 +395,15 @@ static PyObject *database_survey(PyObject *self, PyObject *Py_UNUSED(unused))
 	struct database *database = (struct database *)self;
 	entrydb_error error = ENTRYDB_ERROR_INIT;
 	entrydb_set *set = NULL;
+	PyThreadState *thread;
 	PyObject *dict;
 	int code;
 
-	Py_BEGIN_ALLOW_THREADS code = entrydb_survey(database->db, &set, &error);
-	Py_END_ALLOW_THREADS if (code < 0) return not_vouched(code, &error);
+	thread = enter_library();
+	code = entrydb_survey(database->db, &set, &error);
+	leave_library(thread);
+	if (code < 0)
+		return not_vouched(code, &error);
 	dict = PyDict_New();
 	for (size_t i = 0; dict && i < entrydb_set_distribution_count(set); i++)
 		if (!put_distribution(dict, set, entrydb_set_distribution(set, i)))
@@ -407,8 +471,12 @@ static int open_path(PyObject *encoded, int rules, entrydb **out, entrydb_error 
 		else
 			path[i] = entry;
 	}
-	if (code == 0)
+	if (code == 0) {
+		PyThreadState *thread = enter_library();
+
 		code = entrydb_open(path, (size_t)count, &options, out, error);
+		leave_library(thread);
+	}
 	PyMem_Free(path);
 	return code;
 }
@@ -462,8 +530,11 @@ static void database_dealloc(PyObject *self)
 	PyTypeObject *type = Py_TYPE(self);
 	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
-	if (database->pid == getpid())
+	if (database->pid == getpid()) {
+		pthread_rwlock_rdlock(&in_library);
 		entrydb_close(database->db);
+		pthread_rwlock_unlock(&in_library);
+	}
 	release(self);
 	Py_DECREF(type);
 }
@@ -622,6 +693,7 @@ PyMODINIT_FUNC PyInit__native(void)
 {
 	long minor = minor_version();
 
+	pthread_once(&forks_are_watched, watch_forks);
 	if (minor >= 13)
 		definition.m_slots = slots_3_13;
 	else if (minor == 12)

@@ -11,7 +11,7 @@ import sys
 from operator import attrgetter
 
 from . import _native
-from ._databases import finders
+from ._databases import finders, is_standard_finder
 
 # What makes the answers: where (a class, or the module itself) and what.
 _PARTS = (
@@ -71,7 +71,7 @@ class Stock:
         self.path_type = type(self.Path())
         self.groups = getattr(module, "SelectableGroups", None)
         found = _replacement(module)
-        self.property = found.own_property if found else vars(module.Distribution)["entry_points"]
+        self.property = found.property if found else vars(module.Distribution)["entry_points"]
         self.seen = tuple(_seen(module, _all_parts()))
         self.seen_reading = tuple(_seen(module, _READING))
 
@@ -80,7 +80,10 @@ class Stock:
         for place, name, value in self.seen:
             if place.get(name) is not value:
                 return False
-        return vars(self.module.Distribution)["entry_points"] is self.property
+        found = _replacement(self.module)
+        expected = found.own_property if found else self.property
+        return (vars(self.module.Distribution)["entry_points"] is expected
+                and "entry_points" not in vars(self.PathDistribution))
 
     def reading_unchanged(self):
         for place, name, value in self.seen_reading:
@@ -91,12 +94,15 @@ class Stock:
     def locator(self):
         """A function from a path entry and the file name of metadata in it to a distribution."""
         joins = {}
+        new, kind = object.__new__, self.PathDistribution
 
         def locate(path, file):
             join = joins.get(path)
             if join is None:
                 join = joins[path] = self.join_in(path)
-            return self.PathDistribution(join(file.rpartition("/")[2]))
+            distribution = new(kind)  # what its own __new__ adds is a check of the class
+            distribution._path = join(file.rpartition("/")[2])
+            return distribution
 
         return locate
 
@@ -229,15 +235,6 @@ def entry_points(params):
         return [each for each in found if each.matches(**params)]
     replaced = _replacement(module)
     return (replaced.function if replaced else module.entry_points)(**params)
-
-
-def is_standard_finder(finder):
-    """PathFinder as the interpreter has brought it along."""
-    if type(finder) is not type or finder.__module__ != "_frozen_importlib_external":
-        return False
-    function = getattr(finder.find_distributions, "__func__", finder.find_distributions)
-    code = getattr(function, "__code__", None)
-    return code is not None and code.co_filename == "<frozen importlib._bootstrap_external>"
 
 
 def provider(finder):
