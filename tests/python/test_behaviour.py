@@ -1,0 +1,538 @@
+"""What a program may do around the acceleration: threads, forks, interpreters in one
+process, patches, reloads, and databases that vanish beneath it.
+
+Each test is a script, run by every Python at hand in an environment of its own, which
+has an indexed site directory on sys.path. The reference is stock's own function, asked
+in the same process at the same moment.
+"""
+
+import glob
+import os
+import subprocess
+import textwrap
+import unittest
+
+import package
+import package_cache
+import stock
+from support import (DATABASE, SECONDS_ALLOWED, add_distribution, change_database,
+                     make_directory)
+
+setUpModule = package.require
+DISTRIBUTIONS = 12
+
+PRELUDE = """
+import os, sys
+sys.path.insert(0, os.environ["SITE"])
+import entrydb
+entrydb.accelerate()
+import importlib.metadata as metadata
+SITE, DATABASE, PROGRAM = (os.environ[name] for name in ("SITE", "DATABASE", "PROGRAM"))
+from entrydb import _accelerated
+
+answered = []
+find = _accelerated.Answer.find
+
+def counting(self, params):
+    found = find(self, params)
+    answered.append(found is not None)
+    return found
+
+_accelerated.Answer.find = counting
+
+def plain(found):
+    return [(each.name, each.value, each.group, str(each.dist._path)) for each in found]
+
+def check(database=True, group="demo"):
+    '''The answer is stock's; database: it was not stock that gave it.'''
+    answered.clear()
+    got = plain(metadata.entry_points(group=group))
+    stock = plain(_stock_function(group=group))
+    assert got == stock, (got, stock)
+    assert answered == [True] or not database, answered
+    return got
+
+_stock_function = metadata.entry_points.__wrapped__
+
+def add(name, value="new:main"):
+    info = f"{SITE}/{name}-1.0.dist-info"
+    os.makedirs(info)
+    for file, text in (("METADATA", f"Metadata-Version: 2.1\\nName: {name}\\nVersion: 1.0\\n"),
+                       ("entry_points.txt", f"[demo]\\n{name} = {value}\\n")):
+        with open(f"{info}/{file}", "w") as stream:
+            stream.write(text)
+
+def update():
+    import subprocess
+    subprocess.run([PROGRAM, "--quiet", "update", os.environ["PREFIX"]], check=True)
+"""
+
+
+class BehaviourTest(unittest.TestCase):
+    maxDiff = None
+
+    def each_python(self, script, prelude=PRELUDE, needs=None, **variables):
+        for interpreter in stock.interpreters():
+            if needs and stock.version_key(interpreter.version) < needs:
+                continue
+            with self.subTest(python=interpreter.version):
+                self.run_script(interpreter, prelude + textwrap.dedent(script), variables)
+
+    def run_script(self, interpreter, script, variables):
+        top = make_directory(self)
+        prefix = f"{top}/venv"
+        site = f"{prefix}/lib/python{interpreter.rules}/site-packages"
+        for number in range(DISTRIBUTIONS):
+            add_distribution(site, f"d{number}")
+        env = package.python_environment(
+            f"{top}/home", SITE=site, PREFIX=prefix, DATABASE=f"{prefix}/{DATABASE}",
+            PROGRAM=package.program(), TOP=top, **variables)
+        subprocess.run([package.program(), "--quiet", "update", prefix], check=True, env=env)
+        change_database(f"{prefix}/{DATABASE}", "UPDATE distribution SET settled = 1, watched = 0",
+                        "UPDATE root SET settled = 1, watched = 0")
+        done = subprocess.run([interpreter.executable, "-c", script], env=env, cwd=top, text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=SECONDS_ALLOWED)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        return done.stdout
+
+    # --- threads and processes ---
+
+    def test_threads(self):
+        self.each_python("""
+            import threading
+            check()
+            stop, wrong = threading.Event(), []
+
+            def ask():
+                while not stop.is_set():
+                    names = [each.name for each in metadata.entry_points(group="demo")]
+                    if len(set(names)) != len(names) or "d1" not in names or "d11" not in names:
+                        wrong.append(names)
+                    if not list(metadata.entry_points(group="console_scripts", name="d1-cmd")):
+                        wrong.append("d1-cmd")
+                    if len(list(metadata.distributions())) < 12:
+                        wrong.append("distributions")
+
+            threads = [threading.Thread(target=ask, daemon=True) for _ in range(6)]
+            for each in threads:
+                each.start()
+            import shutil
+            for number in range(5):
+                add(f"new{number}")
+                if number % 2:
+                    update()
+                check(database=False)
+                shutil.rmtree(f"{SITE}/new{number}-1.0.dist-info")
+            stop.set()
+            for each in threads:
+                each.join()
+            assert not wrong, wrong[:3]
+            update()
+            check()
+            """)
+
+    def test_fork(self):
+        self.each_python("""
+            before = check()
+            for change in (False, True):
+                child = os.fork()
+                if child == 0:
+                    if change:
+                        add("forked")
+                    assert len(check()) == len(before) + change
+                    os._exit(0)
+                assert os.waitpid(child, 0)[1] == 0
+            assert len(check()) == len(before) + 1
+            """)
+
+    def test_fork_while_threads_ask(self):
+        self.each_python("""
+            import signal, threading, warnings
+            warnings.simplefilter("ignore")
+            stop = threading.Event()
+
+            def ask():
+                while not stop.is_set():
+                    metadata.entry_points(group="demo")
+
+            threads = [threading.Thread(target=ask, daemon=True) for _ in range(3)]
+            for each in threads:
+                each.start()
+            for _ in range(20):
+                child = os.fork()
+                if child == 0:
+                    signal.alarm(20)  # a lock that another thread held would be held for ever
+                    os._exit(0 if len(list(metadata.entry_points(group="demo"))) == 12 else 1)
+                assert os.waitpid(child, 0)[1] == 0
+            stop.set()
+            for each in threads:
+                each.join()
+            check()
+            """)
+
+    def test_multiprocessing(self):
+        self.each_python("""
+            import multiprocessing
+            check()
+
+            def ask(_):
+                return len(metadata.entry_points(group="demo"))
+
+            with multiprocessing.get_context("fork").Pool(2) as pool:
+                assert pool.map(ask, range(8)) == [12] * 8
+            check()
+            """)
+
+    def test_subinterpreters(self):
+        self.each_python("""
+            check()
+            try:
+                import _interpreters as interpreters
+            except ImportError:
+                import _xxsubinterpreters as interpreters
+            text = f'''
+            import sys
+            sys.path[:0] = {[SITE, os.path.dirname(os.path.dirname(entrydb.__file__))]!r}
+            import entrydb
+            entrydb.accelerate()
+            import importlib.metadata as metadata
+            got = [each.name for each in metadata.entry_points(group="demo")]
+            stock = [each.name for each in metadata.entry_points.__wrapped__(group="demo")]
+            assert got == stock and len(got) == 12, (got, stock)
+            '''
+            import textwrap
+            for _ in range(3):
+                inner = interpreters.create()
+                failure = interpreters.run_string(inner, textwrap.dedent(text))
+                assert not failure, failure
+                interpreters.destroy(inner)
+                check()
+            """)
+
+    # --- where it looks ---
+
+    def test_path_changes(self):
+        self.each_python("""
+            check()
+            other = os.environ["TOP"] + "/other"
+            os.makedirs(other)
+            sys.path.append(other)
+            check()
+            os.makedirs(f"{other}/late-1.dist-info")
+            with open(f"{other}/late-1.dist-info/entry_points.txt", "w") as file:
+                file.write("[demo]\\nlate = late:main\\n")
+            assert any(each[0] == "late" for each in check())
+            sys.path.remove(other)
+            assert not any(each[0] == "late" for each in check())
+            sys.path.insert(0, other)
+
+            def outcome(function):
+                try:
+                    return plain(function(group="demo"))
+                except Exception as error:
+                    return type(error)
+
+            sys.path.insert(0, other)
+            for odd in None, 5, b"/nowhere", "a\\0b", "\\udcff/none", "\\ud800":
+                sys.path[0] = odd
+                got, stock = outcome(metadata.entry_points), outcome(_stock_function)
+                assert got == stock, (odd, got, stock)
+            del sys.path[0]
+            check()
+            """)
+
+    def test_working_directory(self):
+        self.each_python("""
+            sys.path[:0] = ["", ".", "x/.."]
+            check()
+            for name in "one", "two":
+                os.makedirs(f"{name}/{name}-1.dist-info")
+                with open(f"{name}/{name}-1.dist-info/entry_points.txt", "w") as file:
+                    file.write(f"[demo]\\n{name} = {name}:main\\n")
+            top = os.getcwd()
+            for name in "one", "two", "one":
+                os.chdir(f"{top}/{name}")
+                assert name in [each[0] for each in check()], name
+            os.chdir(top)
+            check()
+            """)
+
+    # --- databases ---
+
+    def test_database_goes(self):
+        self.each_python("""
+            import shutil
+            check()
+            copy = DATABASE + ".copy"
+            shutil.copy2(DATABASE, copy)
+            os.remove(DATABASE)
+            check()
+            add("unseen")
+            check()
+            os.rename(copy, DATABASE)
+            check()
+            update()
+            check()
+            for text in b"", b"SQLite format 3\\0" + bytes(100), os.urandom(5000):
+                with open(DATABASE + ".new", "wb") as file:
+                    file.write(text)
+                os.rename(DATABASE + ".new", DATABASE)
+                check()
+            os.remove(DATABASE)
+            os.mkdir(DATABASE)
+            check()
+            os.rmdir(DATABASE)
+            update()
+            os.chmod(DATABASE, 0)
+            check()
+            os.chmod(DATABASE, 0o666)
+            check()
+            """)
+
+    def test_database_truncated_in_place(self):
+        """Which nobody should do."""
+        self.each_python("""
+            check()
+            size = os.path.getsize(DATABASE)
+            for left in size // 2, 4096, 100, 0:
+                with open(DATABASE, "r+b") as file:
+                    file.truncate(left)
+                check()
+                check(group="console_scripts")
+            """)
+
+    # --- files closed behind its back ---
+
+    def test_closed_files(self):
+        """As daemons do: all that is open is closed, and other files get its numbers."""
+        self.each_python("""
+            import gc, shutil
+            from entrydb import _databases
+            for number in range(200):
+                add(f"big{number}")
+                with open(f"{SITE}/big{number}-1.0.dist-info/entry_points.txt", "w") as file:
+                    file.write(f"[group{number}]\\nbig{number} = first:main\\n")
+            update()
+            # One of the same form, that says otherwise.
+            shutil.copytree(os.environ["PREFIX"], "other")
+            with open("other" + DATABASE.removeprefix(os.environ["PREFIX"]), "r+b") as file:
+                text = file.read().replace(b"first:main", b"other:main")
+                file.seek(0)
+                file.write(text)
+            check()
+            os.closerange(3, 256)
+            opened = [os.open(file.name, os.O_RDONLY) for _ in range(8)]
+            for number in range(0, 200, 20):
+                check(database=False, group=f"group{number}")
+            _databases._kept.clear()
+            gc.collect()
+            for each in opened:
+                os.fstat(each)  # still open
+            """)
+
+    # --- switching it ---
+
+    def test_on_and_off(self):
+        self.each_python("""
+            function, getter = metadata.entry_points, vars(metadata.Distribution)["entry_points"]
+            entrydb.accelerate()
+            assert metadata.entry_points is function
+            assert [type(each).__name__ for each in sys.meta_path].count("Watcher") == 1
+            check()
+            entrydb.decelerate()
+            entrydb.decelerate()
+            assert metadata.entry_points is _stock_function
+            assert vars(metadata.Distribution)["entry_points"] is not getter
+            assert [type(each).__name__ for each in sys.meta_path].count("Watcher") == 0
+            assert len(list(function(group="demo"))) == 12
+            entrydb.accelerate()
+            assert metadata.entry_points is not _stock_function
+            check()
+            """)
+
+    def test_forbidden(self):
+        self.each_python("""
+            import os, sys
+            sys.path.insert(0, os.environ["SITE"])
+            import entrydb
+            before = list(sys.meta_path)
+            entrydb.accelerate()
+            import importlib.metadata as metadata
+            assert sys.meta_path == before
+            assert metadata.entry_points.__module__ == "importlib.metadata"
+            assert not hasattr(metadata.entry_points, "__wrapped__")
+            assert len(list(metadata.entry_points(group="demo"))) == 12
+            assert "entrydb._native" not in sys.modules
+            """, prelude="", ENTRYDB="0")
+
+    def test_patched(self):
+        self.each_python("""
+            from unittest import mock
+            check()
+            with mock.patch("importlib.metadata.entry_points", return_value=["patched"]):
+                assert metadata.entry_points(group="demo") == ["patched"]
+            check()
+            with mock.patch("importlib.metadata.distributions", return_value=iter([])):
+                assert list(metadata.entry_points(group="demo")) == []
+            check()
+            with mock.patch.object(metadata.Distribution, "discover", return_value=iter([])):
+                assert list(metadata.entry_points(group="demo")) == []
+            check()
+            with mock.patch.object(metadata.PathDistribution, "read_text", return_value=""):
+                assert list(metadata.entry_points(group="demo")) == []
+                assert not any(len(each.entry_points) for each in metadata.distributions())
+            check()
+            with mock.patch.object(metadata.Distribution, "entry_points", ()):
+                assert list(metadata.entry_points(group="demo")) == []
+            check()
+            with mock.patch.object(metadata.MetadataPathFinder, "find_distributions",
+                                   return_value=iter([])):
+                check(database=False)
+            with mock.patch("os.listdir", return_value=[]):
+                check(database=False)
+            with mock.patch.object(sys, "meta_path", []):
+                assert list(metadata.entry_points(group="demo")) == []
+            with mock.patch.object(sys, "path", []):
+                assert list(metadata.entry_points(group="demo")) == []
+            check()
+            """)
+
+    def test_patched_before(self):
+        self.each_python("""
+            import os, sys
+            sys.path.insert(0, os.environ["SITE"])
+            from unittest import mock
+            import importlib.metadata as metadata
+            import entrydb
+            stock = metadata.entry_points
+            with mock.patch("importlib.metadata.entry_points", return_value=["patched"]) as fake:
+                entrydb.accelerate()
+                assert metadata.entry_points(group="demo") == ["patched"]
+            assert metadata.entry_points is stock
+            assert len(list(metadata.entry_points(group="demo"))) == 12
+            entrydb.decelerate()
+            assert metadata.entry_points is stock
+            """, prelude="")
+
+    def test_reload(self):
+        self.each_python("""
+            import importlib
+            check()
+            importlib.reload(metadata)
+            got = metadata.entry_points(group="demo")
+            assert len(list(got)) == 12 and all(type(each) is metadata.EntryPoint for each in got)
+            assert [type(each) for each in got] == [metadata.EntryPoint] * 12
+            del sys.modules["importlib.metadata"]
+            import importlib.metadata as again
+            got = again.entry_points(group="demo")
+            assert len(list(got)) == 12 and all(type(each) is again.EntryPoint for each in got)
+            """)
+
+    def test_signature(self):
+        self.each_python("""
+            import inspect, pickle
+            assert inspect.signature(metadata.entry_points) == inspect.signature(_stock_function)
+            for name in "__name__", "__qualname__", "__module__", "__doc__":
+                assert getattr(metadata.entry_points, name) == getattr(_stock_function, name)
+            for wrong in ({"nonsense": 1},):
+                failures = []
+                for function in metadata.entry_points, _stock_function:
+                    try:
+                        failures.append(list(function(**wrong)))
+                    except Exception as error:
+                        failures.append((type(error), str(error)))
+                assert failures[0] == failures[1], failures
+            try:
+                metadata.entry_points("demo")
+            except TypeError:
+                pass
+            else:
+                raise AssertionError("positional")
+            assert pickle.loads(pickle.dumps(metadata.entry_points)) is metadata.entry_points
+            """)
+
+    # --- what is imported ---
+
+    def test_nothing_is_imported(self):
+        self.each_python("""
+            import sys
+            before = set(sys.modules)
+            import entrydb
+            entrydb.accelerate()
+            more = set(sys.modules) - before
+            assert more <= {"entrydb", "_entrydb_site"}, more
+            import os
+            sys.path.insert(0, os.environ["SITE"])
+            assert len(entrydb.entry_points(group="demo")) == 12
+            more = {each.partition(".")[0] for each in set(sys.modules) - before}
+            assert not more & {"importlib", "re", "pathlib", "zipfile", "email", "csv", "json",
+                               "inspect", "typing"}, more
+            """, prelude="")
+
+    def test_light_objects(self):
+        self.each_python("""
+            import pickle
+            light = entrydb.entry_points(group="demo")
+            assert [(e.name, e.value, e.group) for e in light] == [each[:3] for each in check()]
+            assert [str(each.dist._path) for each in light] == [each[3] for each in check()]
+            each = light["d3"]
+            assert (each.module, each.attr, list(each.extras)) == ("d3.plugin", "main", ["x", "y"])
+            assert each.dist.metadata["Name"] == "d3" and each.dist is each.dist
+            fresh = entrydb.entry_points(group="demo")
+            for some in fresh, fresh["d3"], light["d3"]:
+                assert pickle.loads(pickle.dumps(some)) == some
+            assert pickle.loads(pickle.dumps(fresh))["d4"].dist.version == "1.0"
+            """)
+
+    def test_light_alone(self):
+        self.each_python("""
+            import os, sys
+            sys.path.insert(0, os.environ["SITE"])
+            import entrydb
+            found = entrydb.entry_points(group="demo")
+            assert len(found) == 12 and "importlib.metadata" not in sys.modules
+            assert found["d1"].dist.version == "1.0" and "importlib.metadata" in sys.modules
+            """, prelude="")
+
+    def test_typed(self):
+        for file in ("py.typed", "__init__.pyi"):
+            self.assertTrue(os.path.exists(f"{package.directory()}/entrydb/{file}"), file)
+
+    def test_backports(self):
+        """importlib_metadata of all versions in the cache."""
+        cache = glob.escape(package_cache.cache_directory())
+        found = glob.glob(f"{cache}/importlib_metadata-[0-9]*")
+        if not found:
+            self.skipTest("no importlib_metadata in the cache")
+        for place in found:
+            self.each_python("""
+                sys.path.insert(0, os.environ["BACKPORT"])
+                import importlib_metadata
+                function = importlib_metadata.entry_points
+                stock = getattr(function, "__wrapped__", function)
+                for ask in {"group": "demo"}, {"group": "demo", "name": "d1"}, {"name": "d2"}:
+                    assert plain(function(**ask)) == plain(stock(**ask))
+                    got, mine = metadata.entry_points(**ask), _stock_function(**ask)
+                    assert plain(got) == plain(mine)
+                    assert list(map(type, got)) == list(map(type, mine))
+                assert [sorted(plain(each.entry_points)) for each in
+                        importlib_metadata.distributions()]
+                """, needs=[3, 11], BACKPORT=place)
+
+    def test_no_extension(self):
+        """A package without what it needs must not harm."""
+        self.each_python("""
+            import os, sys
+            sys.path.insert(0, os.environ["SITE"])
+            sys.modules["entrydb._native"] = None
+            import entrydb
+            entrydb.accelerate()
+            import importlib.metadata as metadata
+            assert len(list(metadata.entry_points(group="demo"))) == 12
+            assert sum(len(each.entry_points) for each in metadata.distributions()) >= 24
+            """, prelude="")
+
+
+if __name__ == "__main__":
+    unittest.main()
