@@ -28,7 +28,7 @@ OPENINGS = 5
 
 
 class Row:
-    """@reach: at_most(1.5), at_least(8), or None where nothing is promised."""
+    """@reach: at_most(1.5), at_least(8); nothing is promised by None, and by UNPROMISED."""
 
     def __init__(self, work, against, pairs, reach=None, unit="us"):
         self.work, self.against, self.reach, self.unit = work, against, reach, unit
@@ -46,6 +46,17 @@ class Row:
         return self.reach.verdict(self.ratio) if self.reach else ""
 
 
+class Difference(Row):
+    """Of times that have something large in common; stands where a row has its ratio."""
+
+    def __init__(self, work, against, pairs, reach=None, unit="us"):
+        super().__init__(work, against, pairs, None, unit)
+        self.reach = reach
+        differences = [a - b for a, b in pairs]
+        self.ratio = statistics.median(differences)
+        self.spread = min(differences), max(differences)
+
+
 class Reach:
     def __init__(self, limit, faster):
         self.limit, self.faster = limit, faster
@@ -60,8 +71,41 @@ class Reach:
         return f"short by {by:.0%}"
 
 
+class Unpromised(Reach):
+    """How many times faster, of the rows beside the one that something is promised for."""
+
+    def __init__(self):
+        super().__init__(None, True)
+
+    def __str__(self):
+        return "x faster"
+
+    def verdict(self, ratio):
+        return ""
+
+
+class DifferenceReach:
+    faster = False
+
+    def __init__(self, limit, unit):
+        self.limit, self.unit = limit, unit
+
+    def __str__(self):
+        return f"<= +{self.limit:g} {self.unit}"
+
+    def verdict(self, difference):
+        return "ok" if difference <= self.limit else f"short by {difference - self.limit:.2g} {self.unit}"
+
+
 def at_most(limit):
     return Reach(limit, False)
+
+
+UNPROMISED = Unpromised()
+
+
+def at_most_more(limit, unit):
+    return DifferenceReach(limit, unit)
 
 
 def at_least(limit):

@@ -1,0 +1,183 @@
+"""The measurements of the Python package: each takes a Bench and yields rows, as figures.py.
+
+A sample is a new interpreter, which times its own work (python_worker.py); the package,
+and stevedore, lie in the site directory that is asked about, as pip would put them there.
+"""
+
+import os
+import shutil
+import subprocess
+import time
+
+import environments
+import python_package
+from environments import RARE_GROUP
+from figures import (SETTLE_SECONDS, UNPROMISED, Difference, Row, at_least, at_most_more, scaled,
+                     site_of)
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROMISED = 500         # distributions: what is to be reached is promised for so many
+FIRST, LATER, COUNT, MEMORY = range(4)    # columns of the worker
+STARTS = 20            # for each round
+STEVEDORE = "stevedore==5.9.1"
+
+
+def sizes(bench):
+    return bench.size((50, PROMISED, 2000), (50,))
+
+
+# --- environments ---
+
+def environment(bench, distributions):
+    """One with the package in it, and a database; nothing in it is young any more."""
+    prefix = f"{bench.scratch}/python-{distributions}"
+    if not os.path.isdir(prefix):
+        bench.note(f"making {distributions} distributions")
+        site = environments.make_environment(prefix, distributions)
+        python_package.place(bench.package(), site, bench.python[0])
+        place_stevedore(bench, site)
+        time.sleep(SETTLE_SECONDS)
+        bench.update(prefix)
+    return prefix
+
+
+def place_stevedore(bench, site):
+    """Its package alone: the number of distributions stays. Nothing where pip cannot get it."""
+    source = stevedore(bench)
+    if source:
+        shutil.copytree(f"{source}/stevedore", f"{site}/stevedore")
+
+
+def stevedore(bench):
+    target = f"{bench.scratch}/stevedore"
+    if not os.path.isdir(target):
+        os.mkdir(target)
+        subprocess.run([bench.python[0], "-I", "-m", "pip", "--disable-pip-version-check",
+                        "install", "--no-deps", "--only-binary", ":all:", "--target", target,
+                        STEVEDORE], stdin=subprocess.DEVNULL, capture_output=True)
+    return target if os.path.isdir(f"{target}/stevedore") else None
+
+
+class Asked:
+    """Pairs of questions, ours and another, about one environment."""
+
+    def __init__(self, bench, distributions, ours, baseline, before=lambda: None):
+        """before: called ahead of each question to the baseline."""
+        self.bench, self.distributions = bench, distributions
+        self.site = site_of(environment(bench, distributions))
+
+        def ask_baseline():
+            before()
+            return self.ask(baseline)
+
+        bench.same_count_at(COUNT, self.command(ours), self.command(baseline))
+        self.lines = bench.interleave(lambda: self.ask(ours), ask_baseline)
+
+    def command(self, kind):
+        return [*self.bench.python, f"{HERE}/python_worker.py", kind, RARE_GROUP, self.site]
+
+    def ask(self, kind):
+        return self.bench.fields(self.command(kind))
+
+    def pairs(self, column):
+        return [(ours[column], baseline[column]) for ours, baseline in self.lines]
+
+    def row(self, work, against, column, reach=UNPROMISED):
+        """Of times; what is promised is so for one number of distributions."""
+        return Row(f"{work}, {self.distributions:,} distributions", against,
+                   scaled(self.pairs(column)),
+                   reach if self.distributions == PROMISED else UNPROMISED)
+
+
+# --- questions ---
+
+def stock_of(bench):
+    return f"stock (Python {bench.python_version})"
+
+
+def light(bench):
+    against = stock_of(bench)
+    for count in sizes(bench):
+        asked = Asked(bench, count, "light", "stock")
+        yield asked.row("entrydb.entry_points(group=), first, with the import",
+                        f"{against}, with its import", FIRST, at_least(20))
+        yield asked.row("entrydb.entry_points(group=), again", against, LATER, at_least(50))
+
+
+def accelerated(bench):
+    against = stock_of(bench)
+    for count in sizes(bench):
+        asked = Asked(bench, count, "accelerated", "stock-call")
+        yield asked.row("accelerated entry_points(group=), first", against, FIRST, at_least(30))
+        yield asked.row("accelerated entry_points(group=), again", against, LATER)
+        asked = Asked(bench, count, "lazy", "stock-call")
+        yield asked.row("accelerated by entrydb.pth, not imported yet, first", against, FIRST)
+
+
+def cached_by_stevedore(bench):
+    if not stevedore(bench):
+        raise bench.could_not(f"pip cannot get {STEVEDORE}")
+
+    def forget():
+        shutil.rmtree(bench.env["XDG_CACHE_HOME"], ignore_errors=True)
+
+    work = "entrydb.entry_points(group=)"
+    for count in sizes(bench):
+        cold = Asked(bench, count, "light", "stevedore", forget)
+        yield cold.row(f"{work}, first, with the import",
+                       "stevedore's cache, cold, with its import", FIRST)
+        warm = Asked(bench, count, "light", "stevedore")
+        yield warm.row(f"{work}, first, with the import",
+                       "stevedore's cache, warm, with its import", FIRST)
+        yield warm.row(f"{work}, again", "stevedore's cache", LATER)
+
+
+def walk(bench):
+    against, work = stock_of(bench), "pluggy's walk, accelerated"
+    for count in sizes(bench):
+        asked = Asked(bench, count, "walk-accelerated", "walk")
+        yield asked.row(f"{work}, first", against, FIRST, at_least(5))
+        yield asked.row(f"{work}, again", against, LATER)
+
+
+# --- what it costs ---
+
+def virtual_environment(bench, name):
+    prefix = f"{bench.scratch}/{name}"
+    if not os.path.isdir(prefix):
+        bench.output([bench.python[0], "-I", "-m", "venv", "--without-pip", prefix])
+    site = f"{prefix}/lib/python{'.'.join(bench.python_version.split('.')[:2])}/site-packages"
+    python_package.place(bench.package(), site, bench.python[0])
+    return f"{prefix}/bin/python", site
+
+
+def start(bench):
+    ours, site = virtual_environment(bench, "enabled")
+    baseline, _ = virtual_environment(bench, "not-enabled")
+    python_package.enable(ours, site)
+
+    def begin(python):
+        return bench.processor([python, "-I", "-c", "pass"])
+
+    pairs = bench.interleave(lambda: begin(ours), lambda: begin(baseline), times=STARTS)
+    yield Difference("start of an interpreter, accelerated and unused, processor time",
+                     "not enabled", scaled(pairs, 1e6), at_most_more(0.3, "ms"), unit="ms")
+
+
+def memory(bench):
+    count = bench.size(PROMISED, 50)
+    for kind, work in (("accelerated", "accelerated entry_points(group=)"),
+                       ("light", "entrydb.entry_points(group=)")):
+        asked = Asked(bench, count, kind, "stock")
+        yield Row(f"peak memory after {work}, {count:,} distributions", stock_of(bench),
+                  asked.pairs(MEMORY), unit="kB")
+
+
+FIGURES = {
+    "python": light,
+    "python-accelerated": accelerated,
+    "python-stevedore": cached_by_stevedore,
+    "python-walk": walk,
+    "python-start": start,
+    "python-memory": memory,
+}

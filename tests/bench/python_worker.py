@@ -1,0 +1,109 @@
+"""One question to a Python, timed inside its own process.
+
+usage: python_worker.py KIND GROUP SITE
+
+Run with -I -S: sys.path is that of the interpreter with SITE at its end, where the
+packages entrydb and stevedore lie. The kinds, each with a first and a second question:
+
+  light         import entrydb; entrydb.entry_points(group=GROUP)
+  stock         import importlib.metadata; importlib.metadata.entry_points(group=GROUP)
+  stock-call    the same, the import not counted
+  accelerated   the same after entrydb.accelerate()
+  lazy          the same after what entrydb.pth does: no part of the package is imported yet
+  stevedore     from stevedore import _cache; a Cache's get_group_all(GROUP)
+  walk          for each of distributions(): what is of GROUP in its entry_points
+  walk-accelerated  the same after entrydb.accelerate()
+
+Prints the nanoseconds of the first question, those of a later one (the median of several),
+how many entry points there were, and the peak of resident memory in kB after the first.
+"""
+
+import sys
+import time
+
+LONG = 300_000_000    # nanoseconds of later questions
+FEWEST, MOST = 3, 200
+
+
+def light():
+    import entrydb
+    return lambda group: entrydb.entry_points(group=group)
+
+
+def stock():
+    import importlib.metadata
+    return lambda group: importlib.metadata.entry_points(group=group)
+
+
+def stevedore():
+    from stevedore import _cache
+    return _cache.Cache().get_group_all
+
+
+def walk():
+    from importlib.metadata import distributions
+    return lambda group: [entry for distribution in distributions()
+                          for entry in distribution.entry_points if entry.group == group]
+
+
+def import_stock():
+    import importlib.metadata  # noqa: F401
+
+
+def accelerate():
+    import_stock()
+    import entrydb
+    entrydb.accelerate()
+
+
+def start_lazily():
+    import_stock()
+    import _entrydb_site
+    _entrydb_site.start()
+
+
+# What comes before the clock starts, and what is measured: an import that returns a question.
+KINDS = {
+    "light": (None, light),
+    "stock": (None, stock),
+    "stock-call": (import_stock, stock),
+    "accelerated": (accelerate, stock),
+    "lazy": (start_lazily, stock),
+    "stevedore": (None, stevedore),
+    "walk": (import_stock, walk),
+    "walk-accelerated": (accelerate, walk),
+}
+
+
+def first(prepare, begin, group):
+    if prepare:
+        prepare()
+    start = time.perf_counter_ns()
+    ask = begin()
+    found = ask(group)
+    return time.perf_counter_ns() - start, len(found), ask
+
+
+def later(ask, group):
+    times = []
+    while len(times) < FEWEST or (sum(times) < LONG and len(times) < MOST):
+        start = time.perf_counter_ns()
+        ask(group)
+        times.append(time.perf_counter_ns() - start)
+    return sorted(times)[len(times) // 2]
+
+
+def peak_memory():
+    with open("/proc/self/status", encoding="ascii") as stream:
+        return next(line.split()[1] for line in stream if line.startswith("VmHWM"))
+
+
+def main(kind, group, site):
+    sys.path.append(site)
+    elapsed, count, ask = first(*KINDS[kind], group)
+    memory = peak_memory()
+    print(elapsed, later(ask, group), count, memory, sep="\t")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
