@@ -30,10 +30,13 @@ class Replacement:
         self.ask = self.ask_distribution = None
         self.own_function = make_function(self)
         self.own_property = property(make_getter(self), doc=self.property.__doc__)
+        self.own_new = make_new(module)
 
     def put(self):
         self.module.entry_points = self.own_function
         self.module.Distribution.entry_points = self.own_property
+        if self.own_new:
+            self.module.PathDistribution.__new__ = self.own_new
 
     def take_away(self):
         """What somebody else has put there meanwhile stays, and finds stock behind it."""
@@ -42,6 +45,8 @@ class Replacement:
             self.module.entry_points = self.function
         if vars(self.module.Distribution)["entry_points"] is self.own_property:
             self.module.Distribution.entry_points = self.property
+        if self.own_new and vars(self.module.PathDistribution).get("__new__") is self.own_new:
+            del self.module.PathDistribution.__new__
 
     def connect(self):
         with connecting:
@@ -82,6 +87,22 @@ def make_getter(replacement):
 
     entry_points.__wrapped__ = stock
     return entry_points
+
+
+def make_new(module):
+    """Some versions look through all attributes of a class for abstract ones, each time that
+    one of its distributions is made. Of PathDistribution it is known: it has none."""
+    kind = module.PathDistribution
+    stock = getattr(module, "DeprecatedNonAbstract", None)
+    if stock is None or "__new__" in vars(kind):
+        return None
+
+    def __new__(cls, *arguments, **keywords):
+        if cls is kind:
+            return object.__new__(cls)
+        return stock.__new__(cls, *arguments, **keywords)
+
+    return staticmethod(__new__)
 
 
 class Loader:

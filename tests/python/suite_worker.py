@@ -113,7 +113,7 @@ class Counter:
             _accelerated.Answer.find = lambda answer, params: None
         self.databases = _databases
         self.wrap(_accelerated.Answer, "find", "entry_points", self.count_roots)
-        self.wrap(_accelerated.Walker, "find", "distribution", lambda: None)
+        self.wrap(_accelerated.Walk, "find", "distribution", lambda: None)
 
     def wrap(self, owner, name, kind, more):
         find = vars(owner)[name]

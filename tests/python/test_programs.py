@@ -207,20 +207,20 @@ class ProgramTest(unittest.TestCase):
 
     # pluggy and flake8 ask each distribution, one after another.
     def test_pytest_version(self):
-        self.compare("pytest", "--version", "--version", asks="Walker: database")
+        self.compare("pytest", "--version", "--version", asks="Walk: database")
 
     def test_pytest_help(self):
-        self.compare("pytest", "--help", asks="Walker: database")
+        self.compare("pytest", "--help", asks="Walk: database")
 
     def test_pytest_run(self):
-        self.compare("pytest", "--trace-config", "test_small.py", asks="Walker: database", status=1)
+        self.compare("pytest", "--trace-config", "test_small.py", asks="Walk: database", status=1)
 
     def test_pytest_in_processes(self):
-        self.compare("pytest", "-q", "-n", "1", "test_small.py", asks="Walker: database", status=1)
+        self.compare("pytest", "-q", "-n", "1", "test_small.py", asks="Walk: database", status=1)
 
     def test_flake8(self):
-        self.compare("flake8", "--version", asks="Walker: database")
-        self.compare("flake8", "untidy.py", asks="Walker: database", status=1)
+        self.compare("flake8", "--version", asks="Walk: database")
+        self.compare("flake8", "untidy.py", asks="Walk: database", status=1)
 
     def test_sphinx(self):
         self.compare("sphinx-build", "-b", "html", ".", "out", makes=["out/index.html"])

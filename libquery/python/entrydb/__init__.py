@@ -14,8 +14,11 @@ _LATER = ("EntryPoint", "EntryPoints", "entry_points")
 
 def accelerate():
     """Let importlib.metadata and importlib_metadata, imported now or later, answer through
-    the database, with stock's own objects. Nothing is imported. ENTRYDB=0 forbids it."""
-    _site().start()
+    the database, with stock's own objects. Nothing of stock is imported. ENTRYDB=0 forbids it."""
+    site = _site()
+    site.start()
+    for replacement in site.replacements.values():
+        replacement.connect()
 
 
 def decelerate():

@@ -19,8 +19,8 @@ def connect(replacement):
     if stock is None:
         replacement.active = False
         return
-    replacement.ask = Answer(stock, replacement.function)
-    replacement.ask_distribution = Walker(stock, replacement.property.fget)
+    replacement.ask_distribution = walker(stock, replacement.property.fget)
+    replacement.ask = Answer(stock, replacement.function)  # last: it says that all is there
 
 
 def provider(caller):
@@ -97,48 +97,29 @@ class Walk:
             self.wait = self.pause = min(2 * self.pause, WALK_PAUSE_MAX)
             return None
         if state != self.state:
-            self.rows = self.database.survey() or {}
+            # By the path of a file stock finds nothing inside an archive.
+            self.rows = os.path.isdir(self.root or ".") and self.database.survey() or {}
             self.state = state
         return self.rows.get(file)
 
 
-class Walker:
-    """The property entry_points of the distributions of one metadata module."""
+class Walks(dict):
+    """By directory; for a file name, as stock spells it."""
 
-    walks = {}
-
-    def __init__(self, stock, fallback):
-        self.stock = stock
-        self.fallback = fallback
-
-    def __call__(self, distribution):
-        rows = self.find(distribution)
-        if rows is None:
-            return self.fallback(distribution)
-        stock = self.stock
-        return stock.EntryPoints(_native.build(stock.EntryPoint, rows, distribution))
-
-    def find(self, distribution):
-        stock = self.stock
-        if type(distribution) is not stock.PathDistribution:
-            return None
-        path = vars(distribution).get("_path")
-        if type(path) is not stock.path_type or not stock.reading_unchanged():
-            return None
-        file = str(path)
-        walk = self.walk(os.path.dirname(file))
-        return walk and walk.find(file)
-
-    def walk(self, root):
-        found = self.walks.get(root)
-        if found is None:
-            if len(self.walks) >= WALKS_MAX:
-                self.walks.clear()
-            found = self.walks[root] = Walk(root)
+    def __missing__(self, root):
+        if len(self) >= WALKS_MAX:
+            self.clear()
+        found = self[root] = Walk(root)
         return found
 
 
-if os.environ.get("ENTRYDB_FRESH") == "exact":
-    # Then each question would look at all distributions; stock looks at one.
-    Walker.find = lambda self, distribution: None
-os.register_at_fork(after_in_child=Walker.walks.clear)
+walks = Walks()
+os.register_at_fork(after_in_child=walks.clear)
+
+
+def walker(stock, fallback):
+    """The property entry_points of the distributions of one metadata module."""
+    if os.environ.get("ENTRYDB_FRESH") == "exact":
+        return fallback  # each question would look at all distributions; stock looks at one
+    return _native.Walker(stock.PathDistribution, stock.path_type, stock.EntryPoint,
+                          stock.EntryPoints, stock.seen_reading, walks, fallback)

@@ -55,7 +55,7 @@ def split(params):
             break
     else:
         return group, name, None
-    if "dist" in params or group is None:
+    if "dist" in params or "self" in params or group is None:
         return False, None, None
     return group, name, params
 

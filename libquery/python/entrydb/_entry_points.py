@@ -10,18 +10,21 @@ _INVALID = "Invalid object reference"
 class _Located:
     """Where the metadata of a distribution is; the distribution itself is made on demand."""
 
-    __slots__ = ("path", "file")
+    __slots__ = ("path", "file", "made")
 
     def __init__(self, path, file):
         self.path = path
         self.file = file
+        self.made = None
 
     def __reduce__(self):
         return _Located, (self.path, self.file)
 
     def distribution(self):
-        from . import _stock
-        return _stock.maker().locator()(self.path, self.file)
+        if self.made is None:  # one for all entry points of it, as stock has it
+            from . import _stock
+            self.made = _stock.maker().locator()(self.path, self.file)
+        return self.made
 
 
 def _parse(value):

@@ -22,8 +22,9 @@
 #define SLOT_GIL                   4 /* since 3.13 */
 
 struct state {
-	PyTypeObject *database;
+	PyTypeObject *database, *walker;
 	PyObject *name, *value, *group, *dist; /* interned: the attributes of an entry point */
+	PyObject *path, *find;                 /* "_path" and "find" */
 };
 
 struct database {
@@ -566,22 +567,177 @@ static PyType_Spec database_spec = {
         .slots = database_slots,
 };
 
-/* --- the module --- */
+/* --- what a program may have replaced --- */
 
-PyDoc_STRVAR(build_doc, "build(type, rows, dist, /)\n--\n\n"
-                        "A list of objects of an EntryPoint class, made from (name, value, group)\n"
-                        "tuples, all of the distribution dist.");
-
-static PyObject *build(PyObject *module, PyObject *arguments)
+/* A class's namespace is a proxy, a module's is a dict. */
+static bool is_same(PyObject *part)
 {
-	PyObject *type, *rows, *dist, *empty = PyTuple_New(0), *list = NULL;
+	PyObject *found = PyObject_GetItem(PyTuple_GetItem(part, 0), PyTuple_GetItem(part, 1));
+
+	Py_XDECREF(found); /* its namespace holds it */
+	return found && found == PyTuple_GetItem(part, 2);
+}
+
+static bool all_same(PyObject *parts)
+{
+	Py_ssize_t count = PyTuple_Size(parts);
+
+	for (Py_ssize_t i = 0; i < count; i++)
+		if (!is_same(PyTuple_GetItem(parts, i))) {
+			PyErr_Clear(); /* it is gone */
+			return false;
+		}
+	return true;
+}
+
+PyDoc_STRVAR(same_doc, "same(parts, /)\n--\n\n"
+                       "Is place[name] still value, for each (place, name, value)?");
+
+static PyObject *same(PyObject *Py_UNUSED(module), PyObject *parts)
+{
+	if (!PyTuple_Check(parts)) {
+		PyErr_SetString(PyExc_TypeError, "a tuple is expected");
+		return NULL;
+	}
+	return PyBool_FromLong(all_same(parts));
+}
+
+/* --- Walker --- */
+
+/* All of them owned; what they are for says walker_doc. */
+struct walker {
+	PyObject_HEAD PyObject *kind, *path_type, *entry_point, *entry_points, *parts, *walks,
+	        *fallback;
+};
+
+PyDoc_STRVAR(walker_doc,
+             "Walker(kind, path_type, EntryPoint, EntryPoints, parts, walks, fallback)\n--\n\n"
+             "Called with a distribution: its entry points, from walks[directory].find(file), or\n"
+             "from fallback(distribution) where that is None, or the distribution or its _path\n"
+             "are not exactly of these types, or one of the parts is no longer the same.");
+
+static PyObject *walker_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+	static char *names[] = {"kind",  "path_type", "EntryPoint", "EntryPoints",
+	                        "parts", "walks",     "fallback",   NULL};
+	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+	struct walker *walker = (struct walker *)allocate(type, 0);
+
+	if (!walker)
+		return NULL;
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!OO!OO:Walker", names,
+	                                 &walker->kind, &walker->path_type, &PyType_Type,
+	                                 &walker->entry_point, &walker->entry_points, &PyTuple_Type,
+	                                 &walker->parts, &walker->walks, &walker->fallback)) {
+		walker->kind = walker->path_type = walker->entry_point = NULL;
+		walker->entry_points = walker->parts = walker->walks = walker->fallback = NULL;
+		Py_DECREF(walker);
+		return NULL;
+	}
+	Py_INCREF(walker->kind);
+	Py_INCREF(walker->path_type);
+	Py_INCREF(walker->entry_point);
+	Py_INCREF(walker->entry_points);
+	Py_INCREF(walker->parts);
+	Py_INCREF(walker->walks);
+	Py_INCREF(walker->fallback);
+	return (PyObject *)walker;
+}
+
+static int walker_traverse(PyObject *self, visitproc visit, void *arg)
+{
+	struct walker *walker = (struct walker *)self;
+
+	Py_VISIT(Py_TYPE(self));
+	Py_VISIT(walker->kind);
+	Py_VISIT(walker->path_type);
+	Py_VISIT(walker->entry_point);
+	Py_VISIT(walker->entry_points);
+	Py_VISIT(walker->parts);
+	Py_VISIT(walker->walks);
+	Py_VISIT(walker->fallback);
+	return 0;
+}
+
+static int walker_clear(PyObject *self)
+{
+	struct walker *walker = (struct walker *)self;
+
+	Py_CLEAR(walker->kind);
+	Py_CLEAR(walker->path_type);
+	Py_CLEAR(walker->entry_point);
+	Py_CLEAR(walker->entry_points);
+	Py_CLEAR(walker->parts);
+	Py_CLEAR(walker->walks);
+	Py_CLEAR(walker->fallback);
+	return 0;
+}
+
+static void walker_dealloc(PyObject *self)
+{
+	PyTypeObject *type = Py_TYPE(self);
+	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+
+	PyObject_GC_UnTrack(self);
+	walker_clear(self);
+	release(self);
+	Py_DECREF(type);
+}
+
+/* What stands before the last slash; the root directory keeps its own. */
+static PyObject *directory_of(PyObject *file)
+{
+	Py_ssize_t length = PyUnicode_GetLength(file);
+	Py_ssize_t slash = length < 0 ? -2 : PyUnicode_FindChar(file, '/', 0, length, -1);
+
+	if (slash == -2)
+		return NULL;
+	if (slash < 0)
+		return PyUnicode_FromString("");
+	return PyUnicode_Substring(file, 0, slash ? slash : 1);
+}
+
+/* (name, value, group) tuples, or None; a new reference. */
+static PyObject *rows_of_file(const struct walker *walker, const struct state *state,
+                              PyObject *path)
+{
+	PyObject *file = PyObject_Str(path);
+	PyObject *directory = file ? directory_of(file) : NULL;
+	PyObject *walk = directory ? PyObject_GetItem(walker->walks, directory) : NULL;
+	PyObject *rows = walk ? PyObject_CallMethodObjArgs(walk, state->find, file, NULL) : NULL;
+
+	Py_XDECREF(walk);
+	Py_XDECREF(directory);
+	Py_XDECREF(file);
+	return rows;
+}
+
+static PyObject *rows_of_distribution(const struct walker *walker, const struct state *state,
+                                      PyObject *distribution)
+{
+	PyObject *path, *rows = NULL;
+
+	if ((PyObject *)Py_TYPE(distribution) != walker->kind)
+		Py_RETURN_NONE;
+	path = PyObject_GetAttr(distribution, state->path);
+	if (path && ((PyObject *)Py_TYPE(path) != walker->path_type || !all_same(walker->parts)))
+		rows = Py_NewRef(Py_None);
+	else if (path)
+		rows = rows_of_file(walker, state, path);
+	Py_XDECREF(path);
+	return rows;
+}
+
+/* A list of entry points made from rows, all of the distribution @dist. */
+static PyObject *build(const struct state *state, PyObject *type, PyObject *rows, PyObject *dist)
+{
+	Py_ssize_t count = PyTuple_Size(rows);
+	PyObject *empty = PyTuple_New(0), *list = NULL;
 	struct maker maker;
 
-	if (empty &&
-	    PyArg_ParseTuple(arguments, "OO!O:build", &type, &PyTuple_Type, &rows, &dist) &&
-	    maker_init(&maker, PyModule_GetState(module), type, empty))
-		list = PyList_New(PyTuple_Size(rows));
-	for (Py_ssize_t i = 0; list && i < PyTuple_Size(rows); i++) {
+	if (count >= 0 && empty && maker_init(&maker, state, type, empty))
+		list = PyList_New(count);
+	for (Py_ssize_t i = 0; list && i < count; i++) {
 		PyObject *made = make(&maker, PyTuple_GetItem(rows, i), dist);
 
 		if (!made || PyList_SetItem(list, i, made) < 0)
@@ -590,6 +746,48 @@ static PyObject *build(PyObject *module, PyObject *arguments)
 	Py_XDECREF(empty);
 	return list;
 }
+
+static PyObject *walker_call(PyObject *self, PyObject *arguments, PyObject *Py_UNUSED(keywords))
+{
+	const struct walker *walker = (struct walker *)self;
+	const struct state *state = PyType_GetModuleState(Py_TYPE(self));
+	PyObject *distribution, *rows, *list, *found = NULL;
+
+	if (!PyArg_ParseTuple(arguments, "O:Walker", &distribution))
+		return NULL;
+	rows = rows_of_distribution(walker, state, distribution);
+	if (!rows)
+		return NULL;
+	if (rows == Py_None) {
+		Py_DECREF(rows);
+		return PyObject_CallFunctionObjArgs(walker->fallback, distribution, NULL);
+	}
+	list = build(state, walker->entry_point, rows, distribution);
+	if (list)
+		found = PyObject_CallFunctionObjArgs(walker->entry_points, list, NULL);
+	Py_XDECREF(list);
+	Py_DECREF(rows);
+	return found;
+}
+
+static PyType_Slot walker_slots[] = {
+        {Py_tp_doc, (void *)walker_doc},
+        {Py_tp_new, (void *)walker_new},
+        {Py_tp_traverse, (void *)walker_traverse},
+        {Py_tp_clear, (void *)walker_clear},
+        {Py_tp_dealloc, (void *)walker_dealloc},
+        {Py_tp_call, (void *)walker_call},
+        {0, NULL},
+};
+
+static PyType_Spec walker_spec = {
+        .name = "entrydb._native.Walker",
+        .basicsize = sizeof(struct walker),
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+        .slots = walker_slots,
+};
+
+/* --- the module --- */
 
 PyDoc_STRVAR(digest_doc, "digest(text, /)\n--\n\n"
                          "The 64-bit FNV-1a hash of a text, the same in every process.");
@@ -610,8 +808,8 @@ static PyObject *digest(PyObject *Py_UNUSED(module), PyObject *text)
 PyDoc_STRVAR(module_doc, "libentrydb for Python; see the package entrydb.");
 
 static PyMethodDef module_methods[] = {
-        {"build", build, METH_VARARGS, build_doc},
         {"digest", digest, METH_O, digest_doc},
+        {"same", same, METH_O, same_doc},
         {0},
 };
 
@@ -623,10 +821,15 @@ static int module_exec(PyObject *module)
 	state->value = PyUnicode_InternFromString("value");
 	state->group = PyUnicode_InternFromString("group");
 	state->dist = PyUnicode_InternFromString("dist");
-	if (!state->name || !state->value || !state->group || !state->dist)
+	state->path = PyUnicode_InternFromString("_path");
+	state->find = PyUnicode_InternFromString("find");
+	if (!state->name || !state->value || !state->group || !state->dist || !state->path ||
+	    !state->find)
 		return -1;
 	state->database = (PyTypeObject *)PyType_FromModuleAndSpec(module, &database_spec, NULL);
-	if (!state->database || PyModule_AddType(module, state->database) < 0 ||
+	state->walker = (PyTypeObject *)PyType_FromModuleAndSpec(module, &walker_spec, NULL);
+	if (!state->database || !state->walker || PyModule_AddType(module, state->database) < 0 ||
+	    PyModule_AddType(module, state->walker) < 0 ||
 	    PyModule_AddIntConstant(module, "IM_10_1", ENTRYDB_IM_10_1) < 0)
 		return -1;
 	return PyModule_AddStringConstant(module, "version", entrydb_version());
@@ -637,6 +840,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 	const struct state *state = PyModule_GetState(module);
 
 	Py_VISIT(state->database);
+	Py_VISIT(state->walker);
 	return 0;
 }
 
@@ -645,6 +849,9 @@ static int module_clear(PyObject *module)
 	struct state *state = PyModule_GetState(module);
 
 	Py_CLEAR(state->database);
+	Py_CLEAR(state->walker);
+	Py_CLEAR(state->path);
+	Py_CLEAR(state->find);
 	Py_CLEAR(state->name);
 	Py_CLEAR(state->value);
 	Py_CLEAR(state->group);

@@ -77,19 +77,12 @@ class Stock:
 
     def unchanged(self):
         """Has nobody replaced a part of the module, or what it reads the disk with?"""
-        for place, name, value in self.seen:
-            if place.get(name) is not value:
-                return False
+        if not _native.same(self.seen):
+            return False
         found = _replacement(self.module)
         expected = found.own_property if found else self.property
         return (vars(self.module.Distribution)["entry_points"] is expected
                 and "entry_points" not in vars(self.PathDistribution))
-
-    def reading_unchanged(self):
-        for place, name, value in self.seen_reading:
-            if place.get(name) is not value:
-                return False
-        return True
 
     def locator(self):
         """A function from a path entry and the file name of metadata in it to a distribution."""

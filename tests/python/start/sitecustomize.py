@@ -20,7 +20,7 @@ def report_at_exit(file):
 
     def watch():
         from entrydb import _accelerated
-        for owner in (_accelerated.Answer, _accelerated.Walker):
+        for owner in (_accelerated.Answer, _accelerated.Walk):
             owner.find = counting(owner.__name__, owner.find)
 
     def counting(kind, find):

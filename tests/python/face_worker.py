@@ -1,0 +1,344 @@
+"""Asks stock and entrydb the same, in one process; runs inside an interpreter under test.
+
+usage: face_worker.py JSON
+
+JSON: {"package": directory of entrydb, "helpers": directories to import the neighbours
+from, "importlib_metadata": directory or null, "accelerate_first": whether importlib_metadata
+is imported afterwards, "mutant": name or null}. Started as `python -I -S -X utf8`. On stdin
+one JSON request a line, a list of environments; on stdout one JSON answer a line, for each
+environment the counts and the differences. sys.path is replaced during the calls, so all
+that is imported late must be here before.
+"""
+
+import collections
+import contextlib
+import faulthandler
+import itertools
+import json
+import os
+import random
+import sys
+
+OPTIONS = json.loads(sys.argv[1])
+sys.path[:0] = OPTIONS["helpers"]
+
+import calls  # noqa: E402
+import observation  # noqa: E402
+import stock_worker  # noqa: E402 - and what stock imports late
+
+DIFFERENCES_KEPT = 3     # of each environment
+
+
+class Facts:
+    """What an environment holds, as far as stock can tell: something to ask for."""
+
+    def __init__(self, module, path):
+        self.path = path
+        dists = attempt(lambda: list(module.distributions())) or []
+        self.files, names = [], set()
+        self.a_dist = dists[0] if dists else None
+        entries = []
+        for dist in dists:
+            self.files.append(str(dist._path))
+            names.add(attempt(lambda: dist.name))
+            names.add(attempt(lambda: dist._normalized_name))
+            entries += attempt(lambda: list(dist.entry_points)) or []
+        self.files = self.files or ["x.dist-info"]
+        self.distribution_names = sorted(each for each in names if isinstance(each, str))
+        self.rows = [(each.group, each.name) for each in entries]
+        self.values = {field: known(attempt(getattr, each, field) for each in entries)
+                       for field in calls.FIELDS}
+
+
+def known(values):
+    return [value for value in values if value is not None]
+
+
+def attempt(function, *arguments):
+    try:
+        return function(*arguments)
+    except Exception:
+        return None
+
+
+class Face:
+    """entrydb and the metadata modules of this interpreter."""
+
+    def __init__(self):
+        sys.path.insert(0, OPTIONS["package"])
+        import entrydb
+        import entrydb._accelerated
+        import entrydb._databases
+        import entrydb._entry_points
+        import _entrydb_site
+        import importlib.metadata
+        self.entrydb, self.site = entrydb, _entrydb_site
+        directory = OPTIONS["importlib_metadata"]
+        if not OPTIONS["accelerate_first"]:
+            self.load(directory)
+        entrydb.accelerate()
+        self.modules = [importlib.metadata, *self.load(directory)]
+        self.known = all(each.connect() for each in self.site.replacements.values())
+        self.count()
+        if OPTIONS["mutant"]:
+            import spoilt
+            spoilt.spoil(OPTIONS["mutant"])
+
+    def load(self, directory):
+        return [stock_worker.load_module(directory)] if directory else []
+
+    def count(self):
+        """Counts the questions, and those that are not handed on to stock."""
+        self.counts = collections.Counter()
+        for each in self.site.replacements.values():
+            if each.ask:
+                each.ask.find = self.counted(each.ask.find, "asked")
+        walk = self.entrydb._accelerated.Walk
+        walk.find = self.counted(walk.find, "read")
+        light = self.entrydb._entry_points
+        light._from_database = self.counted(light._from_database, "asked")
+
+    def counted(self, find, what):
+        def call(*arguments):
+            self.counts[what] += 1
+            found = find(*arguments)
+            self.counts[what + "_native"] += found is not None
+            return found
+        return call
+
+    @contextlib.contextmanager
+    def stock_alone(self):
+        """Stock's own function and property in their places."""
+        replacements = list(self.site.replacements.values())
+        for each in replacements:
+            each.module.entry_points = each.function
+            each.module.Distribution.entry_points = each.property
+        try:
+            yield
+        finally:
+            for each in replacements:
+                each.put()
+
+    @contextlib.contextmanager
+    def unsorted(self, wanted):
+        """Stock in the order of discovery, where it would sort by group."""
+        groups = getattr(self.modules[0], "SelectableGroups", None)
+        if not (wanted and groups):
+            yield
+            return
+        own = vars(groups)["load"]
+        groups.load = self.modules[0].EntryPoints
+        try:
+            yield
+        finally:
+            groups.load = own
+
+    def begin_walks_after(self, number):
+        """How many distributions of a path entry are read one by one: small trees have few."""
+        self.entrydb._accelerated.WALK_BEGINS = number
+
+    def forget_listings(self):
+        """Stock keeps the listing of a directory as long as its time stays."""
+        for module in self.modules:
+            module.FastPath.__new__.cache_clear()
+
+    def forget_handles(self):
+        self.entrydb._databases._kept.clear()
+        self.entrydb._accelerated.walks.clear()
+
+
+class Counts(dict):
+    def __init__(self):
+        super().__init__(calls=0, filled=0, raised=0, asked=0, asked_native=0, read=0,
+                         read_native=0)
+
+
+class Environment:
+    """One environment at one stage: some calls."""
+
+    def __init__(self, face, request):
+        self.face = face
+        self.seed = request["seed"]
+        self.random = random.Random(self.seed)
+        self.counts = Counts()
+        self.differences = []
+        self.path = request["path"]
+
+    def run(self, number):
+        self.face.forget_listings()
+        with calls.sys_path(list(self.path)), self.face.stock_alone():
+            facts = Facts(self.face.modules[-1], self.path)
+        maker = calls.Maker(self.random, self.face.modules, facts)
+        self.face.begin_walks_after(self.random.choice([8, 8, 2, 0]))
+        self.face.counts.clear()
+        for at in range(number):
+            self.compare(maker.make(), f"{self.seed}-{at}")
+            if len(self.differences) >= DIFFERENCES_KEPT:
+                break
+        self.counts.update(self.face.counts)
+        return {"counts": self.counts, "differences": self.differences}
+
+    def compare(self, call, seed):
+        """Either side first, by turns: what one leaves in a cache must not help the other."""
+        sides = [self.ask_stock, self.ask_entrydb]
+        seen = {}
+        for side in sides if self.random.random() < 0.5 else sides[::-1]:
+            if call.circumstances.text:
+                self.face.forget_listings()
+            with calls.sys_path(list(self.path)):
+                seen[side] = side(call, seed)
+        if call.circumstances.text:
+            self.face.forget_listings()
+        compare = compare_light if call.light else compare_alike
+        with calls.sys_path(list(self.path)), self.face.stock_alone():
+            wrong = compare(*[seen[side] for side in sides])
+        self.counts["calls"] += 1
+        self.tally(call, seen[self.ask_stock])
+        if wrong:
+            self.differences.append({"call": str(call), "where": wrong[0],
+                                     "stock": wrong[1][:1500], "entrydb": wrong[2][:1500]})
+
+    def tally(self, call, seen):
+        answers = itertools.chain(*seen.found) if call.walks and seen.found else [seen.view]
+        answers = list(answers)
+        self.counts["raised"] += any(map(observation.is_raised, answers))
+        if call.walks:
+            self.counts["filled"] += any(each[1] for each in answers
+                                         if not observation.is_raised(each))
+        elif seen.found is not None:
+            self.counts["filled"] += bool(len(seen.found))
+
+    def ask_stock(self, call, seed):
+        with self.face.stock_alone(), self.face.unsorted(call.light):
+            return Seen(call, seed, call.ask)
+
+    def ask_entrydb(self, call, seed):
+        return Seen(call, seed, call.ask_light if call.light else call.ask)
+
+
+class Seen:
+    """What one side answered, and what can be seen of it."""
+
+    def __init__(self, call, seed, ask):
+        observed = observation.Observation(seed)
+        self.found = None
+        with call.circumstances(), observed.recording():
+            try:
+                self.found = ask(observed)
+            except Exception as error:
+                self.view = ["raised", type(error), str(error)]
+            else:
+                self.view = self.look(observed, call)
+        self.warnings = observed.warnings
+
+    def look(self, observed, call):
+        if call.light:
+            return []
+        return self.found if call.walks else observed.answer(self.found)
+
+
+def compare_alike(stock, fast):
+    wrong = observation.difference(stock.view, fast.view)
+    wrong = wrong or observation.difference(stock.warnings, fast.warnings, "warnings")
+    if wrong or stock.found is None:
+        return wrong
+    return compare_objects(stock.found, fast.found) or compare_groups(stock.found, fast.found)
+
+
+def compare_objects(left, right):
+    """Stock's own opinion of whether the answers are equal."""
+    with observation.warnings.catch_warnings():
+        observation.warnings.simplefilter("ignore")
+        if left != right or not left == right:
+            return "answer == answer", "equal", "not equal"
+    if left is right and len(left):
+        return "answer", "a new object", "the same object"
+    return None
+
+
+def compare_groups(left, right):
+    """Where neighbours share the text of their group, in memory, so they shall here."""
+    for at, shared in enumerate(zip(*map(observation.shared_groups, (left, right)))):
+        if shared == (True, False):
+            return f"groups of entries {at} and {at + 1}", "the same object", "equal objects"
+    return None
+
+
+def compare_light(stock, fast):
+    if stock.found is None:
+        if fast.found is None and (stock.view == fast.view or are_about_value(stock, fast)):
+            return None
+        return "raised", repr(stock.view), repr(fast.view if fast.found is None else fast.found)
+    if fast.found is None:
+        return "raised", repr(stock.found), repr(fast.view)
+    return (observation.difference(light_rows(stock.found), light_rows(fast.found), "rows")
+            or check_light(fast.found, list(stock.found)))
+
+
+def are_about_value(stock, fast):
+    """A value that cannot be parsed is ValueError in the newest interface, once others."""
+    return (stock.view[1] in (AttributeError, AssertionError, ValueError)
+            and fast.view[1] is ValueError and "Invalid object reference" in fast.view[2])
+
+
+def light_rows(found):
+    """Fields and distributions: the first of each object as all that it is, then its number."""
+    seen = observation.Observation(0)
+    return [(each.name, each.value, each.group, seen.distribution(each.dist)) for each in found]
+
+
+def check_light(found, entries):
+    """The interface of the newest version, told by stock's entries."""
+    import entrydb
+    written = "EntryPoint(name={0.name!r}, value={0.value!r}, group={0.group!r})".format
+    checks = [
+        ("type", entrydb.EntryPoints, type(found)),
+        ("types", [entrydb.EntryPoint] * len(entries), [type(each) for each in found]),
+        ("names", {each.name for each in entries}, found.names),
+        ("groups", {each.group for each in entries}, found.groups),
+        ("hashes", [hash(observation.tuple_of(each)) for each in found], list(map(hash, found))),
+        ("sorted", sorted(map(observation.tuple_of, entries)),
+         list(map(observation.tuple_of, sorted(found)))),
+        ("repr", list(map(written, found)), list(map(repr, found))),
+    ]
+    for what, left, right in checks:
+        if left != right:
+            return what, repr(left), repr(right)
+    return check_light_entries(found, entries)
+
+
+def check_light_entries(found, entries):
+    by_key = {observation.tuple_of(each): each for each in entries}
+    for each in found:
+        for field in ("module", "attr", "extras"):
+            left = attempt(getattr, by_key[observation.tuple_of(each)], field)
+            right = attempt(getattr, each, field)
+            if left != right:
+                return f"{field} of {each!r}", repr(left), repr(right)
+        if found[each.name] != next(e for e in found if e.name == each.name):
+            return f"[{each.name!r}]", repr(each), repr(found[each.name])
+    return None
+
+
+def answer(face, request):
+    os.environ.update(HOME=request["home"], XDG_STATE_HOME=f"{request['home']}/state")
+    if request["forget"]:
+        face.forget_handles()
+    replies = []
+    for each in request["environments"]:
+        os.chdir(each["root"])
+        replies.append(Environment(face, each).run(request["calls"]))
+    os.chdir("/")
+    return replies
+
+
+def main():
+    faulthandler.enable()
+    face = Face()
+    print(json.dumps({"known": face.known}), flush=True)
+    for line in sys.stdin:
+        print(json.dumps(answer(face, json.loads(line))), flush=True)
+
+
+if __name__ == "__main__":
+    main()
