@@ -1,0 +1,69 @@
+/*
+ * fork.c - no fork while a thread is in the library.
+ *
+ * Threads are in the library without Python's lock, and may hold one of the library's
+ * or of SQLite's; a child that is forked at that moment would wait for it for ever. So
+ * fork() waits until they are out, in whichever thread or interpreter they are.
+ */
+#include <pthread.h>
+
+#include "native.h"
+
+static pthread_rwlock_t in_library;
+static pthread_once_t forks_are_watched = PTHREAD_ONCE_INIT;
+
+static void init_in_library(void)
+{
+	pthread_rwlockattr_t how;
+
+	/* New threads do not keep a fork waiting. */
+	pthread_rwlockattr_init(&how);
+	pthread_rwlockattr_setkind_np(&how, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&in_library, &how);
+	pthread_rwlockattr_destroy(&how);
+}
+
+static void before_fork(void)
+{
+	pthread_rwlock_wrlock(&in_library);
+}
+
+static void after_fork_in_parent(void)
+{
+	pthread_rwlock_unlock(&in_library);
+}
+
+static void watch_once(void)
+{
+	init_in_library();
+	pthread_atfork(before_fork, after_fork_in_parent, init_in_library);
+}
+
+void watch_forks(void)
+{
+	pthread_once(&forks_are_watched, watch_once);
+}
+
+void hold_forks(void)
+{
+	pthread_rwlock_rdlock(&in_library);
+}
+
+void release_forks(void)
+{
+	pthread_rwlock_unlock(&in_library);
+}
+
+PyThreadState *enter_library(void)
+{
+	PyThreadState *thread = PyEval_SaveThread();
+
+	hold_forks();
+	return thread;
+}
+
+void leave_library(PyThreadState *thread)
+{
+	release_forks();
+	PyEval_RestoreThread(thread);
+}

@@ -1,0 +1,142 @@
+/*
+ * module.c - the module entrydb._native; see native.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "native.h"
+
+/* Module slots that the limited API of 3.10 does not know yet; see PyInit__native(). */
+#define SLOT_MULTIPLE_INTERPRETERS 3 /* since 3.12 */
+#define SLOT_GIL                   4 /* since 3.13 */
+
+PyDoc_STRVAR(same_doc, "same(parts, /)\n--\n\n"
+                       "Is place[name] still value, for each (place, name, value)?");
+
+static PyObject *same(PyObject *Py_UNUSED(module), PyObject *parts)
+{
+	if (!PyTuple_Check(parts)) {
+		PyErr_SetString(PyExc_TypeError, "a tuple is expected");
+		return NULL;
+	}
+	return PyBool_FromLong(all_same(parts));
+}
+
+PyDoc_STRVAR(digest_doc, "digest(text, /)\n--\n\n"
+                         "The 64-bit FNV-1a hash of a text, the same in every process.");
+
+static PyObject *digest(PyObject *Py_UNUSED(module), PyObject *text)
+{
+	unsigned long long hash = 0xcbf29ce484222325;
+	Py_ssize_t length;
+	const char *bytes = PyUnicode_AsUTF8AndSize(text, &length);
+
+	if (!bytes)
+		return NULL;
+	for (Py_ssize_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3;
+	return PyLong_FromUnsignedLongLong(hash);
+}
+
+PyDoc_STRVAR(module_doc, "libentrydb for Python; see the package entrydb.");
+
+static PyMethodDef module_methods[] = {
+        {"digest", digest, METH_O, digest_doc},
+        {"same", same, METH_O, same_doc},
+        {0},
+};
+
+static int module_exec(PyObject *module)
+{
+	struct state *state = PyModule_GetState(module);
+
+	state->name = PyUnicode_InternFromString("name");
+	state->value = PyUnicode_InternFromString("value");
+	state->group = PyUnicode_InternFromString("group");
+	state->dist = PyUnicode_InternFromString("dist");
+	state->path = PyUnicode_InternFromString("_path");
+	state->find = PyUnicode_InternFromString("find");
+	if (!state->name || !state->value || !state->group || !state->dist || !state->path ||
+	    !state->find)
+		return -1;
+	state->database = (PyTypeObject *)PyType_FromModuleAndSpec(module, &database_spec, NULL);
+	state->walker = (PyTypeObject *)PyType_FromModuleAndSpec(module, &walker_spec, NULL);
+	if (!state->database || !state->walker || PyModule_AddType(module, state->database) < 0 ||
+	    PyModule_AddType(module, state->walker) < 0 ||
+	    PyModule_AddIntConstant(module, "IM_10_1", ENTRYDB_IM_10_1) < 0)
+		return -1;
+	return PyModule_AddStringConstant(module, "version", entrydb_version());
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+	const struct state *state = PyModule_GetState(module);
+
+	Py_VISIT(state->database);
+	Py_VISIT(state->walker);
+	return 0;
+}
+
+static int module_clear(PyObject *module)
+{
+	struct state *state = PyModule_GetState(module);
+
+	Py_CLEAR(state->database);
+	Py_CLEAR(state->walker);
+	Py_CLEAR(state->path);
+	Py_CLEAR(state->find);
+	Py_CLEAR(state->name);
+	Py_CLEAR(state->value);
+	Py_CLEAR(state->group);
+	Py_CLEAR(state->dist);
+	return 0;
+}
+
+static void module_free(void *module)
+{
+	module_clear(module);
+}
+
+/*
+ * All state is the module's own, so each interpreter may have it, and its own lock.
+ * An interpreter refuses slots that are newer than itself: hence three tables.
+ */
+static PyModuleDef_Slot slots_3_13[] = {
+        {SLOT_MULTIPLE_INTERPRETERS, (void *)2 /* each with a lock of its own */},
+        {SLOT_GIL, (void *)1 /* not used */},
+        {Py_mod_exec, (void *)module_exec},
+        {0, NULL},
+};
+static PyModuleDef_Slot slots_3_12[] = {
+        {SLOT_MULTIPLE_INTERPRETERS, (void *)2},
+        {Py_mod_exec, (void *)module_exec},
+        {0, NULL},
+};
+static PyModuleDef_Slot slots_3_10[] = {
+        {Py_mod_exec, (void *)module_exec},
+        {0, NULL},
+};
+
+static PyModuleDef definition = {
+        PyModuleDef_HEAD_INIT,          .m_name = "entrydb._native", .m_doc = module_doc,
+        .m_size = sizeof(struct state), .m_methods = module_methods, .m_slots = slots_3_10,
+        .m_traverse = module_traverse,  .m_clear = module_clear,     .m_free = module_free,
+};
+
+/* "3.13.0 (main, ...": the minor version of the interpreter that runs. */
+static long minor_version(void)
+{
+	return strtol(Py_GetVersion() + strlen("3."), NULL, 10);
+}
+
+PyMODINIT_FUNC PyInit__native(void)
+{
+	long minor = minor_version();
+
+	watch_forks();
+	if (minor >= 13)
+		definition.m_slots = slots_3_13;
+	else if (minor == 12)
+		definition.m_slots = slots_3_12;
+	return PyModuleDef_Init(&definition);
+}
