@@ -48,7 +48,7 @@ def python_environment(home, *path, accelerated=False, **variables):
     """
     places = [*([START] if accelerated else []), directory(), *path]
     variables.setdefault("PATH", os.environ.get("PATH"))
-    if os.environ.get("ENTRYDB_TEST_PRELOAD"):  # a sanitizer's run-time, of which Python knows nothing
+    if os.environ.get("ENTRYDB_TEST_PRELOAD"):  # a sanitizer's run-time: Python brings none
         variables["LD_PRELOAD"] = os.environ["ENTRYDB_TEST_PRELOAD"]
         variables["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
     return environment(home, PYTHONPATH=os.pathsep.join(places), PYTHONDONTWRITEBYTECODE="1",

@@ -23,8 +23,8 @@ import stock  # noqa: E402
 FOLDER = f"{TOP}/libquery/python"
 ASK = ("import importlib.metadata as m; "
        "print(*[e.name for e in m.entry_points(group='pytest11')], sep='\\n')")
-ASK_LIGHT = ("import sys, entrydb; print('importlib.metadata' in sys.modules, "
-             "*[e.name for e in entrydb.entry_points(group='pytest11')], sep='\\n')")
+ASK_LIGHT = ("import sys, entrydb; found = entrydb.entry_points(group='pytest11'); "
+             "print(*found.names, 'importlib.metadata' in sys.modules, sep='\\n')")
 PLUGINS = ("alpha", "beta", "gamma")
 
 scratch = None
