@@ -9,8 +9,6 @@ import os
 import shutil
 import subprocess
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-SOURCES = f"{os.path.dirname(os.path.dirname(HERE))}/libquery/python"
 TEXT_OF_PTH = ("import sys; sys.path.append(sys.argv[1]); import entrydb.__main__; "
                "print(entrydb.__main__.PTH_TEXT, end='')")
 
@@ -21,13 +19,10 @@ def extension(build):
 
 
 def assemble(build, directory):
-    """A whole package of the sources and what a build made of them."""
-    shutil.copytree(f"{SOURCES}/entrydb", f"{directory}/entrydb",
-                    ignore=shutil.ignore_patterns("*.c", "__pycache__"))
-    os.makedirs(f"{directory}/entrydb/bin")
-    shutil.copy(f"{SOURCES}/_entrydb_site.py", directory)
-    shutil.copy(extension(build), f"{directory}/entrydb")
-    shutil.copy(f"{build}/indexer/entrydb", f"{directory}/entrydb/bin")
+    """A whole package, of the links that a build directory has."""
+    shutil.copytree(f"{build}/libquery/python/entrydb", f"{directory}/entrydb",
+                    ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(f"{build}/libquery/python/_entrydb_site.py", directory)
 
 
 def place(package, site, python):
