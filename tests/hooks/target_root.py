@@ -240,3 +240,30 @@ def package(name, package_version="1.0", number=1):
     """number: the packager's release."""
     return Package({"alpha": "alpha", "beta": "Beta.tools", "gamma": "gamma_delta"}[name],
                    package_version, number)
+
+
+class SharedTransactions:
+    """What holds for every manager; beside RootTest."""
+
+    upgrade_calls = 1  # of the program, in one transaction that upgrades
+
+    def test_same_version(self):
+        """The time of the site directory tells nothing; only the hook knows."""
+        self.install(package("alpha"), package("beta"))
+        time = self.site_time()
+        for number in (2, 3, 1):
+            self.install(package("alpha", number=number))
+            self.assertEqual(self.site_time(), time)
+            self.check(package("alpha", number=number), package("beta"))
+
+    def test_several_at_once(self):
+        calls = self.count_refreshes()
+        several = package("alpha"), package("beta"), package("gamma")
+        others = [each._replace(version="1.1") for each in several]
+        for act, packages, expected, count in (
+                (self.install, several, several, 1),
+                (self.install, others, others, self.upgrade_calls),
+                (self.remove, others, (), 1)):
+            act(*packages)
+            self.assertEqual(calls(), count)
+            self.check(*expected)

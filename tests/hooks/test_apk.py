@@ -217,7 +217,7 @@ class Package(ApkTest):
         self.check_careful(package("alpha"), package("beta"))
 
 
-class Transactions(ApkTest):
+class Transactions(target_root.SharedTransactions, ApkTest):
     def setUp(self):
         super().setUp()
         self.install_entrydb()
@@ -232,26 +232,6 @@ class Transactions(ApkTest):
         self.check(other)
         self.check_quiet(self.remove(other))
         self.check()
-
-    def test_same_version(self):
-        """The time of the site directory tells nothing; only the trigger knows."""
-        self.install(package("alpha"), package("beta"))
-        time = self.site_time()
-        for number in (2, 3, 1):
-            self.install(package("alpha", number=number))
-            self.assertEqual(self.site_time(), time)
-            self.check(package("alpha", number=number), package("beta"))
-
-    def test_several_at_once(self):
-        calls = self.count_refreshes()
-        several = package("alpha"), package("beta"), package("gamma")
-        others = [each._replace(version="1.1") for each in several]
-        for act, packages, expected in ((self.install, several, several),
-                                        (self.install, others, others),
-                                        (self.remove, others, ())):
-            act(*packages)
-            self.assertEqual(calls(), 1)
-            self.check(*expected)
 
     def test_other_packages(self):
         """What has no Python distribution in it does not call the program."""
