@@ -116,7 +116,7 @@ class StandardTest(SuiteTest):
 
 
 def add_standard_tests():
-    for each in stock.interpreters():
+    for each in stock.one_per_minor(stock.interpreters()):
         def test(self, interpreter=each):
             self.check(interpreter)
 
