@@ -178,7 +178,8 @@ class Transactions(target_root.SharedTransactions, PacmanTest):
             with self.subTest(name):
                 self.replace_program(content)
                 output = self.install(package("alpha"))
-                self.assertEqual("error: " in output, name != "reads nothing", output)
+                if name != "reads nothing":  # there, it depends on who is faster
+                    self.assertIn("error: ", output)
                 self.check_careful(package("alpha"))
                 self.remove(package("alpha"))
 
