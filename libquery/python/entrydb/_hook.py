@@ -12,9 +12,12 @@ import sys
 from . import _program
 
 _DIRECTORIES = ("--target", "-t", "--prefix", "--root")
+_OF_A_BUILD = "pip-build-env-"  # pip runs itself to furnish one; it is gone soon
 
 
 def update():
+    if any(_OF_A_BUILD in argument for argument in sys.argv):
+        return
     try:
         subprocess.run([_program.PATH, "update", "--hook", "pip", *changed(sys.argv)],
                        stdin=subprocess.DEVNULL, check=False)
