@@ -67,15 +67,10 @@ static int add_root(struct survey *survey, const struct root_record *root, struc
 	return set->failed ? error_nomem(error) : 0;
 }
 
-static void cleanup_root(struct root_record *root)
-{
-	root_record_free(root);
-}
-
 static int add_from_database(struct survey *survey, struct error *error)
 {
 	struct source *source = &survey->db->sources[survey->entry->source];
-	CLEANUP(cleanup_root)
+	CLEANUP(root_record_free)
 	struct root_record root = {
 	        .id = survey->entry->row.id,
 	        .distribution_count = survey->entry->row.distribution_count,
