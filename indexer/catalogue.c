@@ -13,11 +13,6 @@
 #include "cleanup.h"
 #include "layout.h"
 
-static void cleanup_root(struct root_record *root)
-{
-	root_record_free(root);
-}
-
 /* The lock file was touched just now: its file system's clock. */
 struct timespec add_time(struct add *add, int64_t dev)
 {
@@ -70,8 +65,8 @@ static bool is_unchanged(const struct root_record *known, const char *path)
 
 static int catalogue(struct add *add, const char *path, const char *root_path, struct error *error)
 {
-	CLEANUP(cleanup_root) struct root_record known = {0};
-	CLEANUP(cleanup_root) struct root_record root = {0};
+	CLEANUP(root_record_free) struct root_record known = {0};
+	CLEANUP(root_record_free) struct root_record root = {0};
 	struct error own = {0};
 	int found = writer_find_root(add->writer, slice_of(root_path), &known, error);
 	int code;

@@ -39,11 +39,6 @@ struct update {
 	bool failed; /* a root could not be done */
 };
 
-static void cleanup_root(struct root_record *root)
-{
-	root_record_free(root);
-}
-
 static void cleanup_writer(struct writer **writer)
 {
 	writer_close(*writer);
@@ -116,8 +111,8 @@ static bool root_is_absent(const struct database_root *wanted)
 /* @reader: NULL where there is no database, which is right where there is no root. */
 static bool root_is_in_step(struct reader *reader, const struct database_root *wanted, bool nearly)
 {
-	CLEANUP(cleanup_root) struct root_record rows = {0};
-	CLEANUP(cleanup_root) struct root_record disk = {0};
+	CLEANUP(root_record_free) struct root_record rows = {0};
+	CLEANUP(root_record_free) struct root_record disk = {0};
 	struct scan_options how = {
 	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
 	        .in_place = !layout_is_known(wanted->inside),
@@ -263,7 +258,7 @@ static int scan(struct update *update, const struct database_root *wanted,
 static int scan_and_store(struct update *update, const struct database_root *wanted,
                           const struct root_record *known, struct error *error)
 {
-	CLEANUP(cleanup_root) struct root_record root = {0};
+	CLEANUP(root_record_free) struct root_record root = {0};
 	int code = scan(update, wanted, known, &root, error);
 
 	if (code == ERROR_NOMEM || (code < 0 && interrupted()))
@@ -293,7 +288,7 @@ static int update_absent(struct update *update, const struct database_root *want
 static int update_root(struct update *update, const struct database_root *wanted,
                        struct error *error)
 {
-	CLEANUP(cleanup_root) struct root_record known = {0};
+	CLEANUP(root_record_free) struct root_record known = {0};
 	struct stat status;
 	int found = writer_find_root(update->writer, slice_of(wanted->root_path), &known, error);
 
@@ -348,7 +343,7 @@ static int collect_gone(void *payload, const struct root_record *root)
 
 static int drop_gone_root(struct update *update, struct slice path, struct error *error)
 {
-	CLEANUP(cleanup_root) struct root_record known = {0};
+	CLEANUP(root_record_free) struct root_record known = {0};
 	int found = writer_find_root(update->writer, path, &known, error);
 
 	return found > 0 ? remove_root(update, &known, error) : found;

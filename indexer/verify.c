@@ -154,15 +154,10 @@ static void compare_hashes(struct verify *verify, const struct root_record *rows
 
 /* --- one root --- */
 
-static void cleanup_root(struct root_record *root)
-{
-	root_record_free(root);
-}
-
 static int verify_root(struct verify *verify, struct reader *reader, struct error *error)
 {
-	CLEANUP(cleanup_root) struct root_record rows = {0};
-	CLEANUP(cleanup_root) struct root_record disk = {0};
+	CLEANUP(root_record_free) struct root_record rows = {0};
+	CLEANUP(root_record_free) struct root_record disk = {0};
 	struct scan_options how = {
 	        .depth = SCAN_METADATA | SCAN_HAS_METADATA,
 	        .in_place = !layout_is_known(verify->wanted->inside),

@@ -133,6 +133,21 @@ static void source_free(struct source *source)
 	free(source->base);
 }
 
+int handle_ask(struct entrydb *db, question *ask, void *payload, entrydb_error *error)
+{
+	struct error own = {0};
+	unsigned before;
+	int code;
+
+	pthread_mutex_lock(&db->lock);
+	do {
+		before = db->generation;
+		code = ask(db, payload, &own);
+	} while ((code == ERROR_FORMAT || code == ERROR_IO) && db->generation != before);
+	pthread_mutex_unlock(&db->lock);
+	return code < 0 ? error_export(code, &own, error) : 0;
+}
+
 /* --- path entries --- */
 
 /* str(pathlib.Path(spelled)) followed by a slash, or "" for the current directory. */

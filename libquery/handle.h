@@ -90,6 +90,15 @@ void source_give_up(struct entrydb *db, struct source *source, struct error *why
 /* Add a path entry as the caller spelled it. */
 int handle_add(struct entrydb *db, const char *spelled, struct error *error);
 
+/* Answers one question; may fail for a database that it then gives up. */
+typedef int question(struct entrydb *db, void *payload, struct error *error);
+
+/*
+ * Ask under the handle's lock. A database that fails on the way is given up, and the
+ * question asked again without it.
+ */
+int handle_ask(struct entrydb *db, question *ask, void *payload, entrydb_error *error);
+
 /* Bring every path entry up to date at the handle's level; afterwards none is ENTRY_UNKNOWN. */
 int refresh(struct entrydb *db, struct error *error);
 

@@ -281,11 +281,6 @@ static int index_names(struct entrydb *db, struct path_entry *entry, struct erro
 	return failed ? error_nomem(error) : 0;
 }
 
-static void cleanup_root(struct root_record *root)
-{
-	root_record_free(root);
-}
-
 /* The distributions of the row, to compare with; false where there are none to be had. */
 static bool read_known(struct reader *reader, const struct path_entry *entry, bool entry_points,
                        struct root_record *known)
@@ -305,7 +300,7 @@ static bool read_known(struct reader *reader, const struct path_entry *entry, bo
 static int rescan(struct entrydb *db, struct path_entry *entry, const char *reason,
                   struct error *error)
 {
-	CLEANUP(cleanup_root) struct root_record known = {0};
+	CLEANUP(root_record_free) struct root_record known = {0};
 	struct reader *reader =
 	        entry->source == SOURCE_NONE ? NULL : source_reader(&db->sources[entry->source]);
 	struct scan_options options = {

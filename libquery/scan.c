@@ -287,15 +287,10 @@ static int run(struct scan *scan, struct error *error)
 	return code;
 }
 
-static void cleanup_root(struct root_record *root)
-{
-	root_record_free(root);
-}
-
 int scan_tree(struct tree *tree, const struct scan_options *options, struct root_record *out,
               struct error *error)
 {
-	CLEANUP(cleanup_root) struct root_record root = {0};
+	CLEANUP(root_record_free) struct root_record root = {0};
 	struct scan scan = {
 	        .tree = tree,
 	        .options = options,

@@ -394,14 +394,20 @@ static int collect(struct selection *selection, struct error *error)
 	return code;
 }
 
-static int select_once(struct entrydb *db, struct slice group, struct slice name, bool explain,
-                       struct entrydb_set **out, struct error *error)
+struct request {
+	struct slice group, name;
+	bool explain;
+	struct entrydb_set *set; /* the answer */
+};
+
+static int select_once(struct entrydb *db, void *payload, struct error *error)
 {
+	struct request *request = payload;
 	struct selection selection = {
 	        .db = db,
-	        .group = group,
-	        .name = name,
-	        .explain = explain,
+	        .group = request->group,
+	        .name = request->name,
+	        .explain = request->explain,
 	        .set = set_create(),
 	        .judged = PLACE_NONE,
 	        .told = PLACE_NONE,
@@ -417,25 +423,19 @@ static int select_once(struct entrydb *db, struct slice group, struct slice name
 		return code;
 	}
 	set_sort(selection.set, db->rules == ENTRYDB_PYTHON_3_10);
-	*out = selection.set;
+	request->set = selection.set;
 	return 0;
 }
 
-/* A database that fails on the way is given up, and the question asked again without it. */
 static int select_entries(entrydb *db, const char *group, const char *name, bool explain,
                           entrydb_set **out, entrydb_error *error)
 {
-	struct error own = {0};
-	unsigned before;
-	int code;
+	struct request request = {slice_of(group), slice_of(name), explain, NULL};
+	int code = handle_ask(db, select_once, &request, error);
 
-	pthread_mutex_lock(&db->lock);
-	do {
-		before = db->generation;
-		code = select_once(db, slice_of(group), slice_of(name), explain, out, &own);
-	} while ((code == ERROR_FORMAT || code == ERROR_IO) && db->generation != before);
-	pthread_mutex_unlock(&db->lock);
-	return code < 0 ? error_export(code, &own, error) : 0;
+	if (code == 0)
+		*out = request.set;
+	return code;
 }
 
 int entrydb_select(entrydb *db, const char *group, const char *name, entrydb_set **out,

@@ -106,7 +106,8 @@ static int survey_entry(struct survey *survey, struct path_entry *entry, struct 
 	return entry->state == ENTRY_SCANNED ? add_from_scan(survey, &entry->scanned, error) : 0;
 }
 
-static int survey_once(struct entrydb *db, struct entrydb_set **out, struct error *error)
+/* @out: the caller's pointer to a set. */
+static int survey_once(struct entrydb *db, void *out, struct error *error)
 {
 	struct survey survey = {.db = db, .set = set_create()};
 	int code = survey.set ? refresh(db, error) : error_nomem(error);
@@ -116,22 +117,11 @@ static int survey_once(struct entrydb *db, struct entrydb_set **out, struct erro
 	if (code < 0)
 		entrydb_set_free(survey.set);
 	else
-		*out = survey.set;
+		*(struct entrydb_set **)out = survey.set;
 	return code;
 }
 
-/* As with a selection: a database that fails on the way is done without. */
 int entrydb_survey(entrydb *db, entrydb_set **out, entrydb_error *error)
 {
-	struct error own = {0};
-	unsigned before;
-	int code;
-
-	pthread_mutex_lock(&db->lock);
-	do {
-		before = db->generation;
-		code = survey_once(db, out, &own);
-	} while ((code == ERROR_FORMAT || code == ERROR_IO) && db->generation != before);
-	pthread_mutex_unlock(&db->lock);
-	return code < 0 ? error_export(code, &own, error) : 0;
+	return handle_ask(db, survey_once, out, error);
 }

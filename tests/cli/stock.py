@@ -91,7 +91,9 @@ class Worker:
 
     def ask(self, cwd, path, queries):
         """queries: dicts of entry_points() parameters; one answer for each."""
-        request = {"cwd": cwd, "path": path, "queries": queries}
+        return self.send({"cwd": cwd, "path": path, "queries": queries})
+
+    def send(self, request):
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
         self.process.stdin.flush()
         return self.read()

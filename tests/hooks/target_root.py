@@ -247,6 +247,17 @@ class SharedTransactions:
 
     upgrade_calls = 1  # of the program, in one transaction that upgrades
 
+    def test_history(self):
+        old, new, other = package("alpha"), package("alpha", "2.0"), package("beta")
+        for packages, expected in (([old], [old]), ([other], [old, other]), ([new], [new, other]),
+                                   ([old], [old, other])):
+            self.check_quiet(self.install(*packages))
+            self.check(*expected)
+        self.check_quiet(self.remove(old))
+        self.check(other)
+        self.check_quiet(self.remove(other))
+        self.check()
+
     def test_same_version(self):
         """The time of the site directory tells nothing; only the hook knows."""
         self.install(package("alpha"), package("beta"))

@@ -222,17 +222,6 @@ class Transactions(target_root.SharedTransactions, ApkTest):
         super().setUp()
         self.install_entrydb()
 
-    def test_history(self):
-        old, new, other = package("alpha"), package("alpha", "2.0"), package("beta")
-        for packages, expected in (([old], [old]), ([other], [old, other]), ([new], [new, other]),
-                                   ([old], [old, other])):
-            self.check_quiet(self.install(*packages))
-            self.check(*expected)
-        self.check_quiet(self.remove(old))
-        self.check(other)
-        self.check_quiet(self.remove(other))
-        self.check()
-
     def test_other_packages(self):
         """What has no Python distribution in it does not call the program."""
         calls = self.count_refreshes()

@@ -114,17 +114,6 @@ class Transactions(target_root.SharedTransactions, PacmanTest):
         self.assertFalse(os.path.exists(self.site))
         self.check()
 
-    def test_history(self):
-        old, new, other = package("alpha"), package("alpha", "2.0"), package("beta")
-        for packages, expected in (([old], [old]), ([other], [old, other]), ([new], [new, other]),
-                                   ([old], [old, other])):
-            self.check_quiet(self.install(*packages))
-            self.check(*expected)
-        self.check_quiet(self.remove(old))
-        self.check(other)
-        self.check_quiet(self.remove(other))
-        self.check()
-
     def test_reinstalled(self):
         self.install(package("alpha"))
         support.write(f"{self.site}/alpha-1.0.dist-info/entry_points.txt",

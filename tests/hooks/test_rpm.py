@@ -93,21 +93,6 @@ class Transactions(target_root.SharedTransactions, RpmTest):
         super().setUp()
         self.install_entrydb()
 
-    def test_history(self):
-        old, new, other = package("alpha"), package("alpha", "2.0"), package("beta")
-        self.install(old)
-        self.check(old)
-        self.install(other)
-        self.check(old, other)
-        self.install(new)
-        self.check(new, other)
-        self.install(old)
-        self.check(old, other)
-        self.remove(old)
-        self.check(other)
-        self.remove(other)
-        self.check()
-
     def test_reinstalled(self):
         self.install(package("alpha"))
         path = f"{self.site}/alpha-1.0.dist-info/entry_points.txt"
