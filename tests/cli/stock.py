@@ -86,7 +86,8 @@ class Worker:
     def read(self):
         line = self.process.stdout.readline()
         if not line:
-            raise RuntimeError(f"the worker of Python {self.label} ended early")
+            raise RuntimeError(f"the worker of Python {self.label} ended early, "
+                               f"status {self.process.wait()}")
         return json.loads(line)
 
     def ask(self, cwd, path, queries):

@@ -52,7 +52,7 @@ WANTS_3_11 = ("9.1.0", "10.1.0", "10.2.0")
 
 # --- interpreters ---
 
-class Worker:
+class Worker(stock.Worker):
     """One interpreter with one level of freshness, which answers batch after batch."""
 
     def __init__(self, interpreter, fresh, options, version=None, directory=None):
@@ -72,23 +72,6 @@ class Worker:
         self.known = self.read()["known"]
         if not self.known and version not in UNKNOWN:
             print(f"Python {self.label}: not recognised, so stock answers")
-
-    def read(self):
-        line = self.process.stdout.readline()
-        if not line:  # what it was asked about stays where it is
-            raise RuntimeError(f"the worker of Python {self.label} ended early, "
-                               f"status {self.process.wait()}")
-        return json.loads(line)
-
-    def ask(self, request):
-        self.process.stdin.write(json.dumps(request).encode() + b"\n")
-        self.process.stdin.flush()
-        return self.read()
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.process.wait()
 
 
 def importlib_metadata(version, found):
@@ -230,9 +213,9 @@ class Run:
                     case.report(stage, worker.label, found)
 
     def ask(self, worker, stage, cases, home):
-        return worker.ask({"home": home, "calls": CALLS, "forget": stage.startswith("indexed"),
-                           "environments": [case.request(self.options.seed, stage, worker.label)
-                                            for case in cases]})
+        return worker.send({"home": home, "calls": CALLS, "forget": stage.startswith("indexed"),
+                            "environments": [case.request(self.options.seed, stage, worker.label)
+                                             for case in cases]})
 
     def wait_since(self, moment):
         if not self.is_enough():
