@@ -5,9 +5,9 @@
  * thousands are read when an environment is indexed: for those, lines are found by
  * memchr, after one look at the whole text has shown it to be so.
  */
-#include "entry_points_txt.h"
+#include "db/entry_points_txt.h"
 
-#include "unicode.h"
+#include "db/base/unicode.h"
 
 #include <stdint.h>
 

@@ -10,8 +10,8 @@
 #ifndef DB_ENTRY_POINTS_TXT_H
 #define DB_ENTRY_POINTS_TXT_H
 
-#include "error.h"
-#include "slice.h"
+#include "db/base/error.h"
+#include "db/base/slice.h"
 
 /* One item; the slices point into the text. */
 struct entry_points_line {

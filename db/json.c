@@ -1,101 +1,151 @@
 /*
- * json.c - see json.h. One statement per set of keys:
- * SELECT json_object(key, ?1, key, ?2, ...).
+ * json.c - see json.h.
  */
-#include "json.h"
+#include "db/json.h"
 
 #include <stdlib.h>
 
-#include "cleanup.h"
-#include "sql.h"
+#include "db/base/cleanup.h"
+#include "db/base/escape.h"
+#include "db/base/unicode.h"
 
-/* From 'a,b' to ["a","b"], for values marked as words. */
-#define WORDS "json('[' || coalesce('\"' || replace(?%zu, ',', '\",\"') || '\"', '') || ']')"
+enum value_kind { VALUE_NULL, VALUE_TEXT, VALUE_NUMBER };
 
-struct json {
-	sqlite3 *db;
-	sqlite3_stmt *statement;
+struct value {
+	enum value_kind kind;
+	struct slice text;
+	int64_t number;
 };
 
-/* A key that ends in "[]" holds words. */
-static bool is_words(const char *key)
-{
-	return slice_ends(slice_of(key), SLICE("[]"));
-}
-
-static char *statement_text(const char *const *keys, size_t count)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *stream = open_memstream(&text, &size);
-
-	if (!stream)
-		return NULL;
-	fputs("SELECT json_object(", stream);
-	for (size_t i = 0; i < count; i++) {
-		int len = (int)strlen(keys[i]) - (is_words(keys[i]) ? 2 : 0);
-
-		fprintf(stream, "%s'%.*s', ", i ? ", " : "", len, keys[i]);
-		if (is_words(keys[i]))
-			fprintf(stream, WORDS, i + 1);
-		else
-			fprintf(stream, "?%zu", i + 1);
-	}
-	fputs(")", stream);
-	return fclose(stream) == 0 ? text : NULL;
-}
+struct json {
+	const char *const *keys;
+	size_t count;
+	struct value values[];
+};
 
 int json_open(const char *const *keys, size_t count, struct json **out, struct error *error)
 {
-	struct json *json = calloc(1, sizeof(*json));
-	CLEANUP(cleanup_free) char *text = statement_text(keys, count);
+	struct json *json = calloc(1, sizeof(*json) + count * sizeof(json->values[0]));
 
-	if (!json || !text || sqlite3_open(":memory:", &json->db) != SQLITE_OK ||
-	    sqlite3_prepare_v2(json->db, text, -1, &json->statement, NULL) != SQLITE_OK) {
-		json_close(json);
+	if (!json)
 		return error_nomem(error);
-	}
+	json->keys = keys;
+	json->count = count;
 	*out = json;
 	return 0;
 }
 
 void json_close(struct json *json)
 {
-	if (!json)
-		return;
-	sqlite3_finalize(json->statement);
-	sqlite3_close(json->db);
 	free(json);
 }
 
 void json_text(struct json *json, size_t key, struct slice text)
 {
-	sql_bind(json->statement, (int)key + 1, text);
+	json->values[key].kind = slice_is_null(text) ? VALUE_NULL : VALUE_TEXT;
+	json->values[key].text = text;
 }
 
 void json_words(struct json *json, size_t key, struct slice words)
 {
-	sql_bind(json->statement, (int)key + 1, words.len ? words : (struct slice){0});
+	json_text(json, key, words.len ? words : (struct slice){0});
 }
 
 void json_number(struct json *json, size_t key, int64_t number)
 {
-	sqlite3_bind_int64(json->statement, (int)key + 1, number);
+	json->values[key].kind = VALUE_NUMBER;
+	json->values[key].number = number;
 }
 
-int json_write(struct json *json, FILE *stream, struct error *error)
-{
-	int code = sqlite3_step(json->statement);
-	struct slice line = {0};
+/* --- strings --- */
 
-	if (code == SQLITE_ROW) {
-		line = sql_column(json->statement, 0);
-		fwrite(line.ptr, 1, line.len, stream);
-		putc('\n', stream);
+/* The letter that stands for @c behind a backslash; 0 if there is none. */
+static char short_escape(uint32_t c)
+{
+	static const char letters[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f',
+	                               ['\r'] = 'r', ['"'] = '"',  ['\\'] = '\\'};
+
+	return c < sizeof(letters) ? letters[c] : '\0';
+}
+
+/* A byte that is not UTF-8 has a lone surrogate for its character. */
+static bool is_plain(uint32_t c)
+{
+	return !short_escape(c) && !escape_is_control(c) && (c < 0xD800 || c > 0xDFFF);
+}
+
+void json_string(struct slice text, FILE *stream)
+{
+	const char *at = text.ptr, *plain = at;
+	const char *end = text.len > 0 ? at + text.len : at;
+
+	putc('"', stream);
+	while (at < end) {
+		const char *begin = at;
+		uint32_t c = utf8_next(&at, end);
+
+		if (is_plain(c))
+			continue;
+		fwrite(plain, 1, (size_t)(begin - plain), stream);
+		if (short_escape(c))
+			fprintf(stream, "\\%c", short_escape(c));
+		else
+			fprintf(stream, "\\u%04x", (unsigned)c);
+		plain = at;
 	}
-	sqlite3_reset(json->statement);
-	sqlite3_clear_bindings(json->statement);
-	if (code != SQLITE_ROW)
-		return error_set(error, ERROR_IO, "JSON: %s", sqlite3_errmsg(json->db));
-	return 0;
+	if (plain < end)
+		fwrite(plain, 1, (size_t)(end - plain), stream);
+	putc('"', stream);
+}
+
+/* --- objects --- */
+
+static void put_words(struct slice words, FILE *stream)
+{
+	const char *comma;
+
+	putc('[', stream);
+	while (words.len > 0 && (comma = memchr(words.ptr, ',', words.len))) {
+		json_string(slice_between(words.ptr, comma), stream);
+		putc(',', stream);
+		words = slice_from(words, (size_t)(comma - words.ptr) + 1);
+	}
+	if (!slice_is_null(words))
+		json_string(words, stream);
+	putc(']', stream);
+}
+
+static void put_value(const struct value *value, FILE *stream)
+{
+	if (value->kind == VALUE_TEXT)
+		json_string(value->text, stream);
+	else if (value->kind == VALUE_NUMBER)
+		fprintf(stream, "%lld", (long long)value->number);
+	else
+		fputs("null", stream);
+}
+
+/* A key that ends in "[]" holds words. */
+static void put_member(struct slice key, const struct value *value, FILE *stream)
+{
+	bool is_words = slice_ends(key, SLICE("[]"));
+
+	json_string(slice_first(key, key.len - (is_words ? 2 : 0)), stream);
+	putc(':', stream);
+	if (is_words)
+		put_words(value->text, stream);
+	else
+		put_value(value, stream);
+}
+
+void json_write(struct json *json, FILE *stream)
+{
+	putc('{', stream);
+	for (size_t i = 0; i < json->count; i++) {
+		if (i > 0)
+			putc(',', stream);
+		put_member(slice_of(json->keys[i]), &json->values[i], stream);
+		json->values[i] = (struct value){0};
+	}
+	fputs("}\n", stream);
 }

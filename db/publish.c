@@ -1,75 +1,103 @@
 /*
  * publish.c - see publish.h. Every step that can fail is checked before the
- * rename, because after it there is no way back.
+ * rename, because it cannot be undone.
  */
-#include "publish.h"
+#include "db/publish.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "db/base/cleanup.h"
+#include "db/base/libc.h"
+#include "db/base/safe_path.h"
+#include "db/base/trust.h"
 
-#define LOCK_RETRY     10   /* milliseconds between two tries */
-#define DIRECTORY_MODE 0755 /* less the umask */
-#define COPY_CHUNK     ((size_t)1 << 30)
-#define COPY_BUFFER    ((size_t)1 << 16)
+#define LOCK_RETRY    10 /* milliseconds between two tries */
+#define REPLACE_TRIES 100
+#define OBSTACLES_MAX 100 /* names that are tried */
+#define COPY_CHUNK    ((size_t)1 << 30)
+#define COPY_BUFFER   ((size_t)1 << 16)
+
+/* --- names in the directory --- */
+
+/* Too long a name is cut off, and then too long for the file system as well. */
+struct sibling {
+	char name[NAME_MAX + 16];
+};
+
+static struct sibling sibling(const struct publication *publication, const char *suffix)
+{
+	struct sibling it;
+
+	snprintf(it.name, sizeof(it.name), "%s%s", publication->name, suffix);
+	return it;
+}
+
+/* Does @name lead to what is open as @fd? */
+static bool is_named(const struct publication *publication, const char *name, int fd)
+{
+	struct stat named, open;
+
+	return fstatat(publication->directory_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       fstat(fd, &open) == 0 && safe_same_file(&named, &open);
+}
+
+/* A directory that is not empty is renamed, to the first number that is free. */
+static int move_away(int directory, const char *name)
+{
+	char other[NAME_MAX + 32];
+	struct stat status;
+
+	for (int i = 1; i <= OBSTACLES_MAX; i++) {
+		snprintf(other, sizeof(other), "%s.%d", name, i);
+		if (fstatat(directory, other, &status, AT_SYMLINK_NOFOLLOW) != 0)
+			return renameat(directory, name, directory, other);
+	}
+	errno = ENOTEMPTY;
+	return -1;
+}
+
+/* Whatever it is, make the name free. */
+static int clear_name(const struct publication *publication, const char *name)
+{
+	int directory = publication->directory_fd;
+
+	if (unlinkat(directory, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return -1;
+	if (unlinkat(directory, name, AT_REMOVEDIR) == 0)
+		return 0;
+	return errno == ENOTEMPTY || errno == EEXIST ? move_away(directory, name) : -1;
+}
+
+/* --- the directory --- */
+
+static int open_directory(const char *path, const char *sysroot, enum safe_create create, int *fd,
+                          struct error *error)
+{
+	const char *slash = strrchr(path, '/');
+	CLEANUP(cleanup_free)
+	char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+
+	if (!directory)
+		return error_nomem(error);
+	return safe_directory_open(directory, sysroot, create, fd, error);
+}
 
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
-}
-
-/* Make @path and what is missing above it. */
-static int make_directories(char *path, struct error *error)
-{
-	for (char *slash = path; slash; *slash = '/') {
-		slash = strchr(slash + 1, '/');
-		if (slash)
-			*slash = '\0';
-		if (mkdir(path, DIRECTORY_MODE) != 0 && errno != EEXIST) {
-			int errnum = errno;
-
-			/* A read-only file system says so even of a directory that is there. */
-			if (access(path, F_OK) != 0)
-				return error_errno(error, errnum, "cannot make %s", path);
-		}
-		if (!slash)
-			break;
-	}
-	return 0;
-}
-
-static int open_directory(struct publication *publication, struct error *error)
-{
-	CLEANUP(cleanup_free) char *directory = strdup(publication->path);
-	char *slash = directory ? strrchr(directory, '/') : NULL;
-	int code;
-
-	if (!directory)
-		return error_nomem(error);
-	if (!slash) {
-		directory[0] = '.';
-		directory[1] = '\0';
-	} else {
-		slash[slash == directory] = '\0';
-		code = make_directories(directory, error);
-		if (code < 0)
-			return code;
-	}
-	publication->directory_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (publication->directory_fd < 0)
-		return error_errno(error, errno, "cannot open %s", directory);
-	return 0;
 }
 
 /* --- the lock --- */
@@ -117,82 +145,165 @@ static void end_turn(int fd, uint64_t work)
 	fcntl(fd, F_OFD_SETLK, &byte);
 }
 
+/* Mode 0600: whoever can open a lock file can hold the lock. */
+static int open_lock(const struct publication *publication, const char *name)
+{
+	return safe_openat(publication->directory_fd, name, O_RDWR | O_CREAT | O_NONBLOCK, 0600);
+}
+
+enum lock_file {
+	LOCK_USABLE,
+	LOCK_OBSTACLE, /* no regular file, or somebody else's, who could hold it for ever */
+	LOCK_FAILED,   /* errno says why */
+};
+
+/* @fd: what open_lock() gave. */
+static enum lock_file judge_lock(int fd)
+{
+	struct stat status;
+
+	if (fd < 0)
+		return errno == EACCES || errno == EPERM || errno == ELOOP || errno == EISDIR ||
+		                       errno == ENXIO
+		               ? LOCK_OBSTACLE
+		               : LOCK_FAILED;
+	if (fstat(fd, &status) != 0)
+		return LOCK_FAILED;
+	return S_ISREG(status.st_mode) && status.st_uid == geteuid() ? LOCK_USABLE : LOCK_OBSTACLE;
+}
+
+/*
+ * What lies there is in the way, in a directory of ours. Two who find that at once must
+ * not remove each other's file: the directory itself is locked for as long as it takes,
+ * and what is there looked at again.
+ */
+static int replace_lock(const struct publication *publication, const char *name)
+{
+	const struct timespec pause = {.tv_nsec = LOCK_RETRY * 1000000L};
+	int fd = -1;
+
+	for (int i = 0; flock(publication->directory_fd, LOCK_EX | LOCK_NB) != 0; i++)
+		if (i == REPLACE_TRIES || nanosleep(&pause, NULL) != 0)
+			return -1;
+	fd = open_lock(publication, name);
+	if (judge_lock(fd) == LOCK_OBSTACLE) {
+		cleanup_close(&fd);
+		fd = clear_name(publication, name) == 0 ? open_lock(publication, name) : -1;
+	}
+	flock(publication->directory_fd, LOCK_UN);
+	return fd;
+}
+
+static int make_lock(struct publication *publication, struct error *error)
+{
+	struct sibling lock = sibling(publication, ".lock");
+	CLEANUP(cleanup_close) int fd = open_lock(publication, lock.name);
+	enum lock_file found = judge_lock(fd);
+	int errnum = errno;
+	struct stat directory;
+
+	if (found == LOCK_OBSTACLE && fstat(publication->directory_fd, &directory) == 0 &&
+	    directory.st_uid == geteuid()) {
+		cleanup_close(&fd);
+		fd = replace_lock(publication, lock.name);
+		found = judge_lock(fd);
+		errnum = errno;
+	}
+	if (fd < 0 || found == LOCK_FAILED)
+		return error_errno(error, errnum, "cannot open %s.lock", publication->path);
+	if (found == LOCK_OBSTACLE)
+		return error_set(error, ERROR_PERMISSION,
+		                 "%s.lock is in the way: it is not a file of yours, nor is its "
+		                 "directory yours",
+		                 publication->path);
+	publication->lock_fd = take_fd(&fd);
+	return 0;
+}
+
+static int pause_for_lock(const struct publication_wait *wait, const char *path, int waited,
+                          struct error *error)
+{
+	struct timespec pause = {.tv_nsec = LOCK_RETRY * 1000000L};
+
+	if (waited >= wait->timeout)
+		return error_set(error, ERROR_BUSY,
+		                 "%s: another writer has held the lock for %d ms; try again "
+		                 "when it has finished",
+		                 path, wait->timeout);
+	nanosleep(&pause, NULL);
+	if (wait->stopped && wait->stopped())
+		return error_set(error, ERROR_BUSY,
+		                 "%s: interrupted while another writer held the lock", path);
+	return 0;
+}
+
 /* 1: the work will be done by another who waits. */
 static int wait_for_lock(int fd, const struct publication_wait *wait, const char *path,
                          struct error *error)
 {
-	struct timespec pause = {.tv_nsec = LOCK_RETRY * 1000000L};
 	enum turn turn = TURN_NONE;
 
 	for (int waited = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; waited += LOCK_RETRY) {
+		int code;
+
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return error_errno(error, errno, "cannot lock %s", path);
 		if (turn == TURN_NONE)
 			turn = take_turn(fd, wait->work);
 		if (turn == TURN_TAKEN)
 			return 1;
-		if (waited >= wait->timeout)
-			return error_set(
-			        error, ERROR_BUSY,
-			        "%s: another writer has held the lock for %d ms; try again "
-			        "when it has finished",
-			        path, wait->timeout);
-		if (nanosleep(&pause, NULL) != 0 || (wait->stopped && wait->stopped()))
-			return error_set(error, ERROR_BUSY,
-			                 "%s: interrupted while another writer held the lock",
-			                 path);
+		code = pause_for_lock(wait, path, waited, error);
+		if (code < 0)
+			return code;
 	}
 	if (turn == TURN_OURS)
 		end_turn(fd, wait->work);
 	return 0;
 }
 
-/* Mode 0600: whoever can open a lock file can hold the lock. */
+/* Again, if what was locked is not there any more: others would lock what is. */
 static int take_lock(struct publication *publication, const struct publication_wait *wait,
                      struct error *error)
 {
-	CLEANUP(cleanup_free) char *name = NULL;
+	struct sibling lock = sibling(publication, ".lock");
 	int code;
 
-	if (asprintf(&name, "%s.lock", base_name(publication->path)) < 0) {
-		name = NULL;
-		return error_nomem(error);
-	}
-	publication->lock_fd = openat(publication->directory_fd, name,
-	                              O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (publication->lock_fd < 0)
-		return error_errno(error, errno, "cannot open %s.lock", publication->path);
-	code = wait_for_lock(publication->lock_fd, wait, publication->path, error);
-	if (code != 0)
+	do {
+		cleanup_close(&publication->lock_fd);
+		publication->lock_fd = -1;
+		code = make_lock(publication, error);
+		if (code == 0)
+			code = wait_for_lock(publication->lock_fd, wait, publication->path, error);
+	} while (code == 0 && !is_named(publication, lock.name, publication->lock_fd));
+	if (code != 0 && publication->lock_fd >= 0)
 		close(take_fd(&publication->lock_fd)); /* what lies there is another writer's */
 	return code;
 }
 
-/* SQLite may leave a journal beside a file whose writer was killed. */
-static void remove_leftovers(const struct publication *publication)
+/* --- the new file --- */
+
+/* Ours, and what SQLite may have left beside one that was written by name. */
+static int remove_leftovers(const struct publication *publication)
 {
-	static const char *const suffixes[] = {"-journal", "-wal", "-shm"};
+	static const char *const suffixes[] = {".new", ".new-journal", ".new-wal", ".new-shm"};
+	int code = 0;
 
-	unlink(publication->new_path);
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
-		char *path;
-
-		if (asprintf(&path, "%s%s", publication->new_path, suffixes[i]) < 0)
-			return;
-		unlink(path);
-		free(path);
-	}
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
+		if (clear_name(publication, sibling(publication, suffixes[i]).name) != 0)
+			code = -1;
+	return code;
 }
 
 static int make_new_file(struct publication *publication, struct error *error)
 {
-	CLEANUP(cleanup_close) int fd = -1;
+	struct sibling new = sibling(publication, ".new");
 	struct stat now;
 
-	remove_leftovers(publication);
-	fd = open(publication->new_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0 || fstat(fd, &now) != 0)
-		return error_errno(error, errno, "cannot create %s", publication->new_path);
+	if (remove_leftovers(publication) == 0)
+		publication->new_fd = safe_openat(publication->directory_fd, new.name,
+		                                  O_RDWR | O_CREAT | O_EXCL, 0600);
+	if (publication->new_fd < 0 || fstat(publication->new_fd, &now) != 0)
+		return error_errno(error, errno, "cannot create %s.new", publication->path);
 	publication->began = now.st_ctim;
 	return 0;
 }
@@ -212,17 +323,18 @@ int publication_begin_once(struct publication *publication, const char *path,
 
 	*publication = PUBLICATION_INIT;
 	publication->path = strdup(path);
-	if (asprintf(&publication->new_path, "%s.new", path) < 0)
-		publication->new_path = NULL;
-	if (!publication->path || !publication->new_path)
+	if (!publication->path)
 		return error_nomem(error);
-	code = open_directory(publication, error);
+	publication->name = base_name(publication->path);
+	code = open_directory(path, wait->sysroot, SAFE_CREATE, &publication->directory_fd, error);
 	if (code == 0)
 		code = take_lock(publication, wait, error);
 	if (code == 0)
 		code = make_new_file(publication, error);
 	return code;
 }
+
+/* --- the copy --- */
 
 static int copy_by_hand(int from, int to)
 {
@@ -233,11 +345,11 @@ static int copy_by_hand(int from, int to)
 		errno = ENOMEM;
 		return -1;
 	}
-	while ((got = read(from, buffer, COPY_BUFFER)) != 0) {
+	while ((got = TEMP_FAILURE_RETRY(read(from, buffer, COPY_BUFFER))) != 0) {
 		if (got < 0)
 			return -1;
 		for (ssize_t put = 0, n; put < got; put += n) {
-			n = write(to, buffer + put, (size_t)(got - put));
+			n = TEMP_FAILURE_RETRY(write(to, buffer + put, (size_t)(got - put)));
 			if (n < 0)
 				return -1;
 		}
@@ -254,7 +366,7 @@ static int copy_file(int from, int to)
 		return 0;
 	do {
 		n = copy_file_range(from, NULL, to, NULL, COPY_CHUNK, 0);
-	} while (n > 0);
+	} while (n > 0 || (n < 0 && errno == EINTR));
 	if (n == 0 && lseek(from, 0, SEEK_CUR) > 0)
 		return 0;
 	if (n < 0 && errno == ENOSPC)
@@ -264,21 +376,63 @@ static int copy_file(int from, int to)
 	return copy_by_hand(from, to);
 }
 
-int publication_copy(struct publication *publication, struct error *error)
+static int check_published(const char *path, const struct stat *status, struct error *error)
 {
-	CLEANUP(cleanup_close)
-	int from = open(publication->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	CLEANUP(cleanup_close) int to = -1;
+	enum trust trust = trust_of(status, TRUST_NO_OTHER);
+
+	if (!S_ISREG(status->st_mode)) /* a FIFO would be waited for */
+		return error_set(error, ERROR_FORMAT, "%s: not a regular file", path);
+	if (trust == TRUST_FOREIGN)
+		return error_set(error, ERROR_FORMAT, "%s: not believed: it belongs to user %u",
+		                 path, status->st_uid);
+	if (trust == TRUST_WRITABLE)
+		return error_set(error, ERROR_FORMAT, "%s: not believed: others may write it",
+		                 path);
+	return 0;
+}
+
+/* What is not a regular file may refuse to be opened: a link, a socket. */
+static int cannot_open(const struct publication *publication, int errnum, struct error *error)
+{
 	struct stat status;
 
-	if (from < 0 || fstat(from, &status) != 0)
+	if (errnum != ENOENT &&
+	    fstatat(publication->directory_fd, publication->name, &status, AT_SYMLINK_NOFOLLOW) ==
+	            0 &&
+	    !S_ISREG(status.st_mode))
+		return check_published(publication->path, &status, error);
+	return error_errno(error, errnum, "cannot read %s", publication->path);
+}
+
+static int open_published(struct publication *publication, int *fd, struct stat *status,
+                          struct error *error)
+{
+	*fd = safe_openat(publication->directory_fd, publication->name, O_RDONLY | O_NONBLOCK, 0);
+	if (*fd < 0)
+		return cannot_open(publication, errno, error);
+	if (fstat(*fd, status) != 0)
 		return error_errno(error, errno, "cannot read %s", publication->path);
-	if (!S_ISREG(status.st_mode)) /* a FIFO would be waited for */
-		return error_set(error, ERROR_INVALID, "%s: not a regular file", publication->path);
-	to = open(publication->new_path, O_WRONLY | O_CLOEXEC);
-	if (to < 0 || copy_file(from, to) != 0)
-		return error_errno(error, errno, "cannot copy %s to %s", publication->path,
-		                   publication->new_path);
+	return check_published(publication->path, status, error);
+}
+
+int publication_copy(struct publication *publication, struct error *error)
+{
+	CLEANUP(cleanup_close) int from = -1;
+	struct stat before, after;
+	int code = open_published(publication, &from, &before, error);
+
+	if (code < 0)
+		return code;
+	if (copy_file(from, publication->new_fd) != 0 || fstat(publication->new_fd, &after) != 0)
+		return error_errno(error, errno, "cannot copy %s to %s.new", publication->path,
+		                   publication->path);
+	if (after.st_size != before.st_size)
+		return error_set(error, ERROR_IO, "%s: it changed while it was copied",
+		                 publication->path);
+	publication->is_marked = publication->was_marked = publish_is_marked(&before);
+	publication->copied = before.st_ctim;
+	cleanup_close(&publication->published_fd);
+	publication->published_fd = take_fd(&from);
 	return 0;
 }
 
@@ -292,35 +446,91 @@ void publication_touch(struct publication *publication)
 
 int publication_restart(struct publication *publication, struct error *error)
 {
-	return make_new_file(publication, error);
+	if (ftruncate(publication->new_fd, 0) != 0 || lseek(publication->new_fd, 0, SEEK_SET) != 0)
+		return error_errno(error, errno, "cannot empty %s.new", publication->path);
+	publication->is_marked = false;
+	return 0;
 }
 
 int publication_set_aside(struct publication *publication, const char *suffix, struct error *error)
 {
-	CLEANUP(cleanup_free) char *aside = NULL;
+	struct sibling aside = sibling(publication, ".");
+	size_t len = strlen(aside.name);
+	int directory = publication->directory_fd;
 
-	if (asprintf(&aside, "%s.%s", publication->path, suffix) < 0) {
-		aside = NULL;
-		return error_nomem(error);
-	}
-	unlink(aside);
-	if (link(publication->path, aside) != 0 && errno != ENOENT &&
-	    rename(publication->path, aside) != 0)
+	snprintf(aside.name + len, sizeof(aside.name) - len, "%s", suffix);
+	if (clear_name(publication, aside.name) != 0 ||
+	    (linkat(directory, publication->name, directory, aside.name, 0) != 0 &&
+	     errno != ENOENT && renameat(directory, publication->name, directory, aside.name) != 0))
 		return error_errno(error, errno, "cannot rename %s to %s", publication->path,
-		                   aside);
+		                   aside.name);
 	return 0;
+}
+
+/* --- the publication --- */
+
+static int sync_file(int fd)
+{
+	int code;
+
+	do {
+		code = fsync(fd);
+	} while (code != 0 && errno == EINTR);
+	return code;
+}
+
+static int set_mark(int fd)
+{
+	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = PUBLISH_STALE_MARK}};
+
+	return futimens(fd, times);
+}
+
+static int make_ready(struct publication *publication, mode_t mode, struct error *error)
+{
+	int fd = publication->new_fd;
+
+	if (fchmod(fd, mode) != 0 || (publication->is_marked && set_mark(fd) != 0) ||
+	    sync_file(fd) != 0)
+		return error_errno(error, errno, "cannot write %s.new", publication->path);
+	if (!is_named(publication, sibling(publication, ".new").name, fd))
+		return error_set(error, ERROR_IO,
+		                 "%s.new was exchanged by somebody else; nothing was changed",
+		                 publication->path);
+	return 0;
+}
+
+/*
+ * Has somebody marked the old file since it was copied? He waited for us, perhaps, and has
+ * seen what we have not. The rename changes the file's time, too: afterwards, only one that
+ * had no mark can tell.
+ */
+static bool was_marked_meanwhile(const struct publication *publication)
+{
+	struct stat now;
+
+	return publication->published_fd >= 0 && fstat(publication->published_fd, &now) == 0 &&
+	       publish_is_marked(&now) &&
+	       !(publication->was_marked && now.st_ctim.tv_sec == publication->copied.tv_sec &&
+	         now.st_ctim.tv_nsec == publication->copied.tv_nsec);
 }
 
 int publication_finish(struct publication *publication, mode_t mode, struct error *error)
 {
-	CLEANUP(cleanup_close) int fd = open(publication->new_path, O_RDWR | O_CLOEXEC);
+	int directory = publication->directory_fd;
+	int code = make_ready(publication, mode, error);
+	bool marked = was_marked_meanwhile(publication);
 
-	if (fd < 0 || fchmod(fd, mode) != 0 || fsync(fd) != 0)
-		return error_errno(error, errno, "cannot write %s", publication->new_path);
-	if (rename(publication->new_path, publication->path) != 0)
+	if (code < 0)
+		return code;
+	if (renameat(directory, sibling(publication, ".new").name, directory, publication->name) !=
+	    0)
 		return error_errno(error, errno, "cannot replace %s", publication->path);
-	free(take(publication->new_path));
-	if (fsync(publication->directory_fd) != 0)
+	if (!publication->was_marked)
+		marked = was_marked_meanwhile(publication);
+	if (marked && set_mark(publication->new_fd) != 0)
+		return error_errno(error, errno, "cannot mark %s", publication->path);
+	if (sync_file(directory) != 0)
 		return error_errno(error, errno, "cannot sync the directory of %s",
 		                   publication->path);
 	return 0;
@@ -328,11 +538,45 @@ int publication_finish(struct publication *publication, mode_t mode, struct erro
 
 void publication_end(struct publication *publication)
 {
-	if (publication->new_path && publication->lock_fd >= 0)
+	if (publication->lock_fd >= 0)
 		remove_leftovers(publication);
+	cleanup_close(&publication->new_fd);
+	cleanup_close(&publication->published_fd);
 	cleanup_close(&publication->lock_fd);
 	cleanup_close(&publication->directory_fd);
 	free(publication->path);
-	free(publication->new_path);
 	*publication = PUBLICATION_INIT;
+}
+
+/* --- the mark --- */
+
+int publish_mark_stale(const char *path, const char *sysroot, struct error *error)
+{
+	CLEANUP(publication_end) struct publication publication = PUBLICATION_INIT;
+	CLEANUP(cleanup_close) int fd = -1;
+	struct stat status;
+	int code;
+
+	publication.path = strdup(path);
+	if (!publication.path)
+		return error_nomem(error);
+	publication.name = base_name(publication.path);
+	code = open_directory(path, sysroot, SAFE_EXISTING, &publication.directory_fd, error);
+	do { /* a writer looks for the mark when it has renamed, we for its name afterwards */
+		cleanup_close(&fd);
+		fd = -1;
+		if (code == 0)
+			code = open_published(&publication, &fd, &status, error);
+		if (code == 0 && set_mark(fd) != 0)
+			code = error_errno(error, errno, "cannot mark %s", path);
+	} while (code == 0 && !is_named(&publication, publication.name, fd));
+	return code;
+}
+
+int publication_unmark(struct publication *publication, struct error *error)
+{
+	if (publication->is_marked && futimens(publication->published_fd, NULL) != 0)
+		return error_errno(error, errno, "cannot take the mark off %s", publication->path);
+	publication->is_marked = false;
+	return 0;
 }

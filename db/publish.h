@@ -8,6 +8,12 @@
  *     lock -> remove a dead writer's .new -> copy -> (change) -> fsync
  *          -> rename -> fsync the directory -> unlock
  *
+ * Nobody's rights are lent: the directory is one of the writer's own territory
+ * (safe_path.h), it and the new file are reached by their first descriptors and never
+ * again by name, and what is copied is a file that may be believed (trust.h). What is
+ * in the way of these names, such as a directory called entry_points.db.new, or a lock
+ * file that is somebody else's, is removed or renamed.
+ *
  * Readers therefore write nothing, lock nothing and wait for nobody, and a
  * writer killed at any point leaves the old file, or the new one, whole.
  *
@@ -31,26 +37,41 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 
-#include "error.h"
+#include "db/base/error.h"
 
 #define PUBLISH_LOCK_TIMEOUT 30000 /* milliseconds; how long a writer waits for another */
 
+/*
+ * A database that could not be updated when it had to be is marked, by its time of
+ * modification, since that needs no lock and no room on the disk: to the second this,
+ * and no fraction. (As four letters it reads "EPDI", as the application_id does.)
+ */
+#define PUBLISH_STALE_MARK 1162888265 /* seconds since 1970: in November 2006 */
+
 struct publication {
-	char *path;       /* of the database */
-	char *new_path;   /* of the copy */
-	int directory_fd; /* of the directory that holds both */
-	int lock_fd;
-	struct timespec began; /* by the clock of this very file system */
+	char *path;             /* of the database */
+	const char *name;       /* the end of that: all else is relative to the directory */
+	int directory_fd;       /* of the directory that holds all */
+	int lock_fd;            /* of NAME.lock */
+	int new_fd;             /* of NAME.new: for all that is done with it */
+	int published_fd;       /* of what was copied */
+	struct timespec copied; /* the change time of that, when it was copied, */
+	bool was_marked;        /* and whether it had PUBLISH_STALE_MARK */
+	bool is_marked;         /* the new file is to have it */
+	struct timespec began;  /* by the clock of this very file system */
 };
 
-#define PUBLICATION_INIT ((struct publication){.directory_fd = -1, .lock_fd = -1})
+#define PUBLICATION_INIT                                                                           \
+	((struct publication){.directory_fd = -1, .lock_fd = -1, .new_fd = -1, .published_fd = -1})
 
 /*
  * Make the directory of @path where it is missing, take the lock, and make an
- * empty new file. Waits at most @timeout milliseconds: then ERROR_BUSY.
+ * empty new file. Waits at most @timeout milliseconds: then ERROR_BUSY. Where
+ * the directory is not in the territory of the effective user: ERROR_PERMISSION.
  */
 int publication_begin(struct publication *publication, const char *path, int timeout,
                       struct error *error);
@@ -59,6 +80,7 @@ struct publication_wait {
 	int timeout;           /* milliseconds */
 	uint64_t work;         /* stands for what the work looks at; 0: never that of another */
 	bool (*stopped)(void); /* asked while waiting, after which it is ERROR_BUSY; or NULL */
+	const char *sysroot;   /* NULL, or what the path begins with: no link leads out of it */
 };
 
 /*
@@ -68,7 +90,11 @@ struct publication_wait {
 int publication_begin_once(struct publication *publication, const char *path,
                            const struct publication_wait *wait, struct error *error);
 
-/* Fill the new file with what is published now; ERROR_NOTFOUND if nothing is. */
+/*
+ * Fill the new file with what is published now: ERROR_NOTFOUND if nothing is, which
+ * only the file system itself can say, and ERROR_FORMAT for what is not to be believed:
+ * no regular file, or one that others own or may write.
+ */
 int publication_copy(struct publication *publication, struct error *error);
 
 /* Empty the new file again, when what was copied turned out to be of no use. */
@@ -79,14 +105,34 @@ void publication_touch(struct publication *publication);
 
 /*
  * Give the published file a second name, with @suffix, so that it is not lost
- * when the new one takes its place. Nothing published is no error.
+ * when the new one takes its place. Nothing published is not an error.
  */
 int publication_set_aside(struct publication *publication, const char *suffix, struct error *error);
 
-/* Put the new file, which its writer has closed, in place of the old one. @mode: as for chmod. */
+/*
+ * Put the new file, whose writer has done with it, in place of the old one. @mode: as
+ * for chmod.
+ */
 int publication_finish(struct publication *publication, mode_t mode, struct error *error);
 
 /* Remove what was not published, and unlock. For use with CLEANUP. */
 void publication_end(struct publication *publication);
+
+/*
+ * Mark the published file as one that its readers must compare with the disk, since a
+ * writer could not do so: it gave up waiting for the lock, say, or the disk is full.
+ * The next publication keeps the mark, unless is_marked is set to false. @sysroot as
+ * above. ERROR_NOTFOUND where nothing is published: then nothing is stale.
+ */
+int publish_mark_stale(const char *path, const char *sysroot, struct error *error);
+
+/* Take the mark off the published file, when it has been found right as it is. */
+int publication_unmark(struct publication *publication, struct error *error);
+
+/* Does a published file with this status have the mark? */
+static inline bool publish_is_marked(const struct stat *status)
+{
+	return status->st_mtim.tv_sec == PUBLISH_STALE_MARK && status->st_mtim.tv_nsec == 0;
+}
 
 #endif

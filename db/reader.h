@@ -11,22 +11,46 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "error.h"
-#include "record.h"
+#include "db/base/error.h"
+#include "db/carried.h"
+#include "db/record.h"
 
 struct reader;
 
 /*
- * Open @file. @owner: besides root and the caller, whose files are believed;
- * (uid_t)-1 for nobody else. ERROR_NOTFOUND when there is no such file,
- * ERROR_PERMISSION when it is not to be believed, ERROR_FORMAT when it is
- * damaged or of another version, ERROR_INVALID when it is foreign.
+ * Open @file, which is not a link. @owner: besides root and the caller, whose files are
+ * believed; or TRUST_NO_OTHER, or TRUST_ANYBODY (trust.h), with which the caller decides
+ * by reader_status() for each thing that the file says. ERROR_NOTFOUND when there is no
+ * such file, as the file system says; ERROR_PERMISSION when it is not to be believed or
+ * may not be read; ERROR_FORMAT when it is damaged, of another version or has another
+ * schema; ERROR_INVALID when it is another program's; ERROR_IO and ERROR_NOMEM when it
+ * could not be found out.
  */
 int reader_open(const char *file, uid_t owner, struct reader **out, struct error *error);
-void reader_close(struct reader *reader);
+void reader_close(struct reader *reader); /* NULL is accepted */
+
+static inline void cleanup_reader(struct reader **reader) /* for CLEANUP() */
+{
+	reader_close(*reader);
+}
+
+/* The file that is open, as it was when it was opened. */
+struct reader_status {
+	uid_t owner;
+	mode_t mode;          /* the permissions */
+	bool is_marked_stale; /* a writer could not update it: see publish_mark_stale() */
+};
+
+struct reader_status reader_status(const struct reader *reader);
 
 /* Is the file at the reader's path still the one that is open? Two stats. */
 bool reader_is_current(const struct reader *reader);
+
+/* What the database says of its own file: 1 found, 0 nothing. */
+int reader_publication(struct reader *reader, struct publication_record *out, struct error *error);
+
+/* Was the file carried since? 1: *out says how; 0: nobody can tell, so it was not. */
+int reader_carried(struct reader *reader, struct carried *out, struct error *error);
 
 /* The facts of a root without its distributions: 1 found, 0 not in the database. */
 int reader_root(struct reader *reader, struct slice path, struct root_record *out,
@@ -35,9 +59,15 @@ int reader_root(struct reader *reader, struct slice path, struct root_record *ou
 /* Call @each for every root, by id; a non-zero answer ends the walk and is returned. */
 int reader_roots(struct reader *reader, root_each *each, void *payload, struct error *error);
 
-/* See sql_read_distributions(). */
+/* See rows_distributions(). */
 int reader_distributions(struct reader *reader, struct root_record *root, bool entry_points,
                          struct error *error);
+
+/* See rows_startups(). */
+int reader_startups(struct reader *reader, struct root_record *root, struct error *error);
+
+/* See rows_outlines(). */
+int reader_outlines(struct reader *reader, struct root_record *root, struct error *error);
 
 /* A row of a selection: the entry point and what is needed to judge it. */
 struct reader_row {
@@ -53,12 +83,17 @@ struct reader_row {
 /* Start a selection; a null slice selects any. One selection at a time. */
 int reader_select(struct reader *reader, struct slice group, struct slice name,
                   struct error *error);
+
+/* The same among the plugins: group is the kind, module the object, attr the symbol. */
+int reader_select_plugins(struct reader *reader, struct slice kind, struct slice name,
+                          struct error *error);
+
 /* 1: @row is filled; 0: no more. */
 int reader_next(struct reader *reader, struct reader_row *row, struct error *error);
 
 /* A distribution of a given normalized name. */
 struct reader_holder {
-	int64_t root;
+	int64_t id;
 	uint32_t position;
 	bool has_metadata;
 	struct slice directory;
@@ -70,6 +105,7 @@ int reader_holders(struct reader *reader, struct slice normalized_name,
                    struct error *error);
 
 struct reader_problem {
+	int64_t id; /* of the distribution */
 	uint32_t position;
 	bool has_metadata;
 	struct slice normalized_name, directory, error;

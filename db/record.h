@@ -10,41 +10,90 @@
 #define DB_RECORD_H
 
 #include <stdint.h>
-#include <stdlib.h>
 
-#include "arena.h"
-#include "slice.h"
+#include "db/base/arena.h"
+#include "db/base/slice.h"
 
 /* See the identifiers in schema.sql. */
 #define DISTRIBUTION_ID_SHIFT 20
 #define ENTRY_POINT_ID_SHIFT  24
+#define PLUGIN_ID_BIT         ((int64_t)1 << 23) /* of a plugin's number, among entry points' */
 
-#define DISTRIBUTIONS_MAX (1u << DISTRIBUTION_ID_SHIFT) /* in one root */
-#define ENTRY_POINTS_MAX  (1u << ENTRY_POINT_ID_SHIFT)  /* in one distribution */
+#define ROOT_OF_DISTRIBUTION(id) ((id) >> DISTRIBUTION_ID_SHIFT)
+
+#define ROOTS_MAX         ((1u << (63 - ENTRY_POINT_ID_SHIFT - DISTRIBUTION_ID_SHIFT)) - 1)
+#define DISTRIBUTIONS_MAX (1u << DISTRIBUTION_ID_SHIFT)      /* in one root */
+#define ENTRY_POINTS_MAX  (1u << (ENTRY_POINT_ID_SHIFT - 1)) /* in one distribution */
 
 /* What one stat says about a root; two are the same root, unchanged, if all are equal. */
 struct stamp {
 	int64_t mtime, ctime; /* nanoseconds since 1970 */
-	int64_t dev;
+	int64_t inode;        /* not the device, whose number is another one at each mount */
 };
 
 static inline bool stamp_equal(struct stamp a, struct stamp b)
 {
-	return a.mtime == b.mtime && a.ctime == b.ctime && a.dev == b.dev;
+	return a.mtime == b.mtime && a.ctime == b.ctime && a.inode == b.inode;
 }
 
 enum root_kind {
 	ROOT_ABSENT,    /* nothing is there, or nothing that could be read */
 	ROOT_DIRECTORY, /* a directory */
-	ROOT_ZIP,       /* a zip, egg or wheel, read as stock reads it on sys.path */
+	ROOT_ZIP,       /* a zip, egg or wheel, read as importlib.metadata reads it on sys.path */
 	ROOT_ARCHIVE,   /* a package archive, catalogued; never on sys.path */
 };
 
-/* What an entry point leads to, where it is worth a row of its own; see target.h. */
-struct target_record {
-	struct slice kind, state, object, symbol, build_id, sha256;
-	int machine;
+/* What an entry point leads to. */
+enum target_kind {
+	TARGET_UNRESOLVED, /* the state says why */
+	TARGET_PYTHON,     /* a Python module or package */
+	TARGET_NATIVE,     /* a shared object that exports attr and needs no Python */
+	TARGET_EXTENSION,  /* a shared object that only Python can open */
+	TARGET_BUNDLED,    /* a Python package whose distribution carries the group's plugin */
 };
+
+enum target_state {
+	TARGET_OK,
+	TARGET_MISSING,   /* no such file */
+	TARGET_NO_SYMBOL, /* a file, but it does not export attr, or is not a shared object */
+	TARGET_AMBIGUOUS, /* several files export the group's symbol */
+	TARGET_UNRESOLVED_EDITABLE, /* an editable install, whose files are elsewhere */
+	TARGET_WRONG_ARCHITECTURE,  /* a shared object of another machine */
+	TARGET_MISSING_DEPENDENCY,  /* a library it needs, or a version of one, is not there */
+	TARGET_NEEDS_HOST,          /* symbols that only the program which loads it can give */
+	TARGET_NOT_EXAMINED,        /* a shared object that was too large, or too deep, to read */
+};
+
+/* The words for them, in the database and in all output: see record.c. */
+const char *target_kind_name(enum target_kind kind);
+const char *target_state_name(enum target_state state);
+
+/* What the words mean; false for a word that is none of them. */
+bool target_kind_find(struct slice name, enum target_kind *out);
+bool target_state_find(struct slice name, enum target_state *out);
+
+/* The target of an entry point, where it is worth a row of its own. */
+struct target_record {
+	enum target_kind kind;
+	enum target_state state;
+	struct slice object;   /* the file, relative to the root; null where there is none */
+	struct slice symbol;   /* what to look up in a native or bundled object; else null */
+	struct slice build_id; /* hexadecimal; null where there is none */
+	struct slice sha256;   /* of the object, "sha256=..." as in RECORD; null where absent */
+	int machine;           /* EM_... of a shared object; 0 otherwise */
+	int64_t size;          /* of the object, in bytes; 0: not known */
+	/* What the dynamic linker would find (linkage.h); null where there is nothing to tell. */
+	struct slice glibc, glibcxx; /* the newest versions that are asked for */
+	struct slice missing;        /* libraries and versions, a space between two */
+	struct slice undefined;      /* symbols, a space between two; the first few */
+	struct slice python_by;      /* the needed library by which Python is needed */
+};
+
+/* The texts of a target but for its kind and state. */
+#define TARGET_TEXTS 9
+
+/* Pointers to them, in an order that is the same for every target. */
+void target_texts(struct target_record *target, struct slice *texts[TARGET_TEXTS]);
 
 struct entry_point_record {
 	struct slice group, name, value;
@@ -52,10 +101,29 @@ struct entry_point_record {
 	const struct target_record *target; /* NULL: a Python module at hand, or not resolved */
 };
 
+/* A native plugin, known by a symbol that it exports. */
+struct plugin_record {
+	struct slice kind, name;
+	struct target_record target;
+};
+
+/* What is kept of a file when it is carried elsewhere; see carried.h. */
+struct outline {
+	bool exists;
+	int64_t size;  /* bytes */
+	int64_t mtime; /* nanoseconds since 1970; 0 in what is sealed */
+};
+
+/* What a database says of its own file. */
+struct publication_record {
+	int64_t inode, time; /* as it was published; nanoseconds since 1970 */
+	bool sealed;         /* made to be carried, without any times */
+};
+
 struct distribution_record {
 	int64_t id;             /* of its row; 0 while it has none */
 	struct slice directory; /* the child of the root, raw */
-	uint32_t position;      /* grows in the order in which stock enumerates the root */
+	uint32_t position;      /* grows in the order in which importlib.metadata lists the root */
 	struct slice normalized_name;
 	struct slice name, version;
 	struct slice error;
@@ -64,8 +132,31 @@ struct distribution_record {
 	bool has_headers; /* name and version have been asked for */
 	bool reused;      /* the row with this id is still right: nothing was read */
 	int64_t directory_stamp, files_stamp;
+	struct outline entry_points_txt, metadata;
 	struct entry_point_record *entry_points;
 	size_t entry_point_count;
+	struct plugin_record *plugins;
+	size_t plugin_count;
+};
+
+/* How code comes to run at the start of Python; see startup.h in libquery/disk. */
+enum startup_kind {
+	STARTUP_IMPORT, /* a line of a .pth file */
+	STARTUP_ENTRY,  /* a line of a .start file */
+	STARTUP_MODULE, /* sitecustomize or usercustomize */
+};
+
+#define STARTUPS_MAX 65536u /* in one root */
+
+/* The words for them: see record.c. */
+const char *startup_kind_name(enum startup_kind kind);
+bool startup_kind_find(struct slice name, enum startup_kind *out);
+
+/* A line of code that Python runs at each start. */
+struct startup_record {
+	struct slice file, code; /* the file: a child of the root */
+	int64_t line;            /* from 1; 0: of a module, or the file was not read */
+	enum startup_kind kind;
 };
 
 struct root_record {
@@ -73,37 +164,28 @@ struct root_record {
 	struct slice path; /* as the database spells it */
 	enum root_kind kind;
 	struct stamp stamp;
+	int64_t size; /* bytes of a zip; 0 of others */
 	bool settled;
-	uint32_t broken, watched;                  /* how many of the distributions */
-	struct distribution_record *distributions; /* in stock's order */
+	uint32_t broken, watched; /* how many of the distributions */
+	int64_t kinds; /* a digest of the kinds of plugins that were looked for; 0: of none */
+	struct distribution_record *distributions; /* in importlib.metadata's order */
 	size_t distribution_count;
+	struct startup_record *startups; /* by file and line */
+	size_t startup_count;
 	struct arena arena;
 };
 
 /* Called for each root of a database, without its distributions; non-zero ends the walk. */
 typedef int root_each(void *payload, const struct root_record *root);
 
-static inline int distribution_by_position(const void *left, const void *right)
-{
-	const struct distribution_record *a = left, *b = right;
-
-	return (a->position > b->position) - (a->position < b->position);
-}
-
 /* Put the distributions in the order of their positions. */
-static inline void root_record_sort(struct root_record *root)
-{
-	if (root->distribution_count > 1)
-		qsort(root->distributions, root->distribution_count, sizeof(*root->distributions),
-		      distribution_by_position);
-}
+void root_record_sort(struct root_record *root);
+
+/* Do two roots have the same start-up code, in the same lines? */
+bool startups_equal(const struct root_record *a, const struct root_record *b);
 
 /* Release the records; the struct itself is the caller's. */
-static inline void root_record_free(struct root_record *root)
-{
-	arena_free(&root->arena);
-	*root = (struct root_record){0};
-}
+void root_record_free(struct root_record *root);
 
 struct event_record {
 	struct slice action, root, distribution, old_version, version, detail;

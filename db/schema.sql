@@ -3,15 +3,20 @@
 -- This file is the only place where the schema is written down. The tables keep
 -- raw facts (names as the directory gives them, values as the files give them,
 -- errors where a distribution could not be read); which distribution shadows
--- which is decided by whoever asks. The four views, and the tables' names, are a
+-- which is decided by whoever asks. The views, and the tables' names, are a
 -- contract: they may be queried with sqlite3.
+--
+-- The text of each statement, comments included, is what a file is known by (identity.h):
+-- where one is changed here, the files of before are set aside and built anew.
 --
 -- Identifiers carry their parents, so that the rows of one root, and of one
 -- distribution, lie side by side and need no further index:
 --
---     root.id         a small number
+--     root.id         from 1 on, up to 524,287
 --     distribution.id root.id << 20 | n           up to 1,048,576 in a root
---     entry_point.id  distribution.id << 24 | n   up to 16,777,216 in one
+--     entry_point.id  distribution.id << 24 | n   up to 8,388,608 in one
+--     plugin.id       distribution.id << 24 | 1 << 23 | n   as many
+--     startup.id      root.id << 20 | n           up to 65,536 in a root
 --
 -- Paths are relative to the prefix that the file belongs to, or absolute where
 -- there is none. Times are nanoseconds since 1970.
@@ -21,16 +26,19 @@ PRAGMA user_version = 1;
 
 -- A directory, zip or egg that can stand on sys.path, or a catalogued archive.
 CREATE TABLE root (
-	id            INTEGER PRIMARY KEY,
+	id            INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 524287),
 	path          TEXT NOT NULL UNIQUE,
 	kind          TEXT NOT NULL CHECK (kind IN ('directory', 'zip', 'archive', 'absent')),
 	mtime         INTEGER NOT NULL,
 	ctime         INTEGER NOT NULL,
-	dev           INTEGER NOT NULL,
+	inode         INTEGER NOT NULL, -- no device: its number is another one at each mount
 	settled       INTEGER NOT NULL, -- 0: it changed while, or just as, it was read
-	distributions INTEGER NOT NULL, -- how many rows below, how many of them broken,
+	distributions INTEGER NOT NULL  -- how many rows below, how many of them broken,
+	              CHECK (distributions BETWEEN 0 AND 1048576),
 	broken        INTEGER NOT NULL, -- and how many compared one by one at each query
-	watched       INTEGER NOT NULL
+	watched       INTEGER NOT NULL,
+	size          INTEGER,          -- bytes of a zip
+	kinds         INTEGER NOT NULL  -- a digest of the kinds of plugins that were looked for
 ) STRICT;
 
 -- Any child of a root whose name says that it is metadata.
@@ -38,17 +46,23 @@ CREATE TABLE distribution (
 	id              INTEGER PRIMARY KEY,
 	root            INTEGER NOT NULL GENERATED ALWAYS AS (id >> 20) VIRTUAL,
 	directory       TEXT NOT NULL,    -- as the directory, or archive, names it
-	position        INTEGER NOT NULL, -- orders stock's enumeration of the root; has gaps
+	position        INTEGER NOT NULL, -- the order in which Python sees them; has gaps
 	normalized_name TEXT,             -- what shadowing compares; NULL: it has no name
 	contested       INTEGER NOT NULL DEFAULT 0, -- 1: another row has the same normalized_name
 	name            TEXT,             -- METADATA's Name and Version
 	version         TEXT,
 	has_metadata    INTEGER NOT NULL, -- METADATA or PKG-INFO exists, or it is itself a file
 	watched         INTEGER NOT NULL, -- 1: editable, in a source tree, or just installed
-	error           TEXT,             -- why stock would raise on it; NULL: it is sound
+	error           TEXT,             -- why importlib.metadata would raise; NULL: it is sound
 	settled         INTEGER NOT NULL, -- 0: it changed as it was read
 	directory_stamp INTEGER NOT NULL, -- digests of times and sizes: of the directory,
 	files_stamp     INTEGER NOT NULL, -- and of entry_points.txt and METADATA
+	-- By these they are known again where no time but that of modification was kept
+	-- (carried.h); NULL: there is none.
+	entry_points_size  INTEGER, -- bytes
+	entry_points_mtime INTEGER,
+	metadata_size      INTEGER, -- of METADATA, PKG-INFO or the egg-info that is a file
+	metadata_mtime     INTEGER,
 	record_sha256   TEXT              -- of entry_points.txt, as RECORD writes it
 ) STRICT;
 CREATE INDEX distribution_name ON distribution (normalized_name);
@@ -67,23 +81,55 @@ CREATE TABLE entry_point (
 ) STRICT;
 CREATE INDEX entry_point_name ON entry_point (group_name, name);
 
--- What a value leads to, where that is anything but a Python module at hand.
+-- A native plugin that announces itself by nothing but a symbol that it exports. No entry
+-- point: importlib.metadata knows none of these. What it is stands in its row of target.
+CREATE TABLE plugin (
+	id           INTEGER PRIMARY KEY,
+	distribution INTEGER NOT NULL GENERATED ALWAYS AS (id >> 24) VIRTUAL,
+	plugin_kind  TEXT NOT NULL, -- 'adbc' and the like: whose plugin it is
+	name         TEXT NOT NULL  -- what its host calls it
+) STRICT;
+CREATE INDEX plugin_name ON plugin (plugin_kind, name);
+
+-- What a value leads to, where that is anything but a Python module at hand; what a plugin is.
 CREATE TABLE target (
-	entry_point INTEGER PRIMARY KEY,
+	entry_point INTEGER PRIMARY KEY, -- or the plugin's id
 	kind        TEXT NOT NULL CHECK (kind IN ('native', 'extension', 'bundled', 'unresolved')),
-	state       TEXT NOT NULL, -- ok missing no-symbol ambiguous unresolved-editable
+	state       TEXT NOT NULL CHECK (state IN ('ok', 'missing', 'no-symbol', 'ambiguous',
+	                                           'unresolved-editable', 'wrong-architecture',
+	                                           'missing-dependency', 'needs-host',
+	                                           'not-examined')),
 	object      TEXT,          -- the shared object, relative to the root
 	symbol      TEXT,
 	machine     INTEGER,       -- ELF e_machine
 	build_id    TEXT,
-	sha256      TEXT           -- as RECORD writes it
+	sha256      TEXT,          -- as RECORD writes it
+	size        INTEGER,       -- of the object, in bytes
+	-- What the dynamic linker would find, with all the libraries that it needs; lists of
+	-- words, a space between two:
+	glibc       TEXT,          -- the newest version of the C library that is asked for,
+	glibcxx     TEXT,          -- and of the C++ library: "3.4.30" is GLIBCXX_3.4.30
+	missing     TEXT,          -- libraries, and versions of libraries, that are not there
+	undefined   TEXT,          -- symbols that only a host can give; the first few
+	python_by   TEXT           -- the needed library by which Python is needed; not itself
+) STRICT;
+
+-- A line of code in a site directory that Python runs at each start, unasked.
+CREATE TABLE startup (
+	id   INTEGER PRIMARY KEY CHECK (id & 1048575 < 65536),
+	root INTEGER NOT NULL GENERATED ALWAYS AS (id >> 20) VIRTUAL,
+	file TEXT NOT NULL,
+	line INTEGER NOT NULL, -- 0: of a module, or the file was not read
+	kind TEXT NOT NULL CHECK (kind IN ('import', 'start', 'module')), -- see startup.h
+	code TEXT NOT NULL
 ) STRICT;
 
 -- What an update, or a hook, saw happen.
 CREATE TABLE event (
 	id           INTEGER PRIMARY KEY,
 	time         INTEGER NOT NULL, -- seconds since 1970
-	action       TEXT NOT NULL,    -- index install upgrade change remove forget repair
+	action       TEXT NOT NULL,    -- index install upgrade downgrade change remove forget repair
+	                               -- startup startup-gone
 	root         TEXT NOT NULL,
 	distribution TEXT,
 	old_version  TEXT,
@@ -91,6 +137,15 @@ CREATE TABLE event (
 	detail       TEXT,
 	command      TEXT,
 	uid          INTEGER NOT NULL
+) STRICT;
+
+-- This file itself, as it was published. Where it is another one now, it was carried: copied,
+-- unpacked, mounted as part of an image; and the trees that it describes probably with it.
+CREATE TABLE publication (
+	id     INTEGER PRIMARY KEY CHECK (id = 1),
+	inode  INTEGER NOT NULL,
+	time   INTEGER NOT NULL,
+	sealed INTEGER NOT NULL -- 1: made to be carried; there are no times in it
 ) STRICT;
 
 CREATE VIEW entry_points AS
@@ -102,6 +157,16 @@ SELECT r.path AS root, coalesce(d.name, d.directory) AS distribution, d.version 
   JOIN root r ON r.id = d.root
   LEFT JOIN target t ON t.entry_point = e.id
  ORDER BY r.path, d.position, e.id;
+
+CREATE VIEW plugins AS
+SELECT r.path AS root, coalesce(d.name, d.directory) AS distribution, d.version AS version,
+       p.plugin_kind AS kind, p.name, t.kind AS object_kind, t.object, t.symbol, t.state, t.build_id, t.size,
+       t.glibc, t.glibcxx, t.missing, t.undefined, t.python_by
+  FROM plugin p
+  JOIN target t ON t.entry_point = p.id
+  JOIN distribution d ON d.id = p.distribution
+  JOIN root r ON r.id = d.root
+ ORDER BY p.plugin_kind, p.name, r.path, d.position, p.id;
 
 -- Names that more than one distribution of a root claims.
 CREATE VIEW conflicts AS
@@ -115,7 +180,7 @@ SELECT r.path AS root, e.group_name, e.name, count(DISTINCT d.id) AS claims,
 HAVING count(DISTINCT d.id) > 1
  ORDER BY r.path, e.group_name, e.name;
 
--- Distributions that stock would fail on, and entry points that lead nowhere.
+-- Distributions that importlib.metadata would fail on, and entry points that lead nowhere.
 CREATE VIEW broken AS
 SELECT r.path AS root, d.directory, NULL AS group_name, NULL AS name, d.error AS error
   FROM distribution d JOIN root r ON r.id = d.root
@@ -126,8 +191,13 @@ SELECT r.path, d.directory, e.group_name, e.name, t.state || ': ' || e.value
   JOIN entry_point e ON e.id = t.entry_point
   JOIN distribution d ON d.id = e.distribution
   JOIN root r ON r.id = d.root
- WHERE t.state <> 'ok'
+ WHERE t.state NOT IN ('ok', 'needs-host', 'not-examined')
  ORDER BY 1, 2, 3, 4;
+
+CREATE VIEW startup_code AS
+SELECT r.path AS root, s.file, s.line, s.kind, s.code
+  FROM startup s JOIN root r ON r.id = s.root
+ ORDER BY r.path, s.id;
 
 CREATE VIEW history AS
 SELECT datetime(time, 'unixepoch') AS time, action, root, distribution, old_version, version,

@@ -1,5 +1,5 @@
 /*
- * sql.h - the few SQLite calls that reader, writer and JSON share.
+ * sql.h - the few SQLite calls that reader and writer share.
  *
  * Private to db/: nobody else includes <sqlite3.h>.
  */
@@ -7,10 +7,12 @@
 #define DB_SQL_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "error.h"
-#include "record.h"
+#include "db/base/error.h"
+#include "db/base/slice.h"
+#include "db/file_vfs.h"
 
 /* The schema of schema.sql, and the two numbers that it writes into the file's header. */
 extern const char sql_schema[];
@@ -22,30 +24,47 @@ enum sql_id {
 	SQL_ROOT_BY_PATH,
 	SQL_ROOTS,
 	SQL_DISTRIBUTIONS,
+	SQL_OUTLINES,
 	SQL_ENTRY_POINTS,
+	SQL_PLUGINS,
+	SQL_STARTUPS,
 	SQL_SELECT_GROUP_NAME,
 	SQL_SELECT_GROUP,
 	SQL_SELECT_NAME,
 	SQL_SELECT_ALL,
+	SQL_SELECT_PLUGIN_KIND_NAME,
+	SQL_SELECT_PLUGIN_KIND,
+	SQL_SELECT_PLUGIN_NAME,
+	SQL_SELECT_PLUGINS,
 	SQL_HOLDERS,
 	SQL_BROKEN,
 	SQL_TARGET,
 	SQL_EVENTS,
+	SQL_PUBLICATION,
+	SQL_SCHEMA,
+	SQL_CHECK,
+	SQL_IS_COHERENT,
 	SQL_PUT_ROOT,
 	SQL_DROP_ROOT,
 	SQL_DROP_ROOT_DISTRIBUTIONS,
 	SQL_DROP_ROOT_ENTRY_POINTS,
+	SQL_DROP_ROOT_PLUGINS,
 	SQL_DROP_ROOT_TARGETS,
 	SQL_LAST_ROOT,
 	SQL_LAST_DISTRIBUTION,
 	SQL_PUT_DISTRIBUTION,
-	SQL_MOVE_DISTRIBUTION,
+	SQL_ANCHOR_DISTRIBUTION,
 	SQL_DROP_DISTRIBUTION,
 	SQL_PUT_ENTRY_POINT,
 	SQL_DROP_ENTRY_POINTS,
+	SQL_PUT_PLUGIN,
+	SQL_DROP_PLUGINS,
 	SQL_PUT_TARGET,
 	SQL_DROP_TARGETS,
+	SQL_PUT_STARTUP,
+	SQL_DROP_ROOT_STARTUPS,
 	SQL_PUT_EVENT,
+	SQL_PUT_PUBLICATION,
 	SQL_CONTEST,
 	SQL_CONTEST_NAME,
 	SQL_CONTEST_NAME_OF,
@@ -54,23 +73,43 @@ enum sql_id {
 
 extern const char *const sql_statements[SQL_COUNT];
 
-/* An open file and the statements prepared on it so far. */
+/* An open file and the statements prepared on it so far; it stays where it is. */
 struct sql {
 	sqlite3 *db;
+	struct file_vfs vfs;
 	char *file; /* for messages */
 	sqlite3_stmt *prepared[SQL_COUNT];
-	int allowed, left; /* see sql_limit(); allowed is 0 without limit */
+	int allowed, left;     /* see sql_limit(); allowed is 0 without limit */
+	bool (*stopped)(void); /* see sql_stop() */
+	int bind_code;         /* SQLite's, of a sql_bind() that failed since the last step */
 };
 
 /*
+ * Open the database on @fd, which stays the caller's (file_vfs.h), for one thread at a
+ * time; @file: its name, for messages. Whatever the file says, SQLite then runs none
+ * of its triggers and views, writes no table of its schema, and makes nothing that is
+ * larger than we ever do. The file may be hostile until identity.h has looked at it.
+ */
+int sql_open(struct sql *sql, int fd, enum file_use use, const char *file, struct error *error);
+
+/*
  * From now on, let no statement run for more steps than a sound file of @size bytes
- * could ask for: ERROR_FORMAT. In a damaged file pages may contain each other, and
- * rows be without end.
+ * could ask for, nor read a row larger than that file: ERROR_FORMAT. In a damaged file
+ * pages may contain each other, and rows be without end.
  */
 void sql_limit(struct sql *sql, int64_t size);
 
-/* Finalize what was prepared, close the file; accepts a half-opened or empty one. */
+/* Take that limit back: the file has been found sound. */
+void sql_unlimit(struct sql *sql);
+
+/* Ask @stopped now and then: a statement that runs when it answers true ends as ERROR_IO. */
+void sql_stop(struct sql *sql, bool (*stopped)(void));
+
+/* Finalize what was prepared, close the database; accepts a half-opened or empty one. */
 void sql_close(struct sql *sql);
+
+/* Run statements that give no rows, such as the schema. */
+int sql_execute(struct sql *sql, const char *text, struct error *error);
 
 /*
  * The statement, reset and without bindings from before, prepared at first use.
@@ -90,32 +129,26 @@ int sql_error(const struct sql *sql, int code, struct error *error);
 /* The code of what SQLite failed in last, such as a sql_get() that gave NULL. */
 int sql_code(const struct sql *sql);
 
-/* ERROR_FORMAT, for rows that no writer of ours would write. */
+/*
+ * ERROR_FORMAT, for rows that no writer of ours would write; but what the system said
+ * if it has refused to read the file.
+ */
 int sql_damaged(const struct sql *sql, struct error *error);
 
-/* Bind a slice as text; the bytes must stay until the statement is stepped. Null binds NULL. */
-void sql_bind(sqlite3_stmt *statement, int index, struct slice text);
+/*
+ * Bind a slice as text; the bytes must stay until the statement is stepped, which
+ * reports it if they could not be bound. Null binds NULL.
+ */
+void sql_bind(struct sql *sql, sqlite3_stmt *statement, int index, struct slice text);
 
-/* The text of a column; valid until the next step. NULL gives the null slice. */
+/*
+ * The text of a column; valid until the next step. NULL gives the null slice; so does
+ * a want of memory, which must not be taken for NULL: when the columns of a row have
+ * been asked for, ask sql_check_row(), or step on to the end.
+ */
 struct slice sql_column(sqlite3_stmt *statement, int index);
 
-/*
- * Look at the header of the open file. Returns 0 for a database of ours, else
- * ERROR_FORMAT with a message that tells a foreign file from another version.
- */
-int sql_check_header(const struct sql *sql, struct error *error);
-
-/* Read the columns of SQL_ROOT_BY_PATH or SQL_ROOTS; the path is left to the caller. */
-void sql_read_root(sqlite3_stmt *statement, struct root_record *root);
-
-/* Call @each for every root, by id; a non-zero answer ends the walk and is returned. */
-int sql_read_roots(struct sql *sql, root_each *each, void *payload, struct error *error);
-
-/*
- * Fill @root, whose id is set, with its distributions in order of position, into its
- * arena; @entry_points: with their entry points and targets, too.
- */
-int sql_read_distributions(struct sql *sql, struct root_record *root, bool entry_points,
-                           struct error *error);
+/* 0, or ERROR_NOMEM if a column of the row could not be given. */
+int sql_check_row(const struct sql *sql, struct error *error);
 
 #endif

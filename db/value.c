@@ -7,9 +7,9 @@
  * could belong to it, and the ']' of the extras can only be the last one that is not
  * white space. '.' in "[.*]" is any character except '\n'.
  */
-#include "value.h"
+#include "db/value.h"
 
-#include "unicode.h"
+#include "db/base/unicode.h"
 
 static struct slice skip_spaces(struct slice text)
 {

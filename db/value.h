@@ -3,12 +3,12 @@
  *
  * Python matches values by a regular expression that is more liberal than the
  * specification, and only when somebody asks for module, attr or extras. So a value
- * that does not match is kept as it is and is no error of the file that holds it.
+ * that does not match is kept as it is and is not an error of the file that holds it.
  */
 #ifndef DB_VALUE_H
 #define DB_VALUE_H
 
-#include "slice.h"
+#include "db/base/slice.h"
 
 struct value {
 	struct slice module;

@@ -2,20 +2,20 @@
  * writer.c - see writer.h. The copy is private until the rename: it needs no
  * journal and no synchronous writes; fsync comes once, in publication_finish().
  */
-#include "writer.h"
+#include "db/writer.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "publish.h"
-#include "sql.h"
-
-#define PRIVATE_COPY                                                                               \
-	"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; "   \
-	"PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY; "
+#include "db/base/cleanup.h"
+#include "db/carry_over.h"
+#include "db/columns.h"
+#include "db/identity.h"
+#include "db/integrity.h"
+#include "db/publish.h"
+#include "db/rows.h"
 
 #define SET_ASIDE_SUFFIX "damaged"
 
@@ -31,191 +31,184 @@ struct writer {
 	int64_t last_distribution; /* the id given last, and */
 	int64_t last_owner;        /* the root that it was given in */
 	unsigned contests;         /* changes that may have made a name contested, or uncontested */
+	bool (*stopped)(void);
+	bool sealed;
 	bool changed;
 };
 
-static int execute(struct writer *writer, const char *text, struct error *error)
-{
-	int code = sqlite3_exec(writer->sql.db, text, NULL, NULL, NULL);
-
-	return code == SQLITE_OK ? 0 : sql_error(&writer->sql, code, error);
-}
-
 static int open_copy(struct writer *writer, struct error *error)
 {
-	int code;
-
-	writer->sql.file = strdup(writer->publication.path);
-	if (!writer->sql.file)
-		return error_nomem(error);
-	code = sqlite3_open_v2(writer->publication.new_path, &writer->sql.db,
-	                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-	if (code != SQLITE_OK)
-		return sql_error(&writer->sql, code, error);
-	return 0;
+	sql_close(&writer->sql);
+	return sql_open(&writer->sql, writer->publication.new_fd, FILE_WRITE,
+	                writer->publication.path, error);
 }
 
+static int begin(struct writer *writer, struct error *error)
+{
+	sql_unlimit(&writer->sql);
+	sql_stop(&writer->sql, writer->stopped);
+	return sql_execute(&writer->sql, "BEGIN IMMEDIATE", error);
+}
+
+/* An empty copy becomes an empty database. */
 static int create_schema(struct writer *writer, struct error *error)
 {
-	int code = open_copy(writer, error);
+	int code = publication_restart(&writer->publication, error);
 
 	if (code == 0)
-		code = execute(writer, PRIVATE_COPY "BEGIN IMMEDIATE;", error);
+		code = open_copy(writer, error);
 	if (code == 0)
-		code = execute(writer, sql_schema, error);
+		code = sql_execute(&writer->sql, sql_schema, error);
+	if (code == 0)
+		code = begin(writer, error);
 	writer->changed = true;
 	return code;
 }
 
-/* A damaged page must be found now, not after half of the changes: all of them are read. */
-static int check_pages(struct writer *writer, struct error *error)
-{
-	sqlite3_stmt *statement = NULL;
-	int code =
-	        sqlite3_prepare_v2(writer->sql.db, "PRAGMA quick_check(1)", -1, &statement, NULL);
-	struct slice verdict = {0};
+/* --- what is published --- */
 
-	if (code == SQLITE_OK)
-		code = sqlite3_step(statement);
-	if (code == SQLITE_ROW)
-		verdict = sql_column(statement, 0);
-	if (code != SQLITE_ROW || slice_is_null(verdict))
-		code = sql_error(&writer->sql, sqlite3_errcode(writer->sql.db), error);
-	else if (slice_equal(verdict, SLICE("ok")))
-		code = 0;
-	else
-		code = error_set(error, ERROR_FORMAT, "%s: the database is damaged",
-		                 writer->sql.file);
-	sqlite3_finalize(statement);
-	return code;
-}
-
-static int open_published(struct writer *writer, struct error *error)
+/* The size of the copy. An empty file is no more a database than a missing one. */
+static int copy_published(struct writer *writer, int64_t *size, struct error *error)
 {
 	struct stat status;
 	int code = publication_copy(&writer->publication, error);
 
-	if (code == 0 && stat(writer->publication.new_path, &status) == 0 && status.st_size == 0)
-		code = error_set(error, ERROR_NOTFOUND, "%s: empty", writer->publication.path);
+	if (code < 0)
+		return code;
+	if (fstat(writer->publication.new_fd, &status) != 0)
+		return error_errno(error, errno, "%s.new", writer->publication.path);
+	*size = status.st_size;
+	return *size ? 0 : error_set(error, ERROR_NOTFOUND, "%s: empty", writer->publication.path);
+}
+
+/* Judge the header of the copy, in which what may be mended is. */
+static int check_header(struct writer *writer, struct error *error)
+{
+	const struct publication *publication = &writer->publication;
+	int mended = identity_leave_wal(publication->new_fd, publication->path, error);
+
+	if (mended < 0)
+		return mended;
+	writer->changed |= mended > 0;
+	return identity_check_header(publication->new_fd, publication->path, error);
+}
+
+/* Copy what is published, and believe nothing of it before it has been looked at. */
+static int open_published(struct writer *writer, struct error *error)
+{
+	int64_t size;
+	int code = copy_published(writer, &size, error);
+
+	if (code == 0)
+		code = check_header(writer, error);
 	if (code == 0)
 		code = open_copy(writer, error);
+	if (code < 0)
+		return code;
+	sql_stop(&writer->sql, writer->stopped);
+	sql_limit(&writer->sql, size);
+	code = identity_check_schema(&writer->sql, error);
 	if (code == 0)
-		code = sql_check_header(&writer->sql, error);
-	if (code == 0)
-		code = check_pages(writer, error);
-	if (code == 0)
-		code = execute(writer, PRIVATE_COPY "BEGIN IMMEDIATE;", error);
-	return code;
+		code = integrity_check(&writer->sql, error);
+	return code < 0 ? code : begin(writer, error);
 }
 
-/* 1: the event was copied, or cannot be; 0: no more that can be read. */
-static int copy_event(struct writer *writer, sqlite3_stmt *from, struct error *error)
-{
-	sqlite3_stmt *to = sql_get(&writer->sql, SQL_PUT_EVENT, error);
-	int code;
-
-	if (!to)
-		return sql_code(&writer->sql);
-	if (sqlite3_step(from) != SQLITE_ROW)
-		return 0;
-	if (slice_is_null(sql_column(from, 1)) || slice_is_null(sql_column(from, 2)))
-		return 1;
-	sqlite3_bind_int64(to, 1, sqlite3_column_int64(from, 0));
-	for (int i = 1; i < 8; i++)
-		sql_bind(to, i + 1, sql_column(from, i));
-	sqlite3_bind_int64(to, 9, sqlite3_column_int64(from, 8));
-	code = sql_run(&writer->sql, to, error);
-	return code < 0 ? code : 1;
-}
+/* --- what takes its place --- */
 
 /*
- * Copy the events out of what was set aside, one by one, up to the first that
- * cannot be read; what cannot is no loss that anybody could mend.
+ * Is it the database of a newer entrydb, and not ours with a damaged header? It says so, it
+ * is sound, and its schema is another one. 1, 0, or a negative code if that is not known.
  */
-static int carry_over_events(struct writer *writer, const char *aside, struct error *error)
+static int is_newer(struct writer *writer, uint32_t *version, struct error *error)
 {
-	static const char text[] = "SELECT time, action, root, distribution, old_version, version, "
-	                           "detail, command, uid FROM event ORDER BY id";
-	sqlite3_stmt *from = NULL;
-	sqlite3 *old = NULL;
-	int code = 0;
+	const struct publication *publication = &writer->publication;
+	int code = identity_newer(publication->new_fd, publication->path, version, error);
+	struct stat status;
 
-	if (sqlite3_open_v2(aside, &old, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) ==
-	            SQLITE_OK &&
-	    sqlite3_prepare_v2(old, text, -1, &from, NULL) == SQLITE_OK)
-		while ((code = copy_event(writer, from, error)) > 0)
-			;
-	sqlite3_finalize(from);
-	sqlite3_close(old);
-	return code;
+	if (code <= 0)
+		return code;
+	if (fstat(publication->new_fd, &status) != 0)
+		return error_errno(error, errno, "%s.new", publication->path);
+	code = open_copy(writer, error);
+	if (code == 0) {
+		sql_stop(&writer->sql, writer->stopped);
+		sql_limit(&writer->sql, status.st_size);
+		code = integrity_check_pages(&writer->sql, error);
+	}
+	if (code < 0)
+		return code == ERROR_FORMAT ? 0 : code;
+	code = identity_check_schema(&writer->sql, error);
+	return code == ERROR_FORMAT ? 1 : code;
+}
+
+/* What this program would lose, it leaves to the one that made it. */
+static int leave_newer(struct writer *writer, struct error *error)
+{
+	struct error own = {0};
+	uint32_t version = 0;
+	int code = is_newer(writer, &version, &own);
+
+	if (code < 0)
+		return error_move(error, &own);
+	error_clear(&own);
+	if (code == 0)
+		return 0;
+	return error_set(error, ERROR_FORMAT,
+	                 "%s: made by a newer entrydb (version %u of the database, this program "
+	                 "writes version %u) and left alone; use that one, or name another file "
+	                 "with --db",
+	                 writer->publication.path, version, SQL_USER_VERSION);
 }
 
 static int begin_anew(struct writer *writer, struct error *error)
 {
-	CLEANUP(cleanup_free) char *aside = NULL;
-	int code;
+	struct event_record repair = {
+	        .action = SLICE("repair"),
+	        .root = SLICE(""),
+	        .detail = slice_of(error_text(&writer->why_rebuilt)),
+	};
+	int code = publication_set_aside(&writer->publication, SET_ASIDE_SUFFIX, error);
 
-	if (asprintf(&aside, "%s." SET_ASIDE_SUFFIX, writer->publication.path) < 0) {
-		aside = NULL;
-		return error_nomem(error);
-	}
-	sql_close(&writer->sql);
-	code = publication_set_aside(&writer->publication, SET_ASIDE_SUFFIX, error);
 	if (code == 0)
-		code = publication_restart(&writer->publication, error);
+		code = create_schema(writer, error);
 	if (code == 0)
-		code = open_copy(writer, error);
-	if (code == 0)
-		code = execute(writer, PRIVATE_COPY, error);
-	if (code == 0)
-		code = execute(writer, sql_schema, error);
-	if (code == 0)
-		code = execute(writer, "BEGIN IMMEDIATE;", error);
-	if (code == 0)
-		code = carry_over_events(writer, aside, error);
-	if (code == 0)
-		code = writer_log(writer,
-		                  &(struct event_record){
-		                          .action = SLICE("repair"),
-		                          .root = SLICE(""),
-		                          .detail = slice_of(error_text(&writer->why_rebuilt)),
-		                  },
-		                  error);
-	return code;
+		code = carry_over_events(&writer->sql, writer->publication.published_fd,
+		                         writer->publication.path, writer->stopped, error);
+	return code < 0 ? code : writer_log(writer, &repair, error);
 }
 
 /* Is what stands there, unreadable as it is, at least a file that SQLite has written? */
-static bool looks_like_sqlite(const char *file)
+static bool looks_like_sqlite(const struct publication *publication)
 {
 	char magic[16] = {0};
-	CLEANUP(cleanup_fclose) FILE *stream = fopen(file, "re");
 
-	return stream && fread(magic, 1, sizeof(magic), stream) == sizeof(magic) &&
+	return publication->published_fd >= 0 &&
+	       pread(publication->published_fd, magic, sizeof(magic), 0) == sizeof(magic) &&
 	       memcmp(magic, "SQLite format 3", sizeof(magic)) == 0;
 }
 
 static int open_or_rebuild(struct writer *writer, bool may_replace, struct error *error)
 {
-	const char *file = writer->publication.path;
 	int code = open_published(writer, &writer->why_rebuilt);
 
 	if (code == 0)
 		return 0;
 	if (code == ERROR_NOTFOUND) {
 		error_clear(&writer->why_rebuilt);
-		sql_close(&writer->sql);
-		code = publication_restart(&writer->publication, error);
-		return code < 0 ? code : create_schema(writer, error);
+		return create_schema(writer, error);
 	}
-	if (code == ERROR_FORMAT && (may_replace || looks_like_sqlite(file)))
+	if (code == ERROR_FORMAT) {
+		int left = leave_newer(writer, error);
+
+		if (left < 0)
+			return left;
+	}
+	if (code == ERROR_FORMAT && (may_replace || looks_like_sqlite(&writer->publication)))
 		return begin_anew(writer, error);
+	if (code != ERROR_FORMAT && code != ERROR_INVALID)
+		return error_move(error, &writer->why_rebuilt);
 	return error_set(error, code, "%s; name another file with --db",
 	                 error_text(&writer->why_rebuilt));
-}
-
-static void cleanup_writer(struct writer **writer)
-{
-	writer_close(*writer);
 }
 
 int writer_open(const struct writer_options *options, struct writer **out, struct error *error)
@@ -225,15 +218,20 @@ int writer_open(const struct writer_options *options, struct writer **out, struc
 	        .timeout = options->lock_timeout,
 	        .work = options->work,
 	        .stopped = options->stopped,
+	        .sysroot = options->sysroot,
 	};
 	int code;
 
 	if (!writer)
 		return error_nomem(error);
 	writer->command = options->command;
+	writer->stopped = options->stopped;
+	writer->sealed = options->sealed;
 	code = publication_begin_once(&writer->publication, options->file, &wait, error);
 	if (code == 0)
 		code = open_or_rebuild(writer, options->may_replace, error);
+	if (code == 0 && options->sealed)
+		code = create_schema(writer, error);
 	if (code == 0)
 		*out = take(writer);
 	return code;
@@ -256,6 +254,42 @@ static int mark_contested(struct writer *writer, struct error *error)
 	return statement ? sql_run(&writer->sql, statement, error) : sql_code(&writer->sql);
 }
 
+/* The file keeps its inode, and gets the time of the rename, a moment from now. */
+static int describe_publication(struct writer *writer, struct publication_record *out,
+                                struct error *error)
+{
+	struct stat status;
+	struct timespec now;
+
+	*out = (struct publication_record){.sealed = writer->sealed};
+	if (writer->sealed)
+		return 0;
+	if (fstat(writer->publication.new_fd, &status) != 0)
+		return error_errno(error, errno, "%s.new", writer->publication.path);
+	now = writer_time(writer, true);
+	out->inode = (int64_t)status.st_ino;
+	out->time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	return 0;
+}
+
+static int put_publication(struct writer *writer, struct error *error)
+{
+	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_PUBLICATION, error);
+	struct publication_record said;
+	int code;
+
+	if (!statement)
+		return sql_code(&writer->sql);
+	code = describe_publication(writer, &said, error);
+	if (code < 0)
+		return code;
+	sqlite3_bind_int64(statement, PARAMETER(PUBLICATION_ID), 1);
+	sqlite3_bind_int64(statement, PARAMETER(PUBLICATION_INODE), said.inode);
+	sqlite3_bind_int64(statement, PARAMETER(PUBLICATION_TIME), said.time);
+	sqlite3_bind_int64(statement, PARAMETER(PUBLICATION_SEALED), said.sealed);
+	return sql_run(&writer->sql, statement, error);
+}
+
 int writer_commit(struct writer *writer, mode_t mode, struct error *error)
 {
 	int code = 0;
@@ -265,11 +299,26 @@ int writer_commit(struct writer *writer, mode_t mode, struct error *error)
 	if (writer->contests > CONTESTS_ONE_BY_ONE)
 		code = mark_contested(writer, error);
 	if (code == 0)
-		code = execute(writer, "COMMIT", error);
+		code = put_publication(writer, error);
+	if (code == 0)
+		code = sql_execute(&writer->sql, "COMMIT", error);
 	if (code < 0)
 		return code;
 	sql_close(&writer->sql);
 	return publication_finish(&writer->publication, mode, error);
+}
+
+bool writer_is_marked(const struct writer *writer)
+{
+	return writer->publication.is_marked;
+}
+
+int writer_unmark(struct writer *writer, struct error *error)
+{
+	if (!writer->changed)
+		return publication_unmark(&writer->publication, error);
+	writer->publication.is_marked = false;
+	return 0;
 }
 
 const char *writer_was_rebuilt(const struct writer *writer)
@@ -284,30 +333,45 @@ struct timespec writer_time(struct writer *writer, bool again)
 	return writer->publication.began;
 }
 
+struct timespec writer_time_on(struct writer *writer, dev_t dev, bool again)
+{
+	struct stat lock;
+
+	if (fstat(writer->publication.lock_fd, &lock) != 0 || lock.st_dev != dev)
+		return (struct timespec){0};
+	return writer_time(writer, again);
+}
+
+int writer_carried(struct writer *writer, struct carried *out, struct error *error)
+{
+	struct publication_record said;
+	struct stat published;
+	int found = rows_publication(&writer->sql, &said, error);
+
+	if (found <= 0)
+		return found;
+	if (fstat(writer->publication.published_fd, &published) != 0)
+		return error_errno(error, errno, "%s", writer->publication.path);
+	*out = carried_of(&said, &published);
+	return 1;
+}
+
 int writer_find_root(struct writer *writer, struct slice path, struct root_record *out,
                      struct error *error)
 {
-	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_ROOT_BY_PATH, error);
-	int code;
+	int code = rows_root(&writer->sql, path, out, error);
 
-	if (!statement)
-		return sql_code(&writer->sql);
-	sql_bind(statement, 1, path);
-	code = sql_step(&writer->sql, statement, error);
-	if (code <= 0) {
-		sqlite3_reset(statement);
+	if (code <= 0)
 		return code;
-	}
-	*out = (struct root_record){.path = path};
-	sql_read_root(statement, out);
-	sqlite3_reset(statement);
-	code = sql_read_distributions(&writer->sql, out, false, error);
+	code = rows_distributions(&writer->sql, out, false, error);
+	if (code == 0)
+		code = rows_startups(&writer->sql, out, error);
 	return code < 0 ? code : 1;
 }
 
 int writer_roots(struct writer *writer, root_each *each, void *payload, struct error *error)
 {
-	return sql_read_roots(&writer->sql, each, payload, error);
+	return rows_roots(&writer->sql, each, payload, error);
 }
 
 /* The first column of the first row of a statement bound to @key; *number stays where it is NULL.
@@ -341,6 +405,31 @@ static const char *kind_name(enum root_kind kind)
 	return names[kind];
 }
 
+/* Zero stands for a number that is not known. */
+static void bind_number(sqlite3_stmt *statement, int parameter, int64_t number)
+{
+	if (number)
+		sqlite3_bind_int64(statement, parameter, number);
+	else
+		sqlite3_bind_null(statement, parameter);
+}
+
+static int give_root_id(struct writer *writer, struct root_record *root, struct error *error)
+{
+	int64_t last = 0;
+	int code = single_number(writer, SQL_LAST_ROOT, 0, &last, error);
+
+	if (code < 0)
+		return code;
+	if (last >= ROOTS_MAX)
+		return error_set(error, ERROR_LIMIT,
+		                 "%s: more than %u directories were ever recorded here; remove it "
+		                 "and update again",
+		                 writer->publication.path, ROOTS_MAX);
+	root->id = last + 1;
+	return 0;
+}
+
 int writer_put_root(struct writer *writer, struct root_record *root, struct error *error)
 {
 	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_ROOT, error);
@@ -348,23 +437,24 @@ int writer_put_root(struct writer *writer, struct root_record *root, struct erro
 	if (!statement)
 		return sql_code(&writer->sql);
 	if (root->id == 0) {
-		int64_t last = 0;
-		int code = single_number(writer, SQL_LAST_ROOT, 0, &last, error);
+		int code = give_root_id(writer, root, error);
 
 		if (code < 0)
 			return code;
-		root->id = last + 1;
 	}
-	sqlite3_bind_int64(statement, 1, root->id);
-	sql_bind(statement, 2, root->path);
-	sql_bind(statement, 3, slice_of(kind_name(root->kind)));
-	sqlite3_bind_int64(statement, 4, root->stamp.mtime);
-	sqlite3_bind_int64(statement, 5, root->stamp.ctime);
-	sqlite3_bind_int64(statement, 6, root->stamp.dev);
-	sqlite3_bind_int64(statement, 7, root->settled);
-	sqlite3_bind_int64(statement, 8, (int64_t)root->distribution_count);
-	sqlite3_bind_int64(statement, 9, root->broken);
-	sqlite3_bind_int64(statement, 10, root->watched);
+	sqlite3_bind_int64(statement, PARAMETER(ROOT_ID), root->id);
+	sql_bind(&writer->sql, statement, PARAMETER(ROOT_PATH), root->path);
+	sql_bind(&writer->sql, statement, PARAMETER(ROOT_KIND), slice_of(kind_name(root->kind)));
+	sqlite3_bind_int64(statement, PARAMETER(ROOT_MTIME), root->stamp.mtime);
+	sqlite3_bind_int64(statement, PARAMETER(ROOT_CTIME), root->stamp.ctime);
+	sqlite3_bind_int64(statement, PARAMETER(ROOT_INODE), root->stamp.inode);
+	bind_number(statement, PARAMETER(ROOT_SIZE), root->size);
+	sqlite3_bind_int64(statement, PARAMETER(ROOT_SETTLED), root->settled);
+	sqlite3_bind_int64(statement, PARAMETER(ROOT_DISTRIBUTIONS),
+	                   (int64_t)root->distribution_count);
+	sqlite3_bind_int64(statement, PARAMETER(ROOT_BROKEN), root->broken);
+	sqlite3_bind_int64(statement, PARAMETER(ROOT_WATCHED), root->watched);
+	sqlite3_bind_int64(statement, PARAMETER(ROOT_KINDS), root->kinds);
 	writer->changed = true;
 	return sql_run(&writer->sql, statement, error);
 }
@@ -397,20 +487,21 @@ static int put_target(struct writer *writer, int64_t id, const struct target_rec
                       struct error *error)
 {
 	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_TARGET, error);
+	struct target_record copy = *target;
+	struct slice *texts[TARGET_TEXTS];
 
 	if (!statement)
 		return sql_code(&writer->sql);
-	sqlite3_bind_int64(statement, 1, id);
-	sql_bind(statement, 2, target->kind);
-	sql_bind(statement, 3, target->state);
-	sql_bind(statement, 4, target->object);
-	sql_bind(statement, 5, target->symbol);
-	if (target->machine)
-		sqlite3_bind_int(statement, 6, target->machine);
-	else
-		sqlite3_bind_null(statement, 6);
-	sql_bind(statement, 7, target->build_id);
-	sql_bind(statement, 8, target->sha256);
+	sqlite3_bind_int64(statement, PARAMETER(TARGET_ENTRY_POINT), id);
+	sql_bind(&writer->sql, statement, PARAMETER(TARGET_KIND),
+	         slice_of(target_kind_name(target->kind)));
+	sql_bind(&writer->sql, statement, PARAMETER(TARGET_STATE),
+	         slice_of(target_state_name(target->state)));
+	target_texts(&copy, texts);
+	for (size_t i = 0; i < TARGET_TEXTS; i++)
+		sql_bind(&writer->sql, statement, PARAMETER(rows_target_columns[i]), *texts[i]);
+	bind_number(statement, PARAMETER(TARGET_MACHINE), target->machine);
+	bind_number(statement, PARAMETER(TARGET_SIZE), target->size);
 	return sql_run(&writer->sql, statement, error);
 }
 
@@ -422,17 +513,41 @@ static int put_entry_point(struct writer *writer, int64_t id,
 
 	if (!statement)
 		return sql_code(&writer->sql);
-	sqlite3_bind_int64(statement, 1, id);
-	sql_bind(statement, 2, entry_point->group);
-	sql_bind(statement, 3, entry_point->name);
-	sql_bind(statement, 4, entry_point->value);
-	sql_bind(statement, 5, entry_point->module);
-	sql_bind(statement, 6, entry_point->attr);
-	sql_bind(statement, 7, entry_point->extras);
+	sqlite3_bind_int64(statement, PARAMETER(ENTRY_POINT_ID), id);
+	sql_bind(&writer->sql, statement, PARAMETER(ENTRY_POINT_GROUP), entry_point->group);
+	sql_bind(&writer->sql, statement, PARAMETER(ENTRY_POINT_NAME), entry_point->name);
+	sql_bind(&writer->sql, statement, PARAMETER(ENTRY_POINT_VALUE), entry_point->value);
+	sql_bind(&writer->sql, statement, PARAMETER(ENTRY_POINT_MODULE), entry_point->module);
+	sql_bind(&writer->sql, statement, PARAMETER(ENTRY_POINT_ATTR), entry_point->attr);
+	sql_bind(&writer->sql, statement, PARAMETER(ENTRY_POINT_EXTRAS), entry_point->extras);
 	code = sql_run(&writer->sql, statement, error);
 	if (code == 0 && entry_point->target)
 		code = put_target(writer, id, entry_point->target, error);
 	return code;
+}
+
+static int put_plugin(struct writer *writer, int64_t id, const struct plugin_record *plugin,
+                      struct error *error)
+{
+	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_PLUGIN, error);
+	int code;
+
+	if (!statement)
+		return sql_code(&writer->sql);
+	sqlite3_bind_int64(statement, PARAMETER(PLUGIN_ID), id);
+	sql_bind(&writer->sql, statement, PARAMETER(PLUGIN_KIND), plugin->kind);
+	sql_bind(&writer->sql, statement, PARAMETER(PLUGIN_NAME), plugin->name);
+	code = sql_run(&writer->sql, statement, error);
+	return code < 0 ? code : put_target(writer, id, &plugin->target, error);
+}
+
+static void bind_outline(sqlite3_stmt *statement, int size, int mtime,
+                         const struct outline *outline)
+{
+	if (!outline->exists)
+		return;
+	sqlite3_bind_int64(statement, size, outline->size);
+	sqlite3_bind_int64(statement, mtime, outline->mtime);
 }
 
 static int put_distribution_row(struct writer *writer,
@@ -442,19 +557,29 @@ static int put_distribution_row(struct writer *writer,
 
 	if (!statement)
 		return sql_code(&writer->sql);
-	sqlite3_bind_int64(statement, 1, distribution->id);
-	sql_bind(statement, 2, distribution->directory);
-	sqlite3_bind_int64(statement, 3, distribution->position);
-	sql_bind(statement, 4, distribution->normalized_name);
-	sql_bind(statement, 5, distribution->name);
-	sql_bind(statement, 6, distribution->version);
-	sql_bind(statement, 7, distribution->error);
-	sql_bind(statement, 8, distribution->record_sha256);
-	sqlite3_bind_int(statement, 9, distribution->has_metadata);
-	sqlite3_bind_int(statement, 10, distribution->watched);
-	sqlite3_bind_int(statement, 11, distribution->settled);
-	sqlite3_bind_int64(statement, 12, distribution->directory_stamp);
-	sqlite3_bind_int64(statement, 13, distribution->files_stamp);
+	sqlite3_bind_int64(statement, PARAMETER(DISTRIBUTION_ID), distribution->id);
+	sql_bind(&writer->sql, statement, PARAMETER(DISTRIBUTION_DIRECTORY),
+	         distribution->directory);
+	sqlite3_bind_int64(statement, PARAMETER(DISTRIBUTION_POSITION), distribution->position);
+	sql_bind(&writer->sql, statement, PARAMETER(DISTRIBUTION_NORMALIZED_NAME),
+	         distribution->normalized_name);
+	sql_bind(&writer->sql, statement, PARAMETER(DISTRIBUTION_NAME), distribution->name);
+	sql_bind(&writer->sql, statement, PARAMETER(DISTRIBUTION_VERSION), distribution->version);
+	sql_bind(&writer->sql, statement, PARAMETER(DISTRIBUTION_ERROR), distribution->error);
+	sql_bind(&writer->sql, statement, PARAMETER(DISTRIBUTION_RECORD_SHA256),
+	         distribution->record_sha256);
+	sqlite3_bind_int(statement, PARAMETER(DISTRIBUTION_HAS_METADATA),
+	                 distribution->has_metadata);
+	sqlite3_bind_int(statement, PARAMETER(DISTRIBUTION_WATCHED), distribution->watched);
+	sqlite3_bind_int(statement, PARAMETER(DISTRIBUTION_SETTLED), distribution->settled);
+	sqlite3_bind_int64(statement, PARAMETER(DISTRIBUTION_DIRECTORY_STAMP),
+	                   distribution->directory_stamp);
+	sqlite3_bind_int64(statement, PARAMETER(DISTRIBUTION_FILES_STAMP),
+	                   distribution->files_stamp);
+	bind_outline(statement, PARAMETER(DISTRIBUTION_ENTRY_POINTS_SIZE),
+	             PARAMETER(DISTRIBUTION_ENTRY_POINTS_MTIME), &distribution->entry_points_txt);
+	bind_outline(statement, PARAMETER(DISTRIBUTION_METADATA_SIZE),
+	             PARAMETER(DISTRIBUTION_METADATA_MTIME), &distribution->metadata);
 	return sql_run(&writer->sql, statement, error);
 }
 
@@ -473,6 +598,8 @@ static int drop_entry_points(struct writer *writer, int64_t distribution, struct
 {
 	int code = drop_by_id(writer, SQL_DROP_TARGETS, distribution, error);
 
+	if (code == 0)
+		code = drop_by_id(writer, SQL_DROP_PLUGINS, distribution, error);
 	return code < 0 ? code : drop_by_id(writer, SQL_DROP_ENTRY_POINTS, distribution, error);
 }
 
@@ -486,7 +613,7 @@ static int contest_name(struct writer *writer, struct slice name, struct error *
 	statement = sql_get(&writer->sql, SQL_CONTEST_NAME, error);
 	if (!statement)
 		return sql_code(&writer->sql);
-	sql_bind(statement, 1, name);
+	sql_bind(&writer->sql, statement, 1, name);
 	return sql_run(&writer->sql, statement, error);
 }
 
@@ -515,22 +642,56 @@ int writer_put_distribution(struct writer *writer, const struct root_record *roo
 	for (size_t i = 0; code == 0 && i < distribution->entry_point_count; i++)
 		code = put_entry_point(writer, first + (int64_t)i, &distribution->entry_points[i],
 		                       error);
+	first |= PLUGIN_ID_BIT;
+	for (size_t i = 0; code == 0 && i < distribution->plugin_count; i++)
+		code = put_plugin(writer, first + (int64_t)i, &distribution->plugins[i], error);
 	writer->changed = true;
 	return code;
 }
 
-int writer_move_distribution(struct writer *writer, const struct distribution_record *distribution,
-                             struct error *error)
+int writer_anchor_distribution(struct writer *writer,
+                               const struct distribution_record *distribution, struct error *error)
 {
-	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_MOVE_DISTRIBUTION, error);
+	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_ANCHOR_DISTRIBUTION, error);
 
 	if (!statement)
 		return sql_code(&writer->sql);
 	sqlite3_bind_int64(statement, 1, distribution->id);
 	sqlite3_bind_int64(statement, 2, distribution->position);
 	sqlite3_bind_int64(statement, 3, distribution->settled);
+	sqlite3_bind_int64(statement, 4, distribution->watched);
+	sqlite3_bind_int64(statement, 5, distribution->directory_stamp);
+	sqlite3_bind_int64(statement, 6, distribution->files_stamp);
+	bind_outline(statement, 7, 8, &distribution->entry_points_txt);
+	bind_outline(statement, 9, 10, &distribution->metadata);
 	writer->changed = true;
 	return sql_run(&writer->sql, statement, error);
+}
+
+static int put_startup(struct writer *writer, int64_t id, const struct startup_record *startup,
+                       struct error *error)
+{
+	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_STARTUP, error);
+
+	if (!statement)
+		return sql_code(&writer->sql);
+	sqlite3_bind_int64(statement, PARAMETER(STARTUP_ID), id);
+	sql_bind(&writer->sql, statement, PARAMETER(STARTUP_FILE), startup->file);
+	sqlite3_bind_int64(statement, PARAMETER(STARTUP_LINE), startup->line);
+	sql_bind(&writer->sql, statement, PARAMETER(STARTUP_KIND),
+	         slice_of(startup_kind_name(startup->kind)));
+	sql_bind(&writer->sql, statement, PARAMETER(STARTUP_CODE), startup->code);
+	return sql_run(&writer->sql, statement, error);
+}
+
+int writer_put_startups(struct writer *writer, const struct root_record *root, struct error *error)
+{
+	int64_t first = root->id << DISTRIBUTION_ID_SHIFT;
+	int code = drop_by_id(writer, SQL_DROP_ROOT_STARTUPS, root->id, error);
+
+	for (size_t i = 0; code == 0 && i < root->startup_count; i++)
+		code = put_startup(writer, first + (int64_t)i, &root->startups[i], error);
+	return code;
 }
 
 int writer_drop_distribution(struct writer *writer, int64_t id, struct error *error)
@@ -545,10 +706,8 @@ int writer_drop_distribution(struct writer *writer, int64_t id, struct error *er
 int writer_drop_root(struct writer *writer, int64_t id, struct error *error)
 {
 	static const enum sql_id steps[] = {
-	        SQL_DROP_ROOT_TARGETS,
-	        SQL_DROP_ROOT_ENTRY_POINTS,
-	        SQL_DROP_ROOT_DISTRIBUTIONS,
-	        SQL_DROP_ROOT,
+	        SQL_DROP_ROOT_TARGETS,       SQL_DROP_ROOT_PLUGINS,  SQL_DROP_ROOT_ENTRY_POINTS,
+	        SQL_DROP_ROOT_DISTRIBUTIONS, SQL_DROP_ROOT_STARTUPS, SQL_DROP_ROOT,
 	};
 	int code = 0;
 
@@ -560,19 +719,22 @@ int writer_drop_root(struct writer *writer, int64_t id, struct error *error)
 
 int writer_log(struct writer *writer, const struct event_record *event, struct error *error)
 {
-	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_EVENT, error);
+	sqlite3_stmt *statement;
 
+	if (writer->sealed)
+		return 0;
+	statement = sql_get(&writer->sql, SQL_PUT_EVENT, error);
 	if (!statement)
 		return sql_code(&writer->sql);
-	sqlite3_bind_int64(statement, 1, writer->publication.began.tv_sec);
-	sql_bind(statement, 2, event->action);
-	sql_bind(statement, 3, event->root);
-	sql_bind(statement, 4, event->distribution);
-	sql_bind(statement, 5, event->old_version);
-	sql_bind(statement, 6, event->version);
-	sql_bind(statement, 7, event->detail);
-	sql_bind(statement, 8, slice_of(writer->command));
-	sqlite3_bind_int64(statement, 9, getuid());
+	sqlite3_bind_int64(statement, PARAMETER(EVENT_TIME), writer->publication.began.tv_sec);
+	sql_bind(&writer->sql, statement, PARAMETER(EVENT_ACTION), event->action);
+	sql_bind(&writer->sql, statement, PARAMETER(EVENT_ROOT), event->root);
+	sql_bind(&writer->sql, statement, PARAMETER(EVENT_DISTRIBUTION), event->distribution);
+	sql_bind(&writer->sql, statement, PARAMETER(EVENT_OLD_VERSION), event->old_version);
+	sql_bind(&writer->sql, statement, PARAMETER(EVENT_VERSION), event->version);
+	sql_bind(&writer->sql, statement, PARAMETER(EVENT_DETAIL), event->detail);
+	sql_bind(&writer->sql, statement, PARAMETER(EVENT_COMMAND), slice_of(writer->command));
+	sqlite3_bind_int64(statement, PARAMETER(EVENT_UID), getuid());
 	writer->changed = true;
 	return sql_run(&writer->sql, statement, error);
 }

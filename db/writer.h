@@ -5,9 +5,11 @@
  * either commits, which publishes the copy (publish.h), or is closed, which
  * leaves no trace. Not for use by several threads.
  *
- * The database is derived data. If the published file is damaged or of another
- * version, the writer sets it aside, begins an empty one, and carries over those
- * events that can still be read; writer_was_rebuilt() then says why.
+ * The database is derived data. If the published file is damaged, of an older version,
+ * or not to be believed (identity.h, trust.h), the writer sets it aside, begins an
+ * empty one, and carries over those events that can still be read, unless others may
+ * have written them; writer_was_rebuilt() then says why. That of a newer version is left
+ * alone: opening fails with ERROR_FORMAT.
  */
 #ifndef DB_WRITER_H
 #define DB_WRITER_H
@@ -15,18 +17,21 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "error.h"
-#include "record.h"
+#include "db/base/error.h"
+#include "db/carried.h"
+#include "db/record.h"
 
 struct writer;
 
 struct writer_options {
-	const char *file;    /* the path of the published database */
-	const char *command; /* for the events: who asks */
-	int lock_timeout;    /* milliseconds */
-	uint64_t work;       /* these two as in struct publication_wait */
-	bool (*stopped)(void);
-	bool may_replace; /* the name is ours alone: garbage there is a damaged database */
+	const char *file;      /* the path of the published database */
+	const char *command;   /* for the events: who asks */
+	int lock_timeout;      /* milliseconds */
+	uint64_t work;         /* as in struct publication_wait */
+	bool (*stopped)(void); /* asked while waiting and working; true: it ends, nothing is done */
+	bool may_replace;      /* the name is ours alone: garbage there is a damaged database */
+	bool sealed;           /* begin an empty one, in which nothing says when or where */
+	const char *sysroot;   /* NULL, or what the file's path begins with */
 };
 
 /*
@@ -38,8 +43,23 @@ int writer_open(const struct writer_options *options, struct writer **out, struc
 /* Publish with @mode (as for chmod), if anything was changed; @writer can then only be closed. */
 int writer_commit(struct writer *writer, mode_t mode, struct error *error);
 
+/* Was the published file marked stale (publish.h), and is it still? */
+bool writer_is_marked(const struct writer *writer);
+
+/*
+ * The published file was marked stale (publish.h), and every root in it has now been
+ * compared with the disk: take the mark off, from what is published if nothing will
+ * be, else from what will be.
+ */
+int writer_unmark(struct writer *writer, struct error *error);
+
 /* Unlock; without a commit, nothing has happened. NULL is accepted. */
 void writer_close(struct writer *writer);
+
+static inline void cleanup_writer(struct writer **writer) /* for CLEANUP() */
+{
+	writer_close(*writer);
+}
 
 /* Why the database was begun anew, or NULL if it was not. */
 const char *writer_was_rebuilt(const struct writer *writer);
@@ -50,28 +70,43 @@ const char *writer_was_rebuilt(const struct writer *writer);
  */
 struct timespec writer_time(struct writer *writer, bool again);
 
-/* The root as the database has it, with its distributions: 1 found, 0 not. No entry points. */
+/* The same where that file system is device @dev; zeros where it is not, whose clock may differ. */
+struct timespec writer_time_on(struct writer *writer, dev_t dev, bool again);
+
+/* Was what is published carried, before it was copied? As reader_carried(). */
+int writer_carried(struct writer *writer, struct carried *out, struct error *error);
+
+/*
+ * The root as the database has it, with its distributions and its start-up code: 1 found,
+ * 0 not. No entry points.
+ */
 int writer_find_root(struct writer *writer, struct slice path, struct root_record *out,
                      struct error *error);
 
 /* Call @each for every root; a non-zero answer ends the walk and is returned. */
 int writer_roots(struct writer *writer, root_each *each, void *payload, struct error *error);
 
-/* Write the root's own row; gives @root an id if it has none. */
+/*
+ * Write the root's own row; gives @root an id if it has none. What it counts must be what
+ * is in the database when it is committed: else the next writer takes it for damage.
+ */
 int writer_put_root(struct writer *writer, struct root_record *root, struct error *error);
 
 /* Write a distribution and all below it under @root's id; gives it an id if it has none. */
 int writer_put_distribution(struct writer *writer, const struct root_record *root,
                             struct distribution_record *distribution, struct error *error);
 
-/* Only position and settled have changed. */
-int writer_move_distribution(struct writer *writer, const struct distribution_record *distribution,
-                             struct error *error);
+/* Only its place has changed, or what is known of its files but not what stands in them. */
+int writer_anchor_distribution(struct writer *writer,
+                               const struct distribution_record *distribution, struct error *error);
+
+/* Write @root's start-up code in the place of what the root had. */
+int writer_put_startups(struct writer *writer, const struct root_record *root, struct error *error);
 
 int writer_drop_distribution(struct writer *writer, int64_t id, struct error *error);
 int writer_drop_root(struct writer *writer, int64_t id, struct error *error);
 
-/* Add to the audit trail; time, command and user are filled in here. */
+/* Add to the audit trail, unless it is sealed; time, command and user are filled in here. */
 int writer_log(struct writer *writer, const struct event_record *event, struct error *error);
 
 #endif

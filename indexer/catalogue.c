@@ -1,114 +1,100 @@
 /*
- * catalogue.c - archives as roots of their own.
+ * catalogue.c - see catalogue.h.
  *
- * A zip is recorded as stock would read it on sys.path, so that a query which names
- * it there finds the rows; all else is never on a path, and just written down. An
- * archive that is as the database has it, by its times, is not read again.
+ * A zip is recorded as importlib.metadata would read it on sys.path, so that a query
+ * which names it there finds the rows; all else is never on a path, and just written
+ * down. An archive that is as the database has it, by its times, is not read again.
  */
+#include "indexer/catalogue.h"
+
 #include <errno.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 
-#include "add.h"
-#include "cleanup.h"
-#include "layout.h"
+#include "db/base/cleanup.h"
+#include "db/base/file.h"
+#include "indexer/archive/package.h"
+#include "libquery/layout.h"
 
-/* The lock file was touched just now: its file system's clock. */
-struct timespec add_time(struct add *add, int64_t dev)
-{
-	CLEANUP(cleanup_free) char *lock = NULL;
-	struct stat status;
-
-	if (asprintf(&lock, "%s.lock", add->database->file) < 0) {
-		lock = NULL;
-		return (struct timespec){0};
-	}
-	if (stat(lock, &status) != 0 || (int64_t)status.st_dev != dev)
-		return (struct timespec){0};
-	return writer_time(add->writer, false);
-}
-
-static int ask(void *payload, size_t done, size_t total)
-{
-	(void)payload;
-	(void)done;
-	(void)total;
-	return interrupted();
-}
+struct catalogue {
+	const struct edit *edit;
+	struct add_report *report;
+};
 
 /* Open and scan; any failure is the archive's own. */
-static int read_archive(struct add *add, const char *path, const struct root_record *known,
-                        struct root_record *root, struct error *error)
+static int read_archive(struct catalogue *catalogue, const char *path,
+                        const struct root_record *known, struct root_record *root,
+                        struct error *error)
 {
 	CLEANUP(package_close) struct package package = PACKAGE_INIT;
+	struct package_scan how = {.known = known, .on_progress = progress_ask};
 	int code = package_open(path, interrupted, &package, error);
 
 	if (code < 0)
 		return code;
-	add_note_ignored(add, &package);
-	return package_scan(&package,
-	                    &(struct package_scan){
-	                            .known = known,
-	                            .now = add_time(add, package.stamp.dev),
-	                            .progress = ask,
-	                    },
-	                    root, error);
+	add_report_ignored(catalogue->report, &package);
+	how.now = writer_time_on(catalogue->edit->writer, package.device, false);
+	return package_scan(&package, &how, root, error);
 }
 
-static bool is_unchanged(const struct root_record *known, const char *path)
+/* Is it as the database has it, by its times? 1, 0 or a failure. */
+static int is_unchanged(const struct root_record *known, const char *path, struct error *error)
 {
 	struct stat status;
+	int code = known->settled ? file_status(AT_FDCWD, path, &status, error) : 0;
 
-	return known->settled && stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
-	       stamp_equal(known->stamp, stamp_of(&status));
+	if (code <= 0)
+		return code;
+	return S_ISREG(status.st_mode) && stamp_equal(known->stamp, stamp_of(&status));
 }
 
-static int catalogue(struct add *add, const char *path, const char *root_path, struct error *error)
+static int add_archive(struct catalogue *catalogue, const char *path, const char *root_path,
+                       struct error *error)
 {
 	CLEANUP(root_record_free) struct root_record known = {0};
 	CLEANUP(root_record_free) struct root_record root = {0};
-	struct error own = {0};
-	int found = writer_find_root(add->writer, slice_of(root_path), &known, error);
-	int code;
+	struct writer *writer = catalogue->edit->writer;
+	struct error why = {0};
+	int found = writer_find_root(writer, slice_of(root_path), &known, error);
+	int unchanged;
 
 	if (found < 0)
 		return found;
-	if (found && is_unchanged(&known, path))
-		return add_report(add, path, &known, ADD_UNCHANGED, error);
-	code = read_archive(add, path, found ? &known : NULL, &root, &own);
-	if (code < 0)
-		return add_failed(add, path, &own, error);
+	unchanged = found ? is_unchanged(&known, path, &why) : 0;
+	if (unchanged > 0) {
+		add_report_archive(catalogue->report, path, &known, ADD_UNCHANGED);
+		return 0;
+	}
+	if (unchanged < 0 || read_archive(catalogue, path, found ? &known : NULL, &root, &why) < 0)
+		return add_report_failed(catalogue->report, path, &why);
 	root.path = slice_of(root_path);
-	code = add_report(add, path, &root, ADD_ADDED, error);
-	if (code == 0)
-		code = store_root(add->writer, &root, found ? &known : NULL, &add->stored, error);
-	return code;
+	add_report_archive(catalogue->report, path, &root, ADD_ADDED);
+	return store_root(writer, &root, found ? &known : NULL, &catalogue->edit->result->stored,
+	                  error);
 }
 
 /* Archives are named by their absolute path, or as the prefix of the database spells it. */
-static int catalogue_path(struct add *add, const char *path, struct error *error)
+static int add_path(struct catalogue *catalogue, const char *path, struct error *error)
 {
 	CLEANUP(cleanup_free) char *absolute = layout_absolute(path);
 	CLEANUP(cleanup_free) char *root_path = NULL;
-	struct error own = {0};
+	struct error why = {0};
 
 	if (!absolute) {
-		error_errno(&own, errno, "%s", path);
-		return add_failed(add, path, &own, error);
+		error_errno(&why, errno, "%s", path);
+		return add_report_failed(catalogue->report, path, &why);
 	}
-	root_path = layout_root_path(add->database->file, absolute);
-	return root_path ? catalogue(add, path, root_path, error) : error_nomem(error);
+	root_path = layout_root_path(catalogue->edit->database->file, absolute);
+	return root_path ? add_archive(catalogue, path, root_path, error) : error_nomem(error);
 }
 
-int add_to_catalogue(struct add *add, struct error *error)
+int catalogue_archives(struct edit *edit, const struct archive_list *list,
+                       struct add_report *report, struct error *error)
 {
+	struct catalogue catalogue = {edit, report};
 	int code = 0;
 
-	for (size_t i = 0; code == 0 && i < add->count; i++) {
-		if (interrupted())
-			return error_set(error, ERROR_IO, "interrupted; nothing was changed");
-		progress_show(&add->progress, add->paths[i], i, add->count);
-		code = catalogue_path(add, add->paths[i], error);
+	for (size_t i = 0; code == 0 && i < list->count; i++) {
+		progress_show(&report->progress, list->paths[i], i, list->count);
+		code = interrupted() ? ERROR_IO : add_path(&catalogue, list->paths[i], error);
 	}
 	return code;
 }

@@ -1,80 +1,159 @@
 /*
  * databases.c - see databases.h.
  */
-#include "databases.h"
+#include "indexer/databases.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "layout.h"
-#include "reader.h"
+#include "db/base/array.h"
+#include "db/base/cleanup.h"
+#include "db/base/file.h"
+#include "db/base/safe_path.h"
+#include "db/base/text.h"
+#include "db/reader.h"
+#include "libquery/layout.h"
+
+static void database_free(struct database *item)
+{
+	for (size_t i = 0; i < item->root_count; i++) {
+		free(item->roots[i].path);
+		free(item->roots[i].inside);
+		free(item->roots[i].root_path);
+	}
+	name_map_free(&item->by_root_path);
+	free(item->roots);
+	free(item->sysroot);
+	free(item->file);
+}
+
+static void drop_last(struct databases *databases)
+{
+	struct database *last = &databases->items[--databases->count];
+	bool failed = false;
+
+	name_map_set(&databases->by_file, slice_of(last->file), NAME_MAP_NONE, &failed);
+	database_free(last);
+}
 
 void databases_free(struct databases *databases)
 {
-	for (size_t i = 0; i < databases->count; i++) {
-		struct database *item = &databases->items[i];
-
-		for (size_t j = 0; j < item->root_count; j++) {
-			free(item->roots[j].path);
-			free(item->roots[j].inside);
-			free(item->roots[j].root_path);
-		}
-		free(item->roots);
-		free(item->file);
-	}
+	for (size_t i = 0; i < databases->count; i++)
+		database_free(&databases->items[i]);
+	name_map_free(&databases->by_file);
+	arena_free(&databases->names);
 	free(databases->items);
 	*databases = (struct databases){0};
 }
 
-/* May the file, or the first directory above it that exists, be written? */
-static bool is_writable(const char *file)
+/* access(): 1 if it can be had, 0 if not, or a failure. */
+static int has_access(const char *path, int mode, struct error *error)
+{
+	if (access(path, mode) == 0)
+		return 1;
+	return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
+}
+
+/* May the file, or the first directory above it that exists, be written? 1, 0 or a failure. */
+static int is_writable(const char *file, struct error *error)
 {
 	CLEANUP(cleanup_free) char *path = strdup(file);
 	char *slash;
+	int code = path ? 0 : error_nomem(error);
 
-	while (path && (slash = strrchr(path, '/'))) {
+	while (code == 0 && (slash = strrchr(path, '/'))) {
 		*slash = '\0';
-		if (access(path[0] ? path : "/", F_OK) == 0)
-			return access(path[0] ? path : "/", W_OK) == 0;
+		code = has_access(path[0] ? path : "/", F_OK, error);
+		if (code > 0)
+			return has_access(path[0] ? path : "/", W_OK, error);
 	}
-	return false;
+	return code;
 }
 
 /* --root, or NULL where that is the whole machine; malloc'd. */
-static char *root_of(const struct options *options)
+static int find_sysroot(const struct options *options, char **out, struct error *error)
 {
-	char *root = options->root ? layout_absolute(options->root) : NULL;
-
-	if (root && strcmp(root, "/") == 0)
-		free(take(root));
-	return root;
+	*out = NULL;
+	if (!options->sysroot)
+		return 0;
+	*out = layout_absolute(options->sysroot);
+	if (!*out)
+		return error_errno(error, errno, "%s", options->sysroot);
+	if (strcmp(*out, "/") == 0)
+		free(take(*out));
+	return 0;
 }
 
-static int choose_database(const struct options *options, bool to_write, const char *inside,
-                           struct coverage *out, struct error *error)
+/* Below --root, links in the way of a database lead to what they mean in there. */
+static int find_owner(const char *file, const char *sysroot, uid_t *uid, gid_t *gid,
+                      struct error *error)
 {
-	CLEANUP(cleanup_free) char *root = root_of(options);
+	CLEANUP(cleanup_free) char *directory = strdup(file);
+	char *slash = directory ? strrchr(directory, '/') : NULL;
+
+	if (!directory)
+		return error_nomem(error);
+	if (slash)
+		slash[slash == directory] = '\0';
+	return safe_path_owner(slash ? directory : ".", sysroot, uid, gid, error);
+}
+
+/*
+ * Can the caller write it, or root as whoever owns the place? Not where everybody may
+ * write: what lies there is anybody's. 1, 0 or a failure.
+ */
+static int is_for_caller(const char *file, struct error *error)
+{
+	struct error own = {0};
+	uid_t uid;
+	gid_t gid;
+
+	if (find_owner(file, NULL, &uid, &gid, &own) < 0)
+		return error_move_failure(error, &own);
+	return uid == geteuid() ? is_writable(file, error) : geteuid() == 0;
+}
+
+/* What --db names, and how that spells the path. */
+static int choose_given(const char *file, const char *inside, struct coverage *out,
+                        struct error *error)
+{
+	CLEANUP(cleanup_free) char *absolute = layout_absolute(file);
+
+	if (!absolute && errno_is_failure(errno))
+		return error_errno(error, errno, "%s", file);
+	out->database = strdup(file);
+	out->root_path = layout_root_path(absolute ? absolute : file, inside);
+	return out->database && out->root_path ? 0 : error_nomem(error);
+}
+
+/* The prefix's; with @writable, only if the caller can have it. 1, 0 or a failure. */
+static int choose_of_prefix(const char *inside, const char *sysroot, bool writable,
+                            struct coverage *out, struct error *error)
+{
+	int code = layout_of_prefix(inside, sysroot, out);
+
+	if (code < 0)
+		return error_nomem(error);
+	if (code > 0 && writable)
+		code = is_for_caller(out->database, error);
+	if (code <= 0)
+		coverage_free(out);
+	return code;
+}
+
+static int choose_database(const struct options *options, const char *sysroot, bool to_write,
+                           const char *inside, struct coverage *out, struct error *error)
+{
 	int code;
 
-	if (options->database) {
-		CLEANUP(cleanup_free) char *absolute = layout_absolute(options->database);
-
-		out->database = strdup(options->database);
-		out->root_path = layout_root_path(absolute ? absolute : options->database, inside);
-		return out->database && out->root_path ? 0 : error_nomem(error);
-	}
-	code = layout_of_prefix(inside, root, out);
-	if (code > 0 && to_write && !options->root && !is_writable(out->database)) {
-		coverage_free(out);
-		code = 0;
-	}
-	if (code == 0)
-		code = layout_of_user(inside, out);
+	if (options->database)
+		return choose_given(options->database, inside, out, error);
+	code = choose_of_prefix(inside, sysroot, to_write && !options->sysroot, out, error);
+	if (code != 0)
+		return code < 0 ? code : 0;
+	code = layout_of_user(inside, out);
 	if (code == 0)
 		return error_set(error, ERROR_NOTFOUND,
 		                 "%s: no database is known for it, and there is no $HOME for one; "
@@ -85,71 +164,134 @@ static int choose_database(const struct options *options, bool to_write, const c
 
 static struct database *find_database(struct databases *databases, const char *file)
 {
-	struct database *items;
+	uint32_t at = name_map_get(&databases->by_file, slice_of(file));
+	struct database *database;
+	bool failed = false;
+	struct slice name;
 
-	for (size_t i = 0; i < databases->count; i++)
-		if (strcmp(databases->items[i].file, file) == 0)
-			return &databases->items[i];
-	items = realloc(databases->items, (databases->count + 1) * sizeof(*items));
-	if (!items)
+	if (at != NAME_MAP_NONE)
+		return &databases->items[at];
+	if (!array_grow(&databases->items, databases->count, sizeof(*database), &databases->room))
 		return NULL;
-	databases->items = items;
-	items[databases->count] = (struct database){.file = strdup(file)};
-	return items[databases->count].file ? &items[databases->count++] : NULL;
+	database = &databases->items[databases->count];
+	*database = (struct database){.file = strdup(file)};
+	name = arena_copy(&databases->names, slice_of(file), &failed);
+	if (!failed)
+		name_map_set(&databases->by_file, name, (uint32_t)databases->count, &failed);
+	if (!database->file)
+		return NULL;
+	databases->count++;
+	return failed ? NULL : database;
 }
 
 static bool add_root(struct database *database, const char *path, const char *inside,
                      const char *root_path)
 {
-	struct database_root *roots;
+	struct database_root root;
+	bool failed = false;
 
-	for (size_t i = 0; i < database->root_count; i++)
-		if (strcmp(database->roots[i].root_path, root_path) == 0)
-			return true;
-	roots = realloc(database->roots, (database->root_count + 1) * sizeof(*roots));
-	if (!roots)
+	if (name_map_get(&database->by_root_path, slice_of(root_path)) != NAME_MAP_NONE)
+		return true;
+	if (!array_grow(&database->roots, database->root_count, sizeof(root), &database->root_room))
 		return false;
-	database->roots = roots;
-	roots[database->root_count] =
-	        (struct database_root){strdup(path), strdup(inside), strdup(root_path)};
-	database->root_count++;
-	return roots[database->root_count - 1].path && roots[database->root_count - 1].inside &&
-	       roots[database->root_count - 1].root_path;
+	root = (struct database_root){strdup(path), strdup(inside), strdup(root_path)};
+	database->roots[database->root_count++] = root;
+	if (root.root_path)
+		name_map_put(&database->by_root_path, slice_of(root.root_path), 0, &failed);
+	return root.path && root.inside && root.root_path && !failed;
 }
 
-/* @path below --root, on this machine; malloc'd. */
-static char *outside(const struct options *options, const char *path)
+int databases_add_file(const char *file, bool may_replace, struct databases *out,
+                       struct error *error)
 {
-	CLEANUP(cleanup_free) char *root = root_of(options);
-	char *joined;
+	struct database *database = file ? find_database(out, file) : NULL;
 
-	if (!root)
-		return strdup(path);
-	return asprintf(&joined, "%s%s", root, path) < 0 ? NULL : joined;
+	if (!database)
+		return error_nomem(error);
+	database->may_replace = may_replace;
+	return 0;
+}
+
+/* Whose the place is. @sysroot, or NULL, is taken over. */
+static int set_owner(struct database *database, char *sysroot, struct error *error)
+{
+	database->sysroot = sysroot;
+	database->uid = geteuid();
+	database->gid = getegid();
+	return find_owner(database->file, database->sysroot, &database->uid, &database->gid, error);
 }
 
 int databases_add_path(const struct options *options, bool to_write, const char *path,
                        struct databases *out, struct error *error)
 {
 	CLEANUP(coverage_free) struct coverage coverage = {0};
-	CLEANUP(cleanup_free) char *real = outside(options, path);
+	CLEANUP(cleanup_free) char *sysroot = NULL;
+	CLEANUP(cleanup_free) char *real = NULL;
+	struct error own = {0};
+	size_t before = out->count;
 	struct database *database;
-	int code = choose_database(options, to_write, path, &coverage, error);
+	int code = find_sysroot(options, &sysroot, error);
 
+	if (code == 0)
+		code = choose_database(options, sysroot, to_write, path, &coverage, error);
 	if (code < 0)
 		return code;
+	real = text_format("%s%s", sysroot ? sysroot : "", path);
 	database = find_database(out, coverage.database);
 	if (!real || !database || !add_root(database, real, path, coverage.root_path))
 		return error_nomem(error);
 	database->may_replace = !options->database;
+	if (out->count == before)
+		return 0;
+	/* A file that was named may lie outside --root. */
+	set_owner(database, options->database ? NULL : take(sysroot), &own);
+	code = to_write && own.code ? error_move(error, &own) : error_move_failure(error, &own);
+	if (code < 0)
+		drop_last(out);
+	return code;
+}
+
+/* The machine has many owners: whatever somebody keeps from us, the others' is looked after. */
+static int add_or_leave(const struct options *options, bool to_write, const char *path,
+                        struct databases *out, struct error *error)
+{
+	int code = databases_add_path(options, to_write, path, out, error);
+
+	if (code != ERROR_PERMISSION || !to_write)
+		return code;
+	message("%s is left alone: %s", path, error_text(error));
+	error_clear(error);
+	out->left_alone++;
 	return 0;
+}
+
+int database_mode(const struct database *database, mode_t *mode, struct error *error)
+{
+	bool has_site = false;
+	struct stat status;
+	int code = 0;
+
+	*mode = 0444;
+	for (size_t i = 0; code >= 0 && i < database->root_count; i++) {
+		code = file_status(AT_FDCWD, database->roots[i].path, &status, error);
+		if (code > 0 && S_ISDIR(status.st_mode)) {
+			*mode &= status.st_mode;
+			has_site = true;
+		}
+	}
+	if (code >= 0 && !has_site)
+		code = file_status(AT_FDCWD, database->file, &status, error);
+	if (code > 0 && !has_site)
+		*mode &= status.st_mode;
+	*mode |= S_IRUSR | S_IWUSR;
+	return code < 0 ? code : 0;
 }
 
 /* --- what the arguments mean --- */
 
 struct known_sites {
 	struct sites *sites;
-	const char *base; /* of the paths in the database, below --root */
+	const char *base; /* of the paths in the database, below the sysroot */
 };
 
 static int add_known_site(void *payload, const struct root_record *root)
@@ -157,40 +299,37 @@ static int add_known_site(void *payload, const struct root_record *root)
 	struct known_sites *known = payload;
 	CLEANUP(cleanup_free) char *path = NULL;
 
-	if (root->kind == ROOT_ARCHIVE || root->path.ptr[0] == '/')
+	if (root->kind == ROOT_ARCHIVE || slice_starts(root->path, SLICE("/")))
 		return 0;
-	if (asprintf(&path, "%s/%.*s", known->base, (int)root->path.len, root->path.ptr) < 0) {
-		path = NULL;
-		return ERROR_NOMEM;
-	}
-	return sites_add(known->sites, path) ? 0 : ERROR_NOMEM;
+	path = layout_path_of_root(known->base, root->path);
+	return path && sites_add(known->sites, path) ? 0 : ERROR_NOMEM;
 }
 
-/* A prefix that has lost all its site directories still has a database, which says what they were.
- */
-static int add_known_sites(struct sites *sites, const char *prefix, const char *root,
+/* The database of a prefix whose site directories are all gone still knows what they were. */
+static int add_known_sites(struct sites *sites, const char *prefix, const char *sysroot,
                            struct error *error)
 {
 	CLEANUP(coverage_free) struct coverage coverage = {0};
-	CLEANUP(cleanup_free) char *layout = NULL;
+	CLEANUP(cleanup_free)
+	char *layout = text_format("%s/lib/python3", strcmp(prefix, "/") == 0 ? "" : prefix);
 	CLEANUP(cleanup_free) char *base = NULL;
+	CLEANUP(cleanup_reader) struct reader *reader = NULL;
 	struct known_sites known = {.sites = sites};
-	struct reader *reader;
-	int code;
+	struct error own = {0};
 
-	if (asprintf(&layout, "%s/lib/python3", strcmp(prefix, "/") == 0 ? "" : prefix) < 0) {
-		layout = NULL;
+	if (!layout || layout_of_prefix(layout, sysroot, &coverage) < 0)
 		return error_nomem(error);
-	}
-	if (layout_of_prefix(layout, root, &coverage) <= 0 ||
-	    reader_open(coverage.database, geteuid(), &reader, NULL) < 0)
+	if (!coverage.database)
 		return 0;
 	base = layout_base(coverage.database);
-	known.base = base ? base + (root ? strlen(root) : 0) : "";
-	/* One that is damaged is told of, and replaced, when it is written. */
-	code = base ? reader_roots(reader, add_known_site, &known, NULL) : ERROR_NOMEM;
-	reader_close(reader);
-	return code == ERROR_NOMEM ? error_nomem(error) : 0;
+	if (!base)
+		return error_nomem(error);
+	known.base = base + (sysroot ? strlen(sysroot) : 0);
+	/* A damaged one is reported, and rebuilt, when it is written. */
+	if (reader_open(coverage.database, geteuid(), &reader, &own) == 0 &&
+	    reader_roots(reader, add_known_site, &known, &own) == ERROR_NOMEM)
+		error_nomem(&own);
+	return error_move_failure(error, &own);
 }
 
 /* A prefix stands for the site directories in it; anything else for itself. */
@@ -198,29 +337,33 @@ static int expand_argument(const struct options *options, const char *argument, 
                            struct error *error)
 {
 	CLEANUP(cleanup_free) char *path = layout_absolute(argument);
-	CLEANUP(cleanup_free) char *root = root_of(options);
+	CLEANUP(cleanup_free) char *sysroot = NULL;
 	size_t before = sites->count;
+	int code;
 
 	if (!path)
 		return error_errno(error, errno, "%s", argument);
-	if (!layout_is_known(path) && sites_of_prefix(sites, path, root) < 0)
-		return error_nomem(error);
-	if (sites->count == before && !layout_is_known(path) &&
-	    add_known_sites(sites, path, root, error) < 0)
-		return error->code;
-	if (sites->count == before && !sites_add(sites, path))
-		return error_nomem(error);
-	return 0;
+	code = find_sysroot(options, &sysroot, error);
+	if (code == 0 && !layout_is_known(path))
+		code = sites_of_prefix(sites, path, sysroot, error);
+	if (code == 0 && sites->count == before && !layout_is_known(path))
+		code = add_known_sites(sites, path, sysroot, error);
+	if (code == 0 && sites->count == before && !sites_add(sites, path))
+		code = error_nomem(error);
+	return code;
 }
 
-/* What is there, and what the system's database knows: the last of it may just have gone. */
+/* What exists, and what the system's database knows: a site directory may be gone by now. */
 static int add_machine(const struct options *options, struct sites *sites, struct error *error)
 {
-	CLEANUP(cleanup_free) char *root = root_of(options);
+	CLEANUP(cleanup_free) char *sysroot = NULL;
+	int code = find_sysroot(options, &sysroot, error);
 
-	if (sites_of_machine(sites, options->root) < 0)
-		return error_nomem(error);
-	return options->database ? 0 : add_known_sites(sites, "/", root, error);
+	if (code == 0)
+		code = sites_of_machine(sites, options->sysroot, error);
+	if (code < 0 || options->database)
+		return code;
+	return add_known_sites(sites, "/", sysroot, error);
 }
 
 int databases_of_arguments(const struct options *options, bool to_write, struct databases *out,
@@ -234,6 +377,45 @@ int databases_of_arguments(const struct options *options, bool to_write, struct 
 	for (size_t i = 0; code == 0 && i < options->argument_count; i++)
 		code = expand_argument(options, options->arguments[i], &sites, error);
 	for (size_t i = 0; code == 0 && i < sites.count; i++)
-		code = databases_add_path(options, to_write, sites.paths[i], out, error);
+		code = add_or_leave(options, to_write, sites.paths[i], out, error);
+	return code;
+}
+
+/* --- what a file knows --- */
+
+struct file_roots {
+	struct sites paths;
+	char *base;
+};
+
+static void file_roots_free(struct file_roots *roots)
+{
+	sites_free(&roots->paths);
+	free(roots->base);
+}
+
+static int add_file_root(void *payload, const struct root_record *root)
+{
+	struct file_roots *roots = payload;
+	CLEANUP(cleanup_free) char *path = NULL;
+
+	if (root->kind == ROOT_ARCHIVE)
+		return 0;
+	path = layout_path_of_root(roots->base, root->path);
+	return path && sites_add(&roots->paths, path) ? 0 : ERROR_NOMEM;
+}
+
+int databases_of_file(const struct options *options, struct databases *out, struct error *error)
+{
+	CLEANUP(file_roots_free)
+	struct file_roots roots = {.base = layout_base(options->database)};
+	CLEANUP(cleanup_reader) struct reader *reader = NULL;
+	int code = roots.base ? reader_open(options->database, geteuid(), &reader, error)
+	                      : error_nomem(error);
+
+	if (code == 0)
+		code = reader_roots(reader, add_file_root, &roots, error);
+	for (size_t i = 0; code == 0 && i < roots.paths.count; i++)
+		code = databases_add_path(options, false, roots.paths.paths[i], out, error);
 	return code;
 }

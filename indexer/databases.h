@@ -4,26 +4,38 @@
 #ifndef INDEXER_DATABASES_H
 #define INDEXER_DATABASES_H
 
-#include "command.h"
-#include "sites.h"
+#include <sys/types.h>
+
+#include "db/base/arena.h"
+#include "db/base/name_map.h"
+#include "indexer/command.h"
+#include "libquery/sites.h"
 
 /* A root that a command is to work on. */
 struct database_root {
-	char *path;      /* as the caller's machine has it, below --root if there is one */
-	char *inside;    /* as it is below --root; equal to path without one */
+	char *path;      /* as the caller's machine has it, below the sysroot if there is one */
+	char *inside;    /* as it is below the sysroot; equal to path without one */
 	char *root_path; /* as the database spells it */
 };
 
 struct database {
 	char *file;
 	struct database_root *roots;
-	size_t root_count;
-	bool may_replace; /* the file's name is ours alone, not one from --db */
+	size_t root_count, root_room;
+	struct name_map by_root_path; /* those in roots */
+	char *sysroot;                /* NULL, or what the file's path begins with */
+	bool may_replace;             /* the file's name is ours alone, not one from --db */
+	uid_t uid;                    /* in whose territory the file lies: see safe_path.h. It is */
+	gid_t gid;                    /* written with his rights, or not at all */
 };
 
 struct databases {
 	struct database *items;
-	size_t count;
+	size_t count, room;
+	struct name_map by_file; /* -> index in items; the names are in the arena */
+	struct arena names;
+	size_t left_alone; /* path entries that nobody may write a database for; reported
+	                    */
 };
 
 void databases_free(struct databases *databases);
@@ -31,14 +43,29 @@ void databases_free(struct databases *databases);
 /*
  * Sort what the command's arguments name (without any: this machine's site
  * directories) by the databases that describe it. An argument is a site directory,
- * a zip or egg, or a prefix. @to_write: where the prefix's database cannot be
- * written, the user's own takes its place.
+ * a zip or egg, or a prefix. @to_write: where the prefix is not the caller's, or
+ * cannot be written, the user's own database takes its place. Root's does only where
+ * everybody may write: else root does the work as the owner of the prefix.
  */
 int databases_of_arguments(const struct options *options, bool to_write, struct databases *out,
                            struct error *error);
 
+/* The roots that the file of --db knows, archives aside. */
+int databases_of_file(const struct options *options, struct databases *out, struct error *error);
+
+/* The database of that file, for whatever is not a root. */
+int databases_add_file(const char *file, bool may_replace, struct databases *out,
+                       struct error *error);
+
 /* The one database of one absolute path. */
 int databases_add_path(const struct options *options, bool to_write, const char *path,
                        struct databases *out, struct error *error);
+
+/*
+ * The permissions of what is published for @database: it can be read by whoever can read
+ * all of the site directories. Where there is none (any more), they stay as they are.
+ * 0 or a failure.
+ */
+int database_mode(const struct database *database, mode_t *mode, struct error *error);
 
 #endif

@@ -1,59 +1,37 @@
 /*
  * forget.c - drop a site directory or an archive from the database that has it.
  */
-#include <stdlib.h>
+#include <errno.h>
+#include <unistd.h>
 
-#include "cleanup.h"
-#include "databases.h"
-#include "layout.h"
-#include "publish.h"
-#include "writer.h"
+#include "db/base/cleanup.h"
+#include "indexer/edit.h"
+#include "libquery/layout.h"
 
-static int forget_root(struct writer *writer, const char *root_path, bool *found,
-                       struct error *error)
+static int forget_root(struct edit *edit, struct slice path, struct error *error)
 {
-	struct root_record known = {0};
-	int code = writer_find_root(writer, slice_of(root_path), &known, error);
+	CLEANUP(root_record_free) struct root_record known = {0};
+	struct event_record event = {.action = SLICE("forget"), .root = path};
+	int code = writer_find_root(edit->writer, path, &known, error);
 
-	if (code > 0) {
-		*found = true;
-		code = writer_drop_root(writer, known.id, error);
-		if (code == 0)
-			code = writer_log(writer,
-			                  &(struct event_record){.action = SLICE("forget"),
-			                                         .root = slice_of(root_path)},
-			                  error);
-	}
-	root_record_free(&known);
-	return code;
+	if (code <= 0)
+		return code;
+	edit->result->forgotten++;
+	code = writer_drop_root(edit->writer, known.id, error);
+	return code < 0 ? code : writer_log(edit->writer, &event, error);
 }
 
-static int forget_in(const struct options *options, const struct database *database,
-                     size_t *forgotten, struct error *error)
+static int forget_roots(struct edit *edit, void *payload, struct error *error)
 {
-	struct writer_options how = {
-	        .file = database->file,
-	        .command = options->command,
-	        .lock_timeout = PUBLISH_LOCK_TIMEOUT,
-	        .may_replace = database->may_replace,
-	};
-	struct writer *writer;
-	int code;
+	const struct database *database = edit->database;
+	size_t before = edit->result->forgotten;
+	int code = 0;
 
-	if (access(database->file, F_OK) != 0)
-		return 0;
-	code = writer_open(&how, &writer, error);
-	if (code < 0)
-		return code;
-	for (size_t i = 0; code == 0 && i < database->root_count; i++) {
-		bool found = false;
-
-		code = forget_root(writer, database->roots[i].root_path, &found, error);
-		*forgotten += found;
-	}
-	if (code == 0 && *forgotten > 0)
-		code = writer_commit(writer, 0644, error);
-	writer_close(writer);
+	(void)payload;
+	for (size_t i = 0; code == 0 && i < database->root_count; i++)
+		code = forget_root(edit, slice_of(database->roots[i].root_path), error);
+	if (code == 0 && edit->result->forgotten == before)
+		code = EDIT_NOTHING;
 	return code;
 }
 
@@ -68,7 +46,12 @@ static int add_user_databases(const struct options *options, struct databases *d
 		CLEANUP(coverage_free) struct coverage user = {0};
 		struct options own = *options;
 
-		if (!path || layout_of_user(path, &user) <= 0)
+		if (!path && errno_is_failure(errno))
+			return error_errno(error, errno, "%s", options->arguments[i]);
+		code = path ? layout_of_user(path, &user) : 0;
+		if (code < 0)
+			return error_nomem(error);
+		if (code == 0)
 			continue;
 		own.database = user.database;
 		code = databases_add_path(&own, false, path, databases, error);
@@ -76,23 +59,32 @@ static int add_user_databases(const struct options *options, struct databases *d
 	return code;
 }
 
+/* Where there is no database, none is made. */
+static int forget_in(const struct options *options, const struct database *database,
+                     struct edit_result *result, struct error *error)
+{
+	if (access(database->file, F_OK) == 0)
+		return edit_database(options, database, forget_roots, NULL, result, error);
+	return errno_is_failure(errno) ? error_errno(error, errno, "%s", database->file) : 0;
+}
+
 enum status command_forget(const struct options *options)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
+	struct edit_result result = {0};
 	struct error error = {0};
-	size_t forgotten = 0;
 	int code = databases_of_arguments(options, false, &databases, &error);
 
 	if (code == 0)
 		code = add_user_databases(options, &databases, &error);
-	for (size_t i = 0; code == 0 && i < databases.count; i++)
-		code = forget_in(options, &databases.items[i], &forgotten, &error);
+	for (size_t i = 0; code >= 0 && i < databases.count; i++)
+		code = forget_in(options, &databases.items[i], &result, &error);
 	if (code < 0)
 		return fail(&error);
-	if (forgotten == 0) {
-		message("%s: in no database", options->arguments[0]);
+	if (result.forgotten == 0) {
+		message("%s: not in any database", options->arguments[0]);
 		return STATUS_NOT_FOUND;
 	}
-	note(options, "%zu forgotten", forgotten);
+	note(options, "%zu forgotten", result.forgotten);
 	return STATUS_DONE;
 }

@@ -1,53 +1,87 @@
 /*
- * groups.c - each group with its count, in the order of their names.
+ * groups.c - each group with the number of its entry points, sorted by name.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "command.h"
-#include "json.h"
+#include "db/base/cleanup.h"
+#include "db/json.h"
+#include "indexer/command.h"
+#include "indexer/suggest.h"
+#include "indexer/table.h"
 
 static int compare(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int print_group(struct json *json, const char *group, size_t count, struct error *error)
-{
-	if (!json) {
-		print_escaped(slice_of(group));
-		printf("\t%zu\n", count);
-		return 0;
-	}
-	json_text(json, 0, slice_of(group));
-	json_number(json, 1, (int64_t)count);
-	return json_write(json, stdout, error);
-}
+/* A group, and how many of the sorted names are its. */
+typedef void group_function(void *payload, const char *group, size_t count);
 
-static int print_groups(const struct options *options, const entrydb_set *set, struct error *error)
+static int walk_groups(const entrydb_set *set, group_function *each, void *payload,
+                       struct error *error)
 {
-	static const char *const keys[] = {"group", "count"};
 	size_t total = entrydb_set_count(set);
 	CLEANUP(cleanup_free) const char **names = calloc(total + 1, sizeof(*names));
-	struct json *json = NULL;
-	int code = 0;
 
 	if (!names)
 		return error_nomem(error);
-	if (options->json)
-		code = json_open(keys, 2, &json, error);
 	for (size_t i = 0; i < total; i++)
-		names[i] = entrydb_entry_group(entrydb_set_get(set, i));
+		names[i] = entrydb_entry_point_group(entrydb_set_get(set, i));
 	qsort(names, total, sizeof(*names), compare);
-	for (size_t i = 0, n; code == 0 && i < total; i += n) {
+	for (size_t i = 0, n; i < total; i += n) {
 		for (n = 1; i + n < total && strcmp(names[i], names[i + n]) == 0; n++)
 			;
-		code = print_group(json, names[i], n, error);
+		each(payload, names[i], n);
 	}
+	return 0;
+}
+
+/* --- JSON --- */
+
+static void print_object(void *payload, const char *group, size_t count)
+{
+	struct json *json = payload;
+
+	json_text(json, 0, slice_of(group));
+	json_number(json, 1, (int64_t)count);
+	json_write(json, stdout);
+}
+
+static int print_objects(const entrydb_set *set, struct error *error)
+{
+	static const char *const keys[] = {"group", "count"};
+	struct json *json;
+	int code = json_open(keys, 2, &json, error);
+
+	if (code < 0)
+		return code;
+	code = walk_groups(set, print_object, json, error);
 	json_close(json);
 	return code;
+}
+
+/* --- text --- */
+
+static void put_row(void *payload, const char *group, size_t count)
+{
+	char number[24];
+
+	snprintf(number, sizeof(number), "%zu", count);
+	table_cell(payload, slice_of(group));
+	table_cell(payload, slice_of(number));
+}
+
+static int print_text(const entrydb_set *set, struct error *error)
+{
+	static const struct table_column columns[] = {{"GROUP", STYLE_NAME},
+	                                              {"COUNT", STYLE_PLAIN}};
+	struct table table = table_begin(columns, 2);
+	int code = walk_groups(set, put_row, &table, error);
+	int end = table_end(&table, error);
+
+	return code < 0 ? code : end;
 }
 
 enum status command_groups(const struct options *options)
@@ -56,13 +90,17 @@ enum status command_groups(const struct options *options)
 	entrydb *db;
 	entrydb_set *set;
 	enum status status;
+	int code;
 
 	if (select_by(options, NULL, NULL, &db, &set, &error) < 0)
 		return fail(&error);
 	status = entrydb_set_count(set) > 0 ? STATUS_DONE : STATUS_NOT_FOUND;
-	if (print_groups(options, set, &error) < 0)
+	code = options->json ? print_objects(set, &error) : print_text(set, &error);
+	if (code < 0)
 		status = fail(&error);
 	report_problems(set);
+	if (status == STATUS_NOT_FOUND)
+		advise_on_nothing(options, db);
 	entrydb_set_free(set);
 	entrydb_close(db);
 	return status;

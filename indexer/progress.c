@@ -1,11 +1,16 @@
 /*
  * progress.c - see progress.h.
  */
-#include "progress.h"
+#include "indexer/progress.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/escape.h"
+#include "indexer/command.h"
 
 #define SHOW_AFTER 0.3 /* seconds; shorter work shows nothing */
 #define SHOW_EVERY 0.1 /* seconds between two drawings */
@@ -35,6 +40,17 @@ static int columns(void)
 	return COLUMNS;
 }
 
+/* The part of the escaped name that there is room for, cut before a character of UTF-8. */
+static void put_name(const char *name, int room)
+{
+	CLEANUP(cleanup_free) char *text = escape_text(slice_of(name));
+	size_t len = text ? strnlen(text, (size_t)room) : 0;
+
+	while (len > 0 && ((unsigned char)text[len] & 0xC0) == 0x80)
+		len--;
+	fprintf(stderr, " %.*s", (int)len, len > 0 ? text : "");
+}
+
 static void draw(const struct progress *progress, const char *name, size_t done, size_t total)
 {
 	int filled = total ? (int)((double)done / (double)total * BAR_WIDTH) : 0;
@@ -45,7 +61,7 @@ static void draw(const struct progress *progress, const char *name, size_t done,
 		putc(i < filled ? '#' : '.', stderr);
 	fprintf(stderr, "] %zu/%zu", done, total);
 	if (name && room > 0)
-		fprintf(stderr, " %.*s", room, name);
+		put_name(name, room);
 	fflush(stderr);
 }
 
@@ -62,6 +78,13 @@ void progress_show(struct progress *progress, const char *name, size_t done, siz
 	draw(progress, name, done, total);
 	progress->shown = true;
 	progress->last = now;
+}
+
+int progress_ask(void *payload, size_t done, size_t total)
+{
+	if (payload)
+		progress_show(payload, NULL, done, total);
+	return interrupted();
 }
 
 void progress_erase(struct progress *progress)

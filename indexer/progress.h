@@ -22,6 +22,12 @@ struct progress progress_begin(const char *what, bool quiet);
 /* @name (may be NULL) is what is being worked on; @done of @total. */
 void progress_show(struct progress *progress, const char *name, size_t done, size_t total);
 
+/*
+ * For scans, which ask now and then: show how far it has come on @payload, a struct
+ * progress (NULL: on none), and be non-zero if the user has interrupted.
+ */
+int progress_ask(void *payload, size_t done, size_t total);
+
 /* Erase the line, before a message and at the end. */
 void progress_erase(struct progress *progress);
 

@@ -1,12 +1,16 @@
 /*
  * store.c - see store.h. The audit trail is made here, where old and new meet.
  */
-#include "store.h"
+#include "indexer/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "name_map.h"
+#include "db/base/arena.h"
+#include "db/base/cleanup.h"
+#include "db/base/name_map.h"
+#include "db/base/text.h"
+#include "libquery/disk/version.h"
 
 #define POSITION_GAP 1024u               /* between two positions, at first */
 #define POSITION_MAX ((uint32_t)1 << 31) /* place_of() has 32 bits for them */
@@ -20,6 +24,8 @@ struct store {
 	bool *met;               /* of known: it is there still, or as another version */
 	bool *lives;             /* of known: its row lives on */
 	size_t next;             /* of known: where find_by_id() looks first */
+	uint32_t *by_number;     /* number in the id -> one more than the index in known, or 0 */
+	size_t numbers;
 	struct error *error;
 };
 
@@ -54,19 +60,41 @@ static int log_change(struct store *store, struct slice action,
 	return writer_log(store->writer, &event, store->error);
 }
 
+/* The number of a distribution among those of its root; see schema.sql. */
+static size_t number_of(int64_t id)
+{
+	return (size_t)id & (DISTRIBUTIONS_MAX - 1);
+}
+
+static bool index_ids(struct store *store)
+{
+	const struct root_record *known = store->known;
+
+	for (size_t i = 0; i < known->distribution_count; i++)
+		if (number_of(known->distributions[i].id) >= store->numbers)
+			store->numbers = number_of(known->distributions[i].id) + 1;
+	store->by_number = calloc(store->numbers + 1, sizeof(*store->by_number));
+	for (size_t i = 0; store->by_number && i < known->distribution_count; i++)
+		store->by_number[number_of(known->distributions[i].id)] = (uint32_t)i + 1;
+	return store->by_number != NULL;
+}
+
 /*
- * The row with that id, or SIZE_MAX. Most often it is the one behind the one asked
- * for last, since both are in stock's order.
+ * The row with that id, or SIZE_MAX. Most often it follows the one asked for last,
+ * since both are in the order in which importlib.metadata lists them.
  */
 static size_t find_by_id(struct store *store, int64_t id)
 {
 	const struct root_record *known = store->known;
+	uint32_t found;
 
-	if (store->next >= known->distribution_count || known->distributions[store->next].id != id)
-		for (store->next = 0; store->next < known->distribution_count; store->next++)
-			if (known->distributions[store->next].id == id)
-				break;
-	return store->next < known->distribution_count ? store->next++ : SIZE_MAX;
+	if (store->next < known->distribution_count && known->distributions[store->next].id == id)
+		return store->next++;
+	found = number_of(id) < store->numbers ? store->by_number[number_of(id)] : 0;
+	if (found == 0 || known->distributions[found - 1].id != id)
+		return SIZE_MAX;
+	store->next = found;
+	return found - 1;
 }
 
 /* The row that a distribution had: of the same directory, by its id, or of the same name. */
@@ -87,6 +115,16 @@ static bool same_stamps(const struct distribution_record *a, const struct distri
 	       slice_equal(a->version, b->version);
 }
 
+/* Versions that PEP 440 cannot order, and two spellings of one, are neither up nor down. */
+static struct slice action_of_change(struct slice old, struct slice now)
+{
+	int order;
+
+	if (!version_compare(old, now, &order) || order == 0)
+		return SLICE("change");
+	return order < 0 ? SLICE("upgrade") : SLICE("downgrade");
+}
+
 static int log_new(struct store *store, const struct distribution_record *now)
 {
 	const struct distribution_record *old;
@@ -105,9 +143,7 @@ static int log_new(struct store *store, const struct distribution_record *now)
 	if (store->lives[at] && same_stamps(old, now))
 		return 0;
 	store->counts->changed++;
-	if (slice_equal(old->version, now->version))
-		return log_change(store, SLICE("change"), old, now);
-	return log_change(store, SLICE("upgrade"), old, now);
+	return log_change(store, action_of_change(old->version, now->version), old, now);
 }
 
 /* --- positions --- */
@@ -182,7 +218,8 @@ static bool is_moved(const struct store *store, const struct distribution_record
 {
 	const struct distribution_record *old = &store->known->distributions[at];
 
-	return old->position != now->position || old->settled != now->settled;
+	return old->position != now->position || old->settled != now->settled ||
+	       old->watched != now->watched || !same_stamps(old, now);
 }
 
 static int store_reused(struct store *store, const struct distribution_record *now)
@@ -192,7 +229,7 @@ static int store_reused(struct store *store, const struct distribution_record *n
 	store->met[at] = store->lives[at] = true;
 	if (!is_moved(store, now, at))
 		return 0;
-	return writer_move_distribution(store->writer, now, store->error);
+	return writer_anchor_distribution(store->writer, now, store->error);
 }
 
 static int store_new(struct store *store, struct distribution_record *now)
@@ -242,6 +279,83 @@ static int drop_gone(struct store *store)
 	return code;
 }
 
+/* --- start-up code --- */
+
+#define LOGGED_CODE_MAX 200 /* bytes of a line of code in the audit trail */
+
+/* What makes a line the same line: not its number. */
+static struct slice startup_key(const struct startup_record *row, struct arena *arena, bool *failed)
+{
+	char *key = arena_alloc(arena, row->file.len + row->code.len + 1);
+
+	if (!key) {
+		*failed = true;
+		return SLICE("");
+	}
+	memcpy(key, row->file.ptr, row->file.len);
+	key[row->file.len] = '/'; /* in no name of a file */
+	memcpy(key + row->file.len + 1, row->code.ptr, row->code.len);
+	return (struct slice){key, row->file.len + 1 + row->code.len};
+}
+
+static int log_startup(struct store *store, struct slice action, const struct startup_record *row)
+{
+	size_t len = row->code.len < LOGGED_CODE_MAX ? row->code.len : LOGGED_CODE_MAX;
+	CLEANUP(cleanup_free)
+	char *detail = text_format("%.*s%s%.*s", (int)row->file.len, row->file.ptr,
+	                           row->code.len ? ": " : "", (int)len, row->code.ptr);
+
+	if (!detail)
+		return error_nomem(store->error);
+	return writer_log(store->writer,
+	                  &(struct event_record){
+	                          .action = action,
+	                          .root = store->root->path,
+	                          .detail = slice_of(detail),
+	                  },
+	                  store->error);
+}
+
+/* An event for each line of @these that is not among @those; their number, or a code. */
+static int log_missing(struct store *store, struct slice action, const struct root_record *these,
+                       const struct root_record *those)
+{
+	CLEANUP(arena_free) struct arena keys = ARENA_INIT;
+	CLEANUP(name_map_free) struct name_map there = {0};
+	bool failed = false;
+	int count = 0, code = 0;
+
+	for (size_t i = 0; i < those->startup_count; i++)
+		name_map_put(&there, startup_key(&those->startups[i], &keys, &failed), 0, &failed);
+	for (size_t i = 0; !failed && code == 0 && i < these->startup_count; i++) {
+		struct slice key = startup_key(&these->startups[i], &keys, &failed);
+
+		if (failed || name_map_get(&there, key) != NAME_MAP_NONE)
+			continue;
+		count++;
+		code = log_startup(store, action, &these->startups[i]);
+	}
+	if (failed)
+		return error_nomem(store->error);
+	return code < 0 ? code : count;
+}
+
+/* A root that is seen for the first time has no past, and so no events of its lines. */
+static int store_startups(struct store *store)
+{
+	const struct root_record *known = store->known;
+	struct root_record nothing = {0};
+	int code = 0;
+
+	if (startups_equal(store->root, known ? known : &nothing))
+		return 0;
+	if (known)
+		code = log_missing(store, SLICE("startup"), store->root, known);
+	if (known && code >= 0)
+		code = log_missing(store, SLICE("startup-gone"), known, store->root);
+	return code < 0 ? code : writer_put_startups(store->writer, store->root, store->error);
+}
+
 static int log_first_sight(struct store *store)
 {
 	char detail[64];
@@ -259,9 +373,9 @@ static int log_first_sight(struct store *store)
 
 static bool same_facts(const struct root_record *a, const struct root_record *b)
 {
-	return a->kind == b->kind && stamp_equal(a->stamp, b->stamp) && a->settled == b->settled &&
-	       a->distribution_count == b->distribution_count && a->broken == b->broken &&
-	       a->watched == b->watched;
+	return a->kind == b->kind && stamp_equal(a->stamp, b->stamp) && a->size == b->size &&
+	       a->settled == b->settled && a->distribution_count == b->distribution_count &&
+	       a->broken == b->broken && a->watched == b->watched && a->kinds == b->kinds;
 }
 
 static int run(struct store *store)
@@ -275,6 +389,8 @@ static int run(struct store *store)
 		code = store_distributions(store);
 	if (code == 0)
 		code = drop_gone(store);
+	if (code == 0)
+		code = store_startups(store);
 	if (code == 0 && !store->known)
 		code = log_first_sight(store);
 	store->counts->broken += store->root->broken;
@@ -297,13 +413,14 @@ int store_root(struct writer *writer, struct root_record *root, const struct roo
 	if (known) {
 		store.met = calloc(known->distribution_count + 1, 2 * sizeof(*store.met));
 		store.lives = store.met + known->distribution_count;
-		failed = !store.met;
+		failed = !store.met || !index_ids(&store);
 	}
 	for (size_t i = 0; known && !failed && i < known->distribution_count; i++)
 		name_map_put(&store.by_name, identity(&known->distributions[i]), (uint32_t)i,
 		             &failed);
 	code = failed ? error_nomem(error) : run(&store);
 	free(store.met);
+	free(store.by_number);
 	name_map_free(&store.by_name);
 	return code;
 }

@@ -4,9 +4,9 @@
 #ifndef INDEXER_STORE_H
 #define INDEXER_STORE_H
 
-#include "error.h"
-#include "record.h"
-#include "writer.h"
+#include "db/base/error.h"
+#include "db/record.h"
+#include "db/writer.h"
 
 /* What a store has done, for a summary. */
 struct store_counts {

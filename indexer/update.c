@@ -1,5 +1,5 @@
 /*
- * update.c - keep the databases in step with installed trees.
+ * update.c - bring the databases up to date with what is installed.
  *
  *     for each database that the arguments lead to
  *       is anything to be done?  (readers only, no lock)
@@ -9,136 +9,43 @@
  * One root, or one database, that fails does not stop the others.
  */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
-#include "cleanup.h"
-#include "databases.h"
-#include "hook.h"
-#include "layout.h"
-#include "name_map.h"
-#include "progress.h"
-#include "publish.h"
-#include "reader.h"
-#include "scan.h"
-#include "store.h"
-#include "writer.h"
+#include "db/base/cleanup.h"
+#include "indexer/edit.h"
+#include "indexer/gone.h"
+#include "indexer/in_step.h"
+#include "indexer/manifests.h"
+#include "indexer/options.h"
+#include "indexer/progress.h"
+#include "indexer/seal.h"
+#include "libquery/disk/linkage.h"
+#include "libquery/disk/scan.h"
+#include "libquery/disk/tree_open.h"
+#include "libquery/layout.h"
+#include "libquery/site_kinds.h"
 
 #define TICK_PART  1000000 /* nanoseconds: a part of a tick of the kernel's clock, */
 #define TICK_PARTS 20      /* and more of them than the longest tick has */
 
 struct update {
 	const struct options *options;
-	struct writer *writer;
 	const struct database *database;
+	const struct database_root *wanted; /* the root that is being read */
+	struct writer *writer;
+	struct edit_result *result;
 	struct progress progress;
-	struct store_counts counts;
-	size_t roots, distributions;
-	bool failed; /* a root could not be done */
+	struct linkage *linkage;
+	struct plugin_kinds *kinds;
+	mode_t readers; /* who will be able to read what is published; see scan.h */
 };
-
-static void cleanup_writer(struct writer **writer)
-{
-	writer_close(*writer);
-}
-
-static void cleanup_reader(struct reader **reader)
-{
-	reader_close(*reader);
-}
-
-/* --- is there anything to do? --- */
-
-/* At level "roots" the root's own times are believed, as a query would believe them. */
-static bool root_is_fresh(struct reader *reader, const struct database_root *wanted)
-{
-	struct root_record row;
-	struct stat status;
-
-	return stat(wanted->path, &status) == 0 &&
-	       reader_root(reader, slice_of(wanted->root_path), &row, NULL) > 0 && row.settled &&
-	       row.watched == 0 && stamp_equal(row.stamp, stamp_of(&status));
-}
-
-static bool all_is_fresh(const struct options *options, const struct database *database)
-{
-	CLEANUP(cleanup_reader) struct reader *reader = NULL;
-
-	if (options->fresh != ENTRYDB_FRESH_ROOTS ||
-	    reader_open(database->file, geteuid(), &reader, NULL) < 0)
-		return false;
-	for (size_t i = 0; i < database->root_count; i++)
-		if (!root_is_fresh(reader, &database->roots[i]))
-			return false;
-	return true;
-}
-
-/*
- * What a hook asks, which is run after each transaction, whatever it was about: is
- * each distribution as its row says?
- *
- * @nearly: leave aside that an update would now believe more of what it sees, since
- * it is no longer new. Where nothing can be written that is no loss.
- */
-static bool distribution_is_in_step(const struct distribution_record *row,
-                                    const struct distribution_record *disk, bool nearly)
-{
-	return row->id == disk->id && row->directory_stamp == disk->directory_stamp &&
-	       row->files_stamp == disk->files_stamp && slice_equal(row->version, disk->version) &&
-	       (nearly || (row->settled && row->watched == disk->watched));
-}
-
-static bool rows_are_in_step(const struct root_record *rows, const struct root_record *disk,
-                             bool nearly)
-{
-	if (rows->kind != disk->kind || !stamp_equal(rows->stamp, disk->stamp) ||
-	    rows->distribution_count != disk->distribution_count || !(nearly || rows->settled))
-		return false;
-	for (size_t i = 0; i < rows->distribution_count; i++)
-		if (!distribution_is_in_step(&rows->distributions[i], &disk->distributions[i],
-		                             nearly))
-			return false;
-	return true;
-}
-
-static bool root_is_absent(const struct database_root *wanted)
-{
-	return access(wanted->path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
-}
-
-/* @reader: NULL where there is no database, which is right where there is no root. */
-static bool root_is_in_step(struct reader *reader, const struct database_root *wanted, bool nearly)
-{
-	CLEANUP(root_record_free) struct root_record rows = {0};
-	CLEANUP(root_record_free) struct root_record disk = {0};
-	struct scan_options how = {
-	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
-	        .in_place = !layout_is_known(wanted->inside),
-	        .egg_base = slice_of(wanted->root_path),
-	        .known = &rows,
-	};
-	int found = reader ? reader_root(reader, slice_of(wanted->root_path), &rows, NULL) : 0;
-
-	if (found == 0)
-		return root_is_absent(wanted);
-	return found > 0 && reader_distributions(reader, &rows, false, NULL) == 0 &&
-	       scan_path(wanted->path, &how, &disk, NULL) == 0 &&
-	       rows_are_in_step(&rows, &disk, nearly);
-}
 
 /* --- one root --- */
 
-static int show_progress(void *payload, size_t done, size_t total)
-{
-	struct update *update = payload;
-
-	progress_show(&update->progress, NULL, done, total);
-	return interrupted();
-}
-
-/* Not to a hook: they are recorded, and would be told after each transaction. */
+/* A hook does not: they are recorded, and would be reported after each transaction. */
 static void report_broken(struct update *update, const struct database_root *wanted,
                           const struct root_record *root)
 {
@@ -155,7 +62,7 @@ static void report_broken(struct update *update, const struct database_root *wan
 	}
 }
 
-/* What was there and is no more is removed with all its distributions. */
+/* The root no longer exists: all its distributions are removed. */
 static int remove_root(struct update *update, const struct root_record *known, struct error *error)
 {
 	int code = 0;
@@ -163,7 +70,7 @@ static int remove_root(struct update *update, const struct root_record *known, s
 	for (size_t i = 0; code == 0 && i < known->distribution_count; i++) {
 		const struct distribution_record *row = &known->distributions[i];
 
-		update->counts.removed++;
+		update->result->stored.removed++;
 		code = writer_log(update->writer,
 		                  &(struct event_record){
 		                          .action = SLICE("remove"),
@@ -184,36 +91,41 @@ static bool is_before(struct timespec a, struct timespec b)
 
 /*
  * The time by the clock of the file system that holds both the root and the
- * database. A root that changed within this very tick could change again without a
- * trace: it is worth waiting for the next tick.
+ * database. A root that changed within the current tick could change again with the
+ * same time stamp: it is worth waiting for the next tick.
  */
 static struct timespec now_for(const struct update *update, const struct database_root *wanted)
 {
-	struct timespec now = writer_time(update->writer, false);
-	struct stat root, database;
-	CLEANUP(cleanup_free) char *lock = NULL;
+	struct timespec now;
+	struct stat root;
 
-	if (asprintf(&lock, "%s.lock", update->database->file) < 0)
-		lock = NULL;
-	if (!lock || stat(wanted->path, &root) != 0 || stat(lock, &database) != 0 ||
-	    root.st_dev != database.st_dev)
+	if (stat(wanted->path, &root) != 0)
 		return (struct timespec){0};
-	for (int part = 0; part < TICK_PARTS && !is_before(root.st_ctim, now); part++) {
+	now = writer_time_on(update->writer, root.st_dev, false);
+	for (int part = 0; now.tv_sec && part < TICK_PARTS && !is_before(root.st_ctim, now);
+	     part++) {
 		nanosleep(&(struct timespec){.tv_nsec = TICK_PART}, NULL);
-		now = writer_time(update->writer, true);
+		now = writer_time_on(update->writer, root.st_dev, true);
 	}
 	return now;
+}
+
+/* Only directories are searched for plugins. */
+static int64_t kinds_for(enum root_kind kind, const struct plugin_kinds *kinds)
+{
+	return kind == ROOT_DIRECTORY ? plugin_kinds_digest(kinds) : 0;
 }
 
 static bool is_unchanged(const struct update *update, const struct root_record *known,
                          const struct stat *status)
 {
-	return known->settled && known->watched == 0 &&
+	return known->kinds == kinds_for(known->kind, update->kinds) && known->settled &&
+	       known->watched == 0 && !writer_is_marked(update->writer) &&
 	       stamp_equal(known->stamp, stamp_of(status)) &&
 	       (update->options->fresh == ENTRYDB_FRESH_ROOTS || known->kind == ROOT_ZIP);
 }
 
-/* To stock it is silently empty; whoever wants it indexed should hear of it, and lose no rows. */
+/* importlib.metadata takes such a root for empty; here it is an error, and its rows are kept. */
 static int why_unreadable(const struct database_root *wanted, struct error *error)
 {
 	struct tree *tree;
@@ -222,33 +134,94 @@ static int why_unreadable(const struct database_root *wanted, struct error *erro
 	if (code < 0)
 		return code == ERROR_FORMAT ? ERROR_NOTFOUND : code;
 	tree_close(tree);
-	return error_set(error, ERROR_NOTFOUND, "%s: it could not be read a moment ago",
-	                 wanted->path);
+	return error_set(error, ERROR_NOTFOUND,
+	                 "%s: could not be read, but can be now; update again", wanted->path);
 }
 
-/* A root that cannot be read is reported, and keeps its rows; the others go on. */
-static int skip_root(struct update *update, struct error *error)
+/* Readers are to look themselves, and the next update is to try again. */
+static int unsettle(struct update *update, struct root_record *known, struct error *error)
 {
+	if (!known->settled)
+		return 0;
+	known->settled = false;
+	update->result->unsettled++;
+	return writer_put_root(update->writer, known, error);
+}
+
+/*
+ * A root that cannot be read is reported, and keeps its rows, of which nobody knows then
+ * whether they are right; the others go on. @known: NULL where there are none.
+ */
+static int skip_root(struct update *update, struct root_record *known, struct error *error)
+{
+	bool unsettles = known && error_is_failure(error->code);
+
 	progress_erase(&update->progress);
 	message("%s", error_text(error));
 	error_clear(error);
-	update->failed = true;
-	return 0;
+	update->result->failed++;
+	return unsettles ? unsettle(update, known, error) : 0;
+}
+
+/* A distribution that could not be read stays as it was known, and so does what was said of it. */
+static void report_unread(void *payload, struct slice directory, const struct error *error)
+{
+	struct update *update = payload;
+
+	progress_erase(&update->progress);
+	message("%s/%.*s: %s", update->wanted->path, (int)directory.len, directory.ptr,
+	        error_text(error));
+	update->result->failed++;
+}
+
+static int show_progress(void *payload, size_t done, size_t total)
+{
+	struct update *update = payload;
+
+	return progress_ask(&update->progress, done, total);
+}
+
+/*
+ * Was what is known of the root carried, by *room? NULL: it was not, or all is to be read
+ * that times do not prove.
+ */
+static const struct carried *carried_here(const struct update *update,
+                                          const struct database_root *wanted,
+                                          const struct root_record *known, struct carried *room)
+{
+	struct stat root;
+
+	if (!known || update->options->fresh == ENTRYDB_FRESH_EXACT ||
+	    writer_is_marked(update->writer) || writer_carried(update->writer, room, NULL) <= 0 ||
+	    stat(wanted->path, &root) != 0)
+		return NULL;
+	return carried_with(room, known->stamp, stamp_of(&root)) ? room : NULL;
 }
 
 static int scan(struct update *update, const struct database_root *wanted,
                 const struct root_record *known, struct root_record *root, struct error *error)
 {
+	struct carried carried;
 	struct scan_options how = {
-	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS |
+	                 SCAN_STARTUP,
 	        .in_place = !layout_is_known(wanted->inside),
 	        .egg_base = slice_of(wanted->root_path),
 	        .known = known,
-	        .now = now_for(update, wanted),
-	        .progress = show_progress,
+	        .carried = carried_here(update, wanted, known, &carried),
+	        .readers = update->readers,
+	        .linkage = update->linkage,
+	        .kinds = update->kinds,
+	        .place = slice_of(wanted->inside),
+	        .now = update->options->sealed ? seal_time : now_for(update, wanted),
+	        .on_progress = show_progress,
+	        .on_unread = report_unread,
 	        .payload = update,
 	};
-	int code = scan_path(wanted->path, &how, root, error);
+	int code;
+
+	update->wanted = wanted;
+	code = scan_path(wanted->path, &how, root, error);
 
 	if (code == 0 && root->kind == ROOT_ABSENT)
 		code = why_unreadable(wanted, error);
@@ -256,24 +229,29 @@ static int scan(struct update *update, const struct database_root *wanted,
 }
 
 static int scan_and_store(struct update *update, const struct database_root *wanted,
-                          const struct root_record *known, struct error *error)
+                          struct root_record *known, struct error *error)
 {
 	CLEANUP(root_record_free) struct root_record root = {0};
 	int code = scan(update, wanted, known, &root, error);
 
-	if (code == ERROR_NOMEM || (code < 0 && interrupted()))
+	if (code < 0 && interrupted())
 		return code;
 	if (code < 0)
-		return skip_root(update, error);
+		return skip_root(update, known, error);
 	root.path = slice_of(wanted->root_path);
 	report_broken(update, wanted, &root);
-	update->roots++;
-	update->distributions += root.distribution_count;
-	return store_root(update->writer, &root, known, &update->counts, error);
+	if (update->options->sealed && !root.settled)
+		return error_set(error, ERROR_BUSY,
+		                 "%s: it changed while it was read; seal it again", wanted->path);
+	if (update->options->sealed)
+		seal_root(&root);
+	update->result->roots++;
+	update->result->distributions += root.distribution_count;
+	return store_root(update->writer, &root, known, &update->result->stored, error);
 }
 
 static int update_absent(struct update *update, const struct database_root *wanted,
-                         const struct root_record *known, int errnum, struct error *error)
+                         struct root_record *known, int errnum, struct error *error)
 {
 	bool is_gone = errnum == ENOENT || errnum == ENOTDIR;
 
@@ -282,7 +260,7 @@ static int update_absent(struct update *update, const struct database_root *want
 	if (is_gone && update->options->hook)
 		return 0; /* a hook's site directories may come and go */
 	error_errno(error, errnum, "%s", wanted->path);
-	return skip_root(update, error);
+	return skip_root(update, known, error);
 }
 
 static int update_root(struct update *update, const struct database_root *wanted,
@@ -297,8 +275,8 @@ static int update_root(struct update *update, const struct database_root *wanted
 	if (stat(wanted->path, &status) != 0)
 		return update_absent(update, wanted, found ? &known : NULL, errno, error);
 	if (found && is_unchanged(update, &known, &status)) {
-		update->roots++;
-		update->distributions += known.distribution_count;
+		update->result->roots++;
+		update->result->distributions += known.distribution_count;
 		return 0;
 	}
 	return scan_and_store(update, wanted, found ? &known : NULL, error);
@@ -306,198 +284,235 @@ static int update_root(struct update *update, const struct database_root *wanted
 
 /* --- roots that are gone --- */
 
-struct gone {
-	const struct options *options;
-	char *base;
-	struct root_record *roots;
-	size_t count;
-};
-
-static int collect_gone(void *payload, const struct root_record *root)
-{
-	struct gone *gone = payload;
-	CLEANUP(cleanup_free) char *path = NULL;
-	struct root_record *roots;
-	struct stat status;
-
-	/* An absolute path is meant below --root, relative ones start where the database lies. */
-	if (root->kind == ROOT_ARCHIVE || (root->path.ptr[0] == '/' && gone->options->root))
-		return 0;
-	if (asprintf(&path, "%s%s%.*s", root->path.ptr[0] == '/' ? "" : gone->base,
-	             root->path.ptr[0] == '/' ? "" : "/", (int)root->path.len,
-	             root->path.ptr) < 0) {
-		path = NULL;
-		return ERROR_NOMEM;
-	}
-	if (stat(path, &status) == 0 || (errno != ENOENT && errno != ENOTDIR))
-		return 0;
-	roots = realloc(gone->roots, (gone->count + 1) * sizeof(*roots));
-	if (!roots)
-		return ERROR_NOMEM;
-	gone->roots = roots;
-	roots[gone->count] = (struct root_record){0};
-	roots[gone->count++].path =
-	        (struct slice){strndup(root->path.ptr, root->path.len), root->path.len};
-	return 0;
-}
-
-static int drop_gone_root(struct update *update, struct slice path, struct error *error)
+static int drop_gone_root(struct update *update, const char *path, struct error *error)
 {
 	CLEANUP(root_record_free) struct root_record known = {0};
-	int found = writer_find_root(update->writer, path, &known, error);
+	int found = writer_find_root(update->writer, slice_of(path), &known, error);
 
 	return found > 0 ? remove_root(update, &known, error) : found;
 }
 
-static void gone_free(struct gone *gone)
-{
-	for (size_t i = 0; i < gone->count; i++)
-		free((char *)gone->roots[i].path.ptr);
-	free(gone->roots);
-	free(gone->base);
-}
-
 static int drop_gone(struct update *update, struct error *error)
 {
-	CLEANUP(gone_free)
-	struct gone gone = {.options = update->options,
-	                    .base = layout_base(update->database->file)};
-	int code = gone.base ? writer_roots(update->writer, collect_gone, &gone, error)
-	                     : error_nomem(error);
-
-	for (size_t i = 0; code == 0 && i < gone.count; i++)
-		code = drop_gone_root(update, gone.roots[i].path, error);
-	return code;
-}
-
-/* See distribution_is_in_step(). */
-static bool all_is_in_step(const struct options *options, const struct database *database,
-                           bool nearly)
-{
-	CLEANUP(cleanup_reader) struct reader *reader = NULL;
-	CLEANUP(gone_free)
-	struct gone gone = {.options = options, .base = layout_base(database->file)};
-	int code = reader_open(database->file, geteuid(), &reader, NULL);
+	CLEANUP(gone_free) struct gone gone = {0};
+	int code = gone_begin(&gone, update->options, update->database);
 
 	if (code == 0)
-		code = gone.base ? reader_roots(reader, collect_gone, &gone, NULL) : ERROR_NOMEM;
-	if ((code < 0 && code != ERROR_NOTFOUND) || gone.count > 0)
-		return false;
+		code = writer_roots(update->writer, gone_collect, &gone, error);
+	for (size_t i = 0; code == 0 && i < gone.paths.count; i++)
+		code = drop_gone_root(update, gone.paths.paths[i], error);
+	return code == ERROR_NOMEM ? error_nomem(error) : code;
+}
+
+/* --- the roots that nobody has asked for --- */
+
+struct others {
+	const struct database *database;
+	struct sites paths; /* of roots, as the database spells them */
+};
+
+static bool is_wanted(const struct database *database, struct slice root_path)
+{
 	for (size_t i = 0; i < database->root_count; i++)
-		if (!root_is_in_step(reader, &database->roots[i], nearly))
-			return false;
-	return true;
+		if (slice_equal(slice_of(database->roots[i].root_path), root_path))
+			return true;
+	return false;
+}
+
+static int collect_other(void *payload, const struct root_record *root)
+{
+	struct others *others = payload;
+	CLEANUP(cleanup_free) char *path = NULL;
+
+	if (root->kind == ROOT_ARCHIVE || is_wanted(others->database, root->path))
+		return 0;
+	path = strndup(root->path.ptr, root->path.len);
+	return path && sites_add(&others->paths, path) ? 0 : ERROR_NOMEM;
+}
+
+static void others_free(struct others *others)
+{
+	sites_free(&others->paths);
+}
+
+static int unsettle_path(struct update *update, const char *path, struct error *error)
+{
+	CLEANUP(root_record_free) struct root_record known = {0};
+	int found = writer_find_root(update->writer, slice_of(path), &known, error);
+
+	return found > 0 ? unsettle(update, &known, error) : found;
+}
+
+/*
+ * The database will be another file than the one that was carried, which proves nothing
+ * then about the roots that nobody has asked for: they, too, are to be at home here.
+ */
+static int bring_home(struct update *update, const char *root_path, struct error *error)
+{
+	const char *sysroot = update->database->sysroot;
+	CLEANUP(cleanup_free) char *base = layout_base(update->database->file);
+	CLEANUP(cleanup_free)
+	char *path = base ? layout_path_of_root(base, slice_of(root_path)) : NULL;
+	struct database_root wanted = {.path = path, .root_path = (char *)root_path};
+
+	if (!path)
+		return error_nomem(error);
+	if (update->options->sysroot && root_path[0] == '/')
+		return 0; /* it is meant below there, but the file may lie outside */
+	if (access(path, R_OK | X_OK) != 0)
+		return 0;
+	wanted.inside = path + (sysroot ? strlen(sysroot) : 0);
+	return update_root(update, &wanted, error);
+}
+
+static int bring_others_home(struct update *update, struct error *error)
+{
+	CLEANUP(others_free) struct others others = {.database = update->database};
+	struct carried carried;
+	int code = writer_carried(update->writer, &carried, error);
+
+	if (code <= 0 || !(carried.is_elsewhere || carried.is_sealed))
+		return code < 0 ? code : 0;
+	code = writer_roots(update->writer, collect_other, &others, error);
+	for (size_t i = 0; code == 0 && i < others.paths.count; i++)
+		code = bring_home(update, others.paths.paths[i], error);
+	return code == ERROR_NOMEM ? error_nomem(error) : code;
+}
+
+/*
+ * What this update has not compared with the disk, readers and other updates are to: then
+ * the mark on the database as a whole has done its work.
+ */
+static int clear_mark(struct update *update, struct error *error)
+{
+	CLEANUP(others_free) struct others others = {.database = update->database};
+	int code;
+
+	if (!writer_is_marked(update->writer))
+		return 0;
+	code = writer_roots(update->writer, collect_other, &others, error);
+	if (code == ERROR_NOMEM)
+		return error_nomem(error);
+	for (size_t i = 0; code == 0 && i < others.paths.count; i++)
+		code = unsettle_path(update, others.paths.paths[i], error);
+	return code < 0 ? code : writer_unmark(update->writer, error);
 }
 
 /* --- one database --- */
 
-/* Whoever can read the first site directory may read what is said of it. */
-static mode_t mode_of(const struct database *database)
+static void summarize(const struct options *options, const struct database *database,
+                      const struct edit_result *result)
 {
-	struct stat status;
+	const struct store_counts *stored = &result->stored;
 
-	if (database->root_count > 0 && stat(database->roots[0].path, &status) == 0)
-		return (status.st_mode & 0444) | 0600;
-	return 0644;
-}
-
-static void summarize(const struct update *update)
-{
-	const struct store_counts *counts = &update->counts;
-
-	note(update->options,
+	note(options,
 	     "%s: %zu site directories, %zu distributions: %zu added, %zu changed, %zu removed, "
-	     "%zu "
-	     "broken",
-	     update->database->file, update->roots, update->distributions, counts->added,
-	     counts->changed, counts->removed, counts->broken);
+	     "%zu broken",
+	     database->file, result->roots, result->distributions, stored->added, stored->changed,
+	     stored->removed, stored->broken);
 }
 
 static int update_roots(struct update *update, struct error *error)
 {
+	const struct database *database = update->database;
 	int code = 0;
 
-	for (size_t i = 0; code == 0 && i < update->database->root_count; i++) {
-		if (interrupted())
-			return error_set(error, ERROR_IO, "interrupted; nothing was changed");
-		code = update_root(update, &update->database->roots[i], error);
-	}
+	for (size_t i = 0; code == 0 && i < database->root_count; i++)
+		code = interrupted() ? ERROR_IO : update_root(update, &database->roots[i], error);
 	return code;
 }
 
-/* Stands for all the roots: who looks at other ones does not do the same work. */
-static uint64_t work_of(const struct database *database)
+static bool has_done_any(const struct edit_result *result)
 {
-	uint64_t pair[2] = {0};
-
-	for (size_t i = 0; i < database->root_count; i++) {
-		const char *path = database->roots[i].root_path;
-
-		pair[1] = name_map_hash(path, strlen(path));
-		pair[0] = name_map_hash(pair, sizeof(pair));
-	}
-	return pair[0] | 1;
+	return result->roots + result->unsettled + result->stored.removed > 0;
 }
 
-/* 1: another update that is waiting for the lock will do it. */
-static int update_locked(struct update *update, struct error *error)
+/* A site's file that is wrong is told of, and left out. */
+static int load_kinds(struct update *update, struct error *error)
 {
-	bool is_hook = update->options->hook != NULL;
-	struct writer_options how = {
-	        .file = update->database->file,
-	        .command = update->options->command,
-	        .lock_timeout = is_hook ? HOOK_LOCK_TIMEOUT : PUBLISH_LOCK_TIMEOUT,
-	        .work = is_hook ? work_of(update->database) : 0,
-	        .stopped = interrupted,
-	        .may_replace = update->database->may_replace,
+	struct error problem = {0};
+	int code = site_kinds_load(update->options->sysroot, &update->kinds, &problem, error);
+
+	if (problem.code)
+		message("%s; the kinds of plugins in it are not looked for", error_text(&problem));
+	error_clear(&problem);
+	return code;
+}
+
+static int update_in(struct edit *edit, void *payload, struct error *error)
+{
+	struct update update = {
+	        .options = edit->options,
+	        .database = edit->database,
+	        .writer = edit->writer,
+	        .result = edit->result,
+	        .progress = progress_begin("indexing", edit->options->quiet),
+	        .linkage = linkage_create(edit->options->sysroot),
+	        .readers = edit->mode & 0444,
 	};
-	CLEANUP(cleanup_writer) struct writer *writer = NULL;
-	int code = writer_open(&how, &writer, error);
+	int code = update.linkage ? load_kinds(&update, error) : error_nomem(error);
 
-	if (code != 0)
-		return code;
-	update->writer = writer;
-	if (writer_was_rebuilt(writer))
-		message("%s; it was set aside as %s.damaged and is built anew",
-		        writer_was_rebuilt(writer), update->database->file);
-	code = update_roots(update, error);
+	(void)payload;
 	if (code == 0)
-		code = drop_gone(update, error);
-	if (code == 0 && update->roots + update->counts.removed > 0)
-		code = writer_commit(writer, mode_of(update->database), error);
-	return code;
+		code = update_roots(&update, error);
+	if (code == 0 && edit->options->sealed && edit->result->failed)
+		code = error_set(error, ERROR_IO,
+		                 "%s: not sealed, since not all of it could be read",
+		                 edit->database->file);
+	if (code == 0)
+		code = bring_others_home(&update, error);
+	linkage_free(update.linkage);
+	plugin_kinds_free(update.kinds);
+	if (code == 0)
+		code = drop_gone(&update, error);
+	if (code == 0 && has_done_any(edit->result))
+		code = clear_mark(&update, error);
+	progress_erase(&update.progress);
+	return code < 0 || has_done_any(edit->result) ? code : EDIT_NOTHING;
 }
 
-/* @readers: what they look at, where that was looked at before; or NULL. */
+/* What could not be updated is not to be believed any more without a look at the disk. */
+static enum status give_up(const struct database *database, struct error *error)
+{
+	struct error own = {0};
+
+	if (edit_mark_stale(database, &own) == 0)
+		return fail(error);
+	message("%s; nor could it be marked as out of date, so that readers may take it to be "
+	        "right",
+	        error_text(error));
+	error_clear(&own);
+	error_clear(error);
+	return STATUS_COULD_NOT;
+}
+
+/* @readers: the database that readers use for these roots, if it was checked before; or NULL. */
 static enum status update_database(const struct options *options, const struct database *database,
                                    const struct database *readers)
 {
-	struct update update = {
-	        .options = options,
-	        .database = database,
-	        .progress = progress_begin("indexing", options->quiet),
-	};
+	struct edit_result result = {0};
 	struct error error = {0};
 	int code;
 
-	if (all_is_fresh(options, database))
+	if (!options->sealed && database_is_fresh(options, database))
 		return STATUS_DONE;
-	code = update_locked(&update, &error);
-	progress_erase(&update.progress);
-	if (code < 0 && readers && all_is_in_step(options, readers, true))
-		code = 0; /* nothing is lost, such as on a read-only file system */
+	code = edit_database(options, database, update_in, NULL, &result, &error);
+	if (code < 0 && readers && database_is_in_step(options, readers, true))
+		code = 0; /* such as on a read-only file system: readers see what is true */
 	if (code < 0)
-		return fail(&error);
+		return options->sealed ? fail(&error) : give_up(database, &error);
 	error_clear(&error);
-	if (update.roots + update.counts.removed > 0)
-		summarize(&update);
-	return update.failed ? STATUS_COULD_NOT : STATUS_DONE;
+	if (has_done_any(&result)) {
+		summarize(options, database, &result);
+		manifests_follow(options, database);
+	}
+	return result.failed ? STATUS_COULD_NOT : STATUS_DONE;
 }
 
 static bool was_interrupted(size_t left, size_t total)
 {
 	if (interrupted())
-		message("interrupted; %zu of %zu databases were not looked at", left, total);
+		message("interrupted; %zu of %zu databases were not checked", left, total);
 	return interrupted();
 }
 
@@ -518,19 +533,21 @@ static enum status update_all(const struct options *options, const struct databa
 	return status;
 }
 
-/* What is not in step is written where it can be, which may be the user's own database. */
+/* A database that cannot be written is replaced by the user's own. */
 static enum status bring_in_step(const struct options *options, const struct database *readers)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
 	struct error error = {0};
 	int code = 0;
 
-	if (all_is_in_step(options, readers, false))
+	if (database_is_in_step(options, readers, false))
 		return STATUS_DONE;
 	for (size_t i = 0; code == 0 && i < readers->root_count; i++)
 		code = databases_add_path(options, true, readers->roots[i].inside, &databases,
 		                          &error);
-	return code < 0 ? fail(&error) : update_all(options, &databases, readers);
+	if (code == 0)
+		return update_all(options, &databases, readers);
+	return give_up(readers, &error);
 }
 
 static enum status update_for_hook(const struct options *options)
@@ -554,12 +571,19 @@ enum status command_update(const struct options *options)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
 	struct error error = {0};
+	enum status status;
 
+	if (options->hook && options->sealed)
+		return usage_error("update",
+		                   "--sealed is for whoever makes an image, not for a hook");
 	if (options->hook)
 		return update_for_hook(options);
 	if (databases_of_arguments(options, true, &databases, &error) < 0)
 		return fail(&error);
 	if (databases.count == 0)
 		note(options, "no site directories were found; name one, or a prefix");
-	return update_all(options, &databases, NULL);
+	if (options->sealed)
+		seal_order(&databases);
+	status = update_all(options, &databases, NULL);
+	return databases.left_alone ? STATUS_COULD_NOT : status;
 }

@@ -2,17 +2,17 @@
  * watch.c - keep the databases in step while this runs.
  *
  *     for ever
- *       wait until inotify tells of a change, and then for a moment of quiet
+ *       wait until inotify reports a change, and then until there are no more for a moment
  *       set the watches for what is on the disk now
  *       update, as a hook would
  *
- * A warmer, never the source of truth: readers find what is missed here. The update
- * looks at all distributions again, so that no event needs to be understood, and none
- * can be lost: what changes before the watches are set, the update sees; what changes
- * later is an event, and another update.
+ * This keeps databases warm; it is not relied on: readers notice what it misses. The
+ * update checks all distributions, so no event has to be interpreted, and none can be
+ * lost: a change before the watches are set is seen by the update; a later one is an
+ * event, and causes another update.
  *
- * Watched are the site directories, the metadata directories in them, and above them
- * those in which a site directory may come, go, or come back.
+ * Watched are the site directories, the metadata directories in them, and the
+ * directories above them, in which a site directory may appear or disappear.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,9 +26,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "databases.h"
-#include "layout.h"
+#include "db/base/array.h"
+#include "db/base/cleanup.h"
+#include "db/base/libc.h"
+#include "db/base/text.h"
+#include "indexer/databases.h"
+#include "libquery/layout.h"
 
 #define WATCH_QUIET    500               /* milliseconds without a change, before an update */
 #define WATCH_PATIENCE 5000              /* milliseconds of changes without end, before one */
@@ -96,15 +99,8 @@ static struct watched *insert(struct watch *watch, int wd)
 {
 	struct watched *at;
 
-	if (watch->count == watch->room) {
-		size_t room = watch->room ? 2 * watch->room : 256;
-		struct watched *items = reallocarray(watch->items, room, sizeof(*items));
-
-		if (!items)
-			return NULL;
-		watch->items = items;
-		watch->room = room;
-	}
+	if (!array_grow(&watch->items, watch->count, sizeof(*watch->items), &watch->room))
+		return NULL;
 	at = find(watch, wd);
 	if (at < watch->items + watch->count && at->wd == wd)
 		return at;
@@ -130,7 +126,7 @@ static bool add_watch(struct watch *watch, const char *path, uint32_t mask)
 	return true;
 }
 
-/* Those that were not set again in this round: moved away, or no longer wanted. */
+/* Remove the watches not set again in this round: of what was moved, or is no longer wanted. */
 static void let_go(struct watch *watch)
 {
 	size_t kept = 0;
@@ -167,20 +163,18 @@ static bool is_egg(const char *name)
 /* The metadata directories in @path, and those in the eggs in it. Files need no watch. */
 static void watch_children(struct watch *watch, const char *path, bool in_egg)
 {
-	DIR *directory = opendir(path);
+	CLEANUP(cleanup_closedir) DIR *directory = opendir(path);
 
 	for (struct dirent *entry; directory && (entry = readdir(directory));) {
 		CLEANUP(cleanup_free) char *child = NULL;
 
 		if (!is_metadata(entry->d_name) || entry->d_type == DT_REG)
 			continue;
-		if (asprintf(&child, "%s/%s", path, entry->d_name) < 0)
-			child = NULL;
-		else if (add_watch(watch, child, INSIDE_MASK) && !in_egg && is_egg(entry->d_name))
+		child = text_format("%s/%s", path, entry->d_name);
+		if (child && add_watch(watch, child, INSIDE_MASK) && !in_egg &&
+		    is_egg(entry->d_name))
 			watch_children(watch, child, true);
 	}
-	if (directory)
-		closedir(directory);
 }
 
 /* Some levels, and on until there is one that exists: what is gone may come back there. */
@@ -209,14 +203,13 @@ static void watch_root(struct watch *watch, const char *path)
 static void watch_prefixes(struct watch *watch)
 {
 	static const char *const libraries[] = {"/usr/lib", "/usr/lib64", "/usr/local/lib"};
-	const char *root = watch->options->root ? watch->options->root : "";
+	const char *sysroot = watch->options->sysroot ? watch->options->sysroot : "";
 
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++) {
-		CLEANUP(cleanup_free) char *path = NULL;
+		CLEANUP(cleanup_free)
+		char *path = text_format("%s%s/python3", sysroot, libraries[i]);
 
-		if (asprintf(&path, "%s%s/python3", root, libraries[i]) < 0)
-			path = NULL;
-		else
+		if (path)
 			watch_above(watch, path);
 	}
 }
@@ -241,7 +234,7 @@ static int set_watches(struct watch *watch, struct error *error)
 
 /* --- the events --- */
 
-/* Above the roots there is much that comes and goes, and little of it leads to packages. */
+/* Above the roots many files come and go; few of them have to do with packages. */
 static bool leads_to_packages(const char *name)
 {
 	static const char *const beginnings[] = {"lib",           "python", "pypy", "site-packages",
@@ -280,10 +273,10 @@ static bool matters(const struct watch *watch, const struct inotify_event *event
 	const char *name = event->len ? event->name : "";
 	const struct watched *item = find(watch, event->wd);
 
-	if (event->mask & IN_Q_OVERFLOW) /* some were lost: all is looked at, as ever */
+	if (event->mask & IN_Q_OVERFLOW) /* some were lost: everything is checked anyway */
 		return true;
 	if (!item || item == watch->items + watch->count || item->wd != event->wd)
-		return false; /* let go of */
+		return false; /* no longer watched */
 	if (event->mask & WATCH_GONE)
 		return true;
 	if (!item->inside)
@@ -291,10 +284,7 @@ static bool matters(const struct watch *watch, const struct inotify_event *event
 	return !is_own(watch->options, name);
 }
 
-/*
- * A change: an update is due after a moment of quiet, but sooner where there is no
- * quiet.
- */
+/* An update is due when changes have stopped for a moment, or have gone on for too long. */
 static void note_change(struct watch *watch)
 {
 	int64_t now = milliseconds();
@@ -328,9 +318,9 @@ static void read_events(struct watch *watch)
 static void say_lacking(struct watch *watch)
 {
 	if (watch->lacking && !watch->said_lacking)
-		message("not everything can be watched: %s; looking every %d seconds instead "
+		message("cannot watch everything: %s; checking every %d seconds instead "
 		        "(see fs.inotify in sysctl)",
-		        strerrordesc_np(watch->lacking), WATCH_POLL / 1000);
+		        errno_text(watch->lacking), WATCH_POLL / 1000);
 	watch->said_lacking = watch->lacking != 0;
 }
 
@@ -341,7 +331,7 @@ static int64_t back_off(const struct watch *watch)
 	return (int64_t)WATCH_POLL << doubled;
 }
 
-/* What was new when an update saw it is not believed until another one has seen it again. */
+/* Files too new to be settled are settled by another update a little later. */
 static int64_t next_update(const struct watch *watch, bool had_changes)
 {
 	int64_t now = milliseconds();
@@ -372,7 +362,7 @@ static void refresh(struct watch *watch)
 
 /* --- the wait --- */
 
-/* Signals come through only while waiting, and not between the question and the wait. */
+/* Signals are delivered only while waiting, not between interrupted() and the wait. */
 static void wait_for_something(struct watch *watch)
 {
 	struct pollfd events = {.fd = watch->fd, .events = POLLIN};
@@ -424,7 +414,7 @@ static enum status run(const struct options *options)
 	return STATUS_DONE;
 }
 
-/* The paths as they are now: what they were relative to may go and come back. */
+/* Make the paths absolute: the directory they are relative to may be removed and made again. */
 enum status command_watch(const struct options *options)
 {
 	CLEANUP(sites_free) struct sites paths = {0};
@@ -434,7 +424,7 @@ enum status command_watch(const struct options *options)
 		CLEANUP(cleanup_free) char *path = layout_absolute(options->arguments[i]);
 
 		if (!path || !sites_add(&paths, path)) {
-			message("%s: %s", options->arguments[i], strerrordesc_np(errno));
+			message("%s: %s", options->arguments[i], errno_text(errno));
 			return STATUS_COULD_NOT;
 		}
 	}

@@ -1,136 +1,23 @@
 /*
  * handle.c - opening and closing a handle; see handle.h.
  */
-#include "handle.h"
+#include "libquery/handle.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <string.h>
 
-#include "cleanup.h"
-#include "layout.h"
-#include "sites.h"
+#include "db/base/array.h"
+#include "db/base/cleanup.h"
+#include "libquery/error_export.h"
+#include "libquery/layout.h"
+#include "libquery/sites.h"
 
-_Static_assert((int)ENTRYDB_ENOMEM == ERROR_NOMEM && (int)ENTRYDB_EINVAL == ERROR_INVALID &&
-                       (int)ENTRYDB_EIO == ERROR_IO && (int)ENTRYDB_EFORMAT == ERROR_FORMAT &&
-                       (int)ENTRYDB_EPERMISSION == ERROR_PERMISSION &&
-                       (int)ENTRYDB_EBUSY == ERROR_BUSY && (int)ENTRYDB_ELIMIT == ERROR_LIMIT &&
-                       (int)ENTRYDB_ENOTFOUND == ERROR_NOTFOUND && (int)ENTRYDB_ELOAD == ERROR_LOAD,
-               "the codes inside are those of the public header");
-
-int error_export(int code, struct error *from, entrydb_error *to)
-{
-	if (to) {
-		free(to->message);
-		*to = (entrydb_error){code, take(from->message)};
-	}
-	error_clear(from);
-	return code;
-}
-
-const char *entrydb_error_message(const entrydb_error *error)
-{
-	struct error inner = {error->code, error->message};
-
-	return error_text(&inner);
-}
-
-void entrydb_error_clear(entrydb_error *error)
-{
-	if (!error)
-		return;
-	free(error->message);
-	*error = (entrydb_error)ENTRYDB_ERROR_INIT;
-}
+#define OPTIONS_SIZE_0_1 sizeof(entrydb_options)
 
 const char *entrydb_version(void)
 {
 	return ENTRYDB_VERSION;
-}
-
-int entrydb_rules_parse(const char *text, enum entrydb_rules *out)
-{
-	char *end;
-	long minor;
-
-	if (strcmp(text, "im10") == 0) {
-		*out = ENTRYDB_IM_10_1;
-		return 0;
-	}
-	if (strncmp(text, "3.", 2) != 0)
-		return ENTRYDB_EINVAL;
-	minor = strtol(text + 2, &end, 10);
-	if (end == text + 2 || *end || minor < 10)
-		return ENTRYDB_EINVAL;
-	*out = minor < 12 ? ENTRYDB_PYTHON_3_10 : ENTRYDB_PYTHON_3_12;
-	return 0;
-}
-
-int entrydb_fresh_parse(const char *text, enum entrydb_fresh *out)
-{
-	static const char *const names[] = {
-	        [ENTRYDB_FRESH_TRUST] = "trust",
-	        [ENTRYDB_FRESH_ROOTS] = "roots",
-	        [ENTRYDB_FRESH_EXACT] = "exact",
-	};
-
-	for (int i = ENTRYDB_FRESH_TRUST; i <= ENTRYDB_FRESH_EXACT; i++)
-		if (strcmp(text, names[i]) == 0) {
-			*out = (enum entrydb_fresh)i;
-			return 0;
-		}
-	return ENTRYDB_EINVAL;
-}
-
-/* --- sources --- */
-
-void source_open(struct entrydb *db, struct source *source)
-{
-	reader_close(take(source->reader));
-	error_clear(&source->why);
-	source->damaged = false;
-	reader_open(source->file, source->owner, &source->reader, &source->why);
-	db->generation++;
-}
-
-void source_give_up(struct entrydb *db, struct source *source, struct error *why)
-{
-	error_clear(&source->why);
-	source->why = *why;
-	*why = (struct error){0};
-	source->damaged = true;
-	db->generation++;
-}
-
-size_t handle_source(struct entrydb *db, const char *file, uid_t owner)
-{
-	struct source *sources, *source;
-
-	for (size_t i = 0; i < db->source_count; i++)
-		if (strcmp(db->sources[i].file, file) == 0)
-			return i;
-	sources = realloc(db->sources, (db->source_count + 1) * sizeof(*sources));
-	if (!sources)
-		return SOURCE_NONE;
-	db->sources = sources;
-	source = &sources[db->source_count];
-	*source = (struct source){.file = strdup(file), .base = layout_base(file), .owner = owner};
-	if (!source->file || !source->base) {
-		free(source->file);
-		free(source->base);
-		return SOURCE_NONE;
-	}
-	source_open(db, source);
-	return db->source_count++;
-}
-
-static void source_free(struct source *source)
-{
-	reader_close(source->reader);
-	error_clear(&source->why);
-	free(source->file);
-	free(source->base);
 }
 
 int handle_ask(struct entrydb *db, question *ask, void *payload, entrydb_error *error)
@@ -140,87 +27,28 @@ int handle_ask(struct entrydb *db, question *ask, void *payload, entrydb_error *
 	int code;
 
 	pthread_mutex_lock(&db->lock);
+	sources_retry(&db->sources);
 	do {
-		before = db->generation;
+		before = db->sources.generation;
 		code = ask(db, payload, &own);
-	} while ((code == ERROR_FORMAT || code == ERROR_IO) && db->generation != before);
+	} while ((code == ERROR_FORMAT || code == ERROR_IO) && db->sources.generation != before);
 	pthread_mutex_unlock(&db->lock);
 	return code < 0 ? error_export(code, &own, error) : 0;
 }
 
-/* --- path entries --- */
-
-/* str(pathlib.Path(spelled)) followed by a slash, or "" for the current directory. */
-static char *display_of(const char *spelled)
+bool handle_omits_names(const struct entrydb *db)
 {
-	size_t slashes = strspn(spelled, "/");
-	char *display = malloc(strlen(spelled) + 3), *to = display;
+	struct policy policy = rules_policy(&db->policy);
 
-	if (!display)
-		return NULL;
-	if (slashes)
-		to = stpcpy(to, slashes == 2 ? "//" : "/");
-	for (const char *from = spelled; *from;) {
-		size_t len = strcspn(from, "/");
-
-		if (len > 0 && !(len == 1 && from[0] == '.')) {
-			memcpy(to, from, len);
-			to += len;
-			*to++ = '/';
-		}
-		from += len + (from[len] == '/');
-	}
-	*to = '\0';
-	return display;
+	return db->omit & ENTRYDB_OMIT_METADATA && policy_is_empty(&policy);
 }
-
-void entry_forget_scan(struct path_entry *entry)
-{
-	root_record_free(&entry->scanned);
-	root_record_free(&entry->reused);
-	name_map_free(&entry->by_name);
-}
-
-static void entry_free(struct path_entry *entry)
-{
-	entry_forget_scan(entry);
-	root_record_free(&entry->row);
-	free(entry->spelled);
-	free(entry->path);
-	free(entry->display);
-}
-
-static char *with_root(const char *root, const char *path)
-{
-	char *joined;
-
-	return asprintf(&joined, "%s%s", root, path) < 0 ? NULL : joined;
-}
-
-int handle_add(struct entrydb *db, const char *spelled, struct error *error)
-{
-	struct path_entry *entries = realloc(db->entries, (db->entry_count + 1) * sizeof(*entries));
-	CLEANUP(cleanup_free) char *shown = NULL;
-	struct path_entry *entry;
-
-	if (!entries)
-		return error_nomem(error);
-	db->entries = entries;
-	entry = &entries[db->entry_count];
-	*entry = (struct path_entry){.spelled = strdup(spelled), .source = SOURCE_NONE};
-	entry->relative = spelled[0] != '/';
-	shown = db->root ? with_root(db->root, spelled) : strdup(spelled);
-	entry->display = shown ? display_of(shown) : NULL;
-	db->entry_count++;
-	return entry->spelled && entry->display ? 0 : error_nomem(error);
-}
-
-/* --- the handle --- */
 
 static void cleanup_handle(struct entrydb **db)
 {
 	entrydb_close(*db);
 }
+
+/* --- options --- */
 
 /* $ENTRYDB_FRESH is a wish of the user's: what it says wrongly is passed over. */
 static enum entrydb_fresh choose_fresh(enum entrydb_fresh asked)
@@ -233,30 +61,74 @@ static enum entrydb_fresh choose_fresh(enum entrydb_fresh asked)
 	return asked;
 }
 
-static int copy_options(struct entrydb *db, const entrydb_options *options, struct error *error)
+static bool is_zero(const char *bytes, size_t count)
 {
-	static const entrydb_options defaults = ENTRYDB_OPTIONS_INIT;
+	for (size_t i = 0; i < count; i++)
+		if (bytes[i])
+			return false;
+	return true;
+}
 
-	if (!options)
-		options = &defaults;
-	if (options->size < sizeof(*options) || (int)options->rules < 0 ||
-	    options->rules > ENTRYDB_IM_10_1 || (int)options->fresh < 0 ||
-	    options->fresh > ENTRYDB_FRESH_EXACT)
+/*
+ * The caller's options as this library lays them out. An older program has fewer of
+ * them; a newer one may have more, but must not want any of those.
+ */
+static bool read_options(const entrydb_options *given, entrydb_options *out)
+{
+	*out = (entrydb_options)ENTRYDB_OPTIONS_INIT;
+	if (!given)
+		return true;
+	if (given->size < OPTIONS_SIZE_0_1)
+		return false;
+	if (given->size > sizeof(*out) &&
+	    !is_zero((const char *)given + sizeof(*out), given->size - sizeof(*out)))
+		return false;
+	memcpy(out, given, given->size < sizeof(*out) ? given->size : sizeof(*out));
+	return (int)out->rules >= 0 && out->rules <= ENTRYDB_IM_10_1 && (int)out->fresh >= 0 &&
+	       out->fresh <= ENTRYDB_FRESH_EXACT && out->omit <= ENTRYDB_OMIT_METADATA;
+}
+
+/* A copy of a path, absolute; of NULL, NULL. */
+static int copy_path(const char *path, char **out, struct error *error)
+{
+	*out = path ? layout_absolute(path) : NULL;
+	return path && !*out ? error_errno(error, errno, "%s", path) : 0;
+}
+
+static int copy_options(struct entrydb *db, const entrydb_options *given, struct error *error)
+{
+	entrydb_options options;
+	int code;
+
+	if (!read_options(given, &options))
 		return error_set(error, ERROR_INVALID,
 		                 "the options are not those of this library; begin with "
 		                 "ENTRYDB_OPTIONS_INIT");
-	db->rules = options->rules == ENTRYDB_RULES_DEFAULT ? ENTRYDB_PYTHON_3_12 : options->rules;
-	db->fresh = choose_fresh(options->fresh);
-	if (options->database)
-		db->database = layout_absolute(options->database);
-	if (options->root)
-		db->root = layout_absolute(options->root);
-	if ((options->database && !db->database) || (options->root && !db->root))
-		return error_errno(error, errno, "%s",
-		                   options->database ? options->database : options->root);
-	if (db->root && strcmp(db->root, "/") == 0)
-		free(take(db->root));
-	return 0;
+	db->rules = options.rules == ENTRYDB_RULES_DEFAULT ? ENTRYDB_PYTHON_3_12 : options.rules;
+	db->fresh = choose_fresh(options.fresh);
+	db->omit = options.omit;
+	code = copy_path(options.database, &db->database, error);
+	if (code == 0)
+		code = copy_path(options.sysroot, &db->sysroot, error);
+	if (db->sysroot && strcmp(db->sysroot, "/") == 0)
+		free(take(db->sysroot));
+	if (code == 0 && options.program && !(db->program = strdup(options.program)))
+		code = error_nomem(error);
+	return code;
+}
+
+/* --- opening --- */
+
+static int add_entry(struct entrydb *db, const char *spelled, struct error *error)
+{
+	int code;
+
+	if (!array_grow(&db->entries, db->entry_count, sizeof(*db->entries), &db->entry_room))
+		return error_nomem(error);
+	code = entry_init(&db->entries[db->entry_count], spelled, db->sysroot, error);
+	if (code == 0)
+		db->entry_count++;
+	return code;
 }
 
 static int create(const entrydb_options *options, struct entrydb **out, struct error *error)
@@ -280,26 +152,26 @@ static int create(const entrydb_options *options, struct entrydb **out, struct e
 static int require_source(struct entrydb *db, const char *file, bool may_be_absent,
                           struct error *error)
 {
-	size_t source = handle_source(db, file, (uid_t)-1);
+	size_t index = sources_find(&db->sources, file, (uid_t)-1);
+	const struct error *why;
+	int code;
 
-	if (source == SOURCE_NONE)
+	if (index == SOURCE_NONE)
 		return error_nomem(error);
-	if (db->sources[source].reader ||
-	    (may_be_absent && db->sources[source].why.code == ERROR_NOTFOUND))
+	why = &db->sources.items[index].why;
+	if (db->sources.items[index].reader || (may_be_absent && why->code == ERROR_NOTFOUND))
 		return 0;
-	return error_set(error, db->sources[source].why.code, "%s",
-	                 error_text(&db->sources[source].why));
+	code = why->code == ERROR_INVALID ? ERROR_FORMAT : why->code; /* a foreign file */
+	return error_set(error, code, "%s", error_text(why));
 }
 
 static int add_default_path(struct entrydb *db, struct error *error)
 {
 	CLEANUP(sites_free) struct sites sites = {0};
-	int code = sites_default(&sites, NULL, db->root);
+	int code = sites_default(&sites, NULL, db->sysroot, error);
 
-	if (code < 0)
-		return error_nomem(error);
 	for (size_t i = 0; code == 0 && i < sites.count; i++)
-		code = handle_add(db, sites.paths[i], error);
+		code = add_entry(db, sites.paths[i], error);
 	return code;
 }
 
@@ -315,29 +187,23 @@ int entrydb_open(const char *const *path, size_t count, const entrydb_options *o
 	if (code == 0 && !path)
 		code = add_default_path(db, &own);
 	for (size_t i = 0; code == 0 && path && i < count; i++)
-		code = handle_add(db, path[i], &own);
+		code = add_entry(db, path[i], &own);
 	if (code < 0)
 		return error_export(code, &own, error);
 	*out = take(db);
 	return 0;
 }
 
-static int add_root(void *payload, const struct root_record *root)
+/* A row of the table root is a path entry. */
+static int add_row(void *payload, const struct root_record *row)
 {
 	struct entrydb *db = payload;
-	const struct source *source = &db->sources[0];
-	CLEANUP(cleanup_free) char *path = NULL;
-	int code;
+	CLEANUP(cleanup_free)
+	char *path = layout_path_of_root(db->sources.items[0].base, row->path);
+	int code = path ? add_entry(db, path, NULL) : ERROR_NOMEM;
 
-	if (asprintf(&path, "%s%s%.*s", root->path.ptr[0] == '/' ? "" : source->base,
-	             root->path.ptr[0] == '/' ? "" : "/", (int)root->path.len,
-	             root->path.ptr) < 0) {
-		path = NULL;
-		return ERROR_NOMEM;
-	}
-	code = handle_add(db, path, NULL);
 	if (code == 0)
-		db->entries[db->entry_count - 1].archive = root->kind == ROOT_ARCHIVE;
+		db->entries[db->entry_count - 1].archive = row->kind == ROOT_ARCHIVE;
 	return code;
 }
 
@@ -349,13 +215,13 @@ int entrydb_open_file(const char *file, const entrydb_options *options, entrydb 
 	int code = create(options, &db, &own);
 
 	if (code == 0) {
-		free(db->database);
-		db->database = layout_absolute(file);
-		code = db->database ? require_source(db, db->database, false, &own)
-		                    : error_errno(&own, errno, "%s", file);
+		free(take(db->database));
+		code = copy_path(file, &db->database, &own);
 	}
 	if (code == 0)
-		code = reader_roots(db->sources[0].reader, add_root, db, &own);
+		code = require_source(db, db->database, false, &own);
+	if (code == 0)
+		code = reader_roots(db->sources.items[0].reader, add_row, db, &own);
 	if (code < 0)
 		return error_export(code, &own, error);
 	*out = take(db);
@@ -368,13 +234,15 @@ void entrydb_close(entrydb *db)
 		return;
 	for (size_t i = 0; i < db->entry_count; i++)
 		entry_free(&db->entries[i]);
-	for (size_t i = 0; i < db->source_count; i++)
-		source_free(&db->sources[i]);
+	sources_free(&db->sources);
+	holders_free(&db->holders);
 	loader_free(db->loader);
+	plugin_kinds_free(db->kinds);
+	rules_free(&db->policy);
 	pthread_mutex_destroy(&db->lock);
 	free(db->entries);
-	free(db->sources);
 	free(db->database);
-	free(db->root);
+	free(db->sysroot);
+	free(db->program);
 	free(db);
 }

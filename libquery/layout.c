@@ -1,20 +1,23 @@
 /*
  * layout.c - see layout.h. The rules of path names stand here and nowhere else.
  */
-#include "layout.h"
+#include "libquery/layout.h"
 
 #include <ctype.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "unicode.h"
+#include "db/base/cleanup.h"
+#include "db/base/text.h"
+#include "db/base/unicode.h"
 
 #define DATABASE      "/var/lib/entrydb/entry_points.db"
 #define USER_DATABASE "/entrydb/entry_points.db"
 #define USER_STATE    "/.local/state"
+#define POLICY        "/etc/entrydb/policy.conf"
+#define QUARANTINE    "/entrydb/quarantine"
+#define USER_POLICY   "/entrydb/policy.conf"
+#define USER_CONFIG   "/.config"
 
 void coverage_free(struct coverage *coverage)
 {
@@ -147,20 +150,7 @@ static int fill(struct coverage *out, char *database, char *root_path)
 	return ERROR_NOMEM;
 }
 
-static char *print(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static char *print(const char *format, ...)
-{
-	char *text;
-	va_list arguments;
-
-	va_start(arguments, format);
-	if (vasprintf(&text, format, arguments) < 0)
-		text = NULL;
-	va_end(arguments);
-	return text;
-}
-
-int layout_of_prefix(const char *path, const char *root, struct coverage *out)
+int layout_of_prefix(const char *path, const char *sysroot, struct coverage *out)
 {
 	struct slice prefix;
 
@@ -170,19 +160,70 @@ int layout_of_prefix(const char *path, const char *root, struct coverage *out)
 		return layout_of_user(path, out);
 	if (is_system(prefix))
 		prefix.len = 0;
-	return fill(out, print("%s%.*s" DATABASE, root ? root : "", (int)prefix.len, path),
+	return fill(out,
+	            text_format("%s%.*s" DATABASE, sysroot ? sysroot : "", (int)prefix.len, path),
 	            strdup(path + prefix.len + 1));
+}
+
+long layout_prefix(const char *path)
+{
+	struct slice prefix;
+
+	return find_prefix(slice_of(path), &prefix) ? (long)prefix.len : -1;
+}
+
+long layout_environment(const char *path)
+{
+	struct slice prefix;
+
+	if (!find_prefix(slice_of(path), &prefix) || is_user(prefix))
+		return -1;
+	return is_system(prefix) ? 0 : (long)prefix.len;
+}
+
+char *layout_policy(const char *sysroot, struct slice prefix)
+{
+	return text_format("%s%.*s" POLICY, sysroot ? sysroot : "", (int)prefix.len, prefix.ptr);
+}
+
+/*
+ * The file @name in the user's directory that $VARIABLE names, else in @otherwise below
+ * the home directory. *out is NULL if there is neither.
+ */
+static int user_file(const char *variable, const char *otherwise, const char *name, char **out)
+{
+	const char *directory = secure_getenv(variable), *home = secure_getenv("HOME");
+	bool is_named = directory && directory[0] == '/';
+
+	*out = NULL;
+	if (!is_named && (!home || home[0] != '/'))
+		return 0;
+	*out = text_format("%s%s%s", is_named ? directory : home, is_named ? "" : otherwise, name);
+	return *out ? 0 : ERROR_NOMEM;
+}
+
+int layout_user_policy(char **out)
+{
+	return user_file("XDG_CONFIG_HOME", USER_CONFIG, USER_POLICY, out);
+}
+
+int layout_quarantine(char **out)
+{
+	return user_file("XDG_STATE_HOME", USER_STATE, QUARANTINE, out);
 }
 
 int layout_of_user(const char *path, struct coverage *out)
 {
-	const char *state = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");
+	char *file;
 
-	if (state && state[0] == '/')
-		return fill(out, print("%s" USER_DATABASE, state), strdup(path));
-	if (home && home[0] == '/')
-		return fill(out, print("%s" USER_STATE USER_DATABASE, home), strdup(path));
-	return 0;
+	if (user_file("XDG_STATE_HOME", USER_STATE, USER_DATABASE, &file) < 0)
+		return ERROR_NOMEM;
+	return file ? fill(out, file, strdup(path)) : 0;
+}
+
+bool layout_is_of_prefix(const char *database)
+{
+	return slice_ends(slice_of(database), SLICE(DATABASE));
 }
 
 char *layout_base(const char *database)
@@ -204,6 +245,13 @@ char *layout_root_path(const char *database, const char *path)
 	if (strncmp(path, base ? base : "", len) == 0 && path[len] == '/')
 		return strdup(path + len + 1);
 	return strdup(path);
+}
+
+char *layout_path_of_root(const char *base, struct slice root_path)
+{
+	if (slice_starts(root_path, SLICE("/")))
+		return strndup(root_path.ptr, root_path.len);
+	return text_format("%s/%.*s", base, (int)root_path.len, root_path.ptr);
 }
 
 /* Remove ".", doubled slashes and a last slash, in place; false when ".." is found. */
@@ -240,7 +288,7 @@ char *layout_absolute(const char *entry)
 
 	if (entry[0] != '/' && !directory)
 		return NULL;
-	path = directory ? print("%s/%s", directory, entry) : strdup(entry);
+	path = directory ? text_format("%s/%s", directory, entry) : strdup(entry);
 	copy = path ? strdup(path) : NULL;
 	if (!copy)
 		return NULL;

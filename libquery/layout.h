@@ -13,12 +13,15 @@
  *     ~/.local             $XDG_STATE_HOME/entrydb/entry_points.db      absolute
  *     any other            PREFIX/var/lib/entrydb/entry_points.db       relative to PREFIX
  *     no known layout      $XDG_STATE_HOME/entrydb/entry_points.db      absolute
+ *
+ * Rules about what may be loaded (policy_text.h) stand in /etc/entrydb/policy.conf,
+ * PREFIX/etc/entrydb/policy.conf and $XDG_CONFIG_HOME/entrydb/policy.conf.
  */
 #ifndef LIBQUERY_LAYOUT_H
 #define LIBQUERY_LAYOUT_H
 
-#include "error.h"
-#include "slice.h"
+#include "db/base/error.h"
+#include "db/base/slice.h"
 
 /* One place where a path entry may be described. */
 struct coverage {
@@ -30,16 +33,37 @@ void coverage_free(struct coverage *coverage);
 
 /*
  * The database of the prefix of @path, an absolute path without ".", ".." and
- * doubled slashes, as it is spelled inside @root (another file-system root, or
+ * doubled slashes, as it is spelled inside @sysroot (another file-system root, or
  * NULL or "" for this one). 1 found; 0: no known layout; negative: no memory.
  */
-int layout_of_prefix(const char *path, const char *root, struct coverage *out);
+int layout_of_prefix(const char *path, const char *sysroot, struct coverage *out);
 
-/* The user's own database, which may describe any path. 0 where there is no home. */
+/* The length of the prefix of @path, as above; -1: no known layout. */
+long layout_prefix(const char *path);
+
+/* The same; 0 for all prefixes of the system, and -1 for the user's own. */
+long layout_environment(const char *path);
+
+/* Where the rules are of the environment at @prefix ("": the system), and of the user. malloc'd. */
+char *layout_policy(const char *sysroot, struct slice prefix);
+
+/* *out is NULL if there is no home directory. ERROR_NOMEM. */
+int layout_user_policy(char **out);
+
+/* Where the user's shared objects that crashed are noted; *out is NULL as above. ERROR_NOMEM. */
+int layout_quarantine(char **out);
+
+/* The user's own database, which may describe any path. 0 if there is no home directory. */
 int layout_of_user(const char *path, struct coverage *out);
 
 /* Absolute paths in a database's rows begin with '/'; others are relative to this. malloc'd. */
 char *layout_base(const char *database);
+
+/* Is that where the database of a prefix is, or the system's? */
+bool layout_is_of_prefix(const char *database);
+
+/* Where a root is that a row spells @root_path, given its database's layout_base(). malloc'd. */
+char *layout_path_of_root(const char *base, struct slice root_path);
 
 /* How the rows of @database spell @path: relative to its base, or absolute. malloc'd. */
 char *layout_root_path(const char *database, const char *path);

@@ -3,201 +3,108 @@
  *
  *     stat of the path entry
  *       equal to the row's, row settled, nothing watched changed   -> the rows
- *       otherwise: read the directory, compare every distribution
+ *       carried with its database (db/carried.h), or with the same names in it and
+ *       something else about it changed: compare every distribution
  *         all as in the rows, in the same order                     -> the rows
  *         otherwise                                                 -> the scan,
  *                                  with the rows that are still right in it
+ *       otherwise                                                   -> the scan
  *
- * The level "trust" takes the rows as they are, "exact" always goes the long way.
- * What a scan has read is kept and believed by the same rules as a row.
+ * To compare a distribution asks the disk three times, to read it once, as Python does, and
+ * nobody is to wait longer than with Python: so it is read, wherever most would have to be
+ * read after all, or whoever asks believes in no times.
+ *
+ * The level "trust" takes the rows as they are, "exact" always scans, and so does everybody
+ * with a database which a writer has marked as one it could not update. What a scan has
+ * read is kept and believed by the same rules as a row.
  */
-#include <fcntl.h>
-#include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "distname.h"
-#include "handle.h"
-#include "layout.h"
-#include "scan.h"
+#include "db/base/cleanup.h"
+#include "db/base/file.h"
+#include "db/base/text.h"
+#include "libquery/disk/recognize.h"
+#include "libquery/disk/scan.h"
+#include "libquery/disk/tree_directory.h"
+#include "libquery/disk/tree_open.h"
+#include "libquery/handle.h"
+#include "libquery/layout.h"
+#include "libquery/locate.h"
 
-/* --- which row --- */
-
-/* An egg counts EGG-INFO, and "x.egg/" is none: the row must have been made for such a spelling. */
-static bool row_suits(const struct path_entry *entry, const struct coverage *coverage)
+/*
+ * 1: something is there; 0: nothing is; or a failure. A trailing slash on a file makes it
+ * nothing at all, as for any system call.
+ */
+static int stat_entry(const struct path_entry *entry, struct stat *status, struct error *error)
 {
 	struct slice spelled = slice_of(entry->spelled);
 
-	if (entry->row.kind != ROOT_DIRECTORY && slice_ends(spelled, SLICE("/")))
-		return false;
-	return distname_is_egg_base(spelled) == distname_is_egg_base(slice_of(coverage->root_path));
-}
-
-/* Look the entry up in one database; true if it has a row. */
-static bool find_row(struct entrydb *db, struct path_entry *entry, const struct coverage *coverage,
-                     uid_t owner)
-{
-	size_t source = handle_source(db, coverage->database, owner);
-	struct reader *reader = source == SOURCE_NONE ? NULL : source_reader(&db->sources[source]);
-
-	if (!reader || reader_root(reader, slice_of(coverage->root_path), &entry->row, NULL) <= 0)
-		return false;
-	entry->row.path = (struct slice){0};
-	if (!row_suits(entry, coverage))
-		return false;
-	if (entry->row.watched && reader_distributions(reader, &entry->row, false, NULL) < 0)
-		return false;
-	entry->source = source;
-	return true;
-}
-
-/* In a database that was named: by the path as it is, or relative to the file's base. */
-static bool find_in_given(struct entrydb *db, struct path_entry *entry, const char *path)
-{
-	size_t source = handle_source(db, db->database, (uid_t)-1);
-	struct slice base = source == SOURCE_NONE ? SLICE("") : slice_of(db->sources[source].base);
-	struct coverage coverage = {db->database, (char *)path};
-
-	if (find_row(db, entry, &coverage, (uid_t)-1))
-		return true;
-	if (!slice_starts(slice_of(path), base) || path[base.len] != '/')
-		return false;
-	coverage.root_path = (char *)path + base.len + 1;
-	return find_row(db, entry, &coverage, (uid_t)-1);
-}
-
-static void forget_row(struct path_entry *entry)
-{
-	root_record_free(&entry->row);
-	entry->source = SOURCE_NONE;
-}
-
-/* Without a stat, what there is is taken. */
-static bool is_up_to_date(const struct path_entry *entry, const struct stat *status)
-{
-	return !status || stamp_equal(entry->row.stamp, stamp_of(status));
-}
-
-/*
- * The prefix's row, unless it is out of date and the user's own is not: where root has
- * indexed an environment, its owner's updates go elsewhere.
- */
-static bool find_in_layouts(struct entrydb *db, struct path_entry *entry, const char *path,
-                            const struct stat *status)
-{
-	CLEANUP(coverage_free) struct coverage prefix = {0};
-	CLEANUP(coverage_free) struct coverage user = {0};
-	uid_t owner = status ? status->st_uid : geteuid();
-	bool in_prefix = layout_of_prefix(path, db->root, &prefix) > 0 &&
-	                 find_row(db, entry, &prefix, owner);
-	bool in_user;
-
-	if ((in_prefix && is_up_to_date(entry, status)) || db->root ||
-	    layout_of_user(path, &user) <= 0)
-		return in_prefix;
-	if (in_prefix)
-		forget_row(entry);
-	in_user = find_row(db, entry, &user, owner);
-	if (!in_prefix || (in_user && is_up_to_date(entry, status)))
-		return in_user;
-	forget_row(entry);
-	return find_row(db, entry, &prefix, owner);
-}
-
-static bool find_anywhere(struct entrydb *db, struct path_entry *entry, const char *path,
-                          const struct stat *status)
-{
-	return db->database ? find_in_given(db, entry, path)
-	                    : find_in_layouts(db, entry, path, status);
-}
-
-/*
- * The row of the entry, by its spelling, else by where symbolic links lead. @status
- * is NULL where nobody looks. What is no link anywhere is resolved in vain, which is
- * cheap.
- */
-static void locate(struct entrydb *db, struct path_entry *entry, const struct stat *status)
-{
-	const char *inside = entry->path + (db->root ? strlen(db->root) : 0);
-	CLEANUP(cleanup_free) char *resolved = NULL;
-
-	forget_row(entry);
-	entry->compared_stands = false;
-	if (!find_anywhere(db, entry, inside, status)) {
-		forget_row(entry);
-		resolved = db->root ? NULL : realpath(entry->path, NULL);
-		if (!resolved || strcmp(resolved, entry->path) == 0 ||
-		    !find_anywhere(db, entry, resolved, status))
-			forget_row(entry);
-	}
-	entry->generation = db->generation;
-}
-
-/* --- where the entry is --- */
-
-/* Relative entries follow the current directory. False: there is nothing to look at. */
-static bool find_path(struct entrydb *db, struct path_entry *entry)
-{
-	CLEANUP(cleanup_free) char *absolute = NULL;
-	char *path = NULL;
-
-	if (entry->path && !entry->relative)
-		return true;
-	absolute = layout_absolute(entry->spelled);
-	if (absolute && db->root && asprintf(&path, "%s%s", db->root, absolute) < 0)
-		path = NULL;
-	if (!db->root)
-		path = take(absolute);
-	if (entry->path && path && strcmp(entry->path, path) == 0) {
-		free(path);
-		return true;
-	}
-	free(entry->path);
-	entry->path = path;
-	forget_row(entry);
-	entry_forget_scan(entry);
-	entry->state = ENTRY_UNKNOWN;
-	return path != NULL;
-}
-
-/* A trailing slash on a file makes it nothing at all, as for any system call. */
-static bool stat_entry(const struct path_entry *entry, struct stat *status)
-{
-	struct slice spelled = slice_of(entry->spelled);
-
-	if (stat(entry->path, status) != 0)
-		return false;
-	return S_ISDIR(status->st_mode) || !slice_ends(spelled, SLICE("/"));
+	if (stat(entry->path, status) == 0)
+		return S_ISDIR(status->st_mode) || !slice_ends(spelled, SLICE("/"));
+	return errno_is_failure(errno) ? error_errno(error, errno, "%s", entry->path) : 0;
 }
 
 /* --- the rows --- */
 
+/* @newest: when any of its files was changed last. */
+static bool distribution_unchanged(struct tree *tree, const struct carried *carried,
+                                   const struct distribution_record *row, int64_t *newest)
+{
+	struct distribution_record now = {.directory = row->directory};
+
+	if (carried)
+		return recognize(tree, carried, row, NULL) > 0;
+	return tree_stamps(tree, row, &now, newest, NULL) == 0 &&
+	       now.directory_stamp == row->directory_stamp && now.files_stamp == row->files_stamp;
+}
+
+/*
+ * Was a distribution watched just because it was young, and is it so no more? Then this
+ * handle need not look at it again. The clock may be another one than the file system's.
+ */
+static bool has_grown_old(struct tree *tree, const struct path_entry *entry,
+                          const struct distribution_record *row, int64_t newest)
+{
+	struct timespec now;
+
+	if (!row->has_metadata || !layout_is_known(entry->path) ||
+	    clock_gettime(CLOCK_REALTIME, &now) < 0)
+		return false;
+	return newest + WATCHED_FOR + CLOCK_SKEW < now.tv_sec * INT64_C(1000000000) + now.tv_nsec &&
+	       tree_is_editable(tree, row->directory, NULL) == 0;
+}
+
 /* Are the few distributions that are watched (see scan.h) as they were? */
-static bool watched_unchanged(struct path_entry *entry)
+static bool watched_unchanged(struct entrydb *db, struct path_entry *entry)
 {
 	CLEANUP(cleanup_close) int fd = -1;
-	struct tree *tree = NULL;
+	CLEANUP(cleanup_tree) struct tree *tree = NULL;
+	const struct carried *carried = NULL;
 	bool same = true;
 
-	if (entry->row.watched == 0)
+	if ((entry->standings ? entry->still_watched : entry->row.watched) == 0)
 		return true;
-	fd = open(entry->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (entry->standings)
+		carried = source_carried(&db->sources.items[entry->source]);
+	fd = file_open(AT_FDCWD, entry->path, O_DIRECTORY);
 	if (fd < 0 || tree_open_directory(take_fd(&fd), (struct stamp){0}, &tree, NULL) < 0)
 		return false;
 	for (size_t i = 0; same && i < entry->row.distribution_count; i++) {
-		const struct distribution_record *row = &entry->row.distributions[i];
-		struct distribution_record now = {0};
+		struct distribution_record *row = &entry->row.distributions[i];
 		int64_t newest = 0;
 
-		if (!row->watched)
+		if (!entry_watches(entry, row))
 			continue;
-		tree->operations->stamps(tree, row->directory, &now, &newest);
-		same = now.directory_stamp == row->directory_stamp &&
-		       now.files_stamp == row->files_stamp;
+		same = distribution_unchanged(tree, carried, row, &newest);
+		if (same && !entry->standings && has_grown_old(tree, entry, row, newest)) {
+			row->watched = false;
+			entry->row.watched--;
+		}
 	}
-	tree_close(tree);
 	return same;
 }
 
@@ -218,12 +125,43 @@ static void set_state(struct entrydb *db, struct path_entry *entry, enum entry_s
  * Is the row right? Where something else in the directory has changed, such as a .pth
  * file, a comparison of all distributions stands for as long as the stamp.
  */
-static bool row_holds(struct path_entry *entry, struct stamp stamp)
+static bool row_holds(struct entrydb *db, struct path_entry *entry, struct stamp stamp)
 {
 	bool same = entry->row.settled && stamp_equal(entry->row.stamp, stamp);
 	bool compared = entry->compared_stands && stamp_equal(entry->compared, stamp);
 
-	return entry->source != SOURCE_NONE && (same || compared) && watched_unchanged(entry);
+	if (entry->source == SOURCE_NONE || !(same || compared))
+		return false;
+	if (same && entry->standings) {
+		entry_forget_standings(entry);
+		db->changes++;
+	}
+	return watched_unchanged(db, entry);
+}
+
+/* How the row's database was carried, and probably the entry with it; NULL: they were not. */
+static const struct carried *carried_here(struct entrydb *db, const struct path_entry *entry,
+                                          struct stamp stamp)
+{
+	const struct carried *carried = entry->source == SOURCE_NONE
+	                                        ? NULL
+	                                        : source_carried(&db->sources.items[entry->source]);
+
+	return carried && carried_with(carried, entry->row.stamp, stamp) ? carried : NULL;
+}
+
+/* All of a zip changes at once: its size and time are those of everything in it. */
+static bool zip_holds(struct entrydb *db, const struct path_entry *entry, const struct stat *status)
+{
+	const struct stamp stamp = stamp_of(status);
+	const struct outline recorded = {true, entry->row.size, entry->row.stamp.mtime};
+	const struct outline now = {true, status->st_size, stamp.mtime};
+	const struct carried *carried;
+
+	if (entry->row.kind != ROOT_ZIP || !entry->row.settled || !S_ISREG(status->st_mode))
+		return false;
+	carried = carried_here(db, entry, stamp);
+	return carried && carried_same(carried, &recorded, &now);
 }
 
 /* What the scan did not read again, because its row is still right. */
@@ -250,96 +188,137 @@ static int adopt_rows(struct path_entry *entry, struct error *error)
 	return failed ? error_nomem(error) : 0;
 }
 
-/* Is the scan, distribution by distribution and in order, what the rows say? */
+/* Is the scan, distribution by distribution, what the rows say? */
 static bool same_as_rows(const struct root_record *scanned, const struct root_record *known)
 {
 	if (scanned->distribution_count != known->distribution_count)
 		return false;
 	for (size_t i = 0; i < scanned->distribution_count; i++)
-		if (!scanned->distributions[i].reused ||
-		    scanned->distributions[i].id != known->distributions[i].id)
+		if (!scanned->distributions[i].reused)
 			return false;
 	return true;
 }
 
-/* Of two distributions of a name, the one that stock meets first is in the map. */
-static int index_names(struct entrydb *db, struct path_entry *entry, struct error *error)
+/* Do they also stand in the same order? */
+static bool in_same_order(const struct root_record *scanned, const struct root_record *known)
 {
-	struct root_record *scanned = &entry->scanned;
-	int passes = db->rules == ENTRYDB_IM_10_1 ? 2 : 1;
-	bool failed = false;
-
-	for (int pass = 0; pass < passes; pass++)
-		for (size_t i = 0; !failed && i < scanned->distribution_count; i++) {
-			const struct distribution_record *row = &scanned->distributions[i];
-
-			if (slice_is_null(row->normalized_name) ||
-			    (passes == 2 && row->has_metadata != (pass == 0)))
-				continue;
-			name_map_put(&entry->by_name, row->normalized_name, (uint32_t)i, &failed);
-		}
-	return failed ? error_nomem(error) : 0;
+	for (size_t i = 0; i < scanned->distribution_count; i++)
+		if (scanned->distributions[i].id != known->distributions[i].id)
+			return false;
+	return true;
 }
 
+/*
+ * The rows are right: from now on, for as long as the path entry does not change. @in_place:
+ * they also stand where the database has them.
+ */
+static int believe_rows(struct entrydb *db, struct path_entry *entry, bool in_place,
+                        const char *reason, struct error *error)
+{
+	entry_forget_standings(entry);
+	if (!in_place) {
+		db->changes++;
+		if (!entry_keep_standings(entry, &entry->scanned))
+			return error_nomem(error);
+	}
+	entry->compared = entry->scanned.stamp;
+	entry->compared_stands = entry->scanned.settled;
+	set_state(db, entry, ENTRY_CHECKED, reason);
+	return 0;
+}
+
+enum known_part {
+	KNOWN_OUTLINES, /* what is known again by them, and in no order */
+	KNOWN_ROWS,
+	KNOWN_ALL, /* with entry points */
+};
+
 /* The distributions of the row, to compare with; false where there are none to be had. */
-static bool read_known(struct reader *reader, const struct path_entry *entry, bool entry_points,
+static bool read_known(struct reader *reader, const struct path_entry *entry, enum known_part part,
                        struct root_record *known)
 {
 	if (!reader || entry->row.kind != ROOT_DIRECTORY)
 		return false;
 	known->id = entry->row.id;
 	known->distribution_count = entry->row.distribution_count;
-	return reader_distributions(reader, known, entry_points, NULL) == 0;
+	if (part == KNOWN_OUTLINES)
+		return reader_outlines(reader, known, NULL) == 0;
+	return reader_distributions(reader, known, part == KNOWN_ALL, NULL) == 0;
 }
 
-/*
- * Read the entry again. With a row for a directory, compare with its
- * distributions; if all of them are as they were, the rows will do. A database
- * that fails meanwhile is done without.
- */
-static int rescan(struct entrydb *db, struct path_entry *entry, const char *reason,
-                  struct error *error)
+static struct scan_options scan_options_of(const struct entrydb *db, const struct path_entry *entry)
 {
-	CLEANUP(root_record_free) struct root_record known = {0};
-	struct reader *reader =
-	        entry->source == SOURCE_NONE ? NULL : source_reader(&db->sources[entry->source]);
-	struct scan_options options = {
+	return (struct scan_options){
 	        .egg_base = slice_of(entry->spelled),
 	        .in_place = !layout_is_known(entry->path),
 	        .depth = db->rules == ENTRYDB_IM_10_1 ? SCAN_HAS_METADATA : 0,
 	};
+}
+
+/*
+ * Read the entry again, all that Python would read; @tree, taken over: it was opened just
+ * now, or NULL. What the database knows to change in place is read at each question.
+ */
+static int scan(struct entrydb *db, struct path_entry *entry, struct tree *tree, const char *reason,
+                struct error *error)
+{
+	struct scan_options options = scan_options_of(db, entry);
 	int code;
 
 	entry_forget_scan(entry);
-	if (read_known(reader, entry, false, &known)) {
-		options.known = &known;
-		options.depth |= SCAN_STAMPS | SCAN_HAS_METADATA;
-	}
-	code = scan_path(entry->path, &options, &entry->scanned, error);
+	code = scan_opened(tree, entry->path, &options, &entry->scanned, error);
 	if (code < 0)
 		return code;
-	if (options.known && same_as_rows(&entry->scanned, &known)) {
-		entry->compared = entry->scanned.stamp;
-		entry->compared_stands = entry->scanned.settled;
-		set_state(db, entry, ENTRY_CHECKED,
-		          "every distribution was compared with the database");
-		return 0;
-	}
-	if (options.known && !read_known(reader, entry, true, &entry->reused)) {
-		entry_forget_scan(entry);
-		options.known = NULL;
-		code = scan_path(entry->path, &options, &entry->scanned, error);
-		if (code < 0)
-			return code;
-	}
+	entry->scanned.watched += entry->row.watched;
+	set_state(db, entry, ENTRY_SCANNED, reason);
+	return 0;
+}
+
+/* The rows are right only in part: read those, and take what has been read besides. */
+static int complete(struct entrydb *db, struct path_entry *entry, struct reader *reader,
+                    const char *reason, struct error *error)
+{
+	int code;
+
+	if (!read_known(reader, entry, KNOWN_ALL, &entry->reused))
+		return scan(db, entry, NULL, reason, error);
 	code = adopt_rows(entry, error);
-	if (code == 0)
-		code = index_names(db, entry, error);
 	if (code == 0)
 		set_state(db, entry, ENTRY_SCANNED, reason);
 	else
 		entry_forget_scan(entry);
 	return code;
+}
+
+static const char was_carried[] = "it was carried here with its database, and is as it was indexed";
+
+/*
+ * Compare the entry, a directory, with its distributions in the database, which was perhaps
+ * @carried with it. If all of them are as they were, the rows will do; what is not is read. A
+ * database that fails meanwhile is done without.
+ */
+static int rescan(struct entrydb *db, struct path_entry *entry, const struct carried *carried,
+                  const char *reason, struct error *error)
+{
+	CLEANUP(root_record_free) struct root_record known = {0};
+	struct reader *reader = source_reader(&db->sources.items[entry->source]);
+	struct scan_options options = scan_options_of(db, entry);
+	int code;
+
+	if (!read_known(reader, entry, carried ? KNOWN_OUTLINES : KNOWN_ROWS, &known))
+		return scan(db, entry, NULL, reason, error);
+	options.known = &known;
+	options.carried = carried;
+	options.depth |= carried ? 0 : SCAN_STAMPS | SCAN_HAS_METADATA;
+	entry_forget_scan(entry);
+	code = scan_path(entry->path, &options, &entry->scanned, error);
+	if (code < 0)
+		return code;
+	if (!same_as_rows(&entry->scanned, &known))
+		return complete(db, entry, reader, reason, error);
+	return believe_rows(
+	        db, entry, !carried && in_same_order(&entry->scanned, &known),
+	        carried ? was_carried : "every distribution was compared with the database", error);
 }
 
 /* --- the decision --- */
@@ -350,32 +329,103 @@ static bool scan_still_holds(const struct path_entry *entry, struct stamp stamp)
 	       entry->scanned.watched == 0 && stamp_equal(entry->scanned.stamp, stamp);
 }
 
-static const char *why_not_fresh(const struct path_entry *entry, struct stamp stamp)
+static const char no_row[] = "no database describes it; 'entrydb update' would make it fast";
+
+static const char *why_not_fresh(const struct entrydb *db, const struct path_entry *entry,
+                                 struct stamp stamp)
 {
 	if (entry->source == SOURCE_NONE)
-		return "no database describes it; 'entrydb update' would make it fast";
+		return no_row;
 	if (!stamp_equal(entry->row.stamp, stamp))
 		return "it has changed since the database was updated";
 	if (!entry->row.settled)
 		return "it had just changed when the database was updated";
+	if (db->fresh == ENTRYDB_FRESH_EXACT)
+		return "all of it is read, whatever a database has (level exact)";
+	if (source_is_marked(&db->sources.items[entry->source]))
+		return "a hook could not bring the database up to date";
 	return "a distribution in it, editable or just installed, has changed";
+}
+
+/* Are times of the path entry no proof, so that every distribution is to be compared? */
+static bool must_compare(const struct entrydb *db, const struct path_entry *entry)
+{
+	return db->fresh == ENTRYDB_FRESH_EXACT ||
+	       (entry->source != SOURCE_NONE &&
+	        source_is_marked(&db->sources.items[entry->source]));
+}
+
+/*
+ * Has something about it changed, but not the names in it? Its permissions have, or it is a
+ * copy: most in it may be as it was.
+ */
+static bool has_same_names(const struct path_entry *entry, struct stamp stamp)
+{
+	return entry->source != SOURCE_NONE && entry->row.stamp.mtime == stamp.mtime &&
+	       !stamp_equal(entry->row.stamp, stamp);
+}
+
+/* The same for where links lead that the path of @tree, of @entry, may contain. */
+static int has_database_resolved(struct entrydb *db, const struct path_entry *entry,
+                                 const struct tree *tree, struct error *error)
+{
+	CLEANUP(cleanup_free) char *real = db->sysroot ? NULL : file_real_path(tree->fd);
+
+	if (db->sysroot || (real && strcmp(real, entry->path) == 0))
+		return 0;
+	return real ? locate_database(db, real, error) : 1;
+}
+
+/*
+ * Where there is no database, nothing is to be compared: the directory is opened and read,
+ * as Python does, without another look at it. 1: done; 0: it takes more; or a failure.
+ */
+static int scan_undescribed(struct entrydb *db, struct path_entry *entry, struct error *error)
+{
+	CLEANUP(cleanup_tree) struct tree *tree = NULL;
+	const char *inside = entry->path + (db->sysroot ? strlen(db->sysroot) : 0);
+	int code = locate_database(db, inside, error);
+
+	if (code != 0)
+		return code < 0 ? code : 0;
+	if (tree_open(entry->path, &tree, NULL) < 0 || tree->kind != ROOT_DIRECTORY)
+		return 0;
+	code = has_database_resolved(db, entry, tree, error);
+	if (code != 0)
+		return code < 0 ? code : 0;
+	entry->generation = db->sources.generation;
+	code = scan(db, entry, take(tree), no_row, error);
+	return code < 0 ? code : 1;
 }
 
 static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct error *error)
 {
+	const struct carried *carried;
+	const char *reason;
 	struct stat status;
 	struct stamp stamp;
+	int code = locate_path(db, entry, error);
 
-	if (!find_path(db, entry) || !stat_entry(entry, &status)) {
-		set_state(db, entry, ENTRY_ABSENT, "nothing is there");
-		return 0;
+	if (code > 0 && entry->state == ENTRY_UNKNOWN) {
+		code = scan_undescribed(db, entry, error);
+		if (code != 0)
+			return code < 0 ? code : 0;
+		code = 1;
 	}
+	if (code > 0)
+		code = stat_entry(entry, &status, error);
+	if (code == 0)
+		set_state(db, entry, ENTRY_ABSENT, "nothing is there");
+	if (code <= 0)
+		return code;
 	if (entry->state == ENTRY_UNKNOWN || entry->state == ENTRY_ABSENT ||
-	    entry->generation != db->generation)
-		locate(db, entry, &status);
+	    entry->generation != db->sources.generation)
+		code = locate_row(db, entry, &status, error);
+	if (code < 0)
+		return code;
 	stamp = stamp_of(&status);
-	if (db->fresh != ENTRYDB_FRESH_EXACT) {
-		if (row_holds(entry, stamp)) {
+	if (!must_compare(db, entry)) {
+		if (row_holds(db, entry, stamp) || zip_holds(db, entry, &status)) {
 			set_state(db, entry, ENTRY_FRESH,
 			          "the directory is as the database has it");
 			return 0;
@@ -387,43 +437,62 @@ static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct er
 		set_state(db, entry, ENTRY_CHECKED, "the file is as the database has it");
 		return 0;
 	}
-	return rescan(db, entry, why_not_fresh(entry, stamp), error);
+	reason = why_not_fresh(db, entry, stamp);
+	carried = must_compare(db, entry) ? NULL : carried_here(db, entry, stamp);
+	if (carried || (!must_compare(db, entry) && has_same_names(entry, stamp)))
+		return rescan(db, entry, carried, reason, error);
+	return scan(db, entry, NULL, reason, error);
 }
 
 /* Without any stat, once the row is found; what has no row is scanned once. */
 static int trust_entry(struct entrydb *db, struct path_entry *entry, struct error *error)
 {
-	if (entry->state != ENTRY_UNKNOWN && !entry->relative)
+	int code;
+
+	if (entry->state != ENTRY_UNKNOWN && !entry->relative &&
+	    entry->generation == db->sources.generation)
 		return 0;
-	if (find_path(db, entry))
-		locate(db, entry, NULL);
+	code = locate_path(db, entry, error);
+	if (code > 0)
+		code = locate_row(db, entry, NULL, error);
+	if (code < 0)
+		return code;
 	if (entry->source == SOURCE_NONE)
 		return refresh_entry(db, entry, error);
 	set_state(db, entry, ENTRY_FRESH, "the database is trusted (level trust)");
 	return 0;
 }
 
-/* A catalogued archive is what was said of it; nobody asks the disk. */
-static int refresh_archive(struct entrydb *db, struct path_entry *entry)
+/* Is there no row because the database that was named cannot be read? Then that is the error. */
+static int why_without_row(struct entrydb *db, struct error *error)
 {
-	if (entry->state == ENTRY_UNKNOWN && find_path(db, entry))
-		locate(db, entry, NULL);
+	size_t index = sources_find(&db->sources, db->database, (uid_t)-1);
+	const struct source *source;
+
+	if (index == SOURCE_NONE)
+		return error_nomem(error);
+	source = &db->sources.items[index];
+	if (!source->damaged && !error_is_failure(source->why.code))
+		return 0;
+	return error_set(error, source->why.code, "%s", error_text(&source->why));
+}
+
+/* A catalogued archive is what was said of it; nobody asks the disk. */
+static int refresh_archive(struct entrydb *db, struct path_entry *entry, struct error *error)
+{
+	int code = 0;
+
+	if (entry->state == ENTRY_UNKNOWN || entry->generation != db->sources.generation)
+		code = locate_path(db, entry, error);
+	if (code > 0)
+		code = locate_row(db, entry, NULL, error);
+	if (code >= 0 && entry->source == SOURCE_NONE)
+		code = why_without_row(db, error);
+	if (code < 0)
+		return code;
 	set_state(db, entry, entry->source == SOURCE_NONE ? ENTRY_ABSENT : ENTRY_FRESH,
 	          "a catalogued archive");
 	return 0;
-}
-
-/* A new file may have been published, or one may have appeared. */
-static void refresh_sources(struct entrydb *db)
-{
-	for (size_t i = 0; i < db->source_count; i++) {
-		struct source *source = &db->sources[i];
-
-		if (source->reader ? reader_is_current(source->reader)
-		                   : access(source->file, F_OK) != 0)
-			continue;
-		source_open(db, source);
-	}
 }
 
 int refresh(struct entrydb *db, struct error *error)
@@ -431,29 +500,39 @@ int refresh(struct entrydb *db, struct error *error)
 	int code = 0;
 
 	if (db->fresh != ENTRYDB_FRESH_TRUST)
-		refresh_sources(db);
+		sources_refresh(&db->sources);
 	for (size_t i = 0; code == 0 && i < db->entry_count; i++) {
 		struct path_entry *entry = &db->entries[i];
 
 		if (entry->archive)
-			code = refresh_archive(db, entry);
+			code = refresh_archive(db, entry, error);
 		else if (db->fresh == ENTRYDB_FRESH_TRUST)
 			code = trust_entry(db, entry, error);
 		else
 			code = refresh_entry(db, entry, error);
 	}
+	holders_look_at(&db->holders, &(struct holders_view){
+	                                      .entries = db->entries,
+	                                      .entry_count = db->entry_count,
+	                                      .by_metadata = db->rules == ENTRYDB_IM_10_1,
+	                                      .generation = db->sources.generation,
+	                                      .changes = db->changes,
+	                              });
+	return code;
+}
+
+/* @state: the caller's number. */
+static int refresh_and_count(struct entrydb *db, void *state, struct error *error)
+{
+	int code = refresh(db, error);
+
+	if (code == 0)
+		*(unsigned long long *)state =
+		        (unsigned long long)db->sources.generation << 32 | db->changes;
 	return code;
 }
 
 int entrydb_refresh(entrydb *db, unsigned long long *state, entrydb_error *error)
 {
-	struct error own = {0};
-	int code;
-
-	pthread_mutex_lock(&db->lock);
-	code = refresh(db, &own);
-	if (code == 0)
-		*state = (unsigned long long)db->generation << 32 | db->changes;
-	pthread_mutex_unlock(&db->lock);
-	return code < 0 ? error_export(code, &own, error) : 0;
+	return handle_ask(db, refresh_and_count, state, error);
 }

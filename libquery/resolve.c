@@ -1,28 +1,38 @@
 /*
- * resolve.c - from an entry to what it leads to, and into the process.
+ * resolve.c - from an entry point to what it leads to.
  *
- * The database says it where the entry came from there and the file is still the
- * same; otherwise the rules of target.h are applied to the disk, to the same
+ * The database says it where the entry point came from there and the file is still
+ * the same; otherwise the rules of disk/target.h are applied to the disk, to the same
  * effect: the indexer has used them, too.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "cleanup.h"
-#include "handle.h"
-#include "layout.h"
-#include "result.h"
-#include "target_record.h"
-#include "tree.h"
+#include "db/base/cleanup.h"
+#include "libquery/disk/linkage.h"
+#include "libquery/disk/plugin_record.h"
+#include "libquery/disk/target_record.h"
+#include "libquery/disk/tree_open.h"
+#include "libquery/handle.h"
+#include "libquery/layout.h"
+#include "libquery/result.h"
 
-void entrydb_target_free(entrydb_target *target)
-{
-	free(target); /* with its strings: see make_target() */
-}
+struct entrydb_target {
+	enum entrydb_kind kind;
+	enum entrydb_state state;
+	const char *texts[TARGET_TEXTS];
+	int64_t size;
+	int machine;
+	char strings[];
+};
 
-static char *put_string(char **at, struct slice text)
+_Static_assert(ENTRYDB_TARGET_PYTHON_BY + 1 == TARGET_TEXTS, "target_texts() has the same order");
+
+static const struct target_record python_module = {.kind = TARGET_PYTHON, .state = TARGET_OK};
+
+/* --- the target --- */
+
+static const char *put_string(char **at, struct slice text)
 {
 	char *start = *at;
 
@@ -34,46 +44,143 @@ static char *put_string(char **at, struct slice text)
 	return start;
 }
 
-/* One allocation: the struct, then its strings. The object's path is made absolute. */
+/* The path of a file of the site directory. */
+static const char *put_path(char **at, struct slice site, struct slice file)
+{
+	const char *start = *at;
+
+	if (slice_is_null(file))
+		return NULL;
+	if (site.len) {
+		put_string(at, site);
+		(*at)[-1] = '/';
+	}
+	put_string(at, file);
+	return start;
+}
+
 static int make_target(const struct target_record *record, struct slice site, entrydb_target **out,
                        struct error *error)
 {
-	size_t size = record->kind.len + record->state.len + record->object.len +
-	              record->symbol.len + site.len + 6;
-	entrydb_target *target = malloc(sizeof(*target) + size);
+	size_t size = site.len + 1;
+	struct target_record copy = *record;
+	struct slice *texts[TARGET_TEXTS];
+	entrydb_target *target;
 	char *at;
 
+	target_texts(&copy, texts);
+	for (size_t i = 0; i < TARGET_TEXTS; i++)
+		size += texts[i]->len + 1;
+	target = malloc(sizeof(*target) + size);
 	if (!target)
 		return error_nomem(error);
-	at = (char *)(target + 1);
-	target->kind = put_string(&at, record->kind);
-	target->state = put_string(&at, record->state);
-	target->symbol = put_string(&at, record->symbol);
-	target->object = slice_is_null(record->object) ? NULL : at;
-	if (target->object && site.len) {
-		put_string(&at, site);
-		at[-1] = '/';
-	}
-	put_string(&at, record->object);
+	at = target->strings;
+	target->kind =
+	        (enum entrydb_kind)record->kind; /* enum_names.c asserts that they are the same */
+	target->state = (enum entrydb_state)record->state;
+	target->size = record->size;
+	target->machine = record->machine;
+	target->texts[ENTRYDB_TARGET_OBJECT] = put_path(&at, site, record->object);
+	for (size_t i = ENTRYDB_TARGET_SYMBOL; i < TARGET_TEXTS; i++)
+		target->texts[i] = put_string(&at, *texts[i]);
 	*out = target;
 	return 0;
 }
 
-/* The row of the target table; 1 when the entry came from a file that is still open. */
-static int from_database(entrydb *db, const entrydb_entry *entry, struct target_record *record,
-                         struct error *error)
+enum entrydb_kind entrydb_target_kind(const entrydb_target *target)
 {
+	return target->kind;
+}
+
+enum entrydb_state entrydb_target_state(const entrydb_target *target)
+{
+	return target->state;
+}
+
+const char *entrydb_target_object(const entrydb_target *target)
+{
+	return target->texts[ENTRYDB_TARGET_OBJECT];
+}
+
+const char *entrydb_target_symbol(const entrydb_target *target)
+{
+	return target->texts[ENTRYDB_TARGET_SYMBOL];
+}
+
+const char *entrydb_target_text(const entrydb_target *target, enum entrydb_target_field field)
+{
+	return (int)field < 0 || (int)field >= TARGET_TEXTS ? NULL : target->texts[field];
+}
+
+unsigned long long entrydb_target_size(const entrydb_target *target)
+{
+	return (unsigned long long)target->size;
+}
+
+int entrydb_target_machine(const entrydb_target *target)
+{
+	return target->machine;
+}
+
+void entrydb_target_free(entrydb_target *target)
+{
+	free(target);
+}
+
+/* --- finding it --- */
+
+/* An object of a path entry lies in it: a row that leads elsewhere is not ours. */
+static bool is_inside(struct slice object)
+{
+	const char *end = object.ptr + object.len;
+
+	for (const char *at = object.ptr; at < end; at++) {
+		const char *slash = memchr(at, '/', (size_t)(end - at));
+		struct slice component = slice_between(at, slash ? slash : end);
+
+		if (component.len == 0 || slice_equal(component, SLICE("..")))
+			return false;
+		at = component.ptr + component.len;
+	}
+	return true;
+}
+
+/* The data files of a wheel, too, may be plugins: they lie in the prefix. */
+static bool is_own(const entrydb_entry_point *entry_point, struct slice object)
+{
+	return entry_point->is_plugin ? plugin_path_is_sound(object) : is_inside(object);
+}
+
+/* What was lacking on this machine, not in the package, may be there by now. */
+static bool may_have_changed(enum target_state state)
+{
+	return state == TARGET_MISSING_DEPENDENCY || state == TARGET_WRONG_ARCHITECTURE;
+}
+
+/*
+ * The row of the target table; 1 when the entry point came from a file that is still
+ * open, and that root or the effective user has written: it may be loaded from.
+ */
+static int from_database(entrydb *db, const entrydb_entry_point *entry_point,
+                         struct target_record *record, struct error *error)
+{
+	const struct source *source;
 	struct reader *reader;
 	int code;
 
-	if (entry->row == 0 || entry->handle != db || entry->generation != db->generation)
+	if (entry_point->row == 0 || entry_point->handle != db ||
+	    entry_point->generation != db->sources.generation)
 		return 0;
-	reader = source_reader(&db->sources[entry->source]);
-	if (!reader)
+	source = &db->sources.items[entry_point->source];
+	reader = source_reader(source);
+	if (!reader || !source_is_own(source))
 		return 0;
-	code = reader_target(reader, entry->row, record, error);
+	code = reader_target(reader, entry_point->row, record, error);
+	code = sources_check(&db->sources, entry_point->source, code, error);
 	if (code == 0)
-		*record = (struct target_record){.kind = SLICE("python"), .state = SLICE("ok")};
+		*record = python_module;
+	if (code > 0 && (!is_own(entry_point, record->object) || may_have_changed(record->state)))
+		return 0;
 	return code < 0 ? code : 1;
 }
 
@@ -88,152 +195,89 @@ static void split_file(struct slice file, struct slice *site, struct slice *dire
 		*site = SLICE("/");
 }
 
-static void cleanup_tree(struct tree **tree)
+/* An absolute path as those in the sysroot see it. */
+static struct slice place_in(const entrydb *db, const char *path)
 {
-	tree_close(*tree);
+	struct slice place = slice_of(path);
+
+	if (path && db->sysroot && slice_starts(place, slice_of(db->sysroot)))
+		return slice_from(place, strlen(db->sysroot));
+	return path ? place : SLICE("");
 }
 
-static int from_disk(const entrydb_entry *entry, struct slice site, struct slice directory,
-                     struct arena *arena, struct target_record *record, struct error *error)
+static int plugin_from_disk(const entrydb_entry_point *entry_point, const struct tree *tree,
+                            const struct target_context *context, struct arena *arena,
+                            struct target_record *record, struct error *error)
 {
-	CLEANUP(cleanup_tree) struct tree *tree = NULL;
-	CLEANUP(cleanup_free) char *path = strndup(site.ptr, site.len);
-	struct distribution_record distribution = {.directory = directory};
-	struct entry_point_record entry_point = {
-	        .group = entry->text[ENTRYDB_GROUP],
-	        .module = entry->text[ENTRYDB_MODULE],
-	        .attr = entry->text[ENTRYDB_ATTR],
-	};
-	int code;
+	const struct object_site site = {
+	        .fd = tree->fd, .linkage = context->linkage, .place = context->place};
+	struct slice object = entry_point->text[ENTRYDB_FIELD_MODULE];
+	int code = 0;
 
-	if (!path)
-		return error_nomem(error);
-	code = tree_open(path, &tree, error);
-	if (code < 0)
-		return code;
-	distribution.entry_points = &entry_point;
-	distribution.entry_point_count = 1;
-	code = target_records(tree, (struct slice){0}, &distribution, arena, error);
-	if (code < 0)
-		return code;
-	*record = (struct target_record){.kind = SLICE("python"), .state = SLICE("ok")};
-	if (entry_point.target)
-		*record = *entry_point.target;
-	return 0;
-}
-
-static int resolve(entrydb *db, const entrydb_entry *entry, entrydb_target **out,
-                   struct error *error)
-{
-	struct arena arena = ARENA_INIT;
-	struct target_record record;
-	struct slice site, directory;
-	int code = from_database(db, entry, &record, error);
-
-	split_file(entry->text[ENTRYDB_FILE], &site, &directory);
-	if (code == 0)
-		code = from_disk(entry, site, directory, &arena, &record, error);
-	if (code >= 0)
-		code = make_target(&record, site, out, error);
-	arena_free(&arena);
+	*record = (struct target_record){.kind = TARGET_UNRESOLVED, .state = TARGET_MISSING};
+	if (tree->kind == ROOT_DIRECTORY && plugin_path_is_sound(object))
+		code = plugin_resolve(&site, object, entry_point->text[ENTRYDB_FIELD_ATTR], arena,
+		                      record, error);
 	return code < 0 ? code : 0;
 }
 
-int entrydb_resolve(entrydb *db, const entrydb_entry *entry, entrydb_target **out,
+static int from_disk(const entrydb *db, const entrydb_entry_point *entry_point, struct slice site,
+                     struct slice directory, struct arena *arena, struct target_record *record,
+                     struct error *error)
+{
+	CLEANUP(cleanup_tree) struct tree *tree = NULL;
+	CLEANUP(cleanup_linkage) struct linkage *linkage = linkage_create(db->sysroot);
+	CLEANUP(cleanup_free) char *path = strndup(site.ptr, site.len);
+	CLEANUP(cleanup_free) char *place = path ? layout_absolute(path) : NULL;
+	const struct target_context context = {.linkage = linkage, .place = place_in(db, place)};
+	struct entry_point_record wanted = {
+	        .group = entry_point->text[ENTRYDB_FIELD_GROUP],
+	        .module = entry_point->text[ENTRYDB_FIELD_MODULE],
+	        .attr = entry_point->text[ENTRYDB_FIELD_ATTR],
+	};
+	struct distribution_record distribution = {
+	        .directory = directory,
+	        .entry_points = &wanted,
+	        .entry_point_count = 1,
+	};
+	int code = path && linkage ? tree_open(path, &tree, error) : error_nomem(error);
+
+	if (code == 0 && entry_point->is_plugin)
+		return plugin_from_disk(entry_point, tree, &context, arena, record, error);
+	if (code == 0)
+		code = target_records(tree, &context, &distribution, arena, error);
+	if (code == 0)
+		*record = wanted.target ? *wanted.target : python_module;
+	return code;
+}
+
+struct request {
+	const entrydb_entry_point *entry_point;
+	entrydb_target *target; /* the answer */
+};
+
+static int resolve(entrydb *db, void *payload, struct error *error)
+{
+	struct request *request = payload;
+	const entrydb_entry_point *entry_point = request->entry_point;
+	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
+	struct target_record record;
+	struct slice site, directory;
+	int code = from_database(db, entry_point, &record, error);
+
+	split_file(entry_point->text[ENTRYDB_FIELD_FILE], &site, &directory);
+	if (code == 0)
+		code = from_disk(db, entry_point, site, directory, &arena, &record, error);
+	return code < 0 ? code : make_target(&record, site, &request->target, error);
+}
+
+int entrydb_resolve(entrydb *db, const entrydb_entry_point *entry_point, entrydb_target **out,
                     entrydb_error *error)
 {
-	struct error own = {0};
-	int code;
+	struct request request = {entry_point, NULL};
+	int code = handle_ask(db, resolve, &request, error);
 
-	pthread_mutex_lock(&db->lock);
-	code = resolve(db, entry, out, &own);
-	pthread_mutex_unlock(&db->lock);
-	return code < 0 ? error_export(code, &own, error) : 0;
-}
-
-static int not_loadable(const entrydb_entry *entry, const entrydb_target *target,
-                        struct error *error)
-{
-	return error_set(error, ERROR_NOTFOUND,
-	                 "%s = %s of %s: %s (%s): no shared object that a program without Python "
-	                 "can open",
-	                 entrydb_entry_name(entry), entrydb_entry_value(entry),
-	                 entrydb_entry_file(entry), target->kind, target->state);
-}
-
-/* The handle's lock is not held while constructors run: they may use the handle. */
-static int load(entrydb *db, const entrydb_entry *entry, const entrydb_target *target,
-                void **symbol, struct error *error)
-{
-	CLEANUP(cleanup_free) char *path = NULL;
-
-	if (!target->object || !target->symbol || strcmp(target->state, "ok") != 0)
-		return not_loadable(entry, target, error);
-	path = layout_absolute(target->object);
-	if (!path)
-		return error_errno(error, errno, "%s", target->object);
-	return loader_symbol(db->loader, path, target->symbol, entrydb_entry_distribution(entry),
-	                     symbol, error);
-}
-
-int entrydb_load(entrydb *db, const entrydb_entry *entry, void **symbol, entrydb_error *error)
-{
-	struct error own = {0};
-	entrydb_target *target;
-	int code = entrydb_resolve(db, entry, &target, error);
-
-	if (code < 0)
-		return code;
-	code = load(db, entry, target, symbol, &own);
-	entrydb_target_free(target);
-	return code < 0 ? error_export(code, &own, error) : 0;
-}
-
-/* --- what is known of a path entry --- */
-
-static const char *state_name(enum entry_state state)
-{
-	static const char *const names[] = {
-	        [ENTRY_UNKNOWN] = "unknown", [ENTRY_FRESH] = "fresh",   [ENTRY_CHECKED] = "checked",
-	        [ENTRY_SCANNED] = "scanned", [ENTRY_ABSENT] = "absent",
-	};
-
-	return names[state];
-}
-
-size_t entrydb_root_count(entrydb *db)
-{
-	return db->entry_count;
-}
-
-static int describe_root(entrydb *db, size_t index, entrydb_root *out, struct error *error)
-{
-	const struct path_entry *entry = &db->entries[index];
-	int code = entry->state == ENTRY_UNKNOWN ? refresh(db, error) : 0;
-
-	if (code < 0)
-		return code;
-	*out = (entrydb_root){
-	        .path = entry->spelled,
-	        .state = state_name(entry->state),
-	        .reason = entry->reason,
-	};
-	if (entry->source != SOURCE_NONE)
-		out->database = db->sources[entry->source].file;
-	return 0;
-}
-
-int entrydb_root_get(entrydb *db, size_t index, entrydb_root *out, entrydb_error *error)
-{
-	struct error own = {0};
-	int code;
-
-	pthread_mutex_lock(&db->lock);
-	if (index >= db->entry_count)
-		code = error_set(&own, ERROR_INVALID, "there are %zu path entries only",
-		                 db->entry_count);
-	else
-		code = describe_root(db, index, out, &own);
-	pthread_mutex_unlock(&db->lock);
-	return code < 0 ? error_export(code, &own, error) : 0;
+	if (code == 0)
+		*out = request.target;
+	return code;
 }

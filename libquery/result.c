@@ -1,14 +1,16 @@
 /*
- * result.c - the immutable answers: entrydb_set and entrydb_entry.
+ * result.c - the immutable answers: sets, their entry points and distributions.
  *
  * A set holds copies of all it says, so that it outlives the handle and any
  * change of the database, and may be shared between threads.
  */
-#include "result.h"
+#include "libquery/result.h"
 
 #include <stdlib.h>
 
-#define FIRST_ROOM 4 /* entries: most selections by group and name find one */
+#include "db/base/array.h"
+
+/* --- making a set --- */
 
 struct entrydb_set *set_create(void)
 {
@@ -20,39 +22,37 @@ void entrydb_set_free(entrydb_set *set)
 	if (!set)
 		return;
 	arena_free(&set->arena);
-	free(set->entries);
+	free(set->entry_points);
 	free(set->problems);
 	free(set->distributions);
 	free(set);
 }
 
-struct entrydb_entry *set_add(struct entrydb_set *set)
+struct entrydb_entry_point *set_add(struct entrydb_set *set)
 {
-	if (set->count == set->room) {
-		size_t room = set->room ? set->room * 2 : FIRST_ROOM;
-		struct entrydb_entry *entries = realloc(set->entries, room * sizeof(*entries));
-
-		if (!entries) {
-			set->failed = true;
-			return NULL;
-		}
-		set->entries = entries;
-		set->room = room;
+	if (!array_grow(&set->entry_points, set->count, sizeof(*set->entry_points), &set->room)) {
+		set->failed = true;
+		return NULL;
 	}
-	set->entries[set->count] = (struct entrydb_entry){0};
-	return &set->entries[set->count++];
+	set->entry_points[set->count] = (struct entrydb_entry_point){0};
+	return &set->entry_points[set->count++];
 }
 
 bool set_reserve_distributions(struct entrydb_set *set, size_t count)
 {
-	struct entrydb_distribution *distributions = realloc(
-	        set->distributions, (set->distribution_count + count + 1) * sizeof(*distributions));
+	size_t needed = set->distribution_count + count + 1;
+	size_t room = needed > 2 * set->distribution_room ? needed : 2 * set->distribution_room;
+	struct entrydb_distribution *distributions;
 
+	if (needed <= set->distribution_room)
+		return true;
+	distributions = reallocarray(set->distributions, room, sizeof(*distributions));
 	if (!distributions) {
 		set->failed = true;
 		return false;
 	}
 	set->distributions = distributions;
+	set->distribution_room = room;
 	return true;
 }
 
@@ -75,34 +75,32 @@ struct slice set_join(struct entrydb_set *set, struct slice a, struct slice b)
 	return (struct slice){text, a.len + b.len};
 }
 
-void set_copy_record(struct entrydb_set *set, struct entrydb_entry *entry,
+void set_copy_record(struct entrydb_set *set, struct entrydb_entry_point *entry_point,
                      const struct entry_point_record *record)
 {
-	entry->text[ENTRYDB_GROUP] = set_copy(set, record->group);
-	entry->text[ENTRYDB_NAME] = set_copy(set, record->name);
-	entry->text[ENTRYDB_VALUE] = set_copy(set, record->value);
-	entry->text[ENTRYDB_MODULE] = set_copy(set, record->module);
-	entry->text[ENTRYDB_ATTR] = set_copy(set, record->attr);
-	entry->text[ENTRYDB_EXTRAS] = set_copy(set, record->extras);
+	entry_point->text[ENTRYDB_FIELD_GROUP] = set_copy(set, record->group);
+	entry_point->text[ENTRYDB_FIELD_NAME] = set_copy(set, record->name);
+	entry_point->text[ENTRYDB_FIELD_VALUE] = set_copy(set, record->value);
+	entry_point->text[ENTRYDB_FIELD_MODULE] = set_copy(set, record->module);
+	entry_point->text[ENTRYDB_FIELD_ATTR] = set_copy(set, record->attr);
+	entry_point->text[ENTRYDB_FIELD_EXTRAS] = set_copy(set, record->extras);
 }
 
 void set_add_problem(struct entrydb_set *set, struct slice file, struct slice reason)
 {
-	const char **problems =
-	        realloc(set->problems, (set->problem_count + 1) * sizeof(*problems));
 	struct slice start = set_join(set, file, SLICE(": "));
 
-	if (!problems) {
+	if (!array_grow(&set->problems, set->problem_count, sizeof(*set->problems),
+	                &set->problem_room)) {
 		set->failed = true;
 		return;
 	}
-	set->problems = problems;
-	problems[set->problem_count++] = set_join(set, start, reason).ptr;
+	set->problems[set->problem_count++] = set_join(set, start, reason).ptr;
 }
 
 static int by_place(const void *left, const void *right)
 {
-	const struct entrydb_entry *a = left, *b = right;
+	const struct entrydb_entry_point *a = left, *b = right;
 
 	if (a->place != b->place)
 		return a->place < b->place ? -1 : 1;
@@ -111,8 +109,8 @@ static int by_place(const void *left, const void *right)
 
 static int by_group_and_place(const void *left, const void *right)
 {
-	const struct entrydb_entry *a = left, *b = right;
-	int groups = slice_compare(a->text[ENTRYDB_GROUP], b->text[ENTRYDB_GROUP]);
+	const struct entrydb_entry_point *a = left, *b = right;
+	int groups = slice_compare(a->text[ENTRYDB_FIELD_GROUP], b->text[ENTRYDB_FIELD_GROUP]);
 
 	return groups ? groups : by_place(left, right);
 }
@@ -120,18 +118,20 @@ static int by_group_and_place(const void *left, const void *right)
 void set_sort(struct entrydb_set *set, bool by_group)
 {
 	if (set->count > 1)
-		qsort(set->entries, set->count, sizeof(*set->entries),
+		qsort(set->entry_points, set->count, sizeof(*set->entry_points),
 		      by_group ? by_group_and_place : by_place);
 }
+
+/* --- sets --- */
 
 size_t entrydb_set_count(const entrydb_set *set)
 {
 	return set->count;
 }
 
-const entrydb_entry *entrydb_set_get(const entrydb_set *set, size_t index)
+const entrydb_entry_point *entrydb_set_get(const entrydb_set *set, size_t index)
 {
-	return index < set->count ? &set->entries[index] : NULL;
+	return index < set->count ? &set->entry_points[index] : NULL;
 }
 
 size_t entrydb_set_problem_count(const entrydb_set *set)
@@ -154,29 +154,72 @@ const entrydb_distribution *entrydb_set_distribution(const entrydb_set *set, siz
 	return index < set->distribution_count ? &set->distributions[index] : NULL;
 }
 
-const char *entrydb_entry_text(const entrydb_entry *entry, enum entrydb_field field, size_t *length)
+/* --- entry points --- */
+
+const char *entrydb_entry_point_text(const entrydb_entry_point *entry_point,
+                                     enum entrydb_field field, size_t *length)
 {
-	if ((int)field < 0 || (int)field >= ENTRY_FIELDS)
+	if ((int)field < 0 || (int)field >= FIELD_COUNT)
 		return NULL;
 	if (length)
-		*length = entry->text[field].len;
-	return entry->text[field].ptr;
+		*length = entry_point->text[field].len;
+	return entry_point->text[field].ptr;
 }
 
 #define ACCESSOR(what, field)                                                                      \
-	const char *entrydb_entry_##what(const entrydb_entry *entry)                               \
+	const char *entrydb_entry_point_##what(const entrydb_entry_point *entry_point)             \
 	{                                                                                          \
-		return entry->text[field].ptr;                                                     \
+		return entry_point->text[field].ptr;                                               \
 	}
 
-ACCESSOR(group, ENTRYDB_GROUP)
-ACCESSOR(name, ENTRYDB_NAME)
-ACCESSOR(value, ENTRYDB_VALUE)
-ACCESSOR(module, ENTRYDB_MODULE)
-ACCESSOR(attr, ENTRYDB_ATTR)
-ACCESSOR(extras, ENTRYDB_EXTRAS)
-ACCESSOR(distribution, ENTRYDB_DISTRIBUTION)
-ACCESSOR(version, ENTRYDB_VERSION_TEXT)
-ACCESSOR(path, ENTRYDB_PATH)
-ACCESSOR(file, ENTRYDB_FILE)
-ACCESSOR(shadowed_by, ENTRYDB_SHADOWED_BY)
+ACCESSOR(group, ENTRYDB_FIELD_GROUP)
+ACCESSOR(name, ENTRYDB_FIELD_NAME)
+ACCESSOR(value, ENTRYDB_FIELD_VALUE)
+ACCESSOR(module, ENTRYDB_FIELD_MODULE)
+ACCESSOR(attr, ENTRYDB_FIELD_ATTR)
+ACCESSOR(extras, ENTRYDB_FIELD_EXTRAS)
+ACCESSOR(distribution, ENTRYDB_FIELD_DISTRIBUTION)
+ACCESSOR(version, ENTRYDB_FIELD_VERSION)
+ACCESSOR(path, ENTRYDB_FIELD_PATH)
+ACCESSOR(file, ENTRYDB_FIELD_FILE)
+ACCESSOR(shadowed_by, ENTRYDB_FIELD_SHADOWED_BY)
+
+/* --- distributions --- */
+
+const char *entrydb_distribution_path(const entrydb_distribution *distribution)
+{
+	return distribution->path;
+}
+
+const char *entrydb_distribution_file(const entrydb_distribution *distribution)
+{
+	return distribution->file;
+}
+
+const char *entrydb_distribution_name(const entrydb_distribution *distribution)
+{
+	return distribution->name;
+}
+
+const char *entrydb_distribution_version(const entrydb_distribution *distribution)
+{
+	return distribution->version;
+}
+
+const char *entrydb_distribution_problem(const entrydb_distribution *distribution)
+{
+	return distribution->problem;
+}
+
+size_t entrydb_distribution_count(const entrydb_distribution *distribution)
+{
+	return distribution->count;
+}
+
+const entrydb_entry_point *entrydb_distribution_get(const entrydb_distribution *distribution,
+                                                    size_t index)
+{
+	return index < distribution->count
+	               ? &distribution->set->entry_points[distribution->first + index]
+	               : NULL;
+}

@@ -1,17 +1,17 @@
 /*
- * result.h - sets and entries from inside. Private to libquery/.
+ * result.h - sets and entry points from inside. Private to libquery/.
  */
 #ifndef LIBQUERY_RESULT_H
 #define LIBQUERY_RESULT_H
 
 #include <stdint.h>
 
-#include "arena.h"
-#include "entrydb.h"
-#include "error.h"
-#include "record.h"
+#include "db/base/arena.h"
+#include "db/base/error.h"
+#include "db/record.h"
+#include "libquery/entrydb.h"
 
-#define ENTRY_FIELDS (ENTRYDB_SHADOWED_BY + 1)
+#define FIELD_COUNT (ENTRYDB_FIELD_SHADOWED_BY + 1)
 
 /*
  * Where a distribution stands in the enumeration: compared as one number, from
@@ -25,31 +25,40 @@ static inline uint64_t place_of(bool late, size_t path_entry, uint32_t position)
 	return (uint64_t)late << 63 | (uint64_t)path_entry << 32 | position;
 }
 
-struct entrydb_entry {
-	struct slice text[ENTRY_FIELDS]; /* in the set's arena, or literals */
+struct entrydb_entry_point {
+	struct slice text[FIELD_COUNT]; /* in the set's arena, or literals */
 	uint64_t place;
 	uint32_t ordinal;    /* within its distribution */
 	int64_t row;         /* of the database that was open then; 0: from a scan */
 	size_t source;       /* that database's, in the handle */
-	unsigned generation; /* of the handle */
+	unsigned generation; /* of the handle's sources */
 	const void *handle;  /* whose; never followed */
+	bool is_plugin;      /* no entry point: its module is an object, its attr a symbol */
+};
+
+/* All strings are the set's. */
+struct entrydb_distribution {
+	const char *path, *file, *name, *version, *problem;
+	const struct entrydb_set *set;
+	size_t first, count; /* of the set's entry points, its own */
 };
 
 struct entrydb_set {
 	struct arena arena;
-	struct entrydb_entry *entries;
+	struct entrydb_entry_point *entry_points;
 	size_t count, room;
 	const char **problems;
-	size_t problem_count;
+	size_t problem_count, problem_room;
 	struct entrydb_distribution *distributions; /* of a survey */
-	size_t distribution_count;
-	bool failed; /* no memory */
+	size_t distribution_count, distribution_room;
+	bool nameless; /* what would have to be read for a name has none; see enum entrydb_omit */
+	bool failed;   /* no memory */
 };
 
 struct entrydb_set *set_create(void);
 
-/* Room for one more entry, zeroed; NULL without memory (and set->failed). */
-struct entrydb_entry *set_add(struct entrydb_set *set);
+/* Room for one more entry point, zeroed; NULL without memory (and set->failed). */
+struct entrydb_entry_point *set_add(struct entrydb_set *set);
 
 /* Room for @count more distributions; false without memory (and set->failed). */
 bool set_reserve_distributions(struct entrydb_set *set, size_t count);
@@ -60,14 +69,14 @@ struct slice set_copy(struct entrydb_set *set, struct slice text);
 /* Copy @a followed by @b. */
 struct slice set_join(struct entrydb_set *set, struct slice a, struct slice b);
 
-/* Copy what a record says into an entry of the set. */
-void set_copy_record(struct entrydb_set *set, struct entrydb_entry *entry,
+/* Copy what a record says into an entry point of the set. */
+void set_copy_record(struct entrydb_set *set, struct entrydb_entry_point *entry_point,
                      const struct entry_point_record *record);
 
 /* Add the line "file: reason". */
 void set_add_problem(struct entrydb_set *set, struct slice file, struct slice reason);
 
-/* Put the entries in order; @by_group: of groups first. */
+/* Put the entry points in order; @by_group: of groups first. */
 void set_sort(struct entrydb_set *set, bool by_group);
 
 #endif

@@ -2,83 +2,115 @@
  * sites.c - see sites.h. What Python's module site computes at start, computed
  * from names alone: no Python is run.
  */
-#include "sites.h"
+#include "libquery/sites.h"
 
-#include <dirent.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "layout.h"
-#include "slice.h"
+#include "db/base/array.h"
+#include "db/base/cleanup.h"
+#include "db/base/error.h"
+#include "db/base/file.h"
+#include "db/base/slice.h"
+#include "db/base/text.h"
+#include "libquery/disk/pth.h"
+#include "libquery/disk/small_file.h"
+#include "libquery/layout.h"
 
-#define PTH_MAX     ((size_t)64 * 1024) /* bytes of a .pth file that are looked at */
-#define VERSION_MAX 16                  /* bytes of "3.14t" and the like */
+#define PYTHON_MAX     24                /* bytes of "python3.14t" and the like */
+#define PYVENV_CFG_MAX ((size_t)1 << 16) /* bytes of pyvenv.cfg that are looked at */
 
 void sites_free(struct sites *sites)
 {
 	for (size_t i = 0; i < sites->count; i++)
 		free(sites->paths[i]);
+	name_map_free(&sites->seen);
 	free(sites->paths);
 	*sites = (struct sites){0};
 }
 
 bool sites_add(struct sites *sites, const char *path)
 {
-	char **paths;
+	bool failed = false;
+	char *copy;
 
-	for (size_t i = 0; i < sites->count; i++)
-		if (strcmp(sites->paths[i], path) == 0)
-			return true;
-	paths = realloc(sites->paths, (sites->count + 1) * sizeof(*paths));
-	if (!paths)
+	if (name_map_get(&sites->seen, slice_of(path)) != NAME_MAP_NONE)
+		return true;
+	if (!array_grow(&sites->paths, sites->count, sizeof(*sites->paths), &sites->room))
 		return false;
-	sites->paths = paths;
-	paths[sites->count] = strdup(path);
-	return paths[sites->count] && ++sites->count;
+	copy = strdup(path);
+	if (!copy)
+		return false;
+	sites->paths[sites->count++] = copy;
+	name_map_put(&sites->seen, slice_of(copy), 0, &failed);
+	return !failed;
 }
 
 /* The directory being searched for, and what was found in it. */
 struct search {
 	struct sites *sites;
-	const char *root;
-	bool failed;
+	const char *sysroot;
+	int code; /* of the first failure, or 0; the search goes on, in vain */
+	struct error *error;
 };
 
-static bool is_directory(const struct search *search, const char *path)
+static void search_failed(struct search *search, int code)
 {
-	CLEANUP(cleanup_free) char *real = NULL;
+	if (search->code == 0)
+		search->code = code;
+}
+
+static void add(struct search *search, const char *path)
+{
+	if (!sites_add(search->sites, path))
+		search_failed(search, error_nomem(search->error));
+}
+
+/* stat() of @path in the directory being searched. */
+static bool look_at(struct search *search, const char *path, struct stat *status)
+{
+	CLEANUP(cleanup_free) char *real = text_format("%s%s", search->sysroot, path);
+	int code = real ? file_status(AT_FDCWD, real, status, search->error)
+	                : error_nomem(search->error);
+
+	if (code < 0)
+		search_failed(search, code);
+	return code > 0;
+}
+
+static bool is_directory(struct search *search, const char *path)
+{
 	struct stat status;
 
-	if (asprintf(&real, "%s%s", search->root, path) < 0) {
-		real = NULL;
-		return false;
-	}
-	return stat(real, &status) == 0 && S_ISDIR(status.st_mode);
+	return look_at(search, path, &status) && S_ISDIR(status.st_mode);
+}
+
+static char *format_path(struct search *search, const char *format, va_list arguments)
+{
+	char *path = text_format_list(format, arguments);
+
+	if (!path)
+		search_failed(search, error_nomem(search->error));
+	return path;
 }
 
 static void add_if_directory(struct search *search, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 static void add_if_directory(struct search *search, const char *format, ...)
 {
-	char *path;
+	CLEANUP(cleanup_free) char *path = NULL;
 	va_list arguments;
 
 	va_start(arguments, format);
-	if (vasprintf(&path, format, arguments) < 0)
-		path = NULL;
+	path = format_path(search, format, arguments);
 	va_end(arguments);
-	if (!path)
-		search->failed = true;
-	else if (is_directory(search, path))
-		search->failed |= !sites_add(search->sites, path);
-	free(path);
+	if (path && is_directory(search, path))
+		add(search, path);
 }
 
 /* --- the Pythons below a prefix --- */
@@ -88,214 +120,204 @@ static int by_version(const void *a, const void *b)
 	return strverscmp(*(char *const *)b, *(char *const *)a);
 }
 
-static bool names_python(const char *name)
+static bool names_python(struct search *search, const char *name)
 {
-	CLEANUP(cleanup_free) char *path = NULL;
+	CLEANUP(cleanup_free) char *path = text_format("/lib/%s", name);
 
-	if (asprintf(&path, "/lib/%s", name) < 0) {
-		path = NULL;
-		return false;
-	}
-	return strcmp(name, "python3") != 0 && layout_is_known(path) && !strstr(name, ".zip");
+	if (!path)
+		search_failed(search, error_nomem(search->error));
+	return path && strcmp(name, "python3") != 0 && layout_is_known(path) &&
+	       !strstr(name, ".zip");
+}
+
+/* Call @each for every name in the directory @path, a path of this machine. */
+static void each_name(struct search *search, const char *path,
+                      void (*each)(struct search *search, const char *name, void *payload),
+                      void *payload)
+{
+	CLEANUP(cleanup_closedir) DIR *directory = file_open_directory(AT_FDCWD, path);
+	const char *name;
+	int left = directory ? 1 : -1;
+
+	if (!directory && !errno_is_failure(errno))
+		return;
+	while (directory && (left = file_next(directory, &name)) > 0)
+		each(search, name, payload);
+	if (left < 0)
+		search_failed(search, error_errno(search->error, errno, "cannot list %s", path));
+}
+
+static void add_if_python(struct search *search, const char *name, void *names)
+{
+	if (names_python(search, name) && !sites_add(names, name))
+		search_failed(search, error_nomem(search->error));
 }
 
 /* The names pythonX.Y in PREFIX/LIB, newest first. */
-static void find_pythons(const struct search *search, const char *prefix, const char *lib,
+static void find_pythons(struct search *search, const char *prefix, const char *lib,
                          struct sites *names)
 {
-	CLEANUP(cleanup_free) char *path = NULL;
-	DIR *directory = NULL;
+	CLEANUP(cleanup_free) char *path = text_format("%s%s/%s", search->sysroot, prefix, lib);
 
-	if (asprintf(&path, "%s%s/%s", search->root, prefix, lib) < 0)
-		path = NULL;
+	if (!path)
+		search_failed(search, error_nomem(search->error));
 	else
-		directory = opendir(path);
-	if (!directory)
-		return;
-	for (struct dirent *entry; (entry = readdir(directory));)
-		if (names_python(entry->d_name))
-			sites_add(names, entry->d_name);
-	closedir(directory);
+		each_name(search, path, add_if_python, names);
 	if (names->count)
 		qsort(names->paths, names->count, sizeof(*names->paths), by_version);
 }
 
 /* --- one site directory, and what its .pth files add --- */
 
-static int is_pth(const struct dirent *entry)
+/* A path that is there, be it a directory or an egg: site asks no more. */
+static int add_pth_path(void *payload, const char *path)
 {
-	struct slice name = slice_of(entry->d_name);
+	struct search *search = payload;
+	struct stat status;
 
-	return slice_ends(name, SLICE(".pth")) && name.ptr[0] != '.';
+	if (look_at(search, path, &status))
+		add(search, path);
+	return 0;
 }
 
-/* A line is a directory to add, a comment, or (import) code, which is not run. */
-static void add_pth_line(struct search *search, const char *site, char *line)
+/*
+ * A site directory, if it is one, and behind it at once what its .pth files name: before
+ * the next site directory, as Python's site adds them.
+ */
+static void add_site(struct search *search, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
+static void add_site(struct search *search, const char *format, ...)
 {
-	size_t len = strlen(line);
+	CLEANUP(cleanup_free) char *path = NULL;
+	CLEANUP(cleanup_free) char *real = NULL;
+	va_list arguments;
 
-	while (len > 0 && strchr(" \t\r\n", line[len - 1]))
-		line[--len] = '\0';
-	if (len == 0 || line[0] == '#' || strncmp(line, "import ", 7) == 0 ||
-	    strncmp(line, "import\t", 7) == 0)
+	va_start(arguments, format);
+	path = format_path(search, format, arguments);
+	va_end(arguments);
+	if (!path || !is_directory(search, path))
 		return;
-	if (line[0] == '/')
-		add_if_directory(search, "%s", line);
+	add(search, path);
+	real = text_format("%s%s", search->sysroot, path);
+	if (!real)
+		search_failed(search, error_nomem(search->error));
 	else
-		add_if_directory(search, "%s/%s", site, line);
-}
-
-static void add_pth_file(struct search *search, const char *site, const char *name)
-{
-	CLEANUP(cleanup_free) char *path = NULL;
-	CLEANUP(cleanup_free) char *line = NULL;
-	CLEANUP(cleanup_fclose) FILE *file = NULL;
-	size_t room = 0, seen = 0;
-	ssize_t len;
-
-	if (asprintf(&path, "%s%s/%s", search->root, site, name) < 0)
-		path = NULL;
-	else
-		file = fopen(path, "re");
-	while (file && seen < PTH_MAX && (len = getline(&line, &room, file)) > 0) {
-		seen += (size_t)len;
-		add_pth_line(search, site, line);
-	}
-}
-
-static void add_pth_files(struct search *search, const char *site)
-{
-	CLEANUP(cleanup_free) char *path = NULL;
-	struct dirent **names = NULL;
-	int count = -1;
-
-	if (asprintf(&path, "%s%s", search->root, site) < 0)
-		path = NULL;
-	else
-		count = scandir(path, &names, is_pth, alphasort);
-	for (int i = 0; i < count; i++) {
-		add_pth_file(search, site, names[i]->d_name);
-		free(names[i]);
-	}
-	free(names);
-}
-
-/* Add the .pth directories of those site directories that came after the first @from. */
-static void add_all_pth(struct search *search, size_t from)
-{
-	size_t end = search->sites->count;
-
-	for (size_t i = from; i < end; i++) {
-		CLEANUP(cleanup_free) char *site = strdup(search->sites->paths[i]);
-
-		if (site)
-			add_pth_files(search, site);
-	}
+		search_failed(search, pth_walk(real, path, add_pth_path, search, search->error));
 }
 
 /* --- what is active --- */
 
-/* The version of PREFIX's own Python: the newest that has a directory in lib. */
-static void own_version(const struct search *search, const char *prefix, const char *asked,
-                        char version[VERSION_MAX])
+/*
+ * What the directory of PREFIX's own Python is called, such as python3.12 or pypy3.10: that
+ * of the version asked for, else the newest in lib.
+ */
+static void own_python(struct search *search, const char *prefix, const char *asked,
+                       char python[PYTHON_MAX])
 {
 	CLEANUP(sites_free) struct sites names = {0};
 
-	version[0] = '\0';
 	if (!asked)
 		find_pythons(search, prefix, "lib", &names);
-	if (asked || names.count)
-		snprintf(version, VERSION_MAX, "%s", asked ? asked : names.paths[0] + 6);
+	if (names.count)
+		snprintf(python, PYTHON_MAX, "%s", names.paths[0]);
+	else
+		snprintf(python, PYTHON_MAX, "python%s", asked ? asked : "");
 }
 
 /* In a virtual environment lib64 is a link to lib: the same directories once more. */
-static bool is_link(const struct search *search, const char *prefix, const char *name)
+static bool is_link(struct search *search, const char *prefix, const char *name)
 {
-	CLEANUP(cleanup_free) char *path = NULL;
+	CLEANUP(cleanup_free) char *path = text_format("%s%s/%s", search->sysroot, prefix, name);
 	struct stat status;
 
-	if (asprintf(&path, "%s%s/%s", search->root, prefix, name) < 0) {
-		path = NULL;
-		return false;
-	}
-	return lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+	if (path && lstat(path, &status) == 0)
+		return S_ISLNK(status.st_mode);
+	if (!path || errno_is_failure(errno))
+		search_failed(search, path ? error_errno(search->error, errno, "%s", path)
+		                           : error_nomem(search->error));
+	return false;
 }
 
 static void add_environment(struct search *search, const char *prefix, const char *asked)
 {
-	char version[VERSION_MAX];
+	char python[PYTHON_MAX];
 
-	own_version(search, prefix, asked, version);
-	add_if_directory(search, "%s/lib/python%s/site-packages", prefix, version);
+	own_python(search, prefix, asked, python);
+	add_site(search, "%s/lib/%s/site-packages", prefix, python);
 	if (!is_link(search, prefix, "lib64"))
-		add_if_directory(search, "%s/lib64/python%s/site-packages", prefix, version);
+		add_site(search, "%s/lib64/%s/site-packages", prefix, python);
 }
 
-/* The version that /usr/bin/python3 is a link to; Debian and Fedora both make it so. */
-static void system_version(const struct search *search, const char *asked,
-                           char version[VERSION_MAX])
+/* What /usr/bin/python3 is a link to; Debian and Fedora both make it so. */
+static void system_python(struct search *search, const char *asked, char python[PYTHON_MAX])
 {
-	CLEANUP(cleanup_free) char *path = NULL;
-	char target[VERSION_MAX + 8];
+	CLEANUP(cleanup_free) char *path = text_format("%s/usr/bin/python3", search->sysroot);
 	ssize_t len = -1;
 
-	if (asprintf(&path, "%s/usr/bin/python3", search->root) < 0)
-		path = NULL;
+	if (!path)
+		search_failed(search, error_nomem(search->error));
 	else if (!asked)
-		len = readlink(path, target, sizeof(target) - 1);
-	if (len > 6 && memcmp(target, "python", 6) == 0) {
-		target[len] = '\0';
-		snprintf(version, VERSION_MAX, "%.*s", VERSION_MAX - 1, target + 6);
-	} else {
-		own_version(search, "/usr", asked, version);
-	}
+		len = readlink(path, python, PYTHON_MAX - 1);
+	if (path && !asked && len < 0 && errno != EINVAL && errno_is_failure(errno))
+		search_failed(search, error_errno(search->error, errno, "%s", path));
+	python[len > 0 ? len : 0] = '\0';
+	if (!names_python(search, python))
+		own_python(search, "/usr", asked, python);
 }
 
 /* Debian's layout has dist-packages, in /usr/local too; others have site-packages. */
 static void add_system(struct search *search, const char *asked)
 {
-	char version[VERSION_MAX];
+	char python[PYTHON_MAX];
 
-	system_version(search, asked, version);
+	system_python(search, asked, python);
 	if (is_directory(search, "/usr/lib/python3/dist-packages")) {
-		add_if_directory(search, "/usr/local/lib/python%s/dist-packages", version);
-		add_if_directory(search, "/usr/lib/python3/dist-packages");
-		add_if_directory(search, "/usr/lib/python%s/dist-packages", version);
+		add_site(search, "/usr/local/lib/%s/dist-packages", python);
+		add_site(search, "/usr/lib/python3/dist-packages");
+		add_site(search, "/usr/lib/%s/dist-packages", python);
 		return;
 	}
-	add_if_directory(search, "/usr/local/lib64/python%s/site-packages", version);
-	add_if_directory(search, "/usr/local/lib/python%s/site-packages", version);
-	add_if_directory(search, "/usr/lib64/python%s/site-packages", version);
-	add_if_directory(search, "/usr/lib/python%s/site-packages", version);
+	add_site(search, "/usr/local/lib64/%s/site-packages", python);
+	add_site(search, "/usr/local/lib/%s/site-packages", python);
+	add_site(search, "/usr/lib64/%s/site-packages", python);
+	add_site(search, "/usr/lib/%s/site-packages", python);
 }
 
 static void add_user(struct search *search, const char *asked)
 {
 	const char *home = secure_getenv("HOME");
-	char version[VERSION_MAX];
+	char python[PYTHON_MAX];
 
-	if (!home || home[0] != '/' || search->root[0])
+	if (!home || home[0] != '/' || search->sysroot[0])
 		return;
-	system_version(search, asked, version);
-	add_if_directory(search, "%s/.local/lib/python%s/site-packages", home, version);
+	system_python(search, asked, python);
+	add_site(search, "%s/.local/lib/%s/site-packages", home, python);
 }
 
-/* pyvenv.cfg: "include-system-site-packages = true" */
-static bool includes_system(const char *environment)
+/* Does a line of pyvenv.cfg say "include-system-site-packages = true"? */
+static bool says_system(const char *line)
 {
-	CLEANUP(cleanup_free) char *path = NULL;
-	CLEANUP(cleanup_free) char *line = NULL;
-	CLEANUP(cleanup_fclose) FILE *file = NULL;
-	size_t room = 0;
 	char value[8];
 
-	if (asprintf(&path, "%s/pyvenv.cfg", environment) < 0)
-		path = NULL;
-	else
-		file = fopen(path, "re");
-	while (file && getline(&line, &room, file) > 0)
-		if (sscanf(line, " include-system-site-packages = %7s", value) == 1)
-			return strcasecmp(value, "true") == 0;
+	return sscanf(line, " include-system-site-packages = %7s", value) == 1 &&
+	       strcasecmp(value, "true") == 0;
+}
+
+static bool includes_system(struct search *search, const char *environment)
+{
+	CLEANUP(cleanup_free) char *path = text_format("%s/pyvenv.cfg", environment);
+	CLEANUP(cleanup_free) char *text = NULL;
+	size_t len = 0;
+	int code = path ? small_file_read(path, PYVENV_CFG_MAX, &text, &len, search->error)
+	                : error_nomem(search->error);
+
+	if (code < 0)
+		search_failed(search, code);
+	for (const char *line = text; line && *line; line += strspn(line, "\r\n")) {
+		if (says_system(line))
+			return true;
+		line += strcspn(line, "\r\n");
+	}
 	return false;
 }
 
@@ -305,7 +327,10 @@ static void add_given(struct search *search, const char *list)
 		size_t len = strcspn(at, ":");
 		CLEANUP(cleanup_free) char *path = strndup(at, len);
 
-		search->failed |= !path || !sites_add(search->sites, path);
+		if (path)
+			add(search, path);
+		else
+			search_failed(search, error_nomem(search->error));
 		at += len;
 		if (!*at)
 			break;
@@ -314,7 +339,7 @@ static void add_given(struct search *search, const char *list)
 
 static const char *environment_variable(const struct search *search, const char *name)
 {
-	const char *value = search->root[0] ? NULL : secure_getenv(name);
+	const char *value = search->sysroot[0] ? NULL : secure_getenv(name);
 
 	return value && value[0] == '/' ? value : NULL;
 }
@@ -326,24 +351,23 @@ static void add_active(struct search *search, const char *version)
 
 	if (venv || conda)
 		add_environment(search, venv ? venv : conda, version);
-	if ((venv && includes_system(venv)) || (!venv && !conda)) {
+	if ((venv && includes_system(search, venv)) || (!venv && !conda)) {
 		add_user(search, version);
 		add_system(search, version);
 	}
 }
 
-int sites_default(struct sites *sites, const char *version, const char *root)
+int sites_default(struct sites *sites, const char *version, const char *sysroot,
+                  struct error *error)
 {
-	struct search search = {sites, root ? root : "", false};
-	const char *given = root ? NULL : secure_getenv("ENTRYDB_PATH");
+	struct search search = {sites, sysroot ? sysroot : "", 0, error};
+	const char *given = sysroot ? NULL : secure_getenv("ENTRYDB_PATH");
 
-	if (given) {
+	if (given)
 		add_given(&search, given);
-	} else {
+	else
 		add_active(&search, version);
-		add_all_pth(&search, 0);
-	}
-	return search.failed ? ERROR_NOMEM : 0;
+	return search.code;
 }
 
 /* --- everything --- */
@@ -371,25 +395,30 @@ static void add_prefix(struct search *search, const char *prefix)
 		add_library(search, prefix, "lib64");
 }
 
-int sites_of_prefix(struct sites *sites, const char *prefix, const char *root)
+int sites_of_prefix(struct sites *sites, const char *prefix, const char *sysroot,
+                    struct error *error)
 {
-	struct search search = {sites, root ? root : "", false};
+	struct search search = {sites, sysroot ? sysroot : "", 0, error};
 
 	add_prefix(&search, strcmp(prefix, "/") == 0 ? "" : prefix);
-	return search.failed ? ERROR_NOMEM : 0;
+	return search.code;
 }
 
 /* PREFIX of PREFIX/bin/python3, links followed; a script (a shim) belongs to no prefix. */
 static void add_python_on_path(struct search *search, const char *directory)
 {
-	CLEANUP(cleanup_free) char *name = NULL;
+	CLEANUP(cleanup_free) char *name = text_format("%s/python3", directory);
 	CLEANUP(cleanup_free) char *real = NULL;
 	char *slash;
 
-	if (asprintf(&name, "%s/python3", directory) < 0)
-		name = NULL;
-	else if (access(name, X_OK) == 0)
+	if (!name) {
+		search_failed(search, error_nomem(search->error));
+		return;
+	}
+	if (access(name, X_OK) == 0)
 		real = realpath(name, NULL);
+	if (!real && errno_is_failure(errno))
+		search_failed(search, error_errno(search->error, errno, "%s", name));
 	for (int up = 0; real && up < 2; up++) {
 		slash = strrchr(real, '/');
 		if (!slash || slash == real)
@@ -408,45 +437,52 @@ static void add_pythons_on_path(struct search *search)
 		size_t len = strcspn(path, ":");
 		CLEANUP(cleanup_free) char *directory = strndup(path, len);
 
-		if (directory && directory[0] == '/')
+		if (!directory)
+			search_failed(search, error_nomem(search->error));
+		else if (directory[0] == '/')
 			add_python_on_path(search, directory);
 		path += len + (path[len] == ':');
 	}
+}
+
+static void add_version(struct search *search, const char *name, void *versions)
+{
+	CLEANUP(cleanup_free) char *prefix = NULL;
+
+	if (name[0] == '.')
+		return;
+	prefix = text_format("%s/%s", (const char *)versions, name);
+	if (prefix)
+		add_prefix(search, prefix);
+	else
+		search_failed(search, error_nomem(search->error));
 }
 
 static void add_pyenv(struct search *search)
 {
 	const char *given = secure_getenv("PYENV_ROOT"), *home = secure_getenv("HOME");
 	CLEANUP(cleanup_free) char *versions = NULL;
-	DIR *directory = NULL;
 
-	if (asprintf(&versions, "%s%s/versions",
-	             given  ? given
-	             : home ? home
-	                    : "",
-	             given ? "" : "/.pyenv") < 0)
-		versions = NULL;
+	if (!given && !home)
+		return;
+	versions =
+	        given ? text_format("%s/versions", given) : text_format("%s/.pyenv/versions", home);
+	if (versions)
+		each_name(search, versions, add_version, versions);
 	else
-		directory = opendir(versions);
-	for (struct dirent *entry; directory && (entry = readdir(directory));) {
-		CLEANUP(cleanup_free) char *prefix = NULL;
-
-		if (entry->d_name[0] != '.' &&
-		    asprintf(&prefix, "%s/%s", versions, entry->d_name) > 0)
-			add_prefix(search, prefix);
-	}
-	if (directory)
-		closedir(directory);
+		search_failed(search, error_nomem(search->error));
 }
 
 static void add_this_machine(struct search *search)
 {
 	static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
 	const char *home = environment_variable(search, "HOME");
-	CLEANUP(cleanup_free) char *local = NULL;
+	CLEANUP(cleanup_free) char *local = home ? text_format("%s/.local", home) : NULL;
 
-	if (home && asprintf(&local, "%s/.local", home) > 0)
+	if (local)
 		add_prefix(search, local);
+	else if (home)
+		search_failed(search, error_nomem(search->error));
 	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++)
 		if (environment_variable(search, variables[i]))
 			add_prefix(search, environment_variable(search, variables[i]));
@@ -454,13 +490,13 @@ static void add_this_machine(struct search *search)
 	add_pyenv(search);
 }
 
-int sites_of_machine(struct sites *sites, const char *root)
+int sites_of_machine(struct sites *sites, const char *sysroot, struct error *error)
 {
-	struct search search = {sites, root ? root : "", false};
+	struct search search = {sites, sysroot ? sysroot : "", 0, error};
 
 	add_prefix(&search, "/usr/local");
 	add_prefix(&search, "/usr");
-	if (!root)
+	if (!sysroot)
 		add_this_machine(&search);
-	return search.failed ? ERROR_NOMEM : 0;
+	return search.code;
 }

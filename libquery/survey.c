@@ -1,58 +1,60 @@
 /*
  * survey.c - all that a handle knows, distribution by distribution, unjudged.
  *
- * A selection finds a few rows among many; whoever walks them all is served
- * better by reading each root once, from the database or from the scan.
+ * A selection finds a few rows among many; a walk over all of them is served
+ * better by reading each path entry once, from the database or from the scan.
  */
 #include <stdlib.h>
 
-#include "cleanup.h"
-#include "distribution.h"
-#include "handle.h"
-#include "result.h"
+#include "db/base/cleanup.h"
+#include "libquery/disk/distribution.h"
+#include "libquery/disk/tree_open.h"
+#include "libquery/handle.h"
+#include "libquery/result.h"
 
 struct survey {
 	struct entrydb *db;
 	const struct path_entry *entry;
 	struct entrydb_set *set;
-	/* Of the distribution that is being added; its entries share them. */
+	/* Of the distribution that is being added; its entry points share them. */
 	struct slice path, file, name, version;
 };
 
 static void add_entry_point(struct survey *survey, const struct entry_point_record *record)
 {
-	struct entrydb_entry *entry = set_add(survey->set);
+	struct entrydb_entry_point *added = set_add(survey->set);
 
-	if (!entry)
+	if (!added)
 		return;
-	entry->handle = survey->db;
-	entry->text[ENTRYDB_DISTRIBUTION] = survey->name;
-	entry->text[ENTRYDB_VERSION_TEXT] = survey->version;
-	entry->text[ENTRYDB_PATH] = survey->path;
-	entry->text[ENTRYDB_FILE] = survey->file;
-	set_copy_record(survey->set, entry, record);
+	added->handle = survey->db;
+	added->text[ENTRYDB_FIELD_DISTRIBUTION] = survey->name;
+	added->text[ENTRYDB_FIELD_VERSION] = survey->version;
+	added->text[ENTRYDB_FIELD_PATH] = survey->path;
+	added->text[ENTRYDB_FIELD_FILE] = survey->file;
+	set_copy_record(survey->set, added, record);
 }
 
 static void add_distribution(struct survey *survey, const struct distribution_record *record)
 {
 	struct entrydb_set *set = survey->set;
 	struct slice problem = set_copy(set, record->error);
-	size_t count = slice_is_null(problem) ? record->entry_point_count : 0;
+	size_t first = set->count, count = slice_is_null(problem) ? record->entry_point_count : 0;
 
 	survey->file = set_join(set, slice_of(survey->entry->display), record->directory);
 	survey->name = set_copy(set, record->name);
 	survey->version = set_copy(set, record->version);
+	for (size_t i = 0; i < count; i++)
+		add_entry_point(survey, &record->entry_points[i]);
 	set->distributions[set->distribution_count++] = (struct entrydb_distribution){
 	        .path = survey->path.ptr,
 	        .file = survey->file.ptr,
 	        .name = survey->name.ptr,
 	        .version = survey->version.ptr,
 	        .problem = problem.ptr,
-	        .first = set->count,
-	        .count = count,
+	        .set = set,
+	        .first = first,
+	        .count = set->count - first,
 	};
-	for (size_t i = 0; i < count; i++)
-		add_entry_point(survey, &record->entry_points[i]);
 }
 
 static int add_root(struct survey *survey, const struct root_record *root, struct error *error)
@@ -69,33 +71,38 @@ static int add_root(struct survey *survey, const struct root_record *root, struc
 
 static int add_from_database(struct survey *survey, struct error *error)
 {
-	struct source *source = &survey->db->sources[survey->entry->source];
+	struct sources *sources = &survey->db->sources;
+	size_t source = survey->entry->source;
 	CLEANUP(root_record_free)
 	struct root_record root = {
 	        .id = survey->entry->row.id,
 	        .distribution_count = survey->entry->row.distribution_count,
 	};
-	int code = reader_distributions(source->reader, &root, true, error);
+	int code = reader_distributions(sources->items[source].reader, &root, true, error);
 
-	if (code == ERROR_FORMAT || code == ERROR_IO)
-		source_give_up(survey->db, source, error);
-	return code < 0 ? code : add_root(survey, &root, error);
+	code = sources_check(sources, source, code, error);
+	if (code < 0)
+		return code;
+	for (size_t i = 0; i < root.distribution_count; i++)
+		root.distributions[i].position = entry_position(
+		        survey->entry, root.distributions[i].id, root.distributions[i].position);
+	root_record_sort(&root);
+	return add_root(survey, &root, error);
 }
 
 /* A scan for a query has read no METADATA. */
 static int add_from_scan(struct survey *survey, struct root_record *scanned, struct error *error)
 {
-	struct tree *tree;
-	int code = tree_open(survey->entry->path, &tree, NULL);
+	CLEANUP(cleanup_tree) struct tree *tree = NULL;
+	struct error own = {0};
+	int code = tree_open(survey->entry->path, &tree, &own);
 
-	for (size_t i = 0; code == 0 && i < scanned->distribution_count; i++)
-		if (!scanned->distributions[i].has_headers &&
-		    distribution_read_headers(tree, &scanned->arena, &scanned->distributions[i],
-		                              NULL) == ERROR_NOMEM)
-			survey->set->failed = true;
-	if (code == 0)
-		tree_close(tree);
-	return add_root(survey, scanned, error);
+	for (size_t i = 0; code >= 0 && i < scanned->distribution_count; i++)
+		if (!scanned->distributions[i].has_headers)
+			code = distribution_read_headers(tree, &scanned->arena,
+			                                 &scanned->distributions[i], &own);
+	code = error_move_failure(error, &own);
+	return code < 0 ? code : add_root(survey, scanned, error);
 }
 
 static int survey_entry(struct survey *survey, struct path_entry *entry, struct error *error)

@@ -4,7 +4,8 @@
     check_abi.py libentrydb.so libentrydb.a
 
 The shared library exports the names in exports.txt, each with its version, and
-nothing else: those that the header declares. Its soname, what it needs, and that it has no writable global data
+nothing else: those that the header declares and libentrydb(3) describes, with every
+member of an enumeration. Its soname, what it needs, and that it has no writable global data
 are checked, too. In the static library only those names are visible.
 """
 
@@ -15,6 +16,9 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HEADER = os.path.join(HERE, "..", "..", "libquery", "entrydb.h")
+MANUAL = os.path.join(HERE, "..", "..", "libquery", "man", "libentrydb.3")
+# What stands for no choice at all.
+NOT_IN_MANUAL = {"ENTRYDB_OK", "ENTRYDB_RULES_DEFAULT", "ENTRYDB_FRESH_DEFAULT"}
 SONAME = "libentrydb.so.0"
 ALLOWED = re.compile(r"lib(sqlite3|z|elf|c|dl|pthread)\.so\.\d+|ld-linux.*\.so\.\d+"
                      r"|lib(asan|ubsan|tsan)\.so\.\d+")
@@ -48,6 +52,23 @@ def check_header():
     with open(HEADER, encoding="utf-8") as file:
         declared = set(re.findall(r"^ENTRYDB_API [^;(]*?(\w+)\(", file.read(), re.M))
     return compare("header", {name.split("@@")[0] for name in expected_exports()}, declared)
+
+
+def declared_constants():
+    with open(HEADER, encoding="utf-8") as file:
+        return set(re.findall(r"^\t(ENTRYDB_[A-Z0-9_]+) = ", file.read(), re.M))
+
+
+def check_manual():
+    """The page's head lists the functions, and its text has each of them and each constant."""
+    with open(MANUAL, encoding="utf-8") as file:
+        head, synopsis, text = re.split(r"^\.Sh (?:SYNOPSIS|DESCRIPTION)\n", file.read(), flags=re.M)
+    functions = {name.split("@@")[0] for name in expected_exports()}
+    wanted = declared_constants() - NOT_IN_MANUAL
+    return (compare("manual, NAME", functions, set(re.findall(r"^\.Nm (entrydb_\w+)", head, re.M)))
+            + compare("manual, SYNOPSIS", functions, set(re.findall(r"^\.F[no] (\w+)", synopsis, re.M)))
+            + compare("manual, text", functions, functions & set(re.findall(r"entrydb_\w+", text)))
+            + compare("manual, text", wanted, wanted & set(re.findall(r"ENTRYDB_\w+", text))))
 
 
 def check_dynamic(library):
@@ -92,7 +113,7 @@ def is_sanitized(library):
 
 def main():
     library, archive = sys.argv[1:]
-    wrong = check_header() + check_exports(library) + check_dynamic(library)
+    wrong = check_header() + check_manual() + check_exports(library) + check_dynamic(library)
     if not is_sanitized(library):  # sanitizers add data and symbols of their own
         wrong += check_data(library) + check_archive(archive)
     for line in wrong:

@@ -3,15 +3,21 @@
  * declares has C linkage, and the initialisers are C++ as well.
  */
 #include <entrydb.h>
-#include <entrydb.h>
 
 #include <memory>
 
-namespace {
+namespace
+{
 
 struct Close {
-	void operator()(entrydb *db) const { entrydb_close(db); }
-	void operator()(entrydb_set *set) const { entrydb_set_free(set); }
+	void operator()(entrydb *db) const
+	{
+		entrydb_close(db);
+	}
+	void operator()(entrydb_set *set) const
+	{
+		entrydb_set_free(set);
+	}
 };
 
 } // namespace
@@ -31,7 +37,7 @@ int main()
 		return 1;
 	std::unique_ptr<entrydb_set, Close> answer(set);
 	for (std::size_t i = 0; i < entrydb_set_count(answer.get()); i++)
-		if (!entrydb_entry_name(entrydb_set_get(answer.get(), i)))
+		if (!entrydb_entry_point_name(entrydb_set_get(answer.get(), i)))
 			return 1;
 	entrydb_error_clear(&error);
 	return 0;

@@ -30,7 +30,7 @@ struct site_string {
 static void isolate(struct site *site)
 {
 	static const char *const names[] = {"ENTRYDB_PATH", "ENTRYDB_FRESH", "ENTRYDB_DISABLE",
-	                                    "VIRTUAL_ENV", "CONDA_PREFIX"};
+	                                    "VIRTUAL_ENV",  "CONDA_PREFIX",  "XDG_CONFIG_HOME"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		unsetenv(names[i]);
@@ -69,6 +69,7 @@ int site_teardown(void **state)
 
 	entrydb_set_free(site->set);
 	entrydb_target_free(site->target);
+	entrydb_path_free(site->described);
 	entrydb_error_clear(&site->error);
 	entrydb_close(site->db);
 	nftw(site->top, remove_one, 8, FTW_DEPTH | FTW_PHYS);
@@ -161,6 +162,7 @@ void site_plugin(struct site *site, const char *plugin, const char *path)
 	length = read(fd, bytes, sizeof(bytes));
 	close(fd);
 	assert_true(length > 0 && length < PLUGIN_MAX);
+	unlink(site_path(site, path)); /* one that is loaded stays, as with any package manager */
 	site_write_bytes(site, path, bytes, (size_t)length);
 }
 
@@ -224,13 +226,14 @@ static const char *last_part(const char *file)
 	return slash ? slash + 1 : file;
 }
 
-static const char *tell(struct site *site, const entrydb_entry *entry)
+static const char *tell(struct site *site, const entrydb_entry_point *entry)
 {
-	const char *winner = entrydb_entry_shadowed_by(entry);
+	const char *winner = entrydb_entry_point_shadowed_by(entry);
 
-	return site_text(site, "%s=%s@%s%s%s", entrydb_entry_name(entry),
-	                 entrydb_entry_value(entry), last_part(entrydb_entry_file(entry)),
-	                 winner ? "<" : "", winner ? last_part(winner) : "");
+	return site_text(site, "%s=%s@%s%s%s", entrydb_entry_point_name(entry),
+	                 entrydb_entry_point_value(entry),
+	                 last_part(entrydb_entry_point_file(entry)), winner ? "<" : "",
+	                 winner ? last_part(winner) : "");
 }
 
 static const char *tell_all(struct site *site)
@@ -265,13 +268,19 @@ const char *site_explain(struct site *site, const char *group, const char *name)
 	return tell_all(site);
 }
 
-const char *site_state(struct site *site, size_t index)
+const entrydb_path_entry *site_path_entry(struct site *site, size_t index)
 {
-	entrydb_root root;
-
-	if (entrydb_root_get(site->db, index, &root, &site->error) < 0)
+	entrydb_path_free(site->described);
+	site->described = NULL;
+	if (entrydb_describe_path(site->db, &site->described, &site->error) < 0)
 		fail_msg("%s", entrydb_error_message(&site->error));
-	return root.state;
+	assert_true(index < entrydb_path_count(site->described));
+	return entrydb_path_get(site->described, index);
+}
+
+enum entrydb_path_state site_state(struct site *site, size_t index)
+{
+	return entrydb_path_entry_state(site_path_entry(site, index));
 }
 
 int site_call(void *symbol)

@@ -29,6 +29,7 @@ struct site {
 	entrydb *db;
 	entrydb_set *set;
 	entrydb_target *target;
+	entrydb_path *described;
 	entrydb_error error;
 	struct site_string *strings;
 };
@@ -74,8 +75,9 @@ const char *site_select(struct site *site, const char *group, const char *name);
 /* The same by entrydb_explain(), with "<directory of the winner" where one is shadowed. */
 const char *site_explain(struct site *site, const char *group, const char *name);
 
-/* The state of path entry @index: fresh, checked, scanned, absent. */
-const char *site_state(struct site *site, size_t index);
+/* What is known of path entry @index now; it stays until the next call. */
+const entrydb_path_entry *site_path_entry(struct site *site, size_t index);
+enum entrydb_path_state site_state(struct site *site, size_t index);
 
 /* The function behind a symbol; ISO C has no cast for this. */
 int site_call(void *symbol);

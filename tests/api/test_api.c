@@ -31,6 +31,8 @@ static void test_null_is_accepted(void **state)
 	entrydb_close(NULL);
 	entrydb_set_free(NULL);
 	entrydb_target_free(NULL);
+	entrydb_path_free(NULL);
+	entrydb_verdict_free(NULL);
 	entrydb_error_clear(NULL);
 }
 
@@ -74,6 +76,29 @@ static void test_fresh_parse(void **state)
 	}
 }
 
+static void test_names(void **state)
+{
+	(void)state;
+	assert_string_equal(entrydb_kind_name(ENTRYDB_KIND_UNRESOLVED), "unresolved");
+	assert_string_equal(entrydb_kind_name(ENTRYDB_KIND_PYTHON), "python");
+	assert_string_equal(entrydb_kind_name(ENTRYDB_KIND_NATIVE), "native");
+	assert_string_equal(entrydb_kind_name(ENTRYDB_KIND_EXTENSION), "extension");
+	assert_string_equal(entrydb_kind_name(ENTRYDB_KIND_BUNDLED), "bundled");
+	assert_string_equal(entrydb_kind_name((enum entrydb_kind)99), "unknown");
+	assert_string_equal(entrydb_state_name(ENTRYDB_STATE_OK), "ok");
+	assert_string_equal(entrydb_state_name(ENTRYDB_STATE_MISSING), "missing");
+	assert_string_equal(entrydb_state_name(ENTRYDB_STATE_NO_SYMBOL), "no-symbol");
+	assert_string_equal(entrydb_state_name(ENTRYDB_STATE_AMBIGUOUS), "ambiguous");
+	assert_string_equal(entrydb_state_name(ENTRYDB_STATE_UNRESOLVED_EDITABLE),
+	                    "unresolved-editable");
+	assert_string_equal(entrydb_state_name((enum entrydb_state)99), "unknown");
+	assert_string_equal(entrydb_path_state_name(ENTRYDB_PATH_ABSENT), "absent");
+	assert_string_equal(entrydb_path_state_name(ENTRYDB_PATH_FRESH), "fresh");
+	assert_string_equal(entrydb_path_state_name(ENTRYDB_PATH_CHECKED), "checked");
+	assert_string_equal(entrydb_path_state_name(ENTRYDB_PATH_SCANNED), "scanned");
+	assert_string_equal(entrydb_path_state_name((enum entrydb_path_state)99), "unknown");
+}
+
 static void test_errors(void **state)
 {
 	struct site *site = *state;
@@ -97,10 +122,10 @@ static void test_errors(void **state)
 
 /* --- opening --- */
 
-static void refuse_options(struct site *site, entrydb_options options)
+static void refuse_options(struct site *site, const entrydb_options *options)
 {
 	site->db = untouched;
-	assert_int_equal(entrydb_open(NULL, 0, &options, &site->db, &site->error), ENTRYDB_EINVAL);
+	assert_int_equal(entrydb_open(NULL, 0, options, &site->db, &site->error), ENTRYDB_EINVAL);
 	assert_ptr_equal(site->db, untouched);
 	site->db = NULL;
 	assert_non_null(strstr(entrydb_error_message(&site->error), "ENTRYDB_OPTIONS_INIT"));
@@ -116,23 +141,26 @@ static void test_options(void **state)
 	entrydb_options options = ENTRYDB_OPTIONS_INIT;
 
 	options.size = 0;
-	refuse_options(site, options);
+	refuse_options(site, &options);
 	options.size = sizeof(options) - 1;
-	refuse_options(site, options);
+	refuse_options(site, &options);
 	options = (entrydb_options)ENTRYDB_OPTIONS_INIT;
 	options.rules = (enum entrydb_rules)99;
-	refuse_options(site, options);
+	refuse_options(site, &options);
 	options = (entrydb_options)ENTRYDB_OPTIONS_INIT;
 	options.fresh = (enum entrydb_fresh)99;
-	refuse_options(site, options);
+	refuse_options(site, &options);
 	newer.options.size = sizeof(newer);
 	assert_int_equal(entrydb_open(NULL, 0, &newer.options, &site->db, &site->error), 0);
+	site_close(site);
+	newer.more[3] = 1; /* it wants what this library does not know */
+	refuse_options(site, &newer.options);
 }
 
 static void test_nothing_there(void **state)
 {
 	struct site *site = *state;
-	entrydb_root root;
+	entrydb_path *path = untouched;
 
 	site_write(site, "text", "neither a directory nor a zip");
 	site_open(site, NULL, "absent", "text", "absent.zip", NULL);
@@ -141,13 +169,14 @@ static void test_nothing_there(void **state)
 	assert_null(entrydb_set_get(site->set, 0));
 	assert_int_equal(entrydb_set_problem_count(site->set), 0);
 	assert_null(entrydb_set_problem(site->set, 0));
-	assert_int_equal(entrydb_root_count(site->db), 3);
-	assert_string_equal(site_state(site, 0), "absent");
-	root.path = untouched;
-	assert_int_equal(entrydb_root_get(site->db, 3, &root, &site->error), ENTRYDB_EINVAL);
-	assert_ptr_equal(root.path, untouched);
+	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_ABSENT);
+	assert_int_equal(entrydb_path_count(site->described), 3);
+	assert_null(entrydb_path_get(site->described, 3));
 	site_open(site, NULL, NULL);
-	assert_int_equal(entrydb_root_count(site->db), 0);
+	assert_int_equal(entrydb_describe_path(site->db, &path, &site->error), 0);
+	assert_int_equal(entrydb_path_count(path), 0);
+	assert_null(entrydb_path_get(path, 0));
+	entrydb_path_free(path);
 	assert_string_equal(site_select(site, "g", "n"), "");
 }
 
@@ -161,7 +190,7 @@ static void test_missing_directory_appears(void **state)
 	assert_string_equal(site_select(site, "g", NULL), "n=m:a@a-1.dist-info");
 	site_remove(site, SITE_PACKAGES);
 	assert_string_equal(site_select(site, "g", NULL), "");
-	assert_string_equal(site_state(site, 0), "absent");
+	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_ABSENT);
 }
 
 static void test_default_path(void **state)
@@ -176,7 +205,8 @@ static void test_default_path(void **state)
 	site_close(site);
 	setenv("ENTRYDB_PATH", site_text(site, "/absent:%s/one", site->top), 1);
 	assert_int_equal(entrydb_open(NULL, 0, NULL, &site->db, &site->error), 0);
-	assert_int_equal(entrydb_root_count(site->db), 2);
+	site_state(site, 0);
+	assert_int_equal(entrydb_path_count(site->described), 2);
 	assert_string_equal(site_select(site, "g", NULL), "n=one@a-1.dist-info");
 }
 
@@ -227,14 +257,14 @@ static void test_groups_sorted_before_3_12(void **state)
 	}
 }
 
-static void check_field(const entrydb_entry *entry, enum entrydb_field field, const char *byname,
-                        const char *expected)
+static void check_field(const entrydb_entry_point *entry, enum entrydb_field field,
+                        const char *byname, const char *expected)
 {
 	size_t length = 99;
-	const char *text = entrydb_entry_text(entry, field, &length);
+	const char *text = entrydb_entry_point_text(entry, field, &length);
 
 	assert_ptr_equal(text, byname);
-	assert_ptr_equal(entrydb_entry_text(entry, field, NULL), text);
+	assert_ptr_equal(entrydb_entry_point_text(entry, field, NULL), text);
 	if (!expected) {
 		assert_null(text);
 		assert_int_equal(length, 0);
@@ -246,23 +276,24 @@ static void check_field(const entrydb_entry *entry, enum entrydb_field field, co
 
 static void check_fields(struct site *site, const char *value, const char *const parts[3])
 {
-	const entrydb_entry *e = entrydb_set_get(site->set, 0);
+	const entrydb_entry_point *e = entrydb_set_get(site->set, 0);
 
 	assert_non_null(e);
-	check_field(e, ENTRYDB_GROUP, entrydb_entry_group(e), "g");
-	check_field(e, ENTRYDB_NAME, entrydb_entry_name(e), "n");
-	check_field(e, ENTRYDB_VALUE, entrydb_entry_value(e), value);
-	check_field(e, ENTRYDB_MODULE, entrydb_entry_module(e), parts[0]);
-	check_field(e, ENTRYDB_ATTR, entrydb_entry_attr(e), parts[1]);
-	check_field(e, ENTRYDB_EXTRAS, entrydb_entry_extras(e), parts[2]);
-	check_field(e, ENTRYDB_DISTRIBUTION, entrydb_entry_distribution(e), "The.Name");
-	check_field(e, ENTRYDB_VERSION_TEXT, entrydb_entry_version(e), "1.0");
-	check_field(e, ENTRYDB_PATH, entrydb_entry_path(e), site_path(site, SITE_PACKAGES));
-	check_field(e, ENTRYDB_FILE, entrydb_entry_file(e),
+	check_field(e, ENTRYDB_FIELD_GROUP, entrydb_entry_point_group(e), "g");
+	check_field(e, ENTRYDB_FIELD_NAME, entrydb_entry_point_name(e), "n");
+	check_field(e, ENTRYDB_FIELD_VALUE, entrydb_entry_point_value(e), value);
+	check_field(e, ENTRYDB_FIELD_MODULE, entrydb_entry_point_module(e), parts[0]);
+	check_field(e, ENTRYDB_FIELD_ATTR, entrydb_entry_point_attr(e), parts[1]);
+	check_field(e, ENTRYDB_FIELD_EXTRAS, entrydb_entry_point_extras(e), parts[2]);
+	check_field(e, ENTRYDB_FIELD_DISTRIBUTION, entrydb_entry_point_distribution(e), "The.Name");
+	check_field(e, ENTRYDB_FIELD_VERSION, entrydb_entry_point_version(e), "1.0");
+	check_field(e, ENTRYDB_FIELD_PATH, entrydb_entry_point_path(e),
+	            site_path(site, SITE_PACKAGES));
+	check_field(e, ENTRYDB_FIELD_FILE, entrydb_entry_point_file(e),
 	            site_path(site, SITE_PACKAGES "/the_name-1.0.dist-info"));
-	check_field(e, ENTRYDB_SHADOWED_BY, entrydb_entry_shadowed_by(e), NULL);
-	assert_null(entrydb_entry_text(e, (enum entrydb_field)99, NULL));
-	assert_null(entrydb_entry_text(e, (enum entrydb_field) - 1, NULL));
+	check_field(e, ENTRYDB_FIELD_SHADOWED_BY, entrydb_entry_point_shadowed_by(e), NULL);
+	assert_null(entrydb_entry_point_text(e, (enum entrydb_field)99, NULL));
+	assert_null(entrydb_entry_point_text(e, (enum entrydb_field) - 1, NULL));
 }
 
 static void test_fields(void **state)
@@ -298,15 +329,15 @@ static void test_no_metadata(void **state)
 	site_distribution(site, SITE_PACKAGES, "a-1.dist-info", "a", NULL, "[g]\nn = m\n");
 	site_open(site, NULL, SITE_PACKAGES, NULL);
 	assert_string_equal(site_select(site, "g", "n"), "n=m@a-1.dist-info");
-	assert_null(entrydb_entry_distribution(entrydb_set_get(site->set, 0)));
-	assert_null(entrydb_entry_version(entrydb_set_get(site->set, 0)));
+	assert_null(entrydb_entry_point_distribution(entrydb_set_get(site->set, 0)));
+	assert_null(entrydb_entry_point_version(entrydb_set_get(site->set, 0)));
 }
 
 static void check_bytes(struct site *site, enum entrydb_field field, const char *bytes,
                         size_t length)
 {
 	size_t found;
-	const char *text = entrydb_entry_text(entrydb_set_get(site->set, 0), field, &found);
+	const char *text = entrydb_entry_point_text(entrydb_set_get(site->set, 0), field, &found);
 
 	assert_int_equal(found, length);
 	assert_memory_equal(text, bytes, length + 1);
@@ -315,8 +346,8 @@ static void check_bytes(struct site *site, enum entrydb_field field, const char 
 static void test_embedded_nul(void **state)
 {
 	static const char text[] = "[g\0h]\nn\0x = m:a\0b\n";
-	static const entrydb_options trusting = {sizeof(trusting), 0, ENTRYDB_FRESH_TRUST, NULL,
-	                                         NULL};
+	static const entrydb_options trusting = {
+	        sizeof(trusting), 0, ENTRYDB_FRESH_TRUST, NULL, NULL, NULL, 0};
 	struct site *site = *state;
 
 	site_distribution(site, SITE_PACKAGES, "a-1.dist-info", "a", "1", "");
@@ -326,19 +357,19 @@ static void test_embedded_nul(void **state)
 		site_open(site, round ? &trusting : NULL, SITE_PACKAGES, NULL);
 		site_select(site, NULL, NULL);
 		assert_int_equal(entrydb_set_count(site->set), 1);
-		check_bytes(site, ENTRYDB_GROUP, "g\0h", 3);
-		check_bytes(site, ENTRYDB_NAME, "n\0x", 3);
-		check_bytes(site, ENTRYDB_VALUE, "m:a\0b", 5);
-		assert_null(entrydb_entry_module(entrydb_set_get(site->set, 0)));
+		check_bytes(site, ENTRYDB_FIELD_GROUP, "g\0h", 3);
+		check_bytes(site, ENTRYDB_FIELD_NAME, "n\0x", 3);
+		check_bytes(site, ENTRYDB_FIELD_VALUE, "m:a\0b", 5);
+		assert_null(entrydb_entry_point_module(entrydb_set_get(site->set, 0)));
 		site_run(site, "update", site_path(site, "venv"), NULL);
 	}
-	assert_string_equal(site_state(site, 0), "fresh");
+	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_FRESH);
 }
 
 static void test_set_outlives_handle(void **state)
 {
 	struct site *site = *state;
-	const entrydb_entry *entry;
+	const entrydb_entry_point *entry;
 
 	site_distribution(site, SITE_PACKAGES, "a-1.dist-info", "a", "1", "[g]\nn = m:a [x]\n");
 	site_write(site, SITE_PACKAGES "/b-1.dist-info/entry_points.txt", "[g]\nno value\n");
@@ -348,9 +379,9 @@ static void test_set_outlives_handle(void **state)
 	site_close(site);
 	site_remove(site, "venv");
 	entry = entrydb_set_get(site->set, 0);
-	assert_string_equal(entrydb_entry_extras(entry), "x");
-	assert_string_equal(entrydb_entry_version(entry), "1");
-	assert_string_equal(entrydb_entry_path(entry), site_path(site, SITE_PACKAGES));
+	assert_string_equal(entrydb_entry_point_extras(entry), "x");
+	assert_string_equal(entrydb_entry_point_version(entry), "1");
+	assert_string_equal(entrydb_entry_point_path(entry), site_path(site, SITE_PACKAGES));
 	assert_non_null(strstr(entrydb_set_problem(site->set, 0), "b-1.dist-info"));
 }
 
@@ -507,18 +538,20 @@ static void test_relative(void **state)
 	assert_string_equal(site_select(site, "g", NULL), "");
 	assert_int_equal(chdir(site_path(site, "one")), 0);
 	assert_string_equal(site_select(site, "g", NULL), "a=1@a-1.dist-info b=1@b-1.dist-info");
-	assert_string_equal(entrydb_entry_path(entrydb_set_get(site->set, 0)), "");
-	assert_string_equal(entrydb_entry_file(entrydb_set_get(site->set, 0)), "a-1.dist-info");
-	assert_string_equal(entrydb_entry_file(entrydb_set_get(site->set, 1)), "lib/b-1.dist-info");
+	assert_string_equal(entrydb_entry_point_path(entrydb_set_get(site->set, 0)), "");
+	assert_string_equal(entrydb_entry_point_file(entrydb_set_get(site->set, 0)),
+	                    "a-1.dist-info");
+	assert_string_equal(entrydb_entry_point_file(entrydb_set_get(site->set, 1)),
+	                    "lib/b-1.dist-info");
 	assert_int_equal(chdir(site_path(site, "two")), 0);
 	assert_string_equal(site_select(site, "g", NULL), "a=2@a-2.dist-info");
-	assert_string_equal(site_state(site, 1), "absent");
+	assert_int_equal(site_state(site, 1), ENTRYDB_PATH_ABSENT);
 }
 
 static void test_relative_indexed(void **state)
 {
-	static const entrydb_options trusting = {sizeof(trusting), 0, ENTRYDB_FRESH_TRUST, NULL,
-	                                         NULL};
+	static const entrydb_options trusting = {
+	        sizeof(trusting), 0, ENTRYDB_FRESH_TRUST, NULL, NULL, NULL, 0};
 	static const char *const path[] = {"lib/python3.12/site-packages"};
 	struct site *site = *state;
 
@@ -528,10 +561,10 @@ static void test_relative_indexed(void **state)
 	assert_int_equal(entrydb_open(path, 1, &trusting, &site->db, &site->error), 0);
 	assert_int_equal(chdir(site_path(site, "venv")), 0);
 	assert_string_equal(site_select(site, "g", NULL), "a=1@a-1.dist-info");
-	assert_string_equal(site_state(site, 0), "fresh");
+	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_FRESH);
 	assert_int_equal(chdir(site_path(site, "old")), 0);
 	assert_string_equal(site_select(site, "g", NULL), "a=2@a-2.dist-info");
-	assert_string_equal(site_state(site, 0), "fresh");
+	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_FRESH);
 }
 
 static void test_directory_that_is_gone(void **state)
@@ -554,6 +587,7 @@ int main(void)
 	        cmocka_unit_test(test_null_is_accepted),
 	        cmocka_unit_test(test_rules_parse),
 	        cmocka_unit_test(test_fresh_parse),
+	        SITE_TEST(test_names),
 	        SITE_TEST(test_errors),
 	        SITE_TEST(test_options),
 	        SITE_TEST(test_nothing_there),

@@ -6,6 +6,7 @@
  */
 #include "site.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +18,10 @@
 
 static const char one[] = "[g]\none = m\n", two[] = "[g]\ntwo = m\n";
 
-static const entrydb_options trusting = {sizeof(trusting), ENTRYDB_RULES_DEFAULT,
-                                         ENTRYDB_FRESH_TRUST, NULL, NULL};
-static const entrydb_options exacting = {sizeof(exacting), ENTRYDB_RULES_DEFAULT,
-                                         ENTRYDB_FRESH_EXACT, NULL, NULL};
+static const entrydb_options trusting = {
+        sizeof(trusting), ENTRYDB_RULES_DEFAULT, ENTRYDB_FRESH_TRUST, NULL, NULL, NULL, 0};
+static const entrydb_options exacting = {
+        sizeof(exacting), ENTRYDB_RULES_DEFAULT, ENTRYDB_FRESH_EXACT, NULL, NULL, NULL, 0};
 
 static void add(struct site *site, const char *directory, const char *entry_points)
 {
@@ -32,12 +33,14 @@ static void update(struct site *site)
 	site_run(site, "update", site_path(site, "venv"), NULL);
 }
 
-static entrydb_root root_of(struct site *site, size_t index)
+static const char *database_of(struct site *site, size_t index)
 {
-	entrydb_root root;
+	return entrydb_path_entry_database(site_path_entry(site, index));
+}
 
-	assert_int_equal(entrydb_root_get(site->db, index, &root, &site->error), 0);
-	return root;
+static const char *path_of(struct site *site, size_t index)
+{
+	return entrydb_path_entry_path(site_path_entry(site, index));
 }
 
 /* --- freshness --- */
@@ -45,28 +48,41 @@ static entrydb_root root_of(struct site *site, size_t index)
 static void test_states(void **state)
 {
 	struct site *site = *state;
-	entrydb_root root;
+	const entrydb_path_entry *entry;
 
 	add(site, "a-1.dist-info", one);
 	site_open(site, NULL, SITE_PACKAGES, NULL);
-	root = root_of(site, 0); /* before any selection */
-	assert_string_equal(root.state, "scanned");
-	assert_string_equal(root.path, site_path(site, SITE_PACKAGES));
-	assert_null(root.database);
-	assert_non_null(strstr(root.reason, "entrydb update"));
+	entry = site_path_entry(site, 0); /* before any selection */
+	assert_int_equal(entrydb_path_entry_state(entry), ENTRYDB_PATH_SCANNED);
+	assert_string_equal(entrydb_path_entry_path(entry), site_path(site, SITE_PACKAGES));
+	assert_null(entrydb_path_entry_database(entry));
+	assert_non_null(strstr(entrydb_path_entry_reason(entry), "entrydb update"));
 	site_sleep(SITE_SETTLED);
 	update(site);
 	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
-	root = root_of(site, 0);
-	assert_string_equal(root.state, "fresh");
-	assert_string_equal(root.database, site_path(site, SITE_DATABASE));
+	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_FRESH);
+	assert_string_equal(database_of(site, 0), site_path(site, SITE_DATABASE));
 	add(site, "b-1.dist-info", two);
 	site_select(site, "g", NULL);
 	assert_int_equal(entrydb_set_count(site->set), 2);
-	assert_string_equal(site_state(site, 0), "scanned");
+	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_SCANNED);
 	site_remove(site, SITE_PACKAGES "/b-1.dist-info");
 	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
-	assert_string_equal(site_state(site, 0), "checked");
+	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_SCANNED);
+}
+
+/* Nothing in it has changed, but its permissions: the rows are compared, and will do. */
+static void test_other_permissions(void **state)
+{
+	struct site *site = *state;
+
+	add(site, "a-1.dist-info", one);
+	site_sleep(SITE_SETTLED);
+	update(site);
+	assert_int_equal(chmod(site_path(site, SITE_PACKAGES), 0750), 0);
+	site_open(site, NULL, SITE_PACKAGES, NULL);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_CHECKED);
 }
 
 /* Only the level "exact" sees an edit that leaves the site directory's times alone. */
@@ -82,13 +98,13 @@ static void test_exact(void **state)
 	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
 	site_open(site, &exacting, SITE_PACKAGES, NULL);
 	assert_string_equal(site_select(site, "g", NULL), "two=m@a-1.dist-info");
-	assert_string_equal(site_state(site, 0), "scanned");
+	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_SCANNED);
 	site_run(site, "update", "--fresh", "exact", site_path(site, "venv"), NULL);
 	assert_string_equal(site_select(site, "g", NULL), "two=m@a-1.dist-info");
 	site_sleep(SITE_SETTLED);
 	site_run(site, "update", "--fresh", "exact", site_path(site, "venv"), NULL);
 	assert_string_equal(site_select(site, "g", NULL), "two=m@a-1.dist-info");
-	assert_string_equal(site_state(site, 0), "checked");
+	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_SCANNED);
 }
 
 static void test_trust(void **state)
@@ -100,8 +116,8 @@ static void test_trust(void **state)
 	add(site, "b-1.dist-info", two);
 	site_open(site, &trusting, SITE_PACKAGES, OLD, NULL);
 	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
-	assert_string_equal(site_state(site, 0), "fresh");
-	assert_string_equal(site_state(site, 1), "absent");
+	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_FRESH);
+	assert_int_equal(site_state(site, 1), ENTRYDB_PATH_ABSENT);
 	update(site);
 	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
 }
@@ -132,10 +148,10 @@ static void test_database_appears(void **state)
 	add(site, "a-1.dist-info", one);
 	site_open(site, NULL, SITE_PACKAGES, NULL);
 	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
-	assert_null(root_of(site, 0).database);
+	assert_null(database_of(site, 0));
 	update(site);
 	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
-	assert_string_equal(root_of(site, 0).database, site_path(site, SITE_DATABASE));
+	assert_string_equal(database_of(site, 0), site_path(site, SITE_DATABASE));
 }
 
 static void test_database_replaced(void **state)
@@ -160,8 +176,8 @@ static void test_database_replaced(void **state)
 static void check_without_database(struct site *site)
 {
 	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
-	assert_string_equal(site_state(site, 0), "scanned");
-	assert_null(root_of(site, 0).database);
+	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_SCANNED);
+	assert_null(database_of(site, 0));
 }
 
 static void test_database_deleted(void **state)
@@ -176,7 +192,7 @@ static void test_database_deleted(void **state)
 	check_without_database(site);
 	update(site);
 	site_select(site, "g", NULL);
-	assert_non_null(root_of(site, 0).database);
+	assert_non_null(database_of(site, 0));
 }
 
 static void test_database_writable_by_all(void **state)
@@ -196,7 +212,7 @@ static void test_database_writable_by_all(void **state)
 	assert_int_equal(chmod(site_path(site, SITE_DATABASE), 0644), 0);
 	site_open(site, NULL, SITE_PACKAGES, NULL);
 	site_select(site, "g", NULL);
-	assert_non_null(root_of(site, 0).database);
+	assert_non_null(database_of(site, 0));
 }
 
 static void test_database_of_a_stranger(void **state)
@@ -213,7 +229,7 @@ static void test_database_of_a_stranger(void **state)
 	assert_int_equal(chown(site_path(site, SITE_PACKAGES), 12345, (gid_t)-1), 0);
 	site_open(site, NULL, SITE_PACKAGES, NULL); /* it is his own environment */
 	site_select(site, "g", NULL);
-	assert_non_null(root_of(site, 0).database);
+	assert_non_null(database_of(site, 0));
 }
 
 static void test_database_damaged(void **state)
@@ -233,7 +249,7 @@ static void test_database_damaged(void **state)
 	check_without_database(site);
 	update(site);
 	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
-	assert_non_null(root_of(site, 0).database);
+	assert_non_null(database_of(site, 0));
 }
 
 /* --- a file that is named --- */
@@ -251,9 +267,9 @@ static void test_option_database(void **state)
 	site_open(site, &options, SITE_PACKAGES, NULL);
 	add(site, "b-1.dist-info", two);
 	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
-	assert_string_equal(root_of(site, 0).database, options.database);
+	assert_string_equal(database_of(site, 0), options.database);
 	site_open(site, &trusting, SITE_PACKAGES, NULL); /* the environment has none */
-	assert_null(root_of(site, 0).database);
+	assert_null(database_of(site, 0));
 }
 
 static void refuse_named(struct site *site, int code)
@@ -289,6 +305,21 @@ static void test_named_database_must_serve(void **state)
 	refuse_named(site, ENTRYDB_EFORMAT);
 }
 
+/* A database of another program's: bytes 68 to 71 say whose it is. */
+static void test_foreign_database(void **state)
+{
+	struct site *site = *state;
+	int fd;
+
+	add(site, "a-1.dist-info", one);
+	site_run(site, "update", "--db", site_path(site, NAMED), site_path(site, "venv"), NULL);
+	fd = open(site_path(site, NAMED), O_WRONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, "GPKG", 4, 68), 4);
+	close(fd);
+	refuse_named(site, ENTRYDB_EFORMAT);
+}
+
 static void test_open_file(void **state)
 {
 	struct site *site = *state;
@@ -298,18 +329,19 @@ static void test_open_file(void **state)
 	site_run(site, "update", "--db", site_path(site, NAMED), site_path(site, SITE_PACKAGES),
 	         site_path(site, OLD), NULL);
 	assert_int_equal(entrydb_open_file(NAMED, NULL, &site->db, &site->error), 0);
-	assert_int_equal(entrydb_root_count(site->db), 2);
-	assert_string_equal(root_of(site, 1).path, site_path(site, OLD));
+	site_state(site, 0);
+	assert_int_equal(entrydb_path_count(site->described), 2);
+	assert_string_equal(path_of(site, 1), site_path(site, OLD));
 	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
 	assert_string_equal(site_explain(site, "g", "two"), "two=m@a-2.dist-info<a-1.dist-info");
-	assert_string_equal(entrydb_entry_path(entrydb_set_get(site->set, 0)),
+	assert_string_equal(entrydb_entry_point_path(entrydb_set_get(site->set, 0)),
 	                    site_path(site, OLD));
 	site_close(site);
 	update(site);
 	assert_int_equal(entrydb_open_file(SITE_DATABASE, NULL, &site->db, &site->error), 0);
 	assert_int_equal(chdir("/"), 0);
 	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
-	assert_string_equal(root_of(site, 0).path, site_path(site, SITE_PACKAGES));
+	assert_string_equal(path_of(site, 0), site_path(site, SITE_PACKAGES));
 }
 
 static void test_environment_moved(void **state)
@@ -321,12 +353,40 @@ static void test_environment_moved(void **state)
 	assert_int_equal(rename(site_path(site, "venv"), site_path(site, "moved")), 0);
 	site_open(site, &trusting, "moved/lib/python3.12/site-packages", NULL);
 	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
-	assert_string_equal(site_state(site, 0), "fresh");
+	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_FRESH);
 }
 
 /* --- another file-system root --- */
 
-static void test_option_root(void **state)
+/* Names are read for nobody who has no use for them, but for rules, which may be about them. */
+static void test_option_omit(void **state)
+{
+	struct site *site = *state;
+	entrydb_options options = ENTRYDB_OPTIONS_INIT;
+
+	options.omit = ENTRYDB_OMIT_METADATA;
+	add(site, "a-1.dist-info", one);
+	site_open(site, &options, SITE_PACKAGES, NULL);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	assert_null(entrydb_entry_point_distribution(entrydb_set_get(site->set, 0)));
+	setenv("ENTRYDB_DISABLE", "other-group", 1);
+	site_open(site, &options, SITE_PACKAGES, NULL);
+	entrydb_set_free(site->set);
+	site->set = NULL;
+	assert_int_equal(entrydb_select_allowed(site->db, "g", NULL, &site->set, &site->error), 0);
+	assert_int_equal(entrydb_set_count(site->set), 1);
+	assert_string_equal(entrydb_entry_point_distribution(entrydb_set_get(site->set, 0)),
+	                    "some");
+	unsetenv("ENTRYDB_DISABLE");
+	update(site);
+	site_open(site, &options, SITE_PACKAGES, NULL);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	options.omit = 2;
+	site_close(site);
+	assert_int_equal(entrydb_open(NULL, 0, &options, &site->db, &site->error), ENTRYDB_EINVAL);
+}
+
+static void test_option_sysroot(void **state)
 {
 	static const char *const path[] = {"/usr/lib/python3/dist-packages"};
 	struct site *site = *state;
@@ -334,28 +394,30 @@ static void test_option_root(void **state)
 	const char *packages = "image/usr/lib/python3/dist-packages";
 	const char *expected;
 
-	options.root = site_path(site, "image");
+	options.sysroot = site_path(site, "image");
 	site_distribution(site, packages, "a-1.dist-info", "a", "1", one);
 	for (int round = 0; round < 2; round++) {
 		site_close(site);
 		assert_int_equal(entrydb_open(path, 1, &options, &site->db, &site->error), 0);
 		assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
-		assert_string_equal(entrydb_entry_path(entrydb_set_get(site->set, 0)), path[0]);
+		assert_string_equal(entrydb_entry_point_path(entrydb_set_get(site->set, 0)),
+		                    path[0]);
 		expected = site_text(site, "%s/a-1.dist-info", site_path(site, packages));
-		assert_string_equal(entrydb_entry_file(entrydb_set_get(site->set, 0)), expected);
-		site_run(site, "update", "--root", options.root, NULL);
+		assert_string_equal(entrydb_entry_point_file(entrydb_set_get(site->set, 0)),
+		                    expected);
+		site_run(site, "update", "--root", options.sysroot, NULL);
 	}
-	assert_string_equal(root_of(site, 0).state, "fresh"); /* in the second round */
-	assert_string_equal(root_of(site, 0).database,
+	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_FRESH); /* in the second round */
+	assert_string_equal(database_of(site, 0),
 	                    site_path(site, "image/var/lib/entrydb/entry_points.db"));
 }
 
-static void test_option_root_default_path(void **state)
+static void test_option_sysroot_default_path(void **state)
 {
 	struct site *site = *state;
 	entrydb_options options = ENTRYDB_OPTIONS_INIT;
 
-	options.root = "image"; /* relative to the current directory */
+	options.sysroot = "image"; /* relative to the current directory */
 	site_distribution(site, "image/usr/lib/python3/dist-packages", "a-1.dist-info", "a", "1",
 	                  one);
 	assert_int_equal(entrydb_open(NULL, 0, &options, &site->db, &site->error), 0);
@@ -366,6 +428,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        SITE_TEST(test_states),
+	        SITE_TEST(test_other_permissions),
 	        SITE_TEST(test_exact),
 	        SITE_TEST(test_trust),
 	        SITE_TEST(test_fresh_by_environment),
@@ -377,10 +440,12 @@ int main(void)
 	        SITE_TEST(test_database_damaged),
 	        SITE_TEST(test_option_database),
 	        SITE_TEST(test_named_database_must_serve),
+	        SITE_TEST(test_foreign_database),
 	        SITE_TEST(test_open_file),
 	        SITE_TEST(test_environment_moved),
-	        SITE_TEST(test_option_root),
-	        SITE_TEST(test_option_root_default_path),
+	        SITE_TEST(test_option_omit),
+	        SITE_TEST(test_option_sysroot),
+	        SITE_TEST(test_option_sysroot_default_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

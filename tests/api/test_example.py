@@ -12,34 +12,16 @@ and after `entrydb update`.
     CC, CMAKE              default: cc, cmake
 """
 
-import base64
-import glob
-import hashlib
 import os
-import re
-import shlex
 import shutil
 import subprocess
 import sys
-import sysconfig
-import tempfile
 import unittest
-import zipfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
-EXAMPLE = f"{HERE}/example.c"
-CC = shlex.split(os.environ.get("CC", "cc"))
-WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+import application
+from application import CC, TOP, WARNINGS, run
 
-ENTRY_POINTS = """\
-[example.plugins]
-deep-thought = deep_thought.plugin:entry
-pure = deep_thought:main
-
-[console_scripts]
-deep-thought = deep_thought:main
-"""
+EXAMPLE = f"{TOP}/tests/api/example.c"
 
 PROJECT = """\
 cmake_minimum_required(VERSION 3.25)
@@ -48,37 +30,6 @@ find_package(entrydb 0.1 REQUIRED)
 add_executable(application {source})
 target_link_libraries(application PRIVATE entrydb::entrydb)
 """
-
-
-def record_line(path, content):
-    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-    return f"{path},sha256={digest},{len(content)}\n"
-
-
-def build_wheel(directory, plugin):
-    """A wheel as build tools make it: for this platform, with a RECORD of hashes."""
-    tag = "py3-none-" + re.sub(r"[-.]", "_", sysconfig.get_platform())
-    info = "deep_thought-4.2.dist-info"
-    with open(plugin, "rb") as file:
-        files = {"deep_thought/plugin.so": file.read()}
-    files["deep_thought/__init__.py"] = b"def main():\n    print(42)\n"
-    files[f"{info}/METADATA"] = b"Metadata-Version: 2.1\nName: Deep.Thought\nVersion: 4.2\n"
-    files[f"{info}/WHEEL"] = (f"Wheel-Version: 1.0\nGenerator: by hand\nRoot-Is-Purelib: false\n"
-                              f"Tag: {tag}\n").encode()
-    files[f"{info}/entry_points.txt"] = ENTRY_POINTS.encode()
-    record = "".join(record_line(*item) for item in files.items()) + f"{info}/RECORD,,\n"
-    wheel = f"{directory}/deep_thought-4.2-{tag}.whl"
-    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, content in [*files.items(), (f"{info}/RECORD", record.encode())]:
-            archive.writestr(path, content)
-    return wheel
-
-
-def run(*command, **how):
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, **how)
-    if done.returncode != 0:
-        raise AssertionError(f"{shlex.join(command)}: {done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def example_of_the_header():
@@ -95,19 +46,11 @@ def example_of_the_header():
 class ExampleTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.top = tempfile.mkdtemp(prefix="entrydb_example_")
-        cls.addClassCleanup(shutil.rmtree, cls.top)
-        cls.prefix = f"{cls.top}/prefix"
+        cls.installed = application.Installation(cls)
+        cls.top = cls.installed.top
+        cls.environment = cls.installed.environment
         cls.venv = f"{cls.top}/venv"
-        cls.environment = {key: value for key, value in os.environ.items()
-                           if not key.startswith(("ENTRYDB", "PYTHON", "PIP_"))
-                           and key not in ("CONDA_PREFIX", "VIRTUAL_ENV")}
-        cls.environment.update(HOME=cls.top, XDG_STATE_HOME=f"{cls.top}/state")
-        run(os.environ.get("CMAKE", "cmake"), "--install", os.environ["ENTRYDB_BUILD"],
-            "--prefix", cls.prefix)
-        cls.library = os.path.dirname(glob.glob(f"{cls.prefix}/lib*/**/libentrydb.so",
-                                                recursive=True)[0])
-        wheel = build_wheel(cls.top, f"{os.environ['ENTRYDB_TEST_PLUGINS']}/native.so")
+        wheel = application.build_wheel(cls.top)
         run(sys.executable, "-m", "venv", cls.venv, env=cls.environment)
         run(f"{cls.venv}/bin/pip", "install", "--no-index", "--no-deps", "--quiet", wheel,
             env=cls.environment)
@@ -115,20 +58,13 @@ class ExampleTest(unittest.TestCase):
     def tearDown(self):
         shutil.rmtree(f"{self.venv}/var", ignore_errors=True)
 
-    def pkg_config(self, *options):
-        # The prefix is the scratch one, not the one that was configured.
-        environment = {**os.environ, "PKG_CONFIG_PATH": f"{self.library}/pkgconfig"}
-        return run("pkg-config", f"--define-variable=prefix={self.prefix}", *options, "entrydb",
-                   env=environment).split()
-
     def compile(self, source, *libraries):
         program = f"{self.top}/program"
         run(*CC, "-std=c99", *WARNINGS, "-o", program, source, *libraries)
         return program
 
     def ask(self, program, *arguments):
-        environment = {**self.environment, "VIRTUAL_ENV": self.venv,
-                       "LD_LIBRARY_PATH": self.library}
+        environment = {**self.environment, "VIRTUAL_ENV": self.venv}
         return subprocess.run([program, *arguments], env=environment, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True)
 
@@ -141,11 +77,11 @@ class ExampleTest(unittest.TestCase):
         self.assertTrue(os.path.exists(f"{self.venv}/var/lib/entrydb/entry_points.db"))
 
     def test_pkg_config(self):
-        self.check(self.compile(EXAMPLE, *self.pkg_config("--cflags", "--libs")))
+        self.check(self.compile(EXAMPLE, *self.installed.pkg_config("--cflags", "--libs")))
 
     def test_static(self):
-        flags = [f"{self.library}/libentrydb.a" if flag == "-lentrydb" else flag
-                 for flag in self.pkg_config("--static", "--cflags", "--libs")]
+        flags = [f"{self.installed.library}/libentrydb.a" if flag == "-lentrydb" else flag
+                 for flag in self.installed.pkg_config("--static", "--cflags", "--libs")]
         program = self.compile(EXAMPLE, *flags)
         self.assertNotIn("libentrydb", run("ldd", program))
         self.check(program)
@@ -156,12 +92,12 @@ class ExampleTest(unittest.TestCase):
         with open(f"{self.top}/project/CMakeLists.txt", "w", encoding="ascii") as file:
             file.write(PROJECT.format(source=EXAMPLE))
         cmake = os.environ.get("CMAKE", "cmake")
-        run(cmake, "-S", f"{self.top}/project", "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}")
+        run(cmake, "-S", f"{self.top}/project", "-B", build, f"-DCMAKE_PREFIX_PATH={self.installed.prefix}")
         run(cmake, "--build", build)
         self.check(f"{build}/application")
 
     def test_what_it_says(self):
-        program = self.compile(EXAMPLE, *self.pkg_config("--cflags", "--libs"))
+        program = self.compile(EXAMPLE, *self.installed.pkg_config("--cflags", "--libs"))
         for arguments, part in [
             ([], "no such plugin"),
             (["example.plugins", "shallow-thought"], "no such plugin"),
@@ -175,7 +111,7 @@ class ExampleTest(unittest.TestCase):
         source = f"{self.top}/header.c"
         with open(source, "w", encoding="utf-8") as file:
             file.write(example_of_the_header())
-        program = self.compile(source, *self.pkg_config("--cflags", "--libs"))
+        program = self.compile(source, *self.installed.pkg_config("--cflags", "--libs"))
         for _ in range(2):
             done = self.ask(program)
             self.assertEqual((done.returncode, done.stderr), (0, ""))

@@ -5,6 +5,7 @@
 #include "site.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,16 +36,16 @@ static void install(struct site *site, const char *value)
 /* Round 0: not indexed; 1: indexed, and the rows are believed. */
 static void open_round(struct site *site, int round)
 {
-	static const entrydb_options trusting = {sizeof(trusting), 0, ENTRYDB_FRESH_TRUST, NULL,
-	                                         NULL};
+	static const entrydb_options trusting = {
+	        sizeof(trusting), 0, ENTRYDB_FRESH_TRUST, NULL, NULL, NULL, 0};
 
 	if (round)
 		site_run(site, "update", site_path(site, "venv"), NULL);
 	site_open(site, round ? &trusting : NULL, SITE_PACKAGES, NULL);
-	assert_string_equal(site_state(site, 0), round ? "fresh" : "scanned");
+	assert_int_equal(site_state(site, 0), round ? ENTRYDB_PATH_FRESH : ENTRYDB_PATH_SCANNED);
 }
 
-static const entrydb_entry *entry_of(struct site *site, const char *name)
+static const entrydb_entry_point *entry_of(struct site *site, const char *name)
 {
 	site_select(site, "g", name);
 	assert_int_equal(entrydb_set_count(site->set), 1);
@@ -63,16 +64,22 @@ static void check_text(const char *text, const char *expected)
 	}
 }
 
-static void check_target(struct site *site, const char *name, const entrydb_target *expected)
+struct expected {
+	enum entrydb_kind kind;
+	enum entrydb_state state;
+	const char *object, *symbol;
+};
+
+static void check_target(struct site *site, const char *name, const struct expected *expected)
 {
 	entrydb_target_free(site->target);
 	site->target = NULL;
 	assert_int_equal(
 	        entrydb_resolve(site->db, entry_of(site, name), &site->target, &site->error), 0);
-	assert_string_equal(site->target->kind, expected->kind);
-	assert_string_equal(site->target->state, expected->state);
-	check_text(site->target->symbol, expected->symbol);
-	check_text(site->target->object,
+	assert_int_equal(entrydb_target_kind(site->target), expected->kind);
+	assert_int_equal(entrydb_target_state(site->target), expected->state);
+	check_text(entrydb_target_symbol(site->target), expected->symbol);
+	check_text(entrydb_target_object(site->target),
 	           expected->object
 	                   ? site_text(site, "%s/" SITE_PACKAGES "/%s", site->top, expected->object)
 	                   : NULL);
@@ -82,14 +89,16 @@ static void test_resolve(void **state)
 {
 	static const struct {
 		const char *name;
-		entrydb_target target;
+		struct expected target;
 	} rows[] = {
-	        {"native", {"native", "ok", "plugins/native.so", "entry"}},
-	        {"python", {"python", "ok", NULL, NULL}},
-	        {"extension", {"extension", "ok", "needs_python.so", NULL}},
-	        {"undefined", {"native", "ok", "undefined.so", "entry"}},
-	        {"missing", {"unresolved", "missing", NULL, NULL}},
-	        {"no-symbol", {"unresolved", "no-symbol", "plugins/native.so", NULL}},
+	        {"native", {ENTRYDB_KIND_NATIVE, ENTRYDB_STATE_OK, "plugins/native.so", "entry"}},
+	        {"python", {ENTRYDB_KIND_PYTHON, ENTRYDB_STATE_OK, NULL, NULL}},
+	        {"extension", {ENTRYDB_KIND_EXTENSION, ENTRYDB_STATE_OK, "needs_python.so", NULL}},
+	        {"undefined",
+	         {ENTRYDB_KIND_NATIVE, ENTRYDB_STATE_NEEDS_HOST, "undefined.so", "entry"}},
+	        {"missing", {ENTRYDB_KIND_UNRESOLVED, ENTRYDB_STATE_MISSING, NULL, NULL}},
+	        {"no-symbol",
+	         {ENTRYDB_KIND_UNRESOLVED, ENTRYDB_STATE_NO_SYMBOL, "plugins/native.so", NULL}},
 	};
 	struct site *site = *state;
 
@@ -116,7 +125,7 @@ static void test_resolve_old_entry(void **state)
 	assert_int_equal(
 	        entrydb_resolve(other, entrydb_set_get(site->set, 0), &site->target, &site->error),
 	        0);
-	assert_string_equal(site->target->kind, "native");
+	assert_int_equal(entrydb_target_kind(site->target), ENTRYDB_KIND_NATIVE);
 }
 
 static void test_resolve_of_what_is_gone(void **state)
@@ -178,17 +187,77 @@ static void test_no_object(void **state)
 	install(site, values);
 	for (int round = 0; round < 2; round++) {
 		open_round(site, round);
-		refuse(site, "python", ENTRYDB_ENOTFOUND,
+		refuse(site, "python", ENTRYDB_EPYTHON,
 		       site_text(site,
 		                 "python = pure.cli:main of %s/%s/all-1.dist-info: python (ok): "
 		                 "no shared object that a program without Python can open",
 		                 site->top, SITE_PACKAGES));
-		refuse(site, "extension", ENTRYDB_ENOTFOUND, "extension");
+		refuse(site, "extension", ENTRYDB_EPYTHON, "extension");
 		refuse(site, "missing", ENTRYDB_ENOTFOUND, "missing");
-		refuse(site, "no-symbol", ENTRYDB_ENOTFOUND, "no-symbol");
-		refuse(site, "no-value", ENTRYDB_ENOTFOUND, "no-value = plugins native");
+		refuse(site, "no-symbol", ENTRYDB_ENOSYMBOL, "no-symbol");
+		refuse(site, "no-value", ENTRYDB_EUNRESOLVED, "no-value = plugins native");
 	}
 }
+
+/* An editable install, and a package with two plugins for the group. */
+static void test_unresolved(void **state)
+{
+	struct site *site = *state;
+
+	install(site, "[g]\nelsewhere = elsewhere:entry\n");
+	site_write(site, SITE_PACKAGES "/all-1.dist-info/direct_url.json",
+	           "{\"url\": \"file:///src\", \"dir_info\": {\"editable\": true}}");
+	for (int round = 0; round < 2; round++) {
+		open_round(site, round);
+		check_target(site, "elsewhere",
+		             &(struct expected){ENTRYDB_KIND_UNRESOLVED,
+		                                ENTRYDB_STATE_UNRESOLVED_EDITABLE, NULL, NULL});
+		refuse(site, "elsewhere", ENTRYDB_EUNRESOLVED, "unresolved-editable");
+	}
+}
+
+/* --- policy --- */
+
+static void check_verdict(struct site *site, const char *name, const char *reason)
+{
+	entrydb_verdict *verdict;
+
+	assert_int_equal(
+	        entrydb_check_policy(site->db, "g", name, NULL, NULL, &verdict, &site->error), 0);
+	assert_int_equal(entrydb_verdict_allowed(verdict), reason == NULL);
+	if (reason)
+		assert_string_equal(entrydb_verdict_reason(verdict), reason);
+	else
+		assert_null(entrydb_verdict_reason(verdict));
+	entrydb_verdict_free(verdict);
+}
+
+/* What is disabled is found all the same, and is not loaded, be it Python's or native. */
+static void test_policy(void **state)
+{
+	struct site *site = *state;
+	void *symbol;
+
+	install(site, values);
+	for (int round = 0; round < 2; round++) {
+		open_round(site, round);
+		setenv("ENTRYDB_DISABLE", "other,g/native,g/python", 1);
+		check_verdict(site, "native", "ENTRYDB_DISABLE names g/native");
+		check_verdict(site, "extension", NULL);
+		refuse(site, "native", ENTRYDB_EDISABLED, "ENTRYDB_DISABLE names g/native");
+		refuse(site, "python", ENTRYDB_EDISABLED, "ENTRYDB_DISABLE names g/python");
+		refuse(site, "extension", ENTRYDB_EPYTHON, "extension");
+		setenv("ENTRYDB_DISABLE", "g", 1);
+		check_verdict(site, "extension", "ENTRYDB_DISABLE names g");
+		refuse(site, "extension", ENTRYDB_EDISABLED, "ENTRYDB_DISABLE names g");
+		unsetenv("ENTRYDB_DISABLE");
+		check_verdict(site, "native", NULL);
+		assert_int_equal(
+		        entrydb_load(site->db, entry_of(site, "native"), &symbol, &site->error), 0);
+	}
+}
+
+/* --- the dynamic linker --- */
 
 static void test_dlerror_word_for_word(void **state)
 {
@@ -201,8 +270,8 @@ static void test_dlerror_word_for_word(void **state)
 	assert_non_null(strstr(words, "missing_from_everywhere"));
 	for (int round = 0; round < 2; round++) {
 		open_round(site, round);
-		refuse(site, "undefined", ENTRYDB_ELOAD, words);
-		refuse(site, "undefined", ENTRYDB_ELOAD, "all-plugins");
+		refuse(site, "undefined", ENTRYDB_EUNDEFINED, words);
+		refuse(site, "undefined", ENTRYDB_EUNDEFINED, "all-plugins");
 	}
 }
 
@@ -214,9 +283,72 @@ static void test_symbol_gone_since_indexed(void **state)
 	site_plugin(site, "native.so", SITE_PACKAGES "/late.so");
 	open_round(site, 1);
 	site_plugin(site, "plain.so", SITE_PACKAGES "/late.so");
-	refuse(site, "n", ENTRYDB_ELOAD, "undefined symbol: GetPjrtApi");
+	refuse(site, "n", ENTRYDB_ENOSYMBOL, "undefined symbol: GetPjrtApi");
 	site_remove(site, SITE_PACKAGES "/late.so");
 	refuse(site, "n", ENTRYDB_ENOTFOUND, "late.so");
+}
+
+/* --- options --- */
+
+static const char *refusing(void *symbol, void *payload)
+{
+	assert_int_equal(site_call(symbol), 42);
+	return payload;
+}
+
+static int load_with(struct site *site, unsigned flags, entrydb_accept *accept, void *payload)
+{
+	entrydb_load_options options = ENTRYDB_LOAD_OPTIONS_INIT;
+	void *symbol = site;
+	int code;
+
+	options.flags = flags;
+	options.accept = accept;
+	options.payload = payload;
+	code = entrydb_load_with(site->db, entry_of(site, "native"), &options, &symbol,
+	                         &site->error);
+	if (code < 0)
+		assert_ptr_equal(symbol, site);
+	else
+		assert_int_equal(site_call(symbol), 42);
+	return code;
+}
+
+static void test_load_options(void **state)
+{
+	entrydb_load_options options = ENTRYDB_LOAD_OPTIONS_INIT;
+	struct site *site = *state;
+	void *symbol;
+
+	install(site, values);
+	for (int round = 0; round < 2; round++) {
+		open_round(site, round);
+		assert_int_equal(load_with(site, ENTRYDB_LOAD_LAZY, NULL, NULL), 0);
+		assert_int_equal(load_with(site, ENTRYDB_LOAD_GUARDED, refusing, NULL), 0);
+		assert_int_equal(load_with(site, 0, refusing, "too old"), ENTRYDB_EREFUSED);
+		assert_non_null(strstr(entrydb_error_message(&site->error),
+		                       "(of all-plugins) is not accepted: too old"));
+	}
+	options.size--;
+	assert_int_equal(entrydb_load_with(site->db, entry_of(site, "native"), &options, &symbol,
+	                                   &site->error),
+	                 ENTRYDB_EINVAL);
+}
+
+/* A build-id is known since it was indexed, a hash where RECORD has one. */
+static void test_identity(void **state)
+{
+	struct site *site = *state;
+
+	install(site, values);
+	open_round(site, 1);
+	assert_int_equal(load_with(site, ENTRYDB_LOAD_HASH, NULL, NULL), ENTRYDB_ECHANGED);
+	assert_int_equal(load_with(site, ENTRYDB_LOAD_SAME, NULL, NULL), 0);
+	open_round(site, 1); /* it is opened for the first time again */
+	site_remove(site, SITE_PACKAGES "/plugins/native.so"); /* what is mapped stays as it is */
+	site_plugin(site, "versioned.so", SITE_PACKAGES "/plugins/native.so");
+	assert_int_equal(load_with(site, ENTRYDB_LOAD_SAME, NULL, NULL), ENTRYDB_ECHANGED);
+	assert_non_null(strstr(entrydb_error_message(&site->error), "build-id"));
 }
 
 /* --- permissions --- */
@@ -269,8 +401,12 @@ int main(void)
 	        SITE_TEST(test_resolve_of_what_is_gone),
 	        SITE_TEST(test_load),
 	        SITE_TEST(test_no_object),
+	        SITE_TEST(test_unresolved),
+	        SITE_TEST(test_policy),
 	        SITE_TEST(test_dlerror_word_for_word),
 	        SITE_TEST(test_symbol_gone_since_indexed),
+	        SITE_TEST(test_load_options),
+	        SITE_TEST(test_identity),
 	        SITE_TEST(test_writable_by_others),
 	        SITE_TEST(test_owned_by_a_stranger),
 	};

@@ -31,18 +31,11 @@ static const entrydb_distribution *find(struct site *site, const char *directory
 	for (size_t i = 0; i < entrydb_set_distribution_count(site->set); i++) {
 		const entrydb_distribution *found = entrydb_set_distribution(site->set, i);
 
-		if (strcmp(strrchr(found->file, '/') + 1, directory) == 0)
+		if (strcmp(strrchr(entrydb_distribution_file(found), '/') + 1, directory) == 0)
 			return found;
 	}
 	fail_msg("no %s", directory);
 	return NULL;
-}
-
-static const entrydb_entry *entry_of(struct site *site, const entrydb_distribution *distribution,
-                                     size_t index)
-{
-	assert_true(index < distribution->count);
-	return entrydb_set_get(site->set, distribution->first + index);
 }
 
 /* Two path entries: of "same" the second is shadowed, and told all the same. */
@@ -64,20 +57,22 @@ static void check_distributions(struct site *site)
 	assert_null(entrydb_set_distribution(site->set, 4));
 	assert_int_equal(entrydb_set_count(site->set), 3);
 	found = find(site, "same-1.dist-info");
-	assert_string_equal(found->path, site_path(site, SITE_PACKAGES));
-	assert_string_equal(found->name, "same");
-	assert_string_equal(found->version, "1");
-	assert_null(found->problem);
-	assert_int_equal(found->count, 2);
-	assert_string_equal(entrydb_entry_name(entry_of(site, found, 0)), "one");
-	assert_string_equal(entrydb_entry_extras(entry_of(site, found, 1)), "x");
-	assert_string_equal(entrydb_entry_file(entry_of(site, found, 1)), found->file);
-	assert_int_equal(find(site, "none-1.dist-info")->count, 0);
-	assert_null(find(site, "none-1.dist-info")->version);
-	assert_int_equal(find(site, "bad-1.dist-info")->count, 0);
-	assert_non_null(find(site, "bad-1.dist-info")->problem);
+	assert_string_equal(entrydb_distribution_path(found), site_path(site, SITE_PACKAGES));
+	assert_string_equal(entrydb_distribution_name(found), "same");
+	assert_string_equal(entrydb_distribution_version(found), "1");
+	assert_null(entrydb_distribution_problem(found));
+	assert_int_equal(entrydb_distribution_count(found), 2);
+	assert_string_equal(entrydb_entry_point_name(entrydb_distribution_get(found, 0)), "one");
+	assert_string_equal(entrydb_entry_point_extras(entrydb_distribution_get(found, 1)), "x");
+	assert_string_equal(entrydb_entry_point_file(entrydb_distribution_get(found, 1)),
+	                    entrydb_distribution_file(found));
+	assert_int_equal(entrydb_distribution_count(find(site, "none-1.dist-info")), 0);
+	assert_null(entrydb_distribution_version(find(site, "none-1.dist-info")));
+	assert_int_equal(entrydb_distribution_count(find(site, "bad-1.dist-info")), 0);
+	assert_non_null(entrydb_distribution_problem(find(site, "bad-1.dist-info")));
 	found = find(site, "same-2.dist-info");
-	assert_string_equal(entrydb_entry_value(entry_of(site, found, 0)), "m");
+	assert_string_equal(entrydb_entry_point_value(entrydb_distribution_get(found, 0)), "m");
+	assert_null(entrydb_distribution_get(found, 1));
 }
 
 static void test_survey(void **state)
@@ -89,7 +84,7 @@ static void test_survey(void **state)
 	site_sleep(SITE_SETTLED);
 	site_run(site, "update", site_path(site, "venv"), site_path(site, "other"), NULL);
 	check_distributions(site); /* from the databases */
-	assert_string_equal(site_state(site, 0), "fresh");
+	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_FRESH);
 }
 
 static void test_entries_lead_to_targets(void **state)
@@ -101,7 +96,8 @@ static void test_entries_lead_to_targets(void **state)
 	assert_int_equal(entrydb_resolve(site->db, entrydb_set_get(site->set, 0), &site->target,
 	                                 &site->error),
 	                 0);
-	assert_string_equal(site->target->kind, "unresolved"); /* there is no module m */
+	assert_int_equal(entrydb_target_kind(site->target),
+	                 ENTRYDB_KIND_UNRESOLVED); /* there is no module m */
 }
 
 static void test_refresh(void **state)

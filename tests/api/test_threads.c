@@ -51,12 +51,12 @@ static void tell(const entrydb_set *set, char *text, size_t room)
 
 	text[0] = '\0';
 	for (size_t i = 0; i < entrydb_set_count(set) && used < room; i++) {
-		const entrydb_entry *entry = entrydb_set_get(set, i);
-		const char *slash = strrchr(entrydb_entry_file(entry), '/');
+		const entrydb_entry_point *entry = entrydb_set_get(set, i);
+		const char *slash = strrchr(entrydb_entry_point_file(entry), '/');
 
 		used += (size_t)snprintf(text + used, room - used, "%s%s=%s@%s", i ? " " : "",
-		                         entrydb_entry_name(entry), entrydb_entry_value(entry),
-		                         slash + 1);
+		                         entrydb_entry_point_name(entry),
+		                         entrydb_entry_point_value(entry), slash + 1);
 	}
 }
 
@@ -86,7 +86,7 @@ static void check_selection(struct crowd *crowd)
 	entrydb_set_free(set);
 }
 
-static void check_load(struct crowd *crowd, const entrydb_entry *entry)
+static void check_load(struct crowd *crowd, const entrydb_entry_point *entry)
 {
 	entrydb_error error = ENTRYDB_ERROR_INIT;
 	entrydb_target *target;
@@ -95,8 +95,9 @@ static void check_load(struct crowd *crowd, const entrydb_entry *entry)
 	if (entrydb_resolve(crowd->site->db, entry, &target, &error) < 0) {
 		complain(crowd, "target", entrydb_error_message(&error));
 	} else {
-		if (strcmp(target->kind, "native") != 0 || strcmp(target->state, "ok") != 0)
-			complain(crowd, "target", target->state);
+		if (entrydb_target_kind(target) != ENTRYDB_KIND_NATIVE ||
+		    entrydb_target_state(target) != ENTRYDB_STATE_OK)
+			complain(crowd, "target", entrydb_state_name(entrydb_target_state(target)));
 		entrydb_target_free(target);
 	}
 	if (entrydb_load(crowd->site->db, entry, &symbol, &error) < 0)
@@ -106,23 +107,24 @@ static void check_load(struct crowd *crowd, const entrydb_entry *entry)
 	entrydb_error_clear(&error);
 }
 
-static void check_roots(struct crowd *crowd)
+static void check_path(struct crowd *crowd)
 {
-	static const char *const states[] = {"fresh", "checked", "scanned"};
+	entrydb_error error = ENTRYDB_ERROR_INIT;
+	entrydb_path *path;
 
-	for (size_t i = 0; i < entrydb_root_count(crowd->site->db); i++) {
-		entrydb_root root = {NULL, NULL, NULL, NULL};
-		int valid = 0;
-
-		if (entrydb_root_get(crowd->site->db, i, &root, NULL) < 0) {
-			complain(crowd, "root", "none");
-			continue;
-		}
-		for (size_t s = 0; s < sizeof(states) / sizeof(*states); s++)
-			valid |= strcmp(root.state, states[s]) == 0;
-		if (!valid || root.reason[0] == '\0')
-			complain(crowd, "root", root.state);
+	if (entrydb_describe_path(crowd->site->db, &path, &error) < 0) {
+		complain(crowd, "path", entrydb_error_message(&error));
+		entrydb_error_clear(&error);
+		return;
 	}
+	for (size_t i = 0; i < entrydb_path_count(path); i++) {
+		const entrydb_path_entry *entry = entrydb_path_get(path, i);
+
+		if (entrydb_path_entry_state(entry) == ENTRYDB_PATH_ABSENT ||
+		    entrydb_path_entry_reason(entry)[0] == '\0')
+			complain(crowd, "path entry", entrydb_path_entry_path(entry));
+	}
+	entrydb_path_free(path);
 }
 
 /* The set is everybody's; entries of it are resolved long after the database has changed. */
@@ -134,7 +136,7 @@ static void *ask(void *payload)
 		check_selection(crowd);
 		check_answer(crowd, crowd->site->set);
 		check_load(crowd, entrydb_set_get(crowd->site->set, 1));
-		check_roots(crowd);
+		check_path(crowd);
 		atomic_fetch_add(&crowd->answers, 1);
 	}
 	return NULL;

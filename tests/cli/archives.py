@@ -33,17 +33,29 @@ def record_line(path, data):
 
 def installed(name="spam", version="1.0", entry_points=ENTRY_POINTS, files=None, directory=None):
     """The files of an installed distribution, or of a wheel: path -> bytes."""
+    spam = {"spam/__init__.py": b"", "spam/cli.py": b"def main(): pass\n", "spam/one.py": b""}
+    return described(spam | (files or {}), name, version, entry_points, directory)
+
+
+def described(files, name, version="1.0", entry_points=None, directory=None):
+    """These files with the metadata of a wheel."""
     directory = directory or f"{name}-{version}.dist-info"
-    tree = {"spam/__init__.py": b"", "spam/cli.py": b"def main(): pass\n", "spam/one.py": b"",
-            f"{directory}/METADATA": as_bytes(metadata(name, version)),
-            f"{directory}/WHEEL": b"Wheel-Version: 1.0\nGenerator: test\n"
-                                  b"Root-Is-Purelib: true\nTag: py3-none-any\n"}
-    tree.update({path: as_bytes(data) for path, data in (files or {}).items()})
+    tree = {f"{directory}/METADATA": metadata(name, version),
+            f"{directory}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\n"
+                                  "Root-Is-Purelib: true\nTag: py3-none-any\n"} | files
     if entry_points is not None:
-        tree[f"{directory}/entry_points.txt"] = as_bytes(entry_points)
+        tree[f"{directory}/entry_points.txt"] = entry_points
+    tree = {path: as_bytes(data) for path, data in tree.items()}
     record = "".join(record_line(path, data) for path, data in tree.items())
     tree[f"{directory}/RECORD"] = as_bytes(record + f"{directory}/RECORD,,\n")
     return tree
+
+
+def write_wheel(place, name, files, entry_points=None, version="1.0"):
+    """Its path: a wheel that pip installs."""
+    stem = f"{name.replace('-', '_')}-{version}"
+    tree = described(files, name, version, entry_points, f"{stem}.dist-info")
+    return write_zip(f"{place}/{stem}-py3-none-any.whl", tree)
 
 
 def source(name="spam", version="1.0", files=None):

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Differential test: random hostile environments, entrydb against stock Python.
+"""Differential test: random hostile environments, entrydb against importlib.metadata.
 
 usage: differential.py [--seed N] [--cases N] [--first N] [--pythons A:B]
                        [--jobs N] [--stop-after N] [--keep DIRECTORY]
 
 The program is $ENTRYDB, default build/indexer/entrydb. Each case is a random
-tree (hostile.py); every interpreter found (stock.py), and importlib_metadata
+tree (hostile.py); every interpreter found (reference.py), and importlib_metadata
 10 where pip can get it, says what is right. Compared are order, rows, broken
 distributions and exit status: not indexed; after `entrydb update`, with
---fresh roots and exact; after changes to the listing (roots, exact) and inside
+--fresh roots and exact; carried with the database, so that inodes and times are
+others (roots, exact); after changes to the listing (roots, exact) and inside
 the distributions (exact); after another update (roots, exact). A case that
 differs is kept as it was at that moment, and reported. To run it again:
 --seed N --first CASE --cases 1. Status 0 equal, 1 differences, 77 skipped.
@@ -25,9 +26,10 @@ import sys
 import tempfile
 import time
 
+import carry
 import hostile
 import package_cache
-import stock
+import reference
 from program import Program, default_program, difference
 
 BATCH = 20                # cases built, aged and checked together
@@ -68,6 +70,19 @@ class Case:
         self.update()
         self.check("indexed", [["--fresh", "roots"]], self.queries[:3])
         self.check("indexed", [["--fresh", "exact"]], [{}])
+
+    def carried(self):
+        """What is at the same place now is a copy, as an image or an archive gives it."""
+        if self.random.random() < 0.5:
+            return
+        how = self.random.choice((carry.as_it_is, carry.in_whole_seconds, carry.at_one_time))
+        for path in (self.root, f"{self.place}/home", f"{self.place}/entry.db"):
+            how(path)
+        stage = f"carried {how.__name__}"
+        self.check(stage, [["--fresh", "roots"], ["--fresh", "exact"]], self.queries[:2])
+        if self.random.random() < 0.3:
+            self.update()
+            self.check(f"{stage}, updated", [["--fresh", "roots"]], [{}])
 
     def listing_changed(self):
         self.environment.change_listing()
@@ -145,7 +160,7 @@ class Case:
         self.raised += bool(answer["raised"])
         wrong = difference(answer, reply)
         if wrong:
-            raised = f" (stock raised {answer['raised']})" if answer["raised"] else ""
+            raised = f" (Python raised {answer['raised']})" if answer["raised"] else ""
             raise Difference(f"{stage}{raised}: {wrong}\n  {self.spell(command)}")
 
     def spell(self, command):
@@ -165,11 +180,11 @@ class Case:
         self.report += f"\n  kept: {target}"
 
 
-STAGES = [Case.not_indexed, Case.indexed, Case.listing_changed, Case.inside_changed, Case.updated_again]
+STAGES = [Case.not_indexed, Case.indexed, Case.carried, Case.listing_changed, Case.inside_changed, Case.updated_again]
 
 
 def start(options):
-    workers.extend(stock.start_workers(options.pythons, options.importlib_metadata))
+    workers.extend(reference.start_workers(options.pythons, options.importlib_metadata))
 
 
 def run_batch(job):
@@ -219,7 +234,8 @@ def run_all(options):
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=None, help="default: from the clock")
+    parser.add_argument("--seed", type=int, default=os.environ.get("ENTRYDB_TEST_SEED"),
+                        help="default: ENTRYDB_TEST_SEED, or from the clock")
     parser.add_argument("--cases", type=int, default=400)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--pythons", help="executables, separated by colons")
@@ -239,8 +255,8 @@ def main():
     # Reports spell out paths that are no UTF-8.
     sys.stdout.reconfigure(errors="surrogateescape")
     options = parse()
-    options.pythons = stock.one_per_minor(stock.interpreters())
-    stock.announce(options.pythons)
+    options.pythons = reference.one_per_minor(reference.interpreters())
+    reference.announce(options.pythons)
     options.importlib_metadata = package_cache.importlib_metadata(options.pythons)
     if not options.importlib_metadata:
         print("without the rules of importlib_metadata 10: pip cannot get it")
@@ -252,7 +268,7 @@ def main():
     if not differing:
         shutil.rmtree(options.scratch)
     # Environments where nothing is found, or all is broken, would prove little.
-    print("%d comparisons (%d with entry points, %d where stock raised)" % tuple(counts), end="")
+    print("%d comparisons (%d with entry points, %d where Python raised)" % tuple(counts), end="")
     print(f" in {cases} cases, {differing} cases differ, "
           f"seed {options.seed}, {time.monotonic() - began:.0f} s")
     return 1 if differing else 0

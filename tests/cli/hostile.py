@@ -56,7 +56,7 @@ class Environment:
         self.directories = []
         self.zips = []
         self.outside = 0
-        # One bad file fails stock's whole call: with one in each tree little else were compared.
+        # One bad file fails the whole call: with one in each tree little else were compared.
         self.fatal = random.random() < 0.4
         os.mkdir(root)
         self.build()

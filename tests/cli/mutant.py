@@ -10,10 +10,10 @@ import subprocess
 import sys
 
 
-# -- on the rows of a listing ---------------------------------------------
+# --- on the rows of a listing ---
 
 def blocks(rows):
-    """The rows of each distribution; stock's listing keeps them together."""
+    """The rows of each distribution; importlib.metadata's listing keeps them together."""
     return [list(rows) for _, rows in itertools.groupby(rows, key=lambda row: row["file"])]
 
 
@@ -56,7 +56,7 @@ ROW_MUTANTS = {each.__name__.replace("_", "-"): each for each in (
     strip_group, first_extra)}
 
 
-# -- on the call -----------------------------------------------------------
+# --- on the call ---
 
 def run(arguments):
     return subprocess.run([os.environ["REAL_PROGRAM"], *arguments], capture_output=True)
@@ -130,7 +130,7 @@ CALL_MUTANTS = {
 }
 
 
-# -- the process -----------------------------------------------------------
+# --- the process ---
 
 def spoil(name, out):
     rows = [json.loads(line.decode("utf-8", "surrogateescape")) for line in out.split(b"\n") if line]

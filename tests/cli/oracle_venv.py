@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A real environment: entrydb against stock Python, for every group of it.
+"""A real environment: entrydb against importlib.metadata, for every group of it.
 
 usage: oracle_venv.py [--sample N]
 
 Builds a venv of the distributions in tests/fixtures/venv-requirements.txt
 (wheels), venv-sources.txt (source distributions) and editable-project (in
 place), cached in $ENTRYDB_TEST_CACHE. Then, for every interpreter found
-(stock.py) and importlib_metadata 10: the whole listing, every group, and a
+(reference.py) and importlib_metadata 10: the whole listing, every group, and a
 sample of names, in the indexed venv with --fresh roots and exact, and in a copy
 that was never indexed. The program is $ENTRYDB, default build/indexer/entrydb.
 Status 0 equal, 1 differences, 77 skipped.
@@ -23,7 +23,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 import package_cache
-import stock
+import reference
 from package_cache import FIXTURES, pip_ran
 from program import Program, difference
 
@@ -37,7 +37,7 @@ class Oracle:
         self.comparisons = self.differences = 0
 
     def check(self, path, queries, ways):
-        """ways: (label, options of `entrydb list`); stock is asked once for all of them."""
+        """ways: (label, options of `entrydb list`); the reference is asked once for all of them."""
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             every = list(pool.map(lambda worker: worker.ask("/", path, queries), self.workers))
         for worker, answers in zip(self.workers, every):
@@ -74,7 +74,7 @@ def build_environment(python, place):
 
 def environment(found):
     """The cached venv. Not moved after it was built: scripts and .pth files name their place."""
-    able = [each for each in found if stock.version_key(each.version) < [3, 14]]
+    able = [each for each in found if reference.version_key(each.version) < [3, 14]]
     maker = (able or found)[-1]
     key = package_cache.fixture_key("venv-requirements.txt", "venv-sources.txt",
                                     "editable-project/pyproject.toml")
@@ -147,14 +147,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sample", type=int, default=60, help="(group, name) pairs to ask for")
     options = parser.parse_args()
-    found = stock.interpreters()
-    stock.announce(found)
+    found = reference.interpreters()
+    reference.announce(found)
     place = environment(found)
     importlib_metadata = package_cache.importlib_metadata(found)
     if not importlib_metadata:
         package_cache.give_up(found[-1].executable, "cannot get importlib_metadata")
     with tempfile.TemporaryDirectory(prefix="entrydb-venv-") as scratch:
-        oracle = Oracle(Program(scratch), stock.start_workers(found, importlib_metadata))
+        oracle = Oracle(Program(scratch), reference.start_workers(found, importlib_metadata))
         shutil.rmtree(f"{place}/var", ignore_errors=True)
         updated = update(oracle.program, place)
         compare_everything(oracle, place, scratch, options.sample)

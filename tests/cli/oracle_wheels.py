@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Real wheels, not installed: entrydb against stock Python.
+"""Real wheels, not installed: entrydb against importlib.metadata.
 
 usage: oracle_wheels.py [--limit N]
 
 Downloads the wheels named in tests/fixtures/wheels.txt (cached in
-$ENTRYDB_TEST_CACHE). For each, and every interpreter found (stock.py): what
-stock reads with the wheel itself as the path entry, against `entrydb list
+$ENTRYDB_TEST_CACHE). For each, and every interpreter found (reference.py): what
+importlib.metadata reads with the wheel itself as the path entry, against `entrydb list
 --path WHEEL`, never indexed and after `entrydb add`. The program is $ENTRYDB,
 default build/indexer/entrydb. Status 0 equal, 1 differences, 77 skipped.
 """
@@ -17,13 +17,13 @@ import sys
 import tempfile
 
 import package_cache
-import stock
+import reference
 from oracle_venv import Oracle
 from package_cache import pip_ran
 from program import Program
 
 FEWEST_WHEELS = 200
-GROUPS_TOGETHER = 8       # stock opens every wheel again for each
+GROUPS_TOGETHER = 8       # the reference opens every wheel again for each
 # Any interpreter may download: the wheels are pure, and only read.
 ANY_PYTHON = ["--no-deps", "--only-binary", ":all:", "--python-version", "3.13",
               "--implementation", "py", "--abi", "none", "--platform", "any"]
@@ -87,13 +87,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--limit", type=int, default=None, help="only the first N wheels")
     options = parser.parse_args()
-    found = stock.interpreters()
-    stock.announce(found)
+    found = reference.interpreters()
+    reference.announce(found)
     every = wheels(found)[:options.limit]
     importlib_metadata = package_cache.importlib_metadata(found)
     with tempfile.TemporaryDirectory(prefix="entrydb-wheels-") as scratch:
         database = ["--db", f"{scratch}/wheels.db"]
-        oracle = Oracle(Program(scratch), stock.start_workers(found, importlib_metadata))
+        oracle = Oracle(Program(scratch), reference.start_workers(found, importlib_metadata))
         added = add(oracle.program, every, database)
         check_all(oracle, every, database)
         check_together(oracle, every, database)

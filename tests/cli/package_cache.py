@@ -14,6 +14,7 @@ import tempfile
 from program import TOP
 
 FIXTURES = f"{TOP}/tests/fixtures"
+PYTEST = "pytest>=7"
 PROBE = "six"             # small, pure, and always there
 IMPORTLIB_METADATA = ["importlib_metadata==10.2.0", "zipp==3.23.0", "lazy-importer==0.1.0"]
 
@@ -89,5 +90,15 @@ def importlib_metadata(found):
     def build(scratch):
         return pip_ran(found[-1].executable, "install", "--no-deps", "--only-binary", ":all:",
                        "--target", scratch, *IMPORTLIB_METADATA)
+
+    return place if publish(build, place) else None
+
+
+def pytest_directory(python):
+    """A directory with pytest, None where it cannot be had."""
+    place = f"{cache_directory()}/pytest"
+
+    def build(scratch):
+        return pip_ran(python, "install", "--target", scratch, PYTEST)
 
     return place if publish(build, place) else None

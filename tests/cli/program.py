@@ -1,10 +1,11 @@
-"""Runs the program under test and compares its answers with stock's.
+"""Runs the program under test and compares its answers with importlib.metadata's.
 
 ENTRYDB names the program, default build/indexer/entrydb under the top.
 """
 
 import json
 import os
+import re
 import subprocess
 from pathlib import PurePosixPath
 
@@ -62,12 +63,12 @@ def read_row(line):
 
 
 def normal_path(path):
-    """Stock's pathlib drops '.', '//' and a final slash; none of them changes the file."""
+    """pathlib drops '.', '//' and a final slash; none of them changes the file."""
     return str(PurePosixPath(path))
 
 
 def difference(answer, reply, broken_wanted=True):
-    """None, or one line that says where the reply departs from stock's answer."""
+    """None, or one line that says where the reply departs from importlib.metadata's answer."""
     if reply.trouble:
         return reply.trouble
     expected = [row[:8] + [normal_path(row[8])] for row in answer["rows"]]
@@ -83,9 +84,9 @@ def difference(answer, reply, broken_wanted=True):
 def rows_difference(expected, got):
     for rank, (left, right) in enumerate(zip(expected, got)):
         if not same_row(left, right):
-            return f"row {rank} of {len(expected)}:\n  stock   {left}\n  entrydb {right}"
+            return f"row {rank} of {len(expected)}:\n  python  {left}\n  entrydb {right}"
     if len(expected) > len(got):
-        return f"{len(got)} rows instead of {len(expected)}; missing first:\n  stock   {expected[len(got)]}"
+        return f"{len(got)} rows instead of {len(expected)}; missing first:\n  python  {expected[len(got)]}"
     if len(got) > len(expected):
         return f"{len(got)} rows instead of {len(expected)}; too many first:\n  entrydb {got[len(expected)]}"
     return None
@@ -94,7 +95,7 @@ def rows_difference(expected, got):
 def same_row(left, right):
     if left[:3] != right[:3] or left[8] != right[8]:
         return False
-    # False stands for metadata that stock cannot decode: no right answer.
+    # False stands for metadata that Python cannot decode: no right answer.
     if any(a is not False and a != b for a, b in zip(left[6:8], right[6:8])):
         return False
     if left[3] is None:
@@ -112,6 +113,20 @@ def broken_difference(broken, stderr):
     return f"broken distributions not reported: {missing}, wrongly reported: {sorted(got - expected)}"
 
 
+ESCAPED = re.compile(rb"\\(?:(\\)|x([0-9a-f]{2})|u([0-9a-f]{4}))")
+
+
+def unescape(text):
+    """What db/base/escape.h did to a name is undone."""
+    def character(match):
+        if match[1]:
+            return match[1]
+        return bytes([int(match[2], 16)]) if match[2] else chr(int(match[3], 16)).encode()
+
+    text = ESCAPED.sub(character, text.encode("utf-8", "surrogateescape"))
+    return text.decode("utf-8", "surrogateescape")
+
+
 def reported_broken(stderr):
     """The distributions named in lines `entrydb: <file>: <reason>`."""
     found = set()
@@ -120,7 +135,7 @@ def reported_broken(stderr):
             continue
         words = line[len("entrydb: "):].split(": ")
         for count in range(1, len(words)):
-            path = normal_path(": ".join(words[:count]))
+            path = normal_path(unescape(": ".join(words[:count])))
             if path.lower().endswith((".dist-info", ".egg-info", "/egg-info")) or path.lower() == "egg-info":
                 found.add(path)
                 break

@@ -6,8 +6,11 @@ machine is read or written.
 """
 
 import contextlib
+import fcntl
 import json
 import os
+import re
+import resource
 import shutil
 import signal
 import sqlite3
@@ -71,13 +74,14 @@ class CommandTest(unittest.TestCase):
         self.user_database = f"{self.home}/state/entrydb/entry_points.db"
         for path in (self.home, self.site):
             os.makedirs(path)
-        if IS_ROOT:
-            os.chown(self.home, STRANGER, STRANGER)
+        self.home_is_lent = True
 
     def environment(self, **variables):
         return environment(self.home, **variables)
 
     def command(self, arguments, user=None):
+        if user and self.home_is_lent:
+            os.chown(self.home, user, user)  # the home of whoever runs the program
         return [public_program() if user else PROGRAM, *map(str, arguments)]
 
     def start(self, *arguments, user=None, env=None, **how):
@@ -158,7 +162,7 @@ def remove_tree(path):
 
 def environment(home, **variables):
     """This process's environment without what would steer the program; None removes a variable."""
-    steering = ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYENV_ROOT")
+    steering = ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "PYENV_ROOT", "XDG_CONFIG_HOME")
     env = {key: value for key, value in os.environ.items()
            if not key.startswith("ENTRYDB") and key not in steering}
     env.update(HOME=home, XDG_STATE_HOME=f"{home}/state", LC_ALL="C.UTF-8", PATH="/nowhere")
@@ -185,6 +189,43 @@ def end(child):
     for stream in (child.stdin, child.stdout, child.stderr):
         if stream:
             stream.close()
+
+
+def until(condition, what="it did not come to pass"):
+    """Waits for a state, however long this machine takes to come to it."""
+    end = time.monotonic() + SECONDS_ALLOWED
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(what)
+        time.sleep(0.01)
+
+
+def listens(child, number):
+    """Has the program come to where it handles that signal, or to its end?"""
+    with open(f"/proc/{child.pid}/status", encoding="utf-8") as file:
+        caught = re.search(r"^SigCgt:\s*(\w+)", file.read(), re.MULTILINE)
+    return child.poll() is not None or (caught and int(caught[1], 16) >> (number - 1) & 1)
+
+
+def opens(pid, path):
+    """Has that process the file open?"""
+    with contextlib.suppress(FileNotFoundError, PermissionError):
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(FileNotFoundError):
+                if os.readlink(f"/proc/{pid}/fd/{name}") == path:
+                    return True
+    return False
+
+
+def has_open(child, path):
+    """Has the program opened that file, or come to its end?"""
+    return opens(child.pid, path) or child.poll() is not None
+
+
+def processor_seconds():
+    """Of all children that have ended: it does not depend on what else the machine does."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 _copy = None
@@ -243,6 +284,12 @@ def settle():
     time.sleep(SETTLED_AFTER)
 
 
+def stamp(path):
+    """Changes when the file is written or replaced, and not when it is read."""
+    status = os.stat(path)
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
 # --- databases ---
 
 def connect(file):
@@ -275,6 +322,14 @@ def change_database(file, *statements):
         for statement in statements:
             connection.execute(statement)
         connection.commit()
+
+
+@contextlib.contextmanager
+def held_lock(database):
+    """As by another writer."""
+    with open(f"{database}.lock", "r+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def leftovers(database):

@@ -28,6 +28,7 @@ import zipfile
 import archives
 from archives import ENTRY_POINTS, ROWS, below, installed, source, write_tar, write_zip
 from program import Program
+from support import SECONDS_ALLOWED, has_open, processor_seconds, until
 
 DYNAMIC = "dynamic, not knowable without a build"
 SITE = "usr/lib/python3/dist-packages"
@@ -290,16 +291,17 @@ class Sources(Case):
                 ("[project]\nscripts = 1\n", "not a table"),
                 ("[project\n", "line 1"),
                 ("[project]\nname = 'a'\nname = 'b'\n", "line 3"),
-                ("[project.scripts]\n\"a\\nb\" = 'c:d'\n", "cannot stand"),
-                ("[project.scripts]\n\"a=b\" = 'c:d'\n", "cannot stand"),
-                ("[project.scripts]\n\"#a\" = 'c:d'\n", "cannot stand")):
+                ("[project.scripts]\n\"a\\nb\" = 'c:d'\n", "cannot express"),
+                ("[project.scripts]\n\"a=b\" = 'c:d'\n", "cannot express"),
+                ("[project.scripts]\n\"#a\" = 'c:d'\n", "cannot express")):
             with self.subTest(text):
                 path = self.source({"pyproject.toml": text})
                 self.add(path, status=3)
                 error = self.distributions(path)[0][3]
                 self.assertTrue(error.startswith("pyproject.toml: "), error)
                 self.assertIn(reason, error)
-                self.assertIn(f"entrydb: {path}: spam-1.0: {error}", self.stderr)
+                shown = error.replace("\\", "\\\\")  # as whatever a message repeats
+                self.assertIn(f"entrydb: {path}: spam-1.0: {shown}", self.stderr)
                 os.unlink(path)
 
     def test_errors_in_setup_cfg(self):
@@ -503,8 +505,10 @@ class Catalogue(Case):
     def test_forget(self):
         path = self.wheel("spam")
         self.add(path)
+        os.chmod(path, 0o600)
         self.run_program("forget", path)
         self.assertEqual(self.query("SELECT * FROM root"), [])
+        self.assertEqual(os.stat(self.database).st_mode & 0o777, 0o644)  # one archive's mode is not its
 
     def test_usage(self):
         self.add(status=2)
@@ -517,9 +521,9 @@ class Catalogue(Case):
         bomb = archives.write_huge_tar(self.path("large.tar.gz"), 300_000, installed())
         child = subprocess.Popen([self.program.executable, "add", bomb], env=self.program.env,
                                  stderr=subprocess.PIPE)
-        time.sleep(0.03)
+        until(lambda: has_open(child, os.path.realpath(bomb)))
         child.send_signal(signal.SIGINT)
-        _, stderr = child.communicate(timeout=20)
+        _, stderr = child.communicate(timeout=SECONDS_ALLOWED)
         if child.returncode == 3:
             self.assertIn(b"interrupted", stderr)
             self.assertEqual(self.query("SELECT path FROM root"), [(path,)])
@@ -635,9 +639,9 @@ class BadInput(Case):
         member.size = 16 << 30
         zeros = lzma.compress(bytes(64 << 20), preset=0)
         path = self.write("bomb.tar.xz", lzma.compress(member.tobuf()) + zeros * 256)
-        began = time.monotonic()
+        used = processor_seconds()
         self.refuse_archive(path, "bomb")
-        self.assertLess(time.monotonic() - began, 60)
+        self.assertLess(processor_seconds() - used, 60)
 
     def test_bomb_declared(self):
         member = tarfile.TarInfo("spam-1.0.dist-info/entry_points.txt")
@@ -675,7 +679,7 @@ class BadInput(Case):
         path = write_tar(self.path("a.tar.gz"), tree)
         self.add(path)
         self.assertEqual([row[0] for row in self.distributions(path)], ["spam"])
-        self.assertIn("3 members were ignored, whose paths lead out of it, such as ../evil",
+        self.assertIn("ignored 3 members whose paths lead outside it, such as ../evil",
                       self.stderr)
         self.assertEqual(len(self.stderr.splitlines()), 2)
 

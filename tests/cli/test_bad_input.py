@@ -14,7 +14,8 @@ import time
 
 import support
 from support import (COULD_NOT, DATABASE, DONE, NOT_FOUND, SITE, STRANGER, CommandTest, add_distribution,
-                     change_database, entry_points, events, is_sound, leftovers, metadata, needs_root, query, rows,
+                     change_database, entry_points, events, is_sound, leftovers, metadata, needs_root, processor_seconds, query,
+                     rows,
                      write)
 
 MANY = int(os.environ.get("ENTRYDB_TEST_MANY", "100000"))
@@ -46,10 +47,10 @@ class BadFiles(BadTest):
             line = f"[demo]\n{'x' * 1000} = m:f\n"
             for _ in range(100):
                 file.write(line * (MEGABYTE // len(line) + 1))
-        began = time.monotonic()
+        used = processor_seconds()
         reply = self.check_answers(problems=1)
         self.assertIn("the limit is", reply.err)
-        self.assertLess(time.monotonic() - began, 10)
+        self.assertLess(processor_seconds() - used, 10)
 
     def test_entry_points_just_below_the_limit(self):
         text = "[demo]\n" + "".join(f"n{i:06} = some.module:some.attribute_{i}\n" for i in range(100_000))
@@ -389,7 +390,7 @@ class DamagedDatabases(BadTest):
                           "UPDATE root SET kind = 'zip'", "UPDATE root SET kind = 'archive'"):
             with self.subTest(statement=statement):
                 shutil.copy2(kept, self.database)
-                change_database(self.database, statement)
+                change_database(self.database, "PRAGMA ignore_check_constraints = 1", statement)
                 for words in (["list", "demo"], ["list", "--fresh", "exact"], ["why", "demo", "alpha"], ["groups"]):
                     self.run_program(*words, "--path", self.site)
                 self.run_program("list", "--db", self.database)
@@ -482,7 +483,7 @@ class NoPermission(BadTest):
 
     @needs_root
     def test_no_place_at_all(self):
-        os.chown(self.home, 0, 0)
+        self.home_is_lent = False
         reply = self.update(self.site, user=STRANGER, status=COULD_NOT)
         self.assertIn("Permission denied", reply.err)
         env = self.environment(HOME=None, XDG_STATE_HOME=None)
@@ -529,10 +530,12 @@ class Disks(BadTest):
         site = f"{disk}/venv/{SITE}"
         subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
         self.assertEqual(self.list("demo", path=site, status=DONE).names, [("alpha", "1.0")])
+        os.chown(self.home, 0, 0)  # in somebody else's, nothing is written
         self.update(site)
         self.assertEqual(query(self.user_database, "SELECT path FROM root"), [(site,)])
-        reply = self.update(site, "--db", f"{disk}/x.db", status=COULD_NOT)
-        self.assertIn("Read-only file system", reply.err)
+        for words in (["--db", f"{disk}/x.db"], ["--root", "/"]):  # as hooks have it
+            reply = self.update(site, *words, status=COULD_NOT)
+            self.assertIn("Read-only file system", reply.err)
         self.assertEqual(os.listdir(disk), ["venv"])
 
     @needs_root

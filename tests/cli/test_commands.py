@@ -7,21 +7,24 @@ import re
 import shutil
 import stat
 import subprocess
+import unittest
 import zipfile
 
 import support
 from support import (COULD_NOT, DATABASE, DONE, NOT_FOUND, SITE, USAGE, CommandTest,
-                     add_distribution, entry_points, events, leftovers, metadata, query, rows,
-                     settle, write)
+                     add_distribution, entry_points, events, is_sound, leftovers, metadata, query, rows,
+                     settle, stamp, write)
 
+OBJECT_KEYS = ["size", "machine", "build_id", "sha256", "glibc", "glibcxx", "missing", "undefined", "python_by"]
 LIST_KEYS = ["group", "name", "value", "module", "attr", "extras", "distribution", "version",
-             "path", "file", "kind", "object", "symbol", "state"]
+             "path", "file", "kind", "object", "symbol", "state"] + OBJECT_KEYS
 WHY_KEYS = ["group", "name", "value", "distribution", "version", "path", "file", "shadowed_by",
-            "kind", "state", "object", "symbol", "database", "freshness", "reason", "allowed"]
+            "kind", "state", "object", "symbol", "database", "freshness", "reason", "allowed",
+            "problem"] + OBJECT_KEYS
 LOG_KEYS = ["time", "action", "root", "distribution", "old_version", "version", "detail",
             "command", "uid", "database"]
 VERIFY_KEYS = ["database", "path", "distribution", "difference"]
-VERBS = ("update", "watch", "add", "forget", "list", "groups", "why", "verify", "log")
+VERBS = ("update", "watch", "add", "forget", "list", "groups", "why", "plugins", "disable", "enable", "export", "verify", "log", "help")
 
 
 class CommandLine(CommandTest):
@@ -33,7 +36,6 @@ class CommandLine(CommandTest):
             self.assertRegex(reply.out, rf"(?m)^  {word}\b")
         for option in ("--db", "--path", "--root", "--json", "--quiet", "--python", "--fresh", "--into"):
             self.assertIn(f"  {option}", reply.out)
-        self.assertEqual(self.run_program("list", "-h", status=DONE).out, reply.out)
 
     def test_version(self):
         self.assertRegex(self.run_program("--version", status=DONE).out, r"\Aentrydb \d+\.\d+\.\d+\n\Z")
@@ -45,7 +47,7 @@ class CommandLine(CommandTest):
                       ["list", "--python", "3.9"], ["list", "--python", "3.x"], ["list", "-x"]):
             reply = self.run_program(*words, status=USAGE)
             self.assertEqual(reply.out, "")
-            self.assertRegex(reply.err, r"\Aentrydb: .*see 'entrydb --help'\n\Z", str(reply))
+            self.assertRegex(reply.err, r"\Aentrydb: .*see 'entrydb (\w+ )?--help'\n\Z", str(reply))
 
     def test_rules_and_levels_that_are_known(self):
         add_distribution(self.site, "alpha")
@@ -90,7 +92,7 @@ class Listing(CommandTest):
             "group": "demo", "name": "alpha", "value": "alpha.plugin:main [x,y]", "module": "alpha.plugin",
             "attr": "main", "extras": ["x", "y"], "distribution": "alpha", "version": "1.0",
             "path": self.site, "file": info, "kind": "unresolved", "object": None, "symbol": None,
-            "state": "missing"})
+            "state": "missing"} | dict.fromkeys(OBJECT_KEYS))
 
     def test_kind_of_a_module_at_hand(self):
         os.mkdir(f"{self.site}/alpha")
@@ -187,7 +189,7 @@ class Explaining(CommandTest):
         found = self.why("--json", status=DONE).objects[0]
         self.assertEqual((found["database"], found["freshness"]), (self.database, "fresh"))
         found = self.why("--json", "--fresh", "exact", status=DONE).objects[0]
-        self.assertEqual(found["freshness"], "checked")
+        self.assertEqual(found["freshness"], "scanned")
 
     def test_shadowing(self):
         other = f"{self.top}/other"
@@ -203,7 +205,7 @@ class Explaining(CommandTest):
         reply = self.run_program("why", "demo", "nobody", "--path", self.site, "--path", f"{self.top}/absent",
                                  status=NOT_FOUND)
         self.assertEqual(reply.out, "")
-        self.assertEqual(reply.err.splitlines()[0], "entrydb: no entry point nobody in group demo")
+        self.assertEqual(reply.err.splitlines()[0], "entrydb: there is no 'nobody' in group 'demo'")
         self.assertRegex(reply.err, rf"(?m)^entrydb: searched {self.site}: scanned \(.+\)$")
         self.assertRegex(reply.err, rf"(?m)^entrydb: searched {self.top}/absent: absent \(.+\)$")
 
@@ -213,7 +215,7 @@ class Explaining(CommandTest):
             reply = self.why("--json", env=self.environment(ENTRYDB_DISABLE=value), status=DONE)
             self.assertEqual(reply.objects[0]["allowed"], allowed, value)
         text = self.why(env=self.environment(ENTRYDB_DISABLE="demo")).out
-        self.assertRegex(text, r"(?m)^  allowed +no: ENTRYDB_DISABLE names it$")
+        self.assertRegex(text, r"(?m)^  allowed +no: ENTRYDB_DISABLE names demo$")
 
 
 class DefaultPath(CommandTest):
@@ -270,10 +272,27 @@ class DefaultPath(CommandTest):
             VIRTUAL_ENV=self.prefix)).names]
         self.assertEqual(order, ["inside", "near", "far"])
 
+    @unittest.skipUnless(os.path.exists("/usr/bin/python3"), "the system has no Python")
+    def test_order_is_that_of_sys_path(self):
+        """The user's .pth files come before the system's site directories."""
+        version = subprocess.run(["/usr/bin/python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
+                                 stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+        user = f"{self.home}/.local/lib/python{version}/site-packages"
+        for path in (user, f"{self.home}/co", f"{self.home}/other"):
+            os.makedirs(path)
+        write(f"{user}/dev.pth", f"{self.home}/co\n../../../../other\n/usr/lib/python3/dist-packages\n")
+        env = {**self.environment(), "PATH": "/usr/bin"}
+        path = subprocess.run(["/usr/bin/python3", "-c", "import sys; print('\\n'.join(sys.path))"], env=env,
+                              stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+        reply = self.run_program("why", "no-such-group", "x", status=NOT_FOUND, env=env)
+        searched = re.findall(r"searched (.*?): \w+ \(", reply.err)
+        self.assertIn(f"{self.home}/co", searched)
+        self.assertEqual([each for each in path if "-packages" in each or each.startswith(self.home)], searched)
+
     def test_level_by_variable(self):
         self.index()
         path = ["--path", self.site]
-        for value, state in (("trust", "fresh"), ("roots", "fresh"), ("exact", "checked"), ("nonsense", "fresh")):
+        for value, state in (("trust", "fresh"), ("roots", "fresh"), ("exact", "scanned"), ("nonsense", "fresh")):
             reply = self.run_program("why", "--json", "demo", "inside", *path,
                                      env=self.environment(ENTRYDB_FRESH=value))
             self.assertEqual(reply.objects[0]["freshness"], state, value)
@@ -309,10 +328,10 @@ class Updating(CommandTest):
         add_distribution(self.site, "alpha")
         settle()
         self.update()
-        before = os.stat(self.database)
+        before = stamp(self.database)
         for level in ("roots", "exact"):
             self.update(self.prefix, "--fresh", level)
-        self.assertEqual(os.stat(self.database), before)
+        self.assertEqual(stamp(self.database), before)
 
     def test_archives_on_the_path(self):
         for name in ("thing.zip", "thing-1.0-py3.egg"):
@@ -483,7 +502,7 @@ class Forgetting(CommandTest):
         self.assertIn("1 forgotten", self.run_program("forget", self.site, status=DONE).err)
         self.assertNotIn((SITE,), query(self.database, "SELECT path FROM root"))
         self.assertEqual(events(self.database)[-1][0], "forget")
-        self.assertIn("in no database", self.run_program("forget", self.site, status=NOT_FOUND).err)
+        self.assertIn("not in any database", self.run_program("forget", self.site, status=NOT_FOUND).err)
         self.assertEqual(self.list("demo").names, [("alpha", "1.0")], "the disk is read instead")
 
     def test_in_the_users_own(self):
@@ -503,6 +522,38 @@ class Forgetting(CommandTest):
     def test_nothing_known_writes_nothing(self):
         self.run_program("forget", self.site, status=NOT_FOUND)
         self.assertFalse(os.path.exists(self.database))
+
+    def forget_one_of_two(self):
+        self.run_program("forget", self.site, status=DONE)
+        self.assertEqual([path for (path,) in query(self.database, "SELECT path FROM root")],
+                         ["lib/python3.12/site-packages"])
+        return stat.S_IMODE(os.stat(self.database).st_mode)
+
+    def make_two(self, mode):
+        add_distribution(self.site, "alpha")
+        add_distribution(f"{self.prefix}/lib/python3.12/site-packages", "beta")
+        os.chmod(self.site, mode)
+        self.update(self.site, f"{self.prefix}/lib/python3.12/site-packages")
+
+    def test_as_readable_as_the_site_directory(self):
+        self.make_two(0o750)
+        self.assertEqual(self.forget_one_of_two(), 0o640)
+
+    def test_as_readable_as_before_where_the_site_directory_is_gone(self):
+        self.make_two(0o700)
+        shutil.rmtree(self.site)
+        self.assertEqual(self.forget_one_of_two(), 0o600)
+
+    def test_a_damaged_database(self):
+        """As update does: said, set aside and rebuilt; the site directory is not in the new one."""
+        add_distribution(self.site, "alpha")
+        self.update()
+        write(self.database, b"garbage" * 5000)
+        reply = self.run_program("forget", self.site, status=NOT_FOUND)
+        self.assertIn(f"set aside as {self.database}.damaged and rebuilt", reply.err)
+        self.assertEqual(leftovers(self.database), ["entry_points.db.damaged"])
+        self.assertTrue(is_sound(self.database))
+        self.assertNotIn("set aside", self.run_program("forget", self.site, status=NOT_FOUND).err)
 
 
 class Verifying(CommandTest):
@@ -538,7 +589,7 @@ class Verifying(CommandTest):
         self.edit_keeping_times("alpha.plugin:main", "alpha.plugin:evil")
         self.assertEqual(self.freshness(), "fresh")
         reply = self.verify(status=NOT_FOUND)
-        self.assertIn(f"{self.info}: its entry points are others on the disk", reply.lines)
+        self.assertIn(f"{self.info}: entry points differ from those on disk", reply.lines)
         self.assertRegex(reply.out, "(?m)entry_points.txt: .*RECORD has another hash$")
 
     def test_only_the_hash_differs(self):
@@ -550,6 +601,23 @@ class Verifying(CommandTest):
         self.assertEqual(list(found[0]), VERIFY_KEYS)
         self.assertEqual((found[0]["database"], found[0]["path"], found[0]["distribution"]),
                          (self.database, self.site, "alpha-1.0.dist-info"))
+
+    def test_other_spellings_of_a_hash(self):
+        """Debian's RECORD has hexadecimal digits; what is no SHA-256 is not judged."""
+        text = entry_points("beta").encode()
+        spellings = {"hex": f"sha256={hashlib.sha256(text).hexdigest()}",
+                     "padded": f"sha256={base64.urlsafe_b64encode(hashlib.sha256(text).digest()).decode()}",
+                     "other": f"sha512={hashlib.sha512(text).hexdigest()}"}
+        for name, digest in spellings.items():
+            add_distribution(self.site, name, text=text.decode(),
+                             RECORD=f"{name}-1.0.dist-info/entry_points.txt,{digest},{len(text)}\n")
+        self.index()
+        self.assertIn("3 files hashed, 0 differences", self.verify(status=DONE).err)
+        for name in spellings:
+            self.info = f"{self.site}/{name}-1.0.dist-info"
+            self.edit_keeping_times("[console_scripts]\n", "[console_scripts]\n# note\n")
+        changed = [line.split(": ")[0] for line in self.verify(status=NOT_FOUND).lines]
+        self.assertEqual(sorted(changed), [f"{self.site}/{name}-1.0.dist-info" for name in ("hex", "padded")])
 
     def test_added_removed_and_renamed(self):
         add_distribution(self.site, "beta")
@@ -607,6 +675,15 @@ class Trail(CommandTest):
                          ["alpha 1.0", "alpha 1.0 -> 1.0", "alpha 1.0 -> 2.0", "alpha 2.0"])
         self.assertEqual(text[-1][-2:], [f"entrydb update {self.site}", f"uid {os.getuid()}"])
 
+    def test_a_downgrade_is_no_upgrade(self):
+        versions = ["1.10", "1.9", "1.9.post1", "unknown", "1.0"]
+        for version in versions:
+            info = add_distribution(self.site, "alpha", version)
+            self.update()
+            shutil.rmtree(info)
+        found = [event[0] for event in events(self.database) if event[0] != "index"]
+        self.assertEqual(found, ["downgrade", "upgrade", "change", "change"])
+
     def test_a_reinstall_is_a_change(self):
         info = add_distribution(self.site, "alpha")
         self.update()
@@ -650,7 +727,7 @@ class Tables(CommandTest):
         self.assertEqual(self.columns("entry_points"),
                          ["root", "distribution", "version", "group_name", "name", "value", "module", "attr",
                           "extras", "kind", "object", "symbol", "state"])
-        for view in ("conflicts", "broken", "history"):
+        for view in ("conflicts", "broken", "startup_code", "history"):
             self.assertTrue(self.columns(view))
 
     def test_tables(self):
@@ -658,7 +735,8 @@ class Tables(CommandTest):
             names = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
             strict = connection.execute("SELECT min(strict) FROM pragma_table_list WHERE schema = 'main' "
                                         "AND type = 'table' AND name NOT LIKE 'sqlite%'").fetchone()
-        self.assertEqual(names, {"root", "distribution", "entry_point", "target", "event"})
+        self.assertEqual(names, {"root", "distribution", "entry_point", "plugin", "target", "publication",
+                                 "startup", "event"})
         self.assertEqual(strict, (1,))
         self.assertEqual(query(self.database, "PRAGMA application_id"), [(0x45504449,)])
 

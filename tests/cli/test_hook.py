@@ -1,7 +1,6 @@
 """update --hook, as package managers run it: never in the way, and never twice for nothing."""
 
 import contextlib
-import fcntl
 import glob
 import os
 import pty
@@ -16,12 +15,11 @@ import time
 import unittest
 
 import support
-from support import (DATABASE, DONE, PROGRAM, SITE, STRANGER, CommandTest, add_distribution,
-                     entry_points, events, is_sound, leftovers, needs_root, query, replace,
-                     settle, write)
+from support import (DATABASE, DONE, PROGRAM, SITE, STRANGER, CommandTest, add_distribution, entry_points,
+                     events, held_lock, is_sound, leftovers, needs_root, query, replace, settle, stamp,
+                     until, write)
 
 TIMEOUT = 10  # seconds, as the program has it, for a lock and for a pipe
-AT_ONCE = 5  # seconds, on a machine with other things to do
 SEED = int(os.environ.get("ENTRYDB_TEST_SEED", time.time_ns() % 1_000_000))
 
 
@@ -94,13 +92,11 @@ class Work(HookTest):
 
     def test_nothing_to_do_writes_nothing(self):
         self.index()
-        before = os.stat(self.database)
+        before = stamp(self.database)
         self.silent_hook()
-        self.assertEqual(os.stat(self.database), before)
-        with held_lock(self.database):  # and asks for no lock
-            began = time.monotonic()
+        self.assertEqual(stamp(self.database), before)
+        with held_lock(self.database):  # and asks for no lock, or it would say that another holds it
             self.silent_hook()
-            self.assertLess(time.monotonic() - began, AT_ONCE)
 
     def test_root(self):
         add_distribution(f"{self.top}/image/usr/lib/python3/dist-packages", "gamma")
@@ -165,7 +161,7 @@ class Input(HookTest):
         began = time.monotonic()
         self.silent_hook(stdin=slave)
         os.close(slave)
-        self.assertLess(time.monotonic() - began, AT_ONCE)
+        self.assertLess(time.monotonic() - began, TIMEOUT)
 
     def test_closed(self):
         self.silent_hook(stdin=None, preexec_fn=lambda: os.close(0))
@@ -301,8 +297,9 @@ class BadCases(HookTest):
                 child = self.start_hook()
                 until(lambda: is_waiting(child))
                 child.send_signal(number)
-                _, err = child.communicate(timeout=AT_ONCE)
-            self.assertEqual((child.returncode, len(err.splitlines())), (DONE, 1), err)
+                _, err = child.communicate(timeout=support.SECONDS_ALLOWED)
+            self.assertEqual(child.returncode, DONE, err)
+            self.assertRegex(err, rb"\A[^\n]*: interrupted while [^\n]*\n\Z")
         self.assertEqual(self.names(), ["alpha"])
 
 
@@ -323,7 +320,7 @@ class Waits(HookTest):
         os.close(reader)
         os.close(writer)
         self.assertEqual([child.returncode for child in children], [DONE, DONE])
-        self.assertTrue(TIMEOUT - 1 < took < TIMEOUT + AT_ONCE, took)
+        self.assertTrue(TIMEOUT - 1 < took < 2 * TIMEOUT, took)
         self.assertEqual((errors[0], self.names()), (b"", ["alpha"]), "a pipe nobody closes")
         self.assertRegex(errors[1], rb"\Aentrydb: [^\n]*another writer[^\n]*\n\Z")
         self.assertEqual(self.names(f"{other}/{DATABASE}"), ["alpha"], "a lock nobody releases")
@@ -346,7 +343,7 @@ class Together(HookTest):
             self.assertEqual(len(waiting), 1, "one stays")
             add_distribution(self.site, "gamma")
             late = self.start_hook(name="late")
-            self.assertEqual(late.wait(AT_ONCE), DONE)
+            self.assertEqual(late.wait(support.SECONDS_ALLOWED), DONE)
             self.assertEqual(self.names(), ["alpha"], "while the lock is held")
         self.finish(children + [late])
         self.assertEqual(self.names(), ["alpha", "beta", "gamma"], "what the late one brought, too")
@@ -616,21 +613,6 @@ def has_pip(python):
             subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode == 0
         )
     return False
-
-
-@contextlib.contextmanager
-def held_lock(database):
-    with open(f"{database}.lock", "r+", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def until(condition):
-    end = time.monotonic() + support.SECONDS_ALLOWED
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError("it did not come to pass")
-        time.sleep(0.01)
 
 
 def comm(pid):

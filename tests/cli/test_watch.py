@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import glob
+import itertools
 import json
 import os
 import shutil
@@ -15,11 +16,12 @@ import zipfile
 
 import support
 from support import (DATABASE, DONE, SITE, CommandTest, add_distribution, entry_points, events,
-                     leftovers, metadata, needs_root, query, replace, write)
+                     leftovers, metadata, needs_root, query, replace, stamp, until,
+                     write)
 
 POLL = 5  # seconds, as the program has it: between two looks without inotify
-SETTLED = 3  # seconds after a change, until the second look has been taken
-STOCK = (
+RESTS = 3  # seconds: longer than it waits between two looks
+ASK_PYTHON = (
     "import importlib.metadata as m, json, sys\n"
     "print(json.dumps(sorted([e.group, e.name, e.value, d.metadata['Name'], d.version]\n"
     "    for d in m.distributions(path=sys.argv[1:]) for e in d.entry_points)))"
@@ -51,9 +53,9 @@ class WatchTest(CommandTest):
         self.assertEqual(leftovers(self.database) if os.path.exists(self.database) else [], [])
         return err.decode()
 
-    def stock(self, *paths):
+    def python_answer(self, *paths):
         done = subprocess.run(
-            [sys.executable, "-I", "-c", STOCK, *(paths or [self.site])],
+            [sys.executable, "-I", "-c", ASK_PYTHON, *(paths or [self.site])],
             capture_output=True,
             check=True,
         )
@@ -64,14 +66,25 @@ class WatchTest(CommandTest):
         reply = self.list("--fresh", "trust", path=list(paths) or [self.site])
         return sorted(reply.fields)
 
-    def check(self, *paths, within=10):
-        """Soon, what the database alone says is what stock finds."""
-        expected = self.stock(*paths)
-        if not until(
-            lambda: self.known(*paths) == expected and self.is_read_from_database(paths), within
-        ):
+    def check(self, *paths):
+        """Soon, what the database alone says is what importlib.metadata finds."""
+        expected = self.python_answer(*paths)
+        try:
+            until(lambda: self.known(*paths) == expected and self.is_read_from_database(paths))
+        except AssertionError:
             self.assertEqual(self.known(*paths), expected)
             self.fail("not from the database")
+
+    def rest(self, child):
+        """Until it has done all that it wants to: then it sleeps."""
+        busy = [processor_time(child), read_calls(child)]
+
+        def is_at_rest():
+            time.sleep(RESTS)
+            before, busy[:] = list(busy), [processor_time(child), read_calls(child)]
+            return before == busy
+
+        until(is_at_rest, "it does not come to rest")
 
     def is_read_from_database(self, paths):
         """At level trust only a path entry that has no rows is read from the disk."""
@@ -173,25 +186,18 @@ class Changes(WatchTest):
         child = self.watch()
         add_distribution(self.site, "beta")
         self.check()
-        self.assertTrue(
-            until(
-                lambda: query(self.database, "SELECT sum(watched), min(settled) FROM distribution")
-                == [(0, 1)],
-                SETTLED + 3,
-            ),
-            "what is no longer new is believed",
+        until(
+            lambda: query(self.database, "SELECT sum(watched), min(settled) FROM distribution")
+            == [(0, 1)],
+            "what is no longer new is not believed",
         )
-        time.sleep(SETTLED)
-        before, used = os.stat(self.database), processor_time(child)
-        time.sleep(2)
-        self.assertEqual(os.stat(self.database), before)
-        self.assertEqual(processor_time(child), used, "it sleeps")
+        self.rest(child)
         self.stop(child)
 
     def test_what_is_no_concern(self):
         child = self.watch()
         self.check()
-        time.sleep(SETTLED)
+        self.rest(child)
         reads = read_calls(child)
         for name in ("bin", "var", "share"):
             os.makedirs(f"{self.prefix}/{name}/x", exist_ok=True)
@@ -202,13 +208,14 @@ class Changes(WatchTest):
     def test_without_end(self):
         """Changes that leave no moment of quiet do not keep it from looking."""
         child = self.watch()
-        end = time.monotonic() + 7
-        number = 0
-        while time.monotonic() < end:
-            number += 1
-            add_distribution(self.site, f"more{number}")
+        numbers = itertools.count()
+
+        def one_more():
+            add_distribution(self.site, f"more{next(numbers)}")
             time.sleep(0.1)
-        self.assertGreater(query(self.database, "SELECT count(*) FROM distribution")[0][0], 10)
+            return query(self.database, "SELECT count(*) FROM distribution")[0][0] > 10
+
+        until(one_more, "it has not looked")
         self.check()
         self.stop(child)
 
@@ -216,10 +223,10 @@ class Changes(WatchTest):
         """Its own writing is no change."""
         file = f"{self.site}/own.db"
         child = self.watch(self.prefix, "--db", file)
-        time.sleep(SETTLED + 1)
-        before = os.stat(file)
-        time.sleep(1.5)
-        self.assertEqual(os.stat(file), before)
+        self.rest(child)
+        before = stamp(file)
+        self.rest(child)
+        self.assertEqual(stamp(file), before)
         self.stop(child)
 
 
@@ -230,20 +237,17 @@ class Directories(WatchTest):
             with self.subTest(path=path):
                 self.check()
                 shutil.rmtree(path)
-                self.rest()
+                time.sleep(1)
                 self.assertEqual(os.path.exists(path), False)
                 add_distribution(self.site, "back")
                 self.check()
                 os.rename(path, f"{self.top}/away")
-                self.rest()
+                time.sleep(1)
                 os.rename(f"{self.top}/away", path)
                 self.check()
                 replace(f"{self.site}/back-1.0.dist-info/entry_points.txt", entry_points("changed"))
                 self.check()
         self.stop(child)
-
-    def rest(self):
-        time.sleep(1)
 
     def test_a_new_site_directory(self):
         child = self.watch()
@@ -295,7 +299,7 @@ class Trouble(WatchTest):
             self.skipTest(f"{limit} events are kept: too many to provoke more")
         child = self.watch()
         self.check()
-        time.sleep(SETTLED)  # or the second look would see all
+        self.rest(child)  # or the second look would see all
         child.send_signal(signal.SIGSTOP)
         write(f"{self.prefix}/one", "")
         for _ in range(limit // 4 + 100):  # two events each, one after another
@@ -330,7 +334,7 @@ class Trouble(WatchTest):
         self.check()
         replace(f"{self.site}/alpha-1.0.dist-info/entry_points.txt", entry_points("changed"))
         add_distribution(self.site, "beta")
-        self.check(within=POLL + 5)
+        self.check()
         self.assertEqual(self.stop(child), "", "said once")
 
     def test_a_lock_that_is_held(self):
@@ -351,12 +355,8 @@ class Trouble(WatchTest):
         self.assertIn(file, self.said)
         os.rmdir(file)
         add_distribution(self.site, "beta")
-        self.assertTrue(
-            until(
-                lambda: os.path.exists(file)
-                and len(query(file, "SELECT 1 FROM distribution")) == 2,
-                5,
-            )
+        until(
+            lambda: os.path.isfile(file) and len(query(file, "SELECT 1 FROM distribution")) == 2
         )
         self.stop(child)
 
@@ -377,15 +377,6 @@ def limited(name, value):
     finally:
         with open(path, "w", encoding="utf-8") as file:
             file.write(before)
-
-
-def until(condition, seconds):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.1)
-    return condition()
 
 
 def processor_time(child):

@@ -5,11 +5,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "archive_file.h"
-#include "members.h"
-#include "pyproject.h"
-#include "scan.h"
-#include "sdist.h"
+#include "indexer/archive/archive_file.h"
+#include "indexer/archive/members.h"
+#include "indexer/archive/pyproject.h"
+#include "indexer/archive/sdist.h"
+#include "libquery/disk/scan.h"
+#include "libquery/disk/tree_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,16 +3,8 @@
  * (the buffers are exact), normal forms are stable and have no separators left but
  * single '_', and for ASCII the look-up key is the normalized stem.
  */
-#include "distname.h"
-
-#include <stdint.h>
-#include <stdlib.h>
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
+#include "libquery/disk/distname.h"
+#include "tests/fuzz/input.h"
 
 static void check_normal(struct slice s)
 {
@@ -73,8 +65,6 @@ static void check_name(struct slice name, char *out, size_t room)
 	n = unicode_lower(name, out, room);
 	require(utf8_valid(name) == utf8_valid((struct slice){out, n}));
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

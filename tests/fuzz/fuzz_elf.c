@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "elf_file.h"
+#include "libquery/disk/elf_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,17 +3,9 @@
  * one line each and in order, and the quick way through plain text finds the same as
  * the thorough one.
  */
-#include "entry_points_txt.h"
-#include "unicode.h"
-
-#include <stdint.h>
-#include <stdlib.h>
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
+#include "db/base/unicode.h"
+#include "db/entry_points_txt.h"
+#include "tests/fuzz/input.h"
 
 static void check_stripped(struct slice s)
 {
@@ -63,8 +55,6 @@ static void check_text(struct slice text, struct slice with_break)
 	require(entry_points_txt_next(&thorough, &same, NULL) == 0);
 	error_clear(&error);
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

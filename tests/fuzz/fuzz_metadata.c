@@ -3,16 +3,8 @@
  * changed by text that follows, whatever place the text was cut at; and "\r\n" and '\r'
  * count as '\n'.
  */
-#include "metadata.h"
-
-#include <stdint.h>
-#include <stdlib.h>
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
+#include "libquery/disk/metadata.h"
+#include "tests/fuzz/input.h"
 
 static bool same(struct slice a, struct slice b)
 {
@@ -62,8 +54,6 @@ static void check_line_ends(struct slice text, const char *replacement,
 	free(copy);
 	arena_free(&arena);
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pyproject.h"
+#include "indexer/archive/pyproject.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "setup_cfg.h"
+#include "indexer/archive/setup_cfg.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

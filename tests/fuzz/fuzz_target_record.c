@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "target.h"
+#include "libquery/disk/target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -33,7 +33,7 @@ static int fetch(void *payload, struct slice path, struct slice *bytes, struct e
 	return 0;
 }
 
-static void check(const struct target_query *query, const struct target *target)
+static void check(const struct target_query *query, const struct target_record *target)
 {
 	struct slice object = target->object;
 
@@ -45,7 +45,8 @@ static void check(const struct target_query *query, const struct target *target)
 		return;
 	if (object.len == 0 || object.ptr[0] == '/' || slice_starts(object, SLICE("../")))
 		abort();
-	if (!memmem(query->record.ptr, query->record.len, object.ptr, object.len))
+	if (!memmem(query->site.record.text.ptr, query->site.record.text.len, object.ptr,
+	            object.len))
 		abort();
 }
 
@@ -54,17 +55,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* Exactly as large as it is, so that one byte too far is noticed. */
 	char *copy = malloc(size + !size);
 	struct slice rest = {copy, size};
-	struct target_query query = {.site_fd = -1, .fetch = fetch};
+	struct target_query query = {.site = {.fd = -1}, .fetch = fetch};
 	struct arena arena = ARENA_INIT;
 	unsigned calls = 0;
-	struct target target;
+	struct target_record target;
 
 	if (size > 0)
 		memcpy(copy, data, size);
 	query.payload = &calls;
 	query.module = take_line(&rest);
 	query.attr = take_line(&rest);
-	query.record = rest;
+	query.site.record.text = rest;
 	for (int jax = 0; jax < 2; jax++) {
 		query.group = jax ? SLICE("jax_plugins") : SLICE("other");
 		if (target_resolve(&query, &arena, &target, NULL) < 0)

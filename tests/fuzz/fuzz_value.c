@@ -3,18 +3,10 @@
  * the characters allowed; put together again without white space they parse alike; and
  * the extras are all the words that there are.
  */
-#include "value.h"
+#include "db/value.h"
 
-#include "unicode.h"
-
-#include <stdint.h>
-#include <stdlib.h>
-
-static void require(bool holds)
-{
-	if (!holds)
-		abort();
-}
+#include "db/base/unicode.h"
+#include "tests/fuzz/input.h"
 
 static void check_dotted(struct slice text)
 {
@@ -100,8 +92,6 @@ static void check_value(struct slice text, char *buffer)
 	require(end <= text.ptr + text.len);
 	check_again(&value, buffer);
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,14 +1,16 @@
 """Random calls of entry_points() and its relatives, and the circumstances of each.
 
-A Call is asked twice: of stock and of entrydb. What it asks with is made once, so both
-get the very same objects.
+A Call is asked twice: of importlib.metadata and of entrydb. What it asks with
+is made once, so both get the very same objects.
 """
 
 import contextlib
+import functools
 import importlib.machinery
 import os
 import pathlib
 import sys
+from types import FunctionType
 
 FIELDS = ("group", "name", "value", "module", "attr", "extras")
 STRANGE_TEXTS = ["nobody", "", "\0", "g\0", "\ud800", "g\udcff", "\u00e9", "e\u0301", " g ", "G"]
@@ -225,7 +227,7 @@ class WalkCall(Call):
 
 
 class LightCall(Call):
-    """entrydb's own function; stock's answer comes from the module's."""
+    """entrydb's own function; importlib.metadata's answer comes from the module's."""
     light = True
 
     def __init__(self, text, module, params):
@@ -306,13 +308,21 @@ class Speaking(Silent):
 # --- parts of the module replaced ---
 
 class Patch:
-    """home: the name of a class of the module, '' for itself, 'os' or 'Path'."""
+    """home: the name of a class of the module, '' for itself, 'os' or 'Path'. wrapped: made by
+    functools.wraps, so that it looks like what it replaces."""
 
-    def __init__(self, home, name, make):
+    def __init__(self, home, name, make, wrapped=False):
         self.home = home
         self.attribute = name
-        self.name = f"{home}.{name}".lstrip(".")
-        self.make = make
+        self.name = f"{home}.{name}".lstrip(".") + (", by functools.wraps" if wrapped else "")
+        self.make = self.wrapping(make) if wrapped else make
+
+    @staticmethod
+    def wrapping(make):
+        def made(own):
+            function = make(own)
+            return functools.wraps(own)(function) if isinstance(function, FunctionType) else function
+        return made
 
     def owner(self, module):
         if self.home == "os":
@@ -407,4 +417,10 @@ PATCHES = [
     Patch("os", "listdir", backwards), Patch("os", "listdir", first_half),
     Patch("os", "listdir", angry), Patch("os", "stat", angry),
     Patch("Path", "read_text", more_in_file), Patch("Path", "open", angry),
+    Patch("", "unique_everseen", nothing), Patch("FastPath", "search", nothing),
+    Patch("FastPath", "joinpath", angry), Patch("Lookup", "search", nothing),
+    Patch("EntryPoint", "__init__", angry),
+    Patch("PathDistribution", "__init__", angry), Patch("PathDistribution", "__getattribute__", angry),
+    Patch("Path", "joinpath", angry), Patch("Path", "__new__", angry),
 ]
+PATCHES += [Patch(each.home, each.attribute, each.make, wrapped=True) for each in PATCHES]

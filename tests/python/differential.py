@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Differential test: entrydb under importlib.metadata against stock, on hostile environments.
+"""Differential test: importlib.metadata with entrydb under it and without, hostile environments.
 
 usage: differential.py [--seed N] [--cases N] [--batch N] [--environment N]
                        [--pythons A:B] [--versions A:B] [--jobs N] [--stop-after N]
@@ -7,7 +7,7 @@ usage: differential.py [--seed N] [--cases N] [--batch N] [--environment N]
 
 A case is one random call (calls.py): of entry_points(), of the property of distributions,
 or of entrydb.entry_points(); the answer is taken apart (observation.py) and compared with
-what stock says in the same process (face_worker.py). The environments are those of
+what importlib.metadata says in the same process (face_worker.py). The environments are those of
 ../cli/hostile.py; the program is $ENTRYDB, the package $ENTRYDB_PYTHON_PACKAGE. Each is
 asked not indexed, indexed, with another listing, changed inside (only ENTRYDB_FRESH=exact
 promises to see that), indexed again and changed inside again; by every interpreter found,
@@ -33,7 +33,7 @@ import time
 import package  # and the way to ../cli
 import hostile
 import package_cache
-import stock
+import reference
 from program import Program, default_program
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -42,17 +42,17 @@ FATAL_DROPPED = 0.7       # share of the environments that may hold fatal files
 SETTLING_SECONDS = 2.2    # entrydb trusts no directory that changed within 2 s of the scan
 REPORTS_SHOWN = 6
 
-# importlib_metadata: version, and the level of freshness. 9.0.1 and 9.1.0 are not recognised.
+# importlib_metadata: version, and the level of freshness. 9.1.0 is not recognised.
 VERSIONS = {"6.11.0": "roots", "7.0.2": "exact", "8.0.0": "roots", "8.2.0": "roots",
-            "8.4.0": "exact", "8.6.1": "roots", "9.0.1": "roots", "9.1.0": "roots",
-            "10.1.0": "exact", "10.2.0": "roots"}
-UNKNOWN = ("9.0.1", "9.1.0")
+            "8.4.0": "exact", "8.6.1": "roots", "8.7.1": "exact", "8.9.0": "roots",
+            "9.0.1": "roots", "9.1.0": "roots", "10.1.0": "exact", "10.2.0": "roots"}
+UNKNOWN = ("9.1.0",)
 WANTS_3_11 = ("9.1.0", "10.1.0", "10.2.0")
 
 
 # --- interpreters ---
 
-class Worker(stock.Worker):
+class Worker(reference.Worker):
     """One interpreter with one level of freshness, which answers batch after batch."""
 
     def __init__(self, interpreter, fresh, options, version=None, directory=None):
@@ -60,7 +60,7 @@ class Worker(stock.Worker):
                                             version and f"importlib_metadata {version}"]))
         self.fresh = fresh
         self.counts = collections.Counter()
-        arguments = {"package": options.package, "helpers": [HERE, stock.HERE],
+        arguments = {"package": options.package, "helpers": [HERE, reference.HERE],
                      "importlib_metadata": directory, "accelerate_first": fresh == "roots",
                      "mutant": options.mutant}
         command = [interpreter.executable, "-I", "-S", "-X", "utf8", f"{HERE}/face_worker.py",
@@ -71,25 +71,15 @@ class Worker(stock.Worker):
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.known = self.read()["known"]
         if not self.known and version not in UNKNOWN:
-            print(f"Python {self.label}: not recognised, so stock answers")
-
-
-def importlib_metadata(version, found):
-    """A directory with that version, None where pip cannot get it."""
-    if version == "10.2.0":
-        return package_cache.importlib_metadata(found)
-    place = f"{package_cache.cache_directory()}/importlib_metadata-{version}"
-    return place if package_cache.publish(lambda scratch: package_cache.pip_ran(
-        found[-1].executable, "install", "--no-deps", "--only-binary", ":all:", "--target", scratch,
-        f"importlib_metadata=={version}", "zipp==3.23.0"), place) else None
+            print(f"Python {self.label}: not recognised, so it answers itself")
 
 
 def start_workers(options, found):
     workers = [Worker(each, fresh, options) for each in found for fresh in ("roots", "exact")]
-    recent = [each for each in found if stock.version_key(each.version) >= [3, 11]]
+    recent = [each for each in found if reference.version_key(each.version) >= [3, 11]]
     for at, version in enumerate(options.versions):
         able = recent if version in WANTS_3_11 else found
-        directory = importlib_metadata(version, found) if able else None
+        directory = package.importlib_metadata(version, found) if able else None
         if directory:
             workers.append(Worker(able[at % len(able)], VERSIONS[version], options, version,
                                   directory))
@@ -102,7 +92,7 @@ def start_workers(options, found):
 # --- environments ---
 
 def build(root, choices):
-    """Where one file is fatal every answer is left to stock: a few of those are enough."""
+    """Where one file is fatal no answer is entrydb's: a few of those are enough."""
     environment = hostile.Environment(root, choices)
     while environment.fatal and choices.random() < FATAL_DROPPED:
         hostile.destroy(root)
@@ -146,7 +136,7 @@ class Case:
 
     def report(self, stage, label, found):
         self.reports.append(f"{stage}, Python {label}: {found['call']}\n  {found['where']}\n"
-                            f"  stock   {found['stock']}\n  entrydb {found['entrydb']}")
+                            f"  python  {found['python']}\n  entrydb {found['entrydb']}")
 
     def finish(self, keep):
         """What to print; nothing is left of an environment that did not differ."""
@@ -250,14 +240,15 @@ def summary(workers):
 
 
 def counted(counts):
-    return ("{calls} cases, {filled} with entry points, {raised} where stock raised; by entrydb "
+    return ("{calls} cases, {filled} with entry points, {raised} where Python raised; by entrydb "
             "itself {asked_native} of {asked} answers, {read_native} of {read} properties"
             ).format(**counts)
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=None, help="default: from the clock")
+    parser.add_argument("--seed", type=int, default=os.environ.get("ENTRYDB_TEST_SEED"),
+                        help="default: ENTRYDB_TEST_SEED, or from the clock")
     parser.add_argument("--cases", type=int, default=40000, help="calls, at least")
     parser.add_argument("--batch", type=int, default=18,
                         help="environments built, aged and asked together")
@@ -286,8 +277,8 @@ def main():
     # Reports spell out paths that are no UTF-8.
     sys.stdout.reconfigure(errors="surrogateescape")
     options = parse()
-    found = stock.interpreters()
-    stock.announce(found)
+    found = reference.interpreters()
+    reference.announce(found)
     options.scratch = tempfile.mkdtemp(prefix="entrydb-python-differential-")
     options.keep = os.path.abspath(options.keep or options.scratch + ".kept")
     workers = start_workers(options, found)

@@ -1,4 +1,4 @@
-"""Asks stock and entrydb the same, in one process; runs inside an interpreter under test.
+"""Asks importlib.metadata and entrydb the same, in one process of an interpreter under test.
 
 usage: face_worker.py JSON
 
@@ -24,13 +24,13 @@ sys.path[:0] = OPTIONS["helpers"]
 
 import calls  # noqa: E402
 import observation  # noqa: E402
-import stock_worker  # noqa: E402 - and what stock imports late
+import reference_worker  # noqa: E402 - and what it imports late
 
 DIFFERENCES_KEPT = 3     # of each environment
 
 
 class Facts:
-    """What an environment holds, as far as stock can tell: something to ask for."""
+    """What an environment holds, as far as importlib.metadata can tell: something to ask for."""
 
     def __init__(self, module, path):
         self.path = path
@@ -72,25 +72,25 @@ class Face:
         import entrydb._entry_points
         import _entrydb_site
         import importlib.metadata
-        self.entrydb, self.site = entrydb, _entrydb_site
+        self.entrydb, self.replacements = entrydb, _entrydb_site.rest().replacements
         directory = OPTIONS["importlib_metadata"]
         if not OPTIONS["accelerate_first"]:
             self.load(directory)
         entrydb.accelerate()
         self.modules = [importlib.metadata, *self.load(directory)]
-        self.known = all(each.connect() for each in self.site.replacements.values())
+        self.known = all(each.connect() for each in self.replacements.values())
         self.count()
         if OPTIONS["mutant"]:
             import spoilt
             spoilt.spoil(OPTIONS["mutant"])
 
     def load(self, directory):
-        return [stock_worker.load_module(directory)] if directory else []
+        return [reference_worker.load_module(directory)] if directory else []
 
     def count(self):
-        """Counts the questions, and those that are not handed on to stock."""
+        """Counts the questions, and those that are not left to importlib.metadata."""
         self.counts = collections.Counter()
-        for each in self.site.replacements.values():
+        for each in self.replacements.values():
             if each.ask:
                 each.ask.find = self.counted(each.ask.find, "asked")
         walk = self.entrydb._accelerated.Walk
@@ -107,9 +107,9 @@ class Face:
         return call
 
     @contextlib.contextmanager
-    def stock_alone(self):
-        """Stock's own function and property in their places."""
-        replacements = list(self.site.replacements.values())
+    def without_entrydb(self):
+        """importlib.metadata's own function and property in their places."""
+        replacements = list(self.replacements.values())
         for each in replacements:
             each.module.entry_points = each.function
             each.module.Distribution.entry_points = each.property
@@ -121,7 +121,7 @@ class Face:
 
     @contextlib.contextmanager
     def unsorted(self, wanted):
-        """Stock in the order of discovery, where it would sort by group."""
+        """importlib.metadata in the order of discovery, where it would sort by group."""
         groups = getattr(self.modules[0], "SelectableGroups", None)
         if not (wanted and groups):
             yield
@@ -138,7 +138,7 @@ class Face:
         self.entrydb._accelerated.WALK_BEGINS = number
 
     def forget_listings(self):
-        """Stock keeps the listing of a directory as long as its time stays."""
+        """importlib.metadata keeps the listing of a directory as long as its time stays."""
         for module in self.modules:
             module.FastPath.__new__.cache_clear()
 
@@ -166,7 +166,7 @@ class Environment:
 
     def run(self, number):
         self.face.forget_listings()
-        with calls.sys_path(list(self.path)), self.face.stock_alone():
+        with calls.sys_path(list(self.path)), self.face.without_entrydb():
             facts = Facts(self.face.modules[-1], self.path)
         maker = calls.Maker(self.random, self.face.modules, facts)
         self.face.begin_walks_after(self.random.choice([8, 8, 2, 0]))
@@ -180,7 +180,7 @@ class Environment:
 
     def compare(self, call, seed):
         """Either side first, by turns: what one leaves in a cache must not help the other."""
-        sides = [self.ask_stock, self.ask_entrydb]
+        sides = [self.ask_python, self.ask_entrydb]
         seen = {}
         for side in sides if self.random.random() < 0.5 else sides[::-1]:
             if call.circumstances.text:
@@ -190,13 +190,13 @@ class Environment:
         if call.circumstances.text:
             self.face.forget_listings()
         compare = compare_light if call.light else compare_alike
-        with calls.sys_path(list(self.path)), self.face.stock_alone():
+        with calls.sys_path(list(self.path)), self.face.without_entrydb():
             wrong = compare(*[seen[side] for side in sides])
         self.counts["calls"] += 1
-        self.tally(call, seen[self.ask_stock])
+        self.tally(call, seen[self.ask_python])
         if wrong:
             self.differences.append({"call": str(call), "where": wrong[0],
-                                     "stock": wrong[1][:1500], "entrydb": wrong[2][:1500]})
+                                     "python": wrong[1][:1500], "entrydb": wrong[2][:1500]})
 
     def tally(self, call, seen):
         answers = itertools.chain(*seen.found) if call.walks and seen.found else [seen.view]
@@ -208,8 +208,8 @@ class Environment:
         elif seen.found is not None:
             self.counts["filled"] += bool(len(seen.found))
 
-    def ask_stock(self, call, seed):
-        with self.face.stock_alone(), self.face.unsorted(call.light):
+    def ask_python(self, call, seed):
+        with self.face.without_entrydb(), self.face.unsorted(call.light):
             return Seen(call, seed, call.ask)
 
     def ask_entrydb(self, call, seed):
@@ -225,10 +225,9 @@ class Seen:
         with call.circumstances(), observed.recording():
             try:
                 self.found = ask(observed)
-            except Exception as error:
-                self.view = ["raised", type(error), str(error)]
-            else:
                 self.view = self.look(observed, call)
+            except Exception as error:  # patched parts raise when an answer is looked at, too
+                self.view = ["raised", type(error), str(error)]
         self.warnings = observed.warnings
 
     def look(self, observed, call):
@@ -237,16 +236,16 @@ class Seen:
         return self.found if call.walks else observed.answer(self.found)
 
 
-def compare_alike(stock, fast):
-    wrong = observation.difference(stock.view, fast.view)
-    wrong = wrong or observation.difference(stock.warnings, fast.warnings, "warnings")
-    if wrong or stock.found is None:
+def compare_alike(own, fast):
+    wrong = observation.difference(own.view, fast.view)
+    wrong = wrong or observation.difference(own.warnings, fast.warnings, "warnings")
+    if wrong or own.found is None:
         return wrong
-    return compare_objects(stock.found, fast.found) or compare_groups(stock.found, fast.found)
+    return compare_objects(own.found, fast.found) or compare_groups(own.found, fast.found)
 
 
 def compare_objects(left, right):
-    """Stock's own opinion of whether the answers are equal."""
+    """The classes' own opinion of whether the answers are equal."""
     with observation.warnings.catch_warnings():
         observation.warnings.simplefilter("ignore")
         if left != right or not left == right:
@@ -264,20 +263,20 @@ def compare_groups(left, right):
     return None
 
 
-def compare_light(stock, fast):
-    if stock.found is None:
-        if fast.found is None and (stock.view == fast.view or are_about_value(stock, fast)):
+def compare_light(own, fast):
+    if own.found is None:
+        if fast.found is None and (own.view == fast.view or are_about_value(own, fast)):
             return None
-        return "raised", repr(stock.view), repr(fast.view if fast.found is None else fast.found)
+        return "raised", repr(own.view), repr(fast.view if fast.found is None else fast.found)
     if fast.found is None:
-        return "raised", repr(stock.found), repr(fast.view)
-    return (observation.difference(light_rows(stock.found), light_rows(fast.found), "rows")
-            or check_light(fast.found, list(stock.found)))
+        return "raised", repr(own.found), repr(fast.view)
+    return (observation.difference(light_rows(own.found), light_rows(fast.found), "rows")
+            or check_light(fast.found, list(own.found)))
 
 
-def are_about_value(stock, fast):
+def are_about_value(own, fast):
     """A value that cannot be parsed is ValueError in the newest interface, once others."""
-    return (stock.view[1] in (AttributeError, AssertionError, ValueError)
+    return (own.view[1] in (AttributeError, AssertionError, ValueError)
             and fast.view[1] is ValueError and "Invalid object reference" in fast.view[2])
 
 
@@ -288,7 +287,7 @@ def light_rows(found):
 
 
 def check_light(found, entries):
-    """The interface of the newest version, told by stock's entries."""
+    """The interface of the newest version, told by importlib.metadata's entries."""
     import entrydb
     written = "EntryPoint(name={0.name!r}, value={0.value!r}, group={0.group!r})".format
     checks = [

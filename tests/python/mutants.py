@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 import package  # noqa: F401 - the way to ../cli
-import stock
+import reference
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ENVIRONMENTS = 12    # built at a time: most mutants are caught by the first of them
@@ -35,8 +35,8 @@ def mutants():
 
 
 def pythons():
-    found = stock.interpreters()
-    sorting = [each for each in found if stock.version_key(each.version) < [3, 12]]
+    found = reference.interpreters()
+    sorting = [each for each in found if reference.version_key(each.version) < [3, 12]]
     return ":".join(each.executable for each in [*sorting[-1:], *found[-1:]])
 
 

@@ -1,8 +1,9 @@
 """Takes an answer of entry_points() apart, into parts that can be compared.
 
 Two observations of the same seed ask the same questions, in the same order; so those of
-stock's answer and of entrydb's must be equal, down to the warnings and the texts of the
-exceptions. Objects of stock's classes stand as their class and what they show.
+importlib.metadata's answer and of entrydb's must be equal, down to the warnings and the
+texts of the exceptions. Objects of importlib.metadata's classes stand as their class and
+what they show.
 """
 
 import contextlib
@@ -296,7 +297,7 @@ PROBES = [parsed, parsed, matched, matched, compared, entry_hashed, entry_writte
 # --- comparison ---
 
 def difference(left, right, place="answer"):
-    """None, or (where, stock's, entrydb's) of the first thing that differs."""
+    """None, or (where, importlib.metadata's, entrydb's) of the first thing that differs."""
     if type(left) is type(right) and isinstance(left, (list, tuple)):
         for at, pair in enumerate(zip(left, right)):
             found = difference(*pair, f"{place}[{at}]")

@@ -6,14 +6,17 @@ skipped: setUpModule = package.require.
 """
 
 import glob
+import json
 import os
 import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
+import package_cache  # noqa: E402
 from support import TOP, environment  # noqa: E402
 
-PARTS = ("entrydb/__init__.py", "entrydb/_native.*.so", "entrydb/bin/entrydb", "_entrydb_site.py")
+PARTS = ("entrydb/__init__.py", "entrydb/_native.*.so", "entrydb/bin/entrydb", "_entrydb_site.py",
+         "_entrydb_replacement.py")
 START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start")
 
 
@@ -41,6 +44,27 @@ def program():
     return os.path.join(directory(), "entrydb", "bin", "entrydb")
 
 
+def downloaded(name, version, interpreter, *more):
+    """A directory with a distribution for an interpreter; None where pip cannot get it."""
+    place = f"{package_cache.cache_directory()}/{name}-{version}"
+    return place if package_cache.publish(lambda scratch: package_cache.pip_ran(
+        interpreter.executable, "install", "--no-deps", "--only-binary", ":all:", "--target", scratch,
+        *more), place) else None
+
+
+def importlib_metadata(version, found):
+    """The same, of a version of it."""
+    if version == "10.2.0":
+        return package_cache.importlib_metadata(found)
+    return downloaded("importlib_metadata", version, found[-1], f"importlib_metadata=={version}",
+                      "zipp==3.23.0")
+
+
+def wrapt(interpreter):
+    """The same, of the newest wrapt."""
+    return downloaded("wrapt", interpreter.rules, interpreter, "wrapt")
+
+
 def python_environment(home, *path, accelerated=False, **variables):
     """For a Python that finds the package, and what else is on path.
 
@@ -53,3 +77,15 @@ def python_environment(home, *path, accelerated=False, **variables):
         variables["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
     return environment(home, PYTHONPATH=os.pathsep.join(places), PYTHONDONTWRITEBYTECODE="1",
                        **variables)
+
+
+def take_counts(report):
+    """Who answered how often, of all processes that ENTRYDB_TEST_REPORT named that file to."""
+    counts = {}
+    if os.path.exists(report):
+        with open(report, encoding="utf-8") as stream:
+            for line in stream:
+                for key, count in json.loads(line)["counts"].items():
+                    counts[key] = counts.get(key, 0) + count
+        os.remove(report)
+    return counts

@@ -11,7 +11,7 @@ import entrydb._accelerated as accelerated
 import entrydb._databases as databases
 import entrydb._entry_points as light
 import entrydb._native as native
-import entrydb._stock as stock
+import entrydb._metadata_module as metadata_module
 
 Database = native.Database
 
@@ -154,13 +154,13 @@ def ignore_finders():
 
     def known_finders():
         return [each for each in own()
-                if databases.is_standard_finder(each) or stock.provider(each)]
+                if databases.is_standard_finder(each) or metadata_module.provider(each)]
 
     accelerated.finders = light.finders = known_finders
 
 
 def ignore_replaced_parts():
-    stock.Stock.unchanged = lambda self: True
+    metadata_module.MetadataModule.unchanged = lambda self: True
 
 
 def ignore_the_rest():

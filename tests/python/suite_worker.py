@@ -120,7 +120,7 @@ class Counter:
 
         def counting(*arguments):
             found = find(*arguments)
-            self.counts[f"{kind}: {'stock' if found is None else 'database'}"] += 1
+            self.counts[f"{kind}: {'python' if found is None else 'database'}"] += 1
             if found is not None:
                 more()
             return found
@@ -129,7 +129,7 @@ class Counter:
 
     def count_roots(self):
         for _, handle in self.databases._kept.values():
-            for path, _, state, _ in handle.roots():
+            for path, _, state, _ in handle.path_entries():
                 if path not in self.known:
                     self.counts[f"root: {state}"] += 1
 

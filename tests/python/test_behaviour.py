@@ -2,8 +2,8 @@
 process, patches, reloads, and databases that vanish beneath it.
 
 Each test is a script, run by every Python at hand in an environment of its own, which
-has an indexed site directory on sys.path. The reference is stock's own function, asked
-in the same process at the same moment.
+has an indexed site directory on sys.path. The reference is importlib.metadata's own function,
+asked in the same process at the same moment.
 """
 
 import glob
@@ -14,7 +14,7 @@ import unittest
 
 import package
 import package_cache
-import stock
+import reference
 from support import (DATABASE, SECONDS_ALLOWED, add_distribution, change_database,
                      make_directory)
 
@@ -44,15 +44,15 @@ def plain(found):
     return [(each.name, each.value, each.group, str(each.dist._path)) for each in found]
 
 def check(database=True, group="demo"):
-    '''The answer is stock's; database: it was not stock that gave it.'''
+    '''The answer is importlib.metadata's; database: entrydb gave it.'''
     answered.clear()
     got = plain(metadata.entry_points(group=group))
-    stock = plain(_stock_function(group=group))
-    assert got == stock, (got, stock)
+    expected = plain(_own_function(group=group))
+    assert got == expected, (got, expected)
     assert answered == [True] or not database, answered
     return got
 
-_stock_function = metadata.entry_points.__wrapped__
+_own_function = metadata.entry_points.__wrapped__
 
 def add(name, value="new:main"):
     info = f"{SITE}/{name}-1.0.dist-info"
@@ -68,12 +68,23 @@ def update():
 """
 
 
+# Nothing of entrydb but what an interpreter starts with.
+FIRST_QUESTION = """
+import os, sys
+sys.path.insert(0, os.environ["SITE"])
+import _entrydb_site
+_entrydb_site.start()
+_entrydb_site.rest().worth = 0
+import importlib.metadata as metadata
+"""
+
+
 class BehaviourTest(unittest.TestCase):
     maxDiff = None
 
     def each_python(self, script, prelude=PRELUDE, newest=False, **variables):
         """Run a script in an interpreter of each minor version, or only in the newest."""
-        found = stock.one_per_minor(stock.interpreters())
+        found = reference.one_per_minor(reference.interpreters())
         for interpreter in found[-1:] if newest else found:
             with self.subTest(python=interpreter.version):
                 self.run_script(interpreter, prelude + textwrap.dedent(script), variables)
@@ -198,8 +209,8 @@ class BehaviourTest(unittest.TestCase):
             entrydb.accelerate()
             import importlib.metadata as metadata
             got = [each.name for each in metadata.entry_points(group="demo")]
-            stock = [each.name for each in metadata.entry_points.__wrapped__(group="demo")]
-            assert got == stock and len(got) == 12, (got, stock)
+            expected = [each.name for each in metadata.entry_points.__wrapped__(group="demo")]
+            assert got == expected and len(got) == 12, (got, expected)
             '''
             import textwrap
             for _ in range(3):
@@ -236,8 +247,8 @@ class BehaviourTest(unittest.TestCase):
             sys.path.insert(0, other)
             for odd in None, 5, b"/nowhere", "a\\0b", "\\udcff/none", "\\ud800":
                 sys.path[0] = odd
-                got, stock = outcome(metadata.entry_points), outcome(_stock_function)
-                assert got == stock, (odd, got, stock)
+                got, expected = outcome(metadata.entry_points), outcome(_own_function)
+                assert got == expected, (odd, got, expected)
             del sys.path[0]
             check()
             """)
@@ -331,6 +342,35 @@ class BehaviourTest(unittest.TestCase):
                 os.fstat(each)  # still open
             """)
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
+    def test_metadata_that_the_asker_may_not_read(self):
+        """Root's database has it; what another user is told is what they could read."""
+        self.each_python("""
+            os.chmod(os.environ["TOP"], 0o755)
+            os.chmod(f"{SITE}/d3-1.0.dist-info/entry_points.txt", 0o600)
+            os.chmod(f"{SITE}/d4-1.0.dist-info", 0o700)
+            update()
+            own_property = vars(metadata.Distribution)["entry_points"].fget.__wrapped__
+
+            def walk():
+                for _ in range(3):
+                    for each in metadata.distributions():
+                        assert list(each.entry_points) == list(own_property(each))
+
+            assert len(check(database=False)) == 12
+            walk()
+            child = os.fork()
+            if child == 0:
+                os.setgroups([])
+                os.setgid(65534)
+                os.setuid(65534)
+                names = [each[0] for each in check(database=False)]
+                assert "d2" in names and "d3" not in names and "d4" not in names, names
+                walk()
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            """)
+
     # --- switching it ---
 
     def test_on_and_off(self):
@@ -342,12 +382,12 @@ class BehaviourTest(unittest.TestCase):
             check()
             entrydb.decelerate()
             entrydb.decelerate()
-            assert metadata.entry_points is _stock_function
+            assert metadata.entry_points is _own_function
             assert vars(metadata.Distribution)["entry_points"] is not getter
             assert [type(each).__name__ for each in sys.meta_path].count("Watcher") == 0
             assert len(list(function(group="demo"))) == 12
             entrydb.accelerate()
-            assert metadata.entry_points is not _stock_function
+            assert metadata.entry_points is not _own_function
             check()
             """)
 
@@ -405,14 +445,14 @@ class BehaviourTest(unittest.TestCase):
             from unittest import mock
             import importlib.metadata as metadata
             import entrydb
-            stock = metadata.entry_points
+            own = metadata.entry_points
             with mock.patch("importlib.metadata.entry_points", return_value=["patched"]) as fake:
                 entrydb.accelerate()
                 assert metadata.entry_points(group="demo") == ["patched"]
-            assert metadata.entry_points is stock
+            assert metadata.entry_points is own
             assert len(list(metadata.entry_points(group="demo"))) == 12
             entrydb.decelerate()
-            assert metadata.entry_points is stock
+            assert metadata.entry_points is own
             """, prelude="")
 
     def test_reload(self):
@@ -432,12 +472,12 @@ class BehaviourTest(unittest.TestCase):
     def test_signature(self):
         self.each_python("""
             import inspect, pickle
-            assert inspect.signature(metadata.entry_points) == inspect.signature(_stock_function)
+            assert inspect.signature(metadata.entry_points) == inspect.signature(_own_function)
             for name in "__name__", "__qualname__", "__module__", "__doc__":
-                assert getattr(metadata.entry_points, name) == getattr(_stock_function, name)
+                assert getattr(metadata.entry_points, name) == getattr(_own_function, name)
             for wrong in ({"nonsense": 1},):
                 failures = []
-                for function in metadata.entry_points, _stock_function:
+                for function in metadata.entry_points, _own_function:
                     try:
                         failures.append(list(function(**wrong)))
                     except Exception as error:
@@ -452,7 +492,283 @@ class BehaviourTest(unittest.TestCase):
             assert pickle.loads(pickle.dumps(metadata.entry_points)) is metadata.entry_points
             """)
 
+    def test_annotations(self):
+        self.each_python("""
+            assert metadata.entry_points.__annotations__ == _own_function.__annotations__
+            """)
+
+    def test_patched_before_the_first_question(self):
+        """A wrapper is noticed whatever it says that it wraps; once it has gone, the database
+        answers, and a patch that comes and goes costs nothing for ever."""
+        self.each_python("""
+            import functools
+            own = metadata.distributions
+
+            @functools.wraps(own)
+            def half(**context):
+                return list(own(**context))[:6]
+
+            metadata.distributions = half
+            for _ in range(20):
+                assert len(list(metadata.entry_points(group="demo"))) == 6
+            metadata.distributions = own
+            for _ in range(100):
+                assert len(list(metadata.entry_points(group="demo"))) == 12
+            check()
+            for _ in range(3):
+                metadata.distributions = half
+                assert len(list(metadata.entry_points(group="demo"))) == 6
+                metadata.distributions = own
+                check()
+            del metadata.distributions  # and another order in the namespace
+            metadata.distributions = own
+            for _ in range(20):
+                metadata.entry_points(group="demo")
+            check()
+            """)
+
+    def test_patches_that_no_question_meets(self):
+        self.each_python("""
+            check()
+            for patch in "version", "files", "requires", "__doc__":
+                setattr(metadata, patch, lambda name: "1")
+                check(database=False)
+                check()
+            """)
+
+    def test_code_and_bases_exchanged(self):
+        """What is still the same object need not do the same."""
+        self.each_python("""
+            check()
+            code = metadata.distributions.__code__
+            metadata.distributions.__code__ = (lambda **keywords: iter(())).__code__
+            assert len(list(metadata.entry_points(group="demo"))) == 0
+            metadata.distributions.__code__ = code
+            check()
+            """)
+
+    # --- questions within the first question ---
+
+    def test_a_finder_that_asks(self):
+        self.each_python("""
+            import signal
+            signal.alarm(60)
+            asked = []
+
+            class Finder:
+                def find_spec(self, name, path=None, target=None):
+                    if not asked and "_accelerated" in name:
+                        asked.append(len(list(metadata.entry_points(group="demo"))))
+
+            sys.meta_path.insert(0, Finder())
+            assert len(list(metadata.entry_points(group="demo"))) == 12
+            assert asked == [12], asked
+            """, prelude=FIRST_QUESTION)
+
+    def test_a_finder_that_forks_and_threads(self):
+        self.each_python("""
+            import signal, threading, warnings
+            warnings.simplefilter("ignore")
+            signal.alarm(60)
+            # What Python imports late it cannot import in a thread while a finder is asked.
+            for each in metadata.distributions():
+                metadata.EntryPoints._from_text_for(each.read_text("entry_points.txt"), each)
+            seen = []
+
+            def count():
+                return len(list(metadata.entry_points(group="demo")))
+
+            class Finder:
+                def find_spec(self, name, path=None, target=None):
+                    if seen or "_accelerated" not in name:
+                        return
+                    thread = threading.Thread(target=lambda: seen.append(count()))
+                    thread.start()
+                    thread.join()
+                    child = os.fork()
+                    if child == 0:
+                        signal.alarm(60)
+                        os._exit(0 if count() == 12 else 1)
+                    seen.append(os.waitpid(child, 0)[1])
+                    signal.signal(signal.SIGUSR1, lambda *_: seen.append(count()))
+                    os.kill(os.getpid(), signal.SIGUSR1)
+
+            sys.meta_path.insert(0, Finder())
+            assert count() == 12
+            assert seen == [12, 0, 12], seen
+            """, prelude=FIRST_QUESTION)
+
+    def test_a_fork_while_another_thread_connects(self):
+        """The child cannot wait for a thread that it does not have."""
+        self.each_python("""
+            import signal, threading, warnings
+            warnings.simplefilter("ignore")
+            signal.alarm(60)
+            import importlib.machinery
+            inside, go_on = threading.Event(), threading.Event()
+
+            class Finder:  # Python itself lets no fork happen while a finder is asked
+                def find_spec(self, name, path=None, target=None):
+                    if "_accelerated" not in name:
+                        return
+                    spec = importlib.machinery.PathFinder.find_spec(name, path)
+                    execute = spec.loader.exec_module
+                    def slowly(module):
+                        inside.set()
+                        go_on.wait()
+                        execute(module)
+                    spec.loader.exec_module = slowly
+                    return spec
+
+            sys.meta_path.insert(0, Finder())
+            thread = threading.Thread(target=lambda: metadata.entry_points(group="demo"))
+            thread.start()
+            inside.wait()
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)
+                os._exit(0 if len(list(metadata.entry_points(group="demo"))) == 12 else 1)
+            assert os.waitpid(child, 0)[1] == 0
+            go_on.set()
+            thread.join()
+            assert len(list(metadata.entry_points(group="demo"))) == 12
+            """, prelude=FIRST_QUESTION)
+
     # --- what is imported ---
+
+    def test_the_loader_before_the_import(self):
+        self.each_python("""
+            import os, sys
+            import _entrydb_site
+            _entrydb_site.start()
+            import copy, importlib.machinery, importlib.util, pickle
+            spec = importlib.util.find_spec("importlib.metadata")
+            assert type(spec.loader) is importlib.machinery.SourceFileLoader
+            for loader in spec.loader, copy.copy(spec.loader), copy.deepcopy(spec.loader), \\
+                    pickle.loads(pickle.dumps(spec.loader)):
+                assert loader.get_filename() == spec.origin
+                assert loader == spec.loader
+            assert importlib.util.find_spec("importlib.metadata") == spec
+            sys.path.insert(0, os.environ["SITE"])
+            import importlib.metadata as metadata
+            assert "exec_module" not in vars(metadata.__loader__)
+            assert metadata.entry_points.__wrapped__
+            assert len(list(metadata.entry_points(group="demo"))) == 12
+            """, prelude="")
+
+    def test_another_module_of_that_name(self):
+        """An entrydb.py beside a script is the script's, and is not run by a question."""
+        self.each_python("""
+            import os, sys
+            import _entrydb_site
+            _entrydb_site.start()
+            _entrydb_site.rest().worth = 0
+            beside = f"{os.environ['TOP']}/beside"
+            os.mkdir(beside)
+            with open(f"{beside}/entrydb.py", "w") as stream:
+                stream.write("mine = True\\n")
+            sys.path[:0] = [beside, os.environ["SITE"]]
+            import importlib.metadata as metadata
+            assert len(list(metadata.entry_points(group="demo"))) == 12
+            assert "entrydb" not in sys.modules
+            assert _entrydb_site.rest().replacements["importlib.metadata"].ask
+            import entrydb
+            assert entrydb.mine
+            """, prelude="")
+
+    def test_connecting_fails(self):
+        """Whatever it is, the program has importlib.metadata's answer; and later entrydb's."""
+        self.each_python("""
+            import os, sys
+            sys.path.insert(0, os.environ["SITE"])
+            import entrydb._accelerated, _entrydb_site
+            own = entrydb._accelerated.connect
+            def fails(replacement):
+                raise OSError("no")
+            entrydb._accelerated.connect = fails
+            _entrydb_site.start()
+            _entrydb_site.rest().worth = 0
+            import importlib.metadata as metadata
+            for _ in range(10):
+                assert len(list(metadata.entry_points(group="demo"))) == 12
+            entrydb._accelerated.connect = own
+            for _ in range(20):
+                assert len(list(metadata.entry_points(group="demo"))) == 12
+            assert _entrydb_site.rest().replacements["importlib.metadata"].ask
+            """, prelude="")
+
+    def test_just_installed_settles(self):
+        """What was young when the database was updated is looked at once more by each process
+        that finds it old, and then no more: so it does not see an edit in place."""
+        self.each_python("""
+            import time, warnings
+            warnings.simplefilter("ignore")
+            add("young")
+            update()
+            time.sleep(4.2)  # WATCHED_FOR, and CLOCK_SKEW
+            before = check()
+            with open(f"{SITE}/young-1.0.dist-info/entry_points.txt", "a") as stream:
+                stream.write("late = young:late\\n")
+            assert plain(metadata.entry_points(group="demo")) == before
+            child = os.fork()
+            if child == 0:
+                os._exit(0 if len(plain(metadata.entry_points(group="demo"))) > len(before) else 1)
+            assert os.waitpid(child, 0)[1] == 0
+            """, newest=True)
+
+    def test_few_distributions(self):
+        """Python reads them itself, until that has cost as much as loading entrydb would have."""
+        self.each_python("""
+            import os, sys
+            sys.path[:] = [os.environ["SITE"], *(each for each in sys.path if "-packages" not in each)]
+            import _entrydb_site
+            _entrydb_site.start()
+            import importlib.metadata as metadata
+            replacing = _entrydb_site.rest()
+            replacement = replacing.replacements["importlib.metadata"]
+            asked = 0
+            while not replacement.ask:
+                assert "_entrydb" not in sys.modules
+                assert len(list(metadata.entry_points(group="demo"))) == 12
+                asked += 1
+                assert asked < 10
+            assert asked > 1 and replacement.read < replacing.worth + 2 * 12, asked
+            """, prelude="")
+
+    def test_one_distribution_among_many(self):
+        """Whoever asks for one need not want them all."""
+        self.each_python("""
+            import os, sys
+            sys.path[:] = [os.environ["SITE"], *(each for each in sys.path if "-packages" not in each)]
+            import _entrydb_site
+            _entrydb_site.start()
+            import importlib.metadata as metadata
+            replacing = _entrydb_site.rest()
+            replacing.worth = 12
+            replacement = replacing.replacements["importlib.metadata"]
+            found = list(metadata.distributions())
+            for number, each in enumerate(found[:12]):
+                assert each.entry_points
+                assert bool(replacement.ask) == (number + 1 >= replacing.ONE_BY_ONE), number
+            """, prelude="")
+
+    def test_compared_with_others(self):
+        self.each_python("""
+            light = entrydb.entry_points(group="demo")["d1"]
+            for other in None, 1, "d1", ("d1", light.value, "demo"):
+                assert light != other and not light == other
+                try:
+                    light < other
+                except TypeError:
+                    continue
+                raise AssertionError(other)
+
+            class Equal:
+                def __eq__(self, other):
+                    return True
+
+            assert light == Equal()
+            """)
 
     def test_nothing_is_imported(self):
         self.each_python("""
@@ -461,7 +777,7 @@ class BehaviourTest(unittest.TestCase):
             import entrydb
             entrydb.accelerate()
             more = set(sys.modules) - before
-            assert more <= {"entrydb", "_entrydb_site"}, more
+            assert more <= {"entrydb", "_entrydb_site", "_entrydb_replacement"}, more
             import os
             sys.path.insert(0, os.environ["SITE"])
             assert len(entrydb.entry_points(group="demo")) == 12
@@ -510,15 +826,33 @@ class BehaviourTest(unittest.TestCase):
                 sys.path.insert(0, os.environ["BACKPORT"])
                 import importlib_metadata
                 function = importlib_metadata.entry_points
-                stock = getattr(function, "__wrapped__", function)
+                own = getattr(function, "__wrapped__", function)
                 for ask in {"group": "demo"}, {"group": "demo", "name": "d1"}, {"name": "d2"}:
-                    assert plain(function(**ask)) == plain(stock(**ask))
-                    got, mine = metadata.entry_points(**ask), _stock_function(**ask)
+                    assert plain(function(**ask)) == plain(own(**ask))
+                    got, mine = metadata.entry_points(**ask), _own_function(**ask)
                     assert plain(got) == plain(mine)
                     assert list(map(type, got)) == list(map(type, mine))
                 assert [sorted(plain(each.entry_points)) for each in
                         importlib_metadata.distributions()]
                 """, newest=True, BACKPORT=place)
+
+    def test_database(self):
+        """What a database says of its path entries, and of policy."""
+        self.each_python("""
+            from entrydb._native import Database
+            database = Database((SITE, "/nowhere"))
+            entries = database.path_entries()
+            assert [entry[0] for entry in entries] == [SITE, "/nowhere"], entries
+            assert [entry[1] for entry in entries] == [os.environ["DATABASE"], None], entries
+            assert [entry[2] for entry in entries] == ["fresh", "absent"], entries
+            assert database.allowed("demo", "d1") == (True, None)
+            os.environ["ENTRYDB_DISABLE"] = "other,demo/d1"
+            refused = (False, "ENTRYDB_DISABLE names demo/d1")
+            assert database.allowed("demo", "d1", "d1") == refused
+            assert database.allowed("demo", "d2", None) == (True, None)
+            assert not metadata.entry_points(group="demo", name="d1")
+            assert len(metadata.entry_points(group="demo", name="d2")) == 1
+            """, newest=True)
 
     def test_no_extension(self):
         """A package without what it needs must not harm."""

@@ -16,7 +16,7 @@ import unittest
 
 import package
 import package_cache
-import stock
+import reference
 from package_cache import pip_ran
 from support import remove_tree
 
@@ -106,8 +106,8 @@ def setUpModule():
 
 def find_environment():
     """The cached one. Not moved after it was built: its scripts name their place."""
-    able = [each for each in stock.interpreters()
-            if [3, 12] <= stock.version_key(each.version) < [3, 14]]
+    able = [each for each in reference.interpreters()
+            if [3, 12] <= reference.version_key(each.version) < [3, 14]]
     if not able:
         raise unittest.SkipTest("no CPython 3.12 or 3.13, for which the programs are pinned")
     key = package_cache.fixture_key(FIXTURE)
@@ -144,17 +144,7 @@ class Run:
                               stderr=subprocess.STDOUT, timeout=SECONDS_ALLOWED)
         self.status = done.returncode
         self.output = normal(done.stdout.decode(errors="replace"))
-        self.counts = self.read_counts()
-
-    def read_counts(self):
-        counts = {}
-        if os.path.exists(self.report):
-            with open(self.report, encoding="utf-8") as stream:
-                for line in stream:
-                    for key, count in json.loads(line)["counts"].items():
-                        counts[key] = counts.get(key, 0) + count
-            os.remove(self.report)
-        return counts
+        self.counts = package.take_counts(self.report)
 
     def made(self, *files):
         """What it has written there, by file."""
@@ -200,7 +190,7 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(got.made(*makes), wanted)
         if asks:
             self.assertGreater(got.counts.get(asks, 0), 0, got.counts)
-            self.assertEqual(got.counts.get("Answer: stock", 0), 0, got.counts)
+            self.assertEqual(got.counts.get("Answer: python", 0), 0, got.counts)
 
     def python(self, text, **how):
         self.compare("python", "-c", text, **how)

@@ -1,9 +1,9 @@
 """The tests of importlib.metadata itself, those of each Python at hand and those in the
 source distributions of importlib_metadata, pass with the acceleration as without it.
 
-They run in suite_worker.py, unchanged: first with stock alone, then accelerated with
+They run in suite_worker.py, unchanged: first without entrydb, then accelerated with
 directories that no database has, that one has, and that one has had for some time.
-What stock passes, fails or skips, the accelerated module does too; and that it was
+What passes, fails or is skipped there, the accelerated module does too; and that it was
 the database that answered is counted.
 """
 
@@ -19,12 +19,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import package
 import package_cache
-import stock
+import reference
 from package_cache import pip_ran
 from support import SECONDS_ALLOWED, make_directory
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FEWEST = 40  # tests that stock passes: with fewer, the suite was not found
+FEWEST = 40  # tests that pass without it: with fewer, the suite was not found
 
 # How: (how it runs, environment, what must have happened, what must not)
 NO_ROOT = ("root: fresh", "root: checked")
@@ -47,7 +47,7 @@ setUpModule = package.require
 
 def standard_tests(interpreter):
     """The names of that Python's own tests of importlib.metadata."""
-    if stock.version_key(interpreter.version) >= [3, 13]:
+    if reference.version_key(interpreter.version) >= [3, 13]:
         return [f"test.test_importlib.metadata.test_{name}" for name in ("api", "main", "zip")]
     return [f"test.test_importlib.test_{name}" for name in ("metadata_api", "main", "zip")]
 
@@ -99,7 +99,7 @@ def departures(expected, outcomes):
     for name in sorted({*expected, *outcomes}):
         was, now = (each.get(name, ["absent", ""]) for each in (expected, outcomes))
         if was[0] != now[0]:
-            lines.append(f"{name}: {was[0]} with stock, {now[0]} accelerated\n{was[1]}{now[1]}")
+            lines.append(f"{name}: {was[0]} without entrydb, {now[0]} with it\n{was[1]}{now[1]}")
     return "\n".join(lines)
 
 
@@ -116,7 +116,7 @@ class StandardTest(SuiteTest):
 
 
 def add_standard_tests():
-    for each in stock.one_per_minor(stock.interpreters()):
+    for each in reference.one_per_minor(reference.interpreters()):
         def test(self, interpreter=each):
             self.check(interpreter)
 
@@ -129,8 +129,8 @@ class BackportTest(SuiteTest):
     """importlib_metadata where it came from: its source distribution, tests and all."""
 
     def check(self, version):
-        able = [each for each in stock.interpreters()
-                if [3, 11] <= stock.version_key(each.version)]
+        able = [each for each in reference.interpreters()
+                if [3, 11] <= reference.version_key(each.version)]
         if not able:
             self.skipTest("no CPython 3.11 or later that runs")
         needs, source = suite_of(able[-1].executable, version)

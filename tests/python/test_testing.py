@@ -1,7 +1,7 @@
 """entrydb.testing, the plugin for pytest: entry points that exist for one test.
 
-A real pytest runs the tests below, on stock and accelerated. Skipped where pip cannot get
-pytest.
+A real pytest runs the tests below, without the acceleration and with it. Skipped where
+pip cannot get pytest.
 """
 
 import subprocess
@@ -10,11 +10,10 @@ import unittest
 import package
 
 import package_cache
-import stock
+import reference
 from support import make_directory, write
 
 setUpModule = package.require
-PYTEST = "pytest>=7"
 CONFTEST = 'pytest_plugins = ["entrydb.testing"]\n'
 TESTS = '''
 import importlib.metadata
@@ -54,19 +53,10 @@ def test_gone():
 '''
 
 
-def pytest_directory(python):
-    place = f"{package_cache.cache_directory()}/pytest"
-
-    def build(scratch):
-        return package_cache.pip_ran(python, "install", "--target", scratch, PYTEST)
-
-    return place if package_cache.publish(build, place) else None
-
-
 class TestingTest(unittest.TestCase):
     def test_plugin(self):
-        interpreter = stock.interpreters()[-1]
-        pytest = pytest_directory(interpreter.executable)
+        interpreter = reference.interpreters()[-1]
+        pytest = package_cache.pytest_directory(interpreter.executable)
         if not pytest:
             self.skipTest("pip cannot get pytest")
         for accelerated in (False, True):

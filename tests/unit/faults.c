@@ -115,9 +115,19 @@ SYSTEM(int, fstat, (int fd, struct stat *status), (fd, status))
 SYSTEM(int, fsync, (int fd), (fd))
 SYSTEM(int, fchmod, (int fd, mode_t mode), (fd, mode))
 SYSTEM(int, flock, (int fd, int operation), (fd, operation))
-SYSTEM(int, rename, (const char *from, const char *to), (from, to))
-SYSTEM(int, link, (const char *from, const char *to), (from, to))
-SYSTEM(int, mkdir, (const char *path, mode_t mode), (path, mode))
+SYSTEM(int, fstatat, (int at, const char *path, struct stat *status, int flags),
+       (at, path, status, flags))
+SYSTEM(int, renameat, (int from_at, const char *from, int to_at, const char *to),
+       (from_at, from, to_at, to))
+SYSTEM(int, linkat, (int from_at, const char *from, int to_at, const char *to, int flags),
+       (from_at, from, to_at, to, flags))
+SYSTEM(int, mkdirat, (int at, const char *path, mode_t mode), (at, path, mode))
+SYSTEM(int, futimens, (int fd, const struct timespec *times), (fd, times))
+SYSTEM(ssize_t, readlinkat, (int at, const char *path, char *target, size_t size),
+       (at, path, target, size))
+SYSTEM(ssize_t, pread, (int fd, void *bytes, size_t length, off_t at), (fd, bytes, length, at))
+SYSTEM(ssize_t, pwrite, (int fd, const void *bytes, size_t length, off_t at),
+       (fd, bytes, length, at))
 SYSTEM(int, ftruncate, (int fd, off_t length), (fd, length))
 SYSTEM(off_t, lseek, (int fd, off_t offset, int whence), (fd, offset, whence))
 SYSTEM(ssize_t, read, (int fd, void *bytes, size_t length), (fd, bytes, length))
@@ -139,4 +149,12 @@ int __wrap_openat(int at, const char *path, int flags, mode_t mode);
 int __wrap_openat(int at, const char *path, int flags, mode_t mode)
 {
 	return strikes(FAULT_SYSTEM) ? -1 : __real_openat(at, path, flags, mode);
+}
+
+/* A pointer is passed as a number is, and the other way round. */
+int __real_fcntl(int fd, int command, void *argument);
+int __wrap_fcntl(int fd, int command, void *argument);
+int __wrap_fcntl(int fd, int command, void *argument)
+{
+	return strikes(FAULT_SYSTEM) ? -1 : __real_fcntl(fd, command, argument);
 }

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
-#include "reader.h"
+#include "db/base/cleanup.h"
+#include "db/reader.h"
 
 /* SLICE() is no constant. */
 #define TEXT(literal)                                                                              \
@@ -16,14 +16,23 @@
 	}
 
 static const struct target_record target = {
-        .kind = TEXT("native"),
-        .state = TEXT("ok"),
+        .kind = TARGET_NATIVE,
+        .state = TARGET_OK,
         .object = TEXT("p/n.so"),
         .symbol = TEXT("entry"),
         .build_id = TEXT("abcd"),
         .sha256 = TEXT("sha256=x"),
         .machine = 62,
+        .size = (int64_t)1 << 40,
+        .glibc = TEXT("2.34"),
+        .glibcxx = TEXT("3.4.30"),
+        .missing = TEXT("libnone.so.1 GLIBC_2.99"),
+        .undefined = TEXT("host_symbol"),
+        .python_by = TEXT("libp.so"),
 };
+
+/* Filled when it is first needed: a struct that holds a copy is no constant. */
+static struct plugin_record plugins[1];
 
 static struct entry_point_record entry_points[] = {
         {.group = TEXT("g"), .name = TEXT("n\0x"), .value = TEXT("not a value")},
@@ -37,6 +46,7 @@ struct root_record records_root(const char *path, size_t count)
 	static struct distribution_record rows[RECORDS_MAX];
 	static char names[RECORDS_MAX][32];
 
+	plugins[0] = (struct plugin_record){SLICE("k"), SLICE("plug"), target};
 	for (size_t i = 0; i < count; i++) {
 		int length = snprintf(names[i], sizeof(names[i]), "d%zu-1.dist-info", i);
 
@@ -49,8 +59,11 @@ struct root_record records_root(const char *path, size_t count)
 		        .settled = i % 2 == 0,
 		        .directory_stamp = INT64_MIN,
 		        .files_stamp = INT64_MAX,
+		        .entry_points_txt = {.exists = true, .size = 40, .mtime = -5},
 		        .entry_points = i ? entry_points : NULL,
 		        .entry_point_count = i ? sizeof(entry_points) / sizeof(*entry_points) : 0,
+		        .plugins = i ? plugins : NULL,
+		        .plugin_count = i != 0,
 		};
 	}
 	if (count > 2) {
@@ -64,17 +77,13 @@ struct root_record records_root(const char *path, size_t count)
 	        .path = slice_of(path),
 	        .kind = ROOT_DIRECTORY,
 	        .stamp = {1, 2, 3},
+	        .size = 4,
 	        .settled = true,
 	        .broken = count > 2,
 	        .watched = count > 2,
 	        .distributions = rows,
 	        .distribution_count = count,
 	};
-}
-
-static void cleanup_writer(struct writer **writer)
-{
-	writer_close(*writer);
 }
 
 static int put_root(struct writer *writer, const char *path, size_t count, struct error *error)
@@ -124,10 +133,30 @@ static void put_numbers(struct dump *dump, const int64_t *numbers, size_t count)
 		fprintf(dump->stream, "%lld|", (long long)numbers[i]);
 }
 
+static void put_target(struct dump *dump, const struct target_record *to)
+{
+	struct target_record copy = *to;
+	struct slice *texts[TARGET_TEXTS];
+
+	put(dump, slice_of(target_kind_name(to->kind)));
+	put(dump, slice_of(target_state_name(to->state)));
+	target_texts(&copy, texts);
+	for (size_t i = 0; i < TARGET_TEXTS; i++)
+		put(dump, *texts[i]);
+	put_numbers(dump, (int64_t[]){to->machine, to->size}, 2);
+}
+
+static void put_plugin(struct dump *dump, const struct plugin_record *row)
+{
+	fputs("    ", dump->stream);
+	put(dump, row->kind);
+	put(dump, row->name);
+	put_target(dump, &row->target);
+	putc('\n', dump->stream);
+}
+
 static void put_entry_point(struct dump *dump, const struct entry_point_record *row)
 {
-	const struct target_record *to = row->target;
-
 	fputs("    ", dump->stream);
 	put(dump, row->group);
 	put(dump, row->name);
@@ -135,15 +164,8 @@ static void put_entry_point(struct dump *dump, const struct entry_point_record *
 	put(dump, row->module);
 	put(dump, row->attr);
 	put(dump, row->extras);
-	if (to) {
-		put(dump, to->kind);
-		put(dump, to->state);
-		put(dump, to->object);
-		put(dump, to->symbol);
-		put(dump, to->build_id);
-		put(dump, to->sha256);
-		put_numbers(dump, (int64_t[]){to->machine}, 1);
-	}
+	if (row->target)
+		put_target(dump, row->target);
 	putc('\n', dump->stream);
 }
 
@@ -158,11 +180,16 @@ static void put_distribution(struct dump *dump, const struct distribution_record
 	put(dump, row->record_sha256);
 	put_numbers(dump,
 	            (int64_t[]){row->id, row->position, row->has_metadata, row->watched,
-	                        row->settled, row->directory_stamp, row->files_stamp},
-	            7);
+	                        row->settled, row->directory_stamp, row->files_stamp,
+	                        row->entry_points_txt.exists, row->entry_points_txt.size,
+	                        row->entry_points_txt.mtime, row->metadata.exists,
+	                        row->metadata.size, row->metadata.mtime},
+	            13);
 	putc('\n', dump->stream);
 	for (size_t i = 0; i < row->entry_point_count; i++)
 		put_entry_point(dump, &row->entry_points[i]);
+	for (size_t i = 0; i < row->plugin_count; i++)
+		put_plugin(dump, &row->plugins[i]);
 }
 
 static int put_one_root(void *payload, const struct root_record *root)
@@ -174,9 +201,9 @@ static int put_one_root(void *payload, const struct root_record *root)
 	put(dump, root->path);
 	put_numbers(dump,
 	            (int64_t[]){root->id, root->kind, root->stamp.mtime, root->stamp.ctime,
-	                        root->stamp.dev, root->settled, root->broken, root->watched,
-	                        (int64_t)root->distribution_count},
-	            9);
+	                        root->stamp.inode, root->settled, root->broken, root->watched,
+	                        (int64_t)root->distribution_count, root->kinds, root->size},
+	            11);
 	putc('\n', dump->stream);
 	code = reader_distributions(dump->reader, &copy, true, dump->error);
 	for (size_t i = 0; code == 0 && i < copy.distribution_count; i++)

@@ -5,7 +5,7 @@
 #ifndef TESTS_UNIT_RECORDS_H
 #define TESTS_UNIT_RECORDS_H
 
-#include "writer.h"
+#include "db/writer.h"
 
 /* The root @path, with @count distributions (at most RECORDS_MAX), from static memory. */
 #define RECORDS_MAX 8

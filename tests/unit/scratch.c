@@ -113,3 +113,13 @@ char *scratch_read(const char *path, size_t *length)
 	close(fd);
 	return bytes;
 }
+
+void scratch_check(const char *path, const char *text)
+{
+	size_t length;
+	char *bytes = scratch_read(path, &length);
+
+	assert_int_equal(length, strlen(text));
+	assert_memory_equal(bytes, text, length);
+	free(bytes);
+}

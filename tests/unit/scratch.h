@@ -36,4 +36,7 @@ bool scratch_exists(const char *path);
 /* The file's bytes, malloc'd. */
 char *scratch_read(const char *path, size_t *length);
 
+/* Asserts that @text is all that the file holds. */
+void scratch_check(const char *path, const char *text);
+
 #endif

@@ -2,7 +2,7 @@
  * test_arena.c - memory from an arena: aligned, apart, released at once, and
  * refused where it cannot be.
  */
-#include "arena.h"
+#include "db/base/arena.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
- * test_distname.c - the names of distributions, where the rules of stock Python differ
+ * test_distname.c - the names of distributions, where the rules of importlib.metadata differ
  * from one another and from what one would expect.
  */
-#include "distname.h"
+#include "libquery/disk/distname.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
- * test_entry_points_txt.c - the text format, one row for each rule that stock Python
+ * test_entry_points_txt.c - the text format, one row for each rule that importlib.metadata
  * was seen to follow. What is expected is written as "number:group|name|value;".
  */
-#include "entry_points_txt.h"
+#include "db/entry_points_txt.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * test_error.c - errors: what they hold, whose they are, and what is said when
  * there is no memory to say it.
  */
-#include "error.h"
+#include "db/base/error.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -44,7 +44,7 @@ static void test_errno(void **state)
 	        {ENOTDIR, ERROR_NOTFOUND}, {EACCES, ERROR_PERMISSION},
 	        {EPERM, ERROR_PERMISSION}, {EROFS, ERROR_PERMISSION},
 	        {EIO, ERROR_IO},           {ENOSPC, ERROR_IO},
-	        {ELOOP, ERROR_IO},
+	        {ELOOP, ERROR_FORMAT},
 	};
 
 	(void)state;
@@ -54,6 +54,37 @@ static void test_errno(void **state)
 	}
 	error_errno(&error, ENOENT, "cannot open %s", "x");
 	assert_string_equal(error_text(&error), "cannot open x: No such file or directory");
+}
+
+/* What says something about the file is a fact; all else is a failure. */
+static void test_failures(void **state)
+{
+	static const int facts[] = {ENOENT, ENOTDIR, EACCES, EPERM,       ELOOP,
+	                            ENXIO,  ENODEV,  EISDIR, ENAMETOOLONG};
+	static const int failures[] = {EIO,   ENOMEM, EMFILE,    ENFILE,
+	                               EINTR, ESTALE, ETIMEDOUT, ENOTCONN};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++)
+		assert_false(errno_is_failure(facts[i]));
+	for (size_t i = 0; i < sizeof(failures) / sizeof(*failures); i++)
+		assert_true(errno_is_failure(failures[i]));
+}
+
+static void test_move_failure(void **state)
+{
+	struct error from = {0};
+
+	(void)state;
+	assert_int_equal(error_move_failure(&error, &from), 0);
+	error_errno(&from, ENOENT, "f");
+	assert_int_equal(error_move_failure(&error, &from), 0);
+	assert_int_equal(from.code, 0);
+	assert_null(error.message);
+	error_errno(&from, EIO, "f");
+	assert_int_equal(error_move_failure(&error, &from), ERROR_IO);
+	assert_int_equal(from.code, 0);
+	assert_string_equal(error_text(&error), "f: Input/output error");
 }
 
 static void test_no_memory(void **state)
@@ -69,12 +100,26 @@ static void test_no_memory(void **state)
 
 #define TEST(function) cmocka_unit_test_teardown(function, teardown)
 
+static void test_move(void **state)
+{
+	struct error from = {0}, to = {0};
+
+	(void)state;
+	error_set(&to, ERROR_IO, "before");
+	error_set(&from, ERROR_LIMIT, "why");
+	assert_int_equal(error_move(&to, &from), ERROR_LIMIT);
+	assert_string_equal(error_text(&to), "why");
+	assert_int_equal(from.code, 0);
+	assert_null(from.message);
+	assert_int_equal(error_move(NULL, &to), ERROR_LIMIT);
+	assert_null(to.message);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        TEST(test_set),
-	        TEST(test_errno),
-	        TEST(test_no_memory),
+	        TEST(test_set),          TEST(test_errno),     TEST(test_failures),
+	        TEST(test_move_failure), TEST(test_no_memory), TEST(test_move),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
  * test_layout.c - which database describes which path entry, for every layout
  * that is known, and what is done with names of paths.
  */
-#include "layout.h"
+#include "libquery/layout.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,6 +153,9 @@ static void test_paths_in_a_database(void **state)
 	check_text(layout_base("/venv" SYSTEM), "/venv");
 	check_text(layout_base(SYSTEM), "");
 	check_text(layout_base("/tmp/my.db"), "");
+	check_text(layout_path_of_root("/venv", SLICE("lib/x")), "/venv/lib/x");
+	check_text(layout_path_of_root("", SLICE("usr/lib/x")), "/usr/lib/x");
+	check_text(layout_path_of_root("/venv", SLICE("/other/x")), "/other/x");
 	check_text(layout_root_path("/venv" SYSTEM, "/venv/lib/x"), "lib/x");
 	check_text(layout_root_path("/venv" SYSTEM, "/venv2/lib/x"), "/venv2/lib/x");
 	check_text(layout_root_path(SYSTEM, "/usr/lib/x"), "usr/lib/x");

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "entrydb.h"
+#include "db/writer.h"
 #include "faults.h"
-#include "scan.h"
+#include "libquery/disk/scan.h"
+#include "libquery/entrydb.h"
 #include "scratch.h"
-#include "writer.h"
 
 #define SITE     "venv/lib/python3.12/site-packages"
 #define OTHER    "other/lib/python3.12/site-packages"
@@ -133,12 +133,13 @@ static int resolve_all(struct fixture *f)
 
 static int ask(struct fixture *f)
 {
-	entrydb_root root;
+	entrydb_path *path = NULL;
 	int code;
 
 	entrydb_set_free(f->set);
 	f->set = NULL;
-	code = entrydb_root_get(f->db, 0, &root, &f->error);
+	code = entrydb_describe_path(f->db, &path, &f->error);
+	entrydb_path_free(path);
 	if (code == 0)
 		code = entrydb_explain(f->db, "g", NULL, &f->set, &f->error);
 	return code == 0 ? resolve_all(f) : code;
@@ -152,9 +153,9 @@ static void tell(struct fixture *f)
 	free(f->answer);
 	stream = open_memstream(&f->answer, &size);
 	for (size_t i = 0; i < entrydb_set_count(f->set); i++) {
-		for (int field = 0; field <= ENTRYDB_SHADOWED_BY; field++) {
-			const char *text = entrydb_entry_text(entrydb_set_get(f->set, i),
-			                                      (enum entrydb_field)field, NULL);
+		for (int field = 0; field <= ENTRYDB_FIELD_SHADOWED_BY; field++) {
+			const char *text = entrydb_entry_point_text(
+			        entrydb_set_get(f->set, i), (enum entrydb_field)field, NULL);
 
 			fprintf(stream, "%s|", text ? text : "-");
 		}
@@ -162,7 +163,8 @@ static void tell(struct fixture *f)
 	}
 	for (size_t i = 0; i < entrydb_set_problem_count(f->set); i++)
 		fprintf(stream, "%s\n", entrydb_set_problem(f->set, i));
-	fprintf(stream, "%s %s\n", f->target->kind, f->target->state);
+	fprintf(stream, "%d %d\n", (int)entrydb_target_kind(f->target),
+	        (int)entrydb_target_state(f->target));
 	fclose(stream);
 }
 

@@ -2,7 +2,7 @@
  * test_publish.c - one file takes the place of another: locks, leftovers, copies,
  * modes, and what remains when nothing is published.
  */
-#include "publish.h"
+#include "db/publish.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,15 +14,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "db/base/cleanup.h"
 #include "scratch.h"
 
-#define PATH        "d/e/file.db"
-#define CHILD_WORKS 300000 /* microseconds; how long it holds the lock */
+#define PATH "d/e/file.db"
 
 struct fixture {
 	struct publication first, second;
 	struct error error;
+	int child_works; /* the child holds the lock until this end of a pipe is closed */
 };
 
 static int setup(void **state)
@@ -61,16 +61,6 @@ static void publish(struct fixture *f, const char *text, mode_t mode)
 	publication_end(&f->first);
 }
 
-static void check_file(const char *path, const char *text)
-{
-	size_t length;
-	char *bytes = scratch_read(path, &length);
-
-	assert_int_equal(length, strlen(text));
-	assert_memory_equal(bytes, text, length);
-	free(bytes);
-}
-
 static void test_publish(void **state)
 {
 	struct fixture *f = *state;
@@ -79,11 +69,11 @@ static void test_publish(void **state)
 	umask(077); /* the mode that was asked for counts */
 	publish(f, "one", 0644);
 	umask(022);
-	check_file(PATH, "one");
+	scratch_check(PATH, "one");
 	assert_int_equal(stat(PATH, &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0644);
 	publish(f, "two", 0600);
-	check_file(PATH, "two");
+	scratch_check(PATH, "two");
 	assert_int_equal(stat(PATH, &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0600);
 	assert_false(scratch_exists(PATH ".new"));
@@ -100,7 +90,7 @@ static void test_not_published(void **state)
 	scratch_text(PATH ".new", "two");
 	scratch_text(PATH ".new-journal", "x");
 	publication_end(&f->first);
-	check_file(PATH, "one");
+	scratch_check(PATH, "one");
 	assert_false(scratch_exists(PATH ".new"));
 	assert_false(scratch_exists(PATH ".new-journal"));
 	publication_end(&f->first); /* once more is no harm */
@@ -113,7 +103,7 @@ static void test_leftovers(void **state)
 	scratch_text(PATH ".new", "of one who was killed");
 	scratch_text(PATH ".new-wal", "of one who was killed");
 	begin(f);
-	check_file(PATH ".new", "");
+	scratch_check(PATH ".new", "");
 	assert_false(scratch_exists(PATH ".new-wal"));
 }
 
@@ -125,8 +115,8 @@ static void test_new_is_no_link(void **state)
 	scratch_directory("d/e");
 	assert_int_equal(symlink("../../precious", PATH ".new"), 0);
 	publish(f, "one", 0644);
-	check_file("precious", "keep");
-	check_file(PATH, "one");
+	scratch_check("precious", "keep");
+	scratch_check(PATH, "one");
 }
 
 static void test_copy(void **state)
@@ -146,10 +136,10 @@ static void test_copy(void **state)
 	assert_memory_equal(copy, bytes, length);
 	free(copy);
 	assert_int_equal(publication_restart(&f->first, &f->error), 0);
-	check_file(PATH ".new", "");
+	scratch_check(PATH ".new", "");
 	scratch_text(PATH, "");
 	assert_int_equal(publication_copy(&f->first, &f->error), 0);
-	check_file(PATH ".new", "");
+	scratch_check(PATH ".new", "");
 }
 
 static void test_set_aside(void **state)
@@ -162,8 +152,8 @@ static void test_set_aside(void **state)
 	scratch_text(PATH, "one");
 	scratch_text(PATH ".old", "older");
 	assert_int_equal(publication_set_aside(&f->first, "old", &f->error), 0);
-	check_file(PATH, "one");
-	check_file(PATH ".old", "one");
+	scratch_check(PATH, "one");
+	scratch_check(PATH ".old", "one");
 }
 
 static void test_lock(void **state)
@@ -183,23 +173,33 @@ static void test_lock(void **state)
 static pid_t wait_in_child(struct fixture *f, uint64_t work)
 {
 	struct publication_wait wait = {.timeout = 20000, .work = work};
-	pid_t child = fork();
+	int channel[2];
+	pid_t child;
 
+	assert_int_equal(pipe(channel), 0);
+	child = fork();
 	if (child == 0) {
+		char byte;
 		int code;
 
+		close(channel[1]);
 		close(f->first.lock_fd); /* or the lock would be the child's, too */
 		code = publication_begin_once(&f->second, PATH, &wait, NULL);
-		usleep(CHILD_WORKS);
+		if (read(channel[0], &byte, 1) != 0)
+			code = ERROR_IO;
 		_exit(code);
 	}
+	close(channel[0]);
+	f->child_works = channel[1];
 	return child;
 }
 
-static int status_of(pid_t child)
+/* Let the child end its work; its status. */
+static int status_of(struct fixture *f, pid_t child)
 {
 	int status = -1;
 
+	close(f->child_works);
 	waitpid(child, &status, 0);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -234,7 +234,7 @@ static void test_the_same_work_waits_once(void **state)
 	publication_end(&f->second);
 	assert_true(scratch_exists(PATH ".new")); /* the first one's */
 	publication_end(&f->first);
-	assert_int_equal(status_of(child), 0);
+	assert_int_equal(status_of(f, child), 0);
 }
 
 /* The turn ends before the work begins: who comes while the child works is not turned away. */
@@ -250,12 +250,12 @@ static void test_the_turn_ends(void **state)
 	wait_until_taken(f, 12345);
 	publication_end(&f->first);
 	for (int i = 0; code != ERROR_BUSY && i < 1000; i++) {
-		usleep(CHILD_WORKS / 10); /* in which the child finds the lock free */
+		usleep(10000); /* in which the child finds the lock free */
 		code = publication_begin_once(&f->second, PATH, &none, &f->error);
 		publication_end(&f->second);
 	}
 	assert_int_equal(code, ERROR_BUSY);
-	assert_int_equal(status_of(child), 0);
+	assert_int_equal(status_of(f, child), 0);
 }
 
 static void test_work_without_a_number(void **state)
@@ -269,7 +269,7 @@ static void test_work_without_a_number(void **state)
 	assert_int_equal(publication_begin(&f->second, PATH, 50, &f->error), ERROR_BUSY);
 	publication_end(&f->second);
 	publication_end(&f->first);
-	assert_int_equal(status_of(child), 0);
+	assert_int_equal(status_of(f, child), 0);
 }
 
 static bool stopped(void)
@@ -340,7 +340,7 @@ static void test_where_it_cannot_be(void **state)
 	publication_end(&f->first);
 	begin(f);
 	scratch_directory(PATH);
-	assert_int_equal(publication_finish(&f->first, 0644, &f->error), ERROR_IO);
+	assert_int_equal(publication_finish(&f->first, 0644, &f->error), ERROR_FORMAT);
 	publication_end(&f->first);
 	assert_false(scratch_exists(PATH ".new"));
 }

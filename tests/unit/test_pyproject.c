@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "pyproject.h"
+#include "indexer/archive/pyproject.h"
 
 /* All that was told, one line each. */
 struct fixture {
@@ -114,7 +114,8 @@ static void test_dynamic(void **state)
 	check(*state, "[project]\ndynamic = ['scripts']\n", "project \ndynamic \n");
 	check(*state, "[project]\ndynamic = ['gui-scripts']\n", "project \ndynamic \n");
 	check_bad(*state, "[project]\ndynamic = 1\n", "project.dynamic is not an array");
-	check_bad(*state, "[project]\ndynamic = [1]\n", "project.dynamic holds more than strings");
+	check_bad(*state, "[project]\ndynamic = [1]\n",
+	          "project.dynamic contains something other than strings");
 }
 
 static void test_against_the_specification(void **state)
@@ -128,9 +129,9 @@ static void test_against_the_specification(void **state)
 	check_bad(*state, "[project.entry-points.a.b]\nc = 'd'\n",
 	          "project.entry-points.a.b is not a string");
 	check_bad(*state, "[project.entry-points.console_scripts]\n",
-	          "project.entry-points.console_scripts must not be; there is project.scripts");
+	          "project.entry-points.console_scripts is not allowed: use project.scripts");
 	check_bad(*state, "[project.entry-points.gui_scripts]\n",
-	          "project.entry-points.gui_scripts must not be; there is project.gui-scripts");
+	          "project.entry-points.gui_scripts is not allowed: use project.gui-scripts");
 }
 
 static void test_not_toml(void **state)

@@ -2,15 +2,18 @@
  * test_reader.c - which files are believed, and what is read from those that are;
  * without memory, and from damaged pages, an error and never half an answer.
  */
-#include "reader.h"
+#include "db/reader.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <sqlite3.h>
 
+#include "db/base/trust.h"
 #include "faults.h"
 #include "records.h"
 #include "scratch.h"
@@ -122,6 +125,17 @@ static void test_trust(void **state)
 	refuse(f, FILE_NAME, ERROR_PERMISSION, "user 12345");
 	assert_int_equal(open_file(f, FILE_NAME, STRANGER + 1), ERROR_PERMISSION);
 	assert_int_equal(open_file(f, FILE_NAME, STRANGER), 0);
+	assert_int_equal(reader_status(f->reader).owner, STRANGER);
+	assert_int_equal(reader_status(f->reader).mode, 0664);
+	assert_int_equal(open_file(f, FILE_NAME, TRUST_ANYBODY), 0);
+	assert_int_equal(chown(FILE_NAME, 0, STRANGER), 0);
+	refuse(f, FILE_NAME, ERROR_PERMISSION, "chmod g-w");
+}
+
+static void test_no_link(void **state)
+{
+	assert_int_equal(symlink(scratch_path(FILE_NAME), "link.db"), 0);
+	refuse(*state, "link.db", ERROR_PERMISSION, "symbolic link");
 }
 
 static void test_nothing_is_written(void **state)
@@ -156,7 +170,7 @@ static void count_holder(void *payload, const struct reader_holder *holder)
 {
 	struct fixture *f = payload;
 
-	assert_int_equal(holder->root, 1);
+	assert_int_equal(ROOT_OF_DISTRIBUTION(holder->id), 1);
 	assert_true(holder->has_metadata);
 	f->count++;
 }
@@ -235,21 +249,43 @@ static void test_target(void **state)
 	assert_int_equal(reader_target(f->reader, row.id - 1, &target, &f->error), 0);
 }
 
+static void test_plugins(void **state)
+{
+	const struct slice any = {0};
+	struct fixture *f = *state;
+	struct target_record target;
+	struct reader_row row;
+
+	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), 0);
+	assert_int_equal(reader_select_plugins(f->reader, SLICE("k"), SLICE("plug"), &f->error), 0);
+	assert_int_equal(reader_next(f->reader, &row, &f->error), 1);
+	assert_true(slice_equal(row.group, SLICE("k")));
+	assert_true(slice_equal(row.value, SLICE("p/n.so:entry")));
+	assert_int_equal(row.ordinal, 0);
+	assert_int_equal(reader_target(f->reader, row.id, &target, &f->error), 1);
+	assert_true(slice_equal(target.missing, SLICE("libnone.so.1 GLIBC_2.99")));
+	assert_int_equal(target.size, (int64_t)1 << 40);
+	assert_int_equal(reader_select_plugins(f->reader, SLICE("g"), any, &f->error), 0);
+	assert_int_equal(reader_next(f->reader, &row, &f->error), 0);
+	assert_int_equal(reader_select(f->reader, SLICE("k"), any, &f->error), 0);
+	assert_int_equal(reader_next(f->reader, &row, &f->error), 0);
+}
+
 /* --- failures --- */
 
-static void fail_in_turn(struct fixture *f, bool stay)
+static void fail_in_turn(struct fixture *f, enum fault fault, bool stay, int expected)
 {
 	bool struck = true;
 
 	for (long at = 0; struck; at++) {
 		free(f->now);
-		faults_begin(FAULT_MEMORY, at, stay);
+		faults_begin(fault, at, stay);
 		f->now = records_dump(FILE_NAME, &f->error);
 		struck = faults_end();
 		if (f->now)
 			assert_string_equal(f->now, f->whole);
 		else
-			assert_int_equal(f->error.code, ERROR_NOMEM);
+			assert_int_equal(f->error.code, expected);
 	}
 	assert_non_null(f->now);
 }
@@ -260,8 +296,35 @@ static void test_no_memory(void **state)
 
 	f->whole = records_dump(FILE_NAME, &f->error);
 	assert_non_null(f->whole);
-	fail_in_turn(f, false);
-	fail_in_turn(f, true);
+	fail_in_turn(f, FAULT_MEMORY, false, ERROR_NOMEM);
+	fail_in_turn(f, FAULT_MEMORY, true, ERROR_NOMEM);
+}
+
+/* What the system refuses is neither absent nor damaged. */
+static void test_system_calls_fail(void **state)
+{
+	struct fixture *f = *state;
+
+	f->whole = records_dump(FILE_NAME, &f->error);
+	assert_non_null(f->whole);
+	fail_in_turn(f, FAULT_SYSTEM, false, ERROR_IO);
+	fail_in_turn(f, FAULT_SYSTEM, true, ERROR_IO);
+}
+
+/* As where a host has used up its descriptors. */
+static void test_no_descriptors(void **state)
+{
+	struct fixture *f = *state;
+	struct rlimit before, none;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), ERROR_IO);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_non_null(strstr(error_text(&f->error), "Too many open files"));
+	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), 0);
 }
 
 /* Each page in turn is overwritten: there is an answer or an error, and no crash. */
@@ -298,44 +361,64 @@ static void tamper(const char *statements)
 	sqlite3_close(db);
 }
 
-/* Is there an end, and is it an error? */
-static void assert_damaged(struct fixture *f)
+/* A table that is a view without end; texts that are NULL. See test_other_schemas, too. */
+static void test_other_schemas(void **state)
 {
-	struct reader_row row;
-	int code;
+	static const char *const statements[] = {
+	        "DROP VIEW entry_points; DROP VIEW conflicts; DROP VIEW broken; DROP TABLE "
+	        "distribution; CREATE VIEW distribution AS WITH RECURSIVE n(x) AS (VALUES (1) "
+	        "UNION ALL SELECT x + 1 FROM n) SELECT x AS id, 1 AS root, 'd' AS directory, 1 AS "
+	        "position, 'd' AS normalized_name, 1 AS contested, 'd' AS name, '1' AS version, 1 "
+	        "AS has_metadata, 0 AS watched, NULL AS error, 1 AS settled, 0 AS directory_stamp, "
+	        "0 AS files_stamp, NULL AS record_sha256 FROM n",
+	        "DROP VIEW IF EXISTS entry_points; DROP VIEW IF EXISTS conflicts; DROP VIEW IF "
+	        "EXISTS broken; CREATE TABLE loose AS SELECT id, distribution, NULL AS group_name, "
+	        "name, value, module, attr, extras FROM entry_point; DROP TABLE entry_point; ALTER "
+	        "TABLE loose RENAME TO entry_point",
+	};
 
-	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), 0);
-	code = reader_select(f->reader, (struct slice){0}, (struct slice){0}, &f->error);
-	while (code == 0)
-		code = reader_next(f->reader, &row, &f->error) > 0 ? 0 : f->error.code;
-	assert_int_equal(code, ERROR_FORMAT);
-	assert_null(records_dump(FILE_NAME, &f->error));
-	assert_int_equal(f->error.code, ERROR_FORMAT);
+	for (size_t i = 0; i < sizeof(statements) / sizeof(*statements); i++) {
+		tamper(statements[i]);
+		refuse(*state, FILE_NAME, ERROR_FORMAT, "schema");
+	}
 }
 
+static void test_wal(void **state)
+{
+	tamper("PRAGMA journal_mode = WAL");
+	refuse(*state, FILE_NAME, ERROR_FORMAT, "journal mode");
+}
+
+/* Pages that point back to pages: the reader comes to an end, with an error. */
 static void test_rows_without_end(void **state)
 {
-	tamper("DROP VIEW entry_points; DROP VIEW conflicts; DROP VIEW broken; DROP TABLE "
-	       "distribution;"
-	       "CREATE VIEW distribution AS WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x "
-	       "+ 1 "
-	       "FROM n) SELECT x AS id, 1 AS root, 'd' AS directory, 1 AS position, 'd' AS "
-	       "normalized_name, 1 AS contested, 'd' AS name, '1' AS version, 1 AS has_metadata, 0 "
-	       "AS "
-	       "watched, NULL AS error, 1 AS settled, 0 AS directory_stamp, 0 AS files_stamp, NULL "
-	       "AS "
-	       "record_sha256 FROM n");
-	assert_damaged(*state);
+	struct fixture *f = *state;
+	unsigned char *page;
+	size_t length, failures = 0;
+
+	f->whole = scratch_read(FILE_NAME, &length);
+	for (size_t at = 4096; at + 4096 <= length; at += 4096) {
+		page = (unsigned char *)f->whole + at;
+		if (page[0] != 13)
+			continue; /* no leaf of a table: make it one that has itself as a child */
+		page[0] = 5;
+		page[8] = page[9] = page[10] = 0;
+		page[11] = (unsigned char)(at / 4096 + 1);
+		scratch_write("damaged.db", f->whole, length);
+		free(f->now);
+		f->now = records_dump("damaged.db", &f->error);
+		failures += f->now == NULL;
+	}
+	assert_true(failures > 0);
 }
 
-static void test_rows_without_text(void **state)
+static void test_words_of_no_target(void **state)
 {
-	tamper("DROP VIEW entry_points; DROP VIEW conflicts; DROP VIEW broken;"
-	       "CREATE TABLE loose AS SELECT id, distribution, NULL AS group_name, name, value, "
-	       "module, "
-	       "attr, extras FROM entry_point; DROP TABLE entry_point;"
-	       "ALTER TABLE loose RENAME TO entry_point");
-	assert_damaged(*state);
+	struct fixture *f = *state;
+
+	tamper("PRAGMA ignore_check_constraints = 1; UPDATE target SET state = 'fine'");
+	assert_null(records_dump(FILE_NAME, &f->error));
+	assert_int_equal(f->error.code, ERROR_FORMAT);
 }
 
 static void test_truncated(void **state)
@@ -361,16 +444,22 @@ int main(void)
 	        TEST(test_refused),
 	        TEST(test_other_versions),
 	        TEST(test_trust),
+	        TEST(test_no_link),
 	        TEST(test_nothing_is_written),
 	        TEST(test_is_current),
 	        TEST(test_holders_and_problems),
 	        TEST(test_select),
 	        TEST(test_target),
+	        TEST(test_plugins),
 	        TEST(test_no_memory),
+	        TEST(test_system_calls_fail),
+	        TEST(test_no_descriptors),
 	        TEST(test_damaged_pages),
 	        TEST(test_truncated),
 	        TEST(test_rows_without_end),
-	        TEST(test_rows_without_text),
+	        TEST(test_other_schemas),
+	        TEST(test_wal),
+	        TEST(test_words_of_no_target),
 	};
 
 	faults_install();

@@ -1,9 +1,10 @@
 /*
  * test_scan.c - one scan: which children are distributions, what is read of each,
- * what is taken over from rows, and in which order stock would go through them.
- * (The differential tests compare with stock itself.)
+ * what is taken over from rows, and in which order importlib.metadata would go through them.
+ * (The differential tests compare with importlib.metadata itself.)
  */
-#include "scan.h"
+#include "libquery/disk/scan.h"
+#include "libquery/disk/tree_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -129,7 +130,7 @@ static void test_one_distribution(void **state)
 	assert_slice(d->entry_points[0].module, "m.o");
 	assert_slice(d->entry_points[0].attr, "a.b");
 	assert_slice(d->entry_points[0].extras, "e,1,f");
-	assert_slice(d->entry_points[0].target->state, "missing");
+	assert_int_equal(d->entry_points[0].target->state, TARGET_MISSING);
 	assert_slice(d->entry_points[1].value, "a b");
 	assert_slice(d->entry_points[1].module, NULL);
 	assert_true(f->root.settled);
@@ -151,7 +152,8 @@ static void test_broken(void **state)
 		snprintf(path, sizeof(path), "%s/entry_points.txt", rows[i].directory);
 		scratch_text(path, rows[i].text);
 	}
-	scratch_directory("c.dist-info/entry_points.txt"); /* stock takes it as absent */
+	scratch_directory(
+	        "c.dist-info/entry_points.txt"); /* importlib.metadata takes it as absent */
 	scratch_directory("d.dist-info");
 	assert_int_equal(symlink("entry_points.txt", "d.dist-info/entry_points.txt"), 0);
 	assert_int_equal(mkdir("e.dist-info", 0755), 0);
@@ -326,7 +328,7 @@ static void assert_only_entry_point(const struct distribution_record *d, const c
 {
 	assert_int_equal(d->entry_point_count, 1);
 	assert_slice(d->entry_points[0].value, value);
-	assert_slice(d->entry_points[0].target->state, "missing");
+	assert_int_equal(d->entry_points[0].target->state, TARGET_MISSING);
 }
 
 /* Whether the zip is walked, as for the first, or there is an index: the same is found. */
@@ -469,7 +471,7 @@ static void test_interrupted(void **state)
 		snprintf(name, sizeof(name), "d%d.dist-info", i);
 		assert_int_equal(mkdir(name, 0755), 0);
 	}
-	f->options.progress = lose_interest;
+	f->options.on_progress = lose_interest;
 	f->options.payload = &calls;
 	assert_int_equal(scan_path(".", &f->options, &f->root, &f->error), ERROR_IO);
 	assert_int_equal(calls, 2);

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "setup_cfg.h"
+#include "indexer/archive/setup_cfg.h"
 
 #define SECTION "[options.entry_points]\n"
 
@@ -159,11 +159,11 @@ static void test_bad_interpolation(void **state)
 	check_error(f, SLICE(SECTION "a = %b\n"),
 	            "[options.entry_points]: '%' must be followed by '%' or '('");
 	check_error(f, SLICE(SECTION "a = %(b)s\n"),
-	            "[options.entry_points]: interpolation of an option that is missing");
+	            "[options.entry_points]: reference to an option that does not exist");
 	check_error(f, SLICE(SECTION "a = %(b\n"), "[options.entry_points]: bad interpolation");
 	check_error(f, SLICE(SECTION "a = %()s\n"), "[options.entry_points]: bad interpolation");
 	check_error(f, SLICE(SECTION "a = x%(a)s\n"),
-	            "[options.entry_points]: interpolation goes too deep");
+	            "[options.entry_points]: references are nested too deeply");
 }
 
 /* Ten levels of ten references each: few bytes, many steps. */
@@ -187,15 +187,14 @@ static void test_interpolation_bomb(void **state)
 
 static void test_errors(void **state)
 {
-	check_error(*state, SLICE("a = b\n"), "line 1: no section before it");
+	check_error(*state, SLICE("a = b\n"), "line 1: not in any section");
 	check_error(*state, SLICE("[a]\nb\n"), "line 2: neither a section nor an option");
 	check_error(*state, SLICE("[a]\n= b\n"), "line 2: an option without a name");
-	check_error(*state, SLICE("[a]\n[b]\n[a]\n"), "line 3: a section that was there before");
-	check_error(*state, SLICE("[a]\nb=1\nb=2\n"), "line 3: an option that was there before");
-	check_error(*state, SLICE("[DEFAULT]\nb=1\n[DEFAULT]\nb=2\n"),
-	            "line 4: an option that was there before");
+	check_error(*state, SLICE("[a]\n[b]\n[a]\n"), "line 3: duplicate section");
+	check_error(*state, SLICE("[a]\nb=1\nb=2\n"), "line 3: duplicate option");
+	check_error(*state, SLICE("[DEFAULT]\nb=1\n[DEFAULT]\nb=2\n"), "line 4: duplicate option");
 	check_error(*state, SLICE("[a]\nb=\xff\n"), "not valid UTF-8");
-	check_error(*state, SLICE("\xef\xbb\xbf[a]\n"), "line 1: no section before it");
+	check_error(*state, SLICE("\xef\xbb\xbf[a]\n"), "line 1: not in any section");
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)

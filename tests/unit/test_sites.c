@@ -2,11 +2,12 @@
  * test_sites.c - the site directories of a machine, found by names alone: within
  * another root, which has just what the test puts there, and by the environment.
  */
-#include "sites.h"
+#include "libquery/sites.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "scratch.h"
@@ -76,12 +77,12 @@ static void test_debian(void **state)
 	scratch_directory("image/usr/local/lib/python3.9/dist-packages");
 	scratch_directory("image/usr/bin");
 	assert_int_equal(symlink("python3.11", "image/usr/bin/python3"), 0);
-	assert_int_equal(sites_default(&f->sites, NULL, scratch_path("image")), 0);
+	assert_int_equal(sites_default(&f->sites, NULL, scratch_path("image"), NULL), 0);
 	check(f, "/usr/local/lib/python3.11/dist-packages\n/usr/lib/python3/dist-packages\n"
 	         "/usr/lib/python3.11/dist-packages\n");
-	assert_int_equal(sites_default(&f->sites, "3.9", scratch_path("image")), 0);
+	assert_int_equal(sites_default(&f->sites, "3.9", scratch_path("image"), NULL), 0);
 	check(f, "/usr/local/lib/python3.9/dist-packages\n/usr/lib/python3/dist-packages\n");
-	assert_int_equal(sites_of_machine(&f->sites, scratch_path("image")), 0);
+	assert_int_equal(sites_of_machine(&f->sites, scratch_path("image"), NULL), 0);
 	check(f, "/usr/local/lib/python3.11/dist-packages\n/usr/local/lib/python3.11\n"
 	         "/usr/local/lib/python3.9/dist-packages\n/usr/local/lib/python3.9\n"
 	         "/usr/lib/python3.11/dist-packages\n/usr/lib/python3.11\n"
@@ -96,7 +97,7 @@ static void test_others(void **state)
 	scratch_directory("image/usr/lib/python3.13/site-packages");
 	scratch_directory("image/usr/lib64/python3.13/site-packages");
 	scratch_directory("image/usr/local/lib/python3.13/site-packages");
-	assert_int_equal(sites_default(&f->sites, NULL, scratch_path("image")), 0);
+	assert_int_equal(sites_default(&f->sites, NULL, scratch_path("image"), NULL), 0);
 	check(f, "/usr/local/lib/python3.13/site-packages\n/usr/lib64/python3.13/site-packages\n"
 	         "/usr/lib/python3.13/site-packages\n");
 }
@@ -110,16 +111,31 @@ static void test_virtual_environment(void **state)
 	scratch_directory("conda/lib/python3.13/site-packages");
 	assert_int_equal(symlink("lib", "venv/lib64"), 0);
 	setenv("CONDA_PREFIX", scratch_path("conda"), 1);
-	assert_int_equal(sites_default(&f->sites, NULL, NULL), 0);
+	assert_int_equal(sites_default(&f->sites, NULL, NULL, NULL), 0);
 	check(f, "/conda/lib/python3.13/site-packages\n");
 	setenv("VIRTUAL_ENV", scratch_path("venv"), 1);
-	assert_int_equal(sites_default(&f->sites, NULL, NULL), 0);
+	assert_int_equal(sites_default(&f->sites, NULL, NULL, NULL), 0);
 	check(f, "/venv/lib/python3.12/site-packages\n");
-	assert_int_equal(sites_default(&f->sites, "3.9", NULL), 0);
+	assert_int_equal(sites_default(&f->sites, "3.9", NULL, NULL), 0);
 	check(f, "/venv/lib/python3.9/site-packages\n");
 	setenv("VIRTUAL_ENV", scratch_path("absent"), 1);
-	assert_int_equal(sites_default(&f->sites, NULL, NULL), 0);
+	assert_int_equal(sites_default(&f->sites, NULL, NULL, NULL), 0);
 	check(f, "");
+}
+
+/* PyPy's directory is named after it; a name may be as short as pypy3. */
+static void test_pypy(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_directory("venv/lib/pypy3.10/site-packages");
+	scratch_directory("short/lib/pypy3/site-packages");
+	setenv("VIRTUAL_ENV", scratch_path("venv"), 1);
+	assert_int_equal(sites_default(&f->sites, NULL, NULL, NULL), 0);
+	check(f, "/venv/lib/pypy3.10/site-packages\n");
+	setenv("VIRTUAL_ENV", scratch_path("short"), 1);
+	assert_int_equal(sites_default(&f->sites, NULL, NULL, NULL), 0);
+	check(f, "/short/lib/pypy3/site-packages\n");
 }
 
 static void test_includes_system(void **state)
@@ -131,11 +147,11 @@ static void test_includes_system(void **state)
 	scratch_directory("home/.local/lib/python3.1/site-packages");
 	setenv("VIRTUAL_ENV", scratch_path("venv"), 1);
 	scratch_text("venv/pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = false\n");
-	assert_int_equal(sites_default(&f->sites, "3.1", NULL), 0);
+	assert_int_equal(sites_default(&f->sites, "3.1", NULL, NULL), 0);
 	assert_int_equal(f->sites.count, 1);
 	sites_free(&f->sites);
 	scratch_text("venv/pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = true\n");
-	assert_int_equal(sites_default(&f->sites, "3.1", NULL), 0);
+	assert_int_equal(sites_default(&f->sites, "3.1", NULL, NULL), 0);
 	assert_true(f->sites.count >= 2);
 	assert_non_null(strstr(own, strrchr(f->sites.paths[1], '.')));
 }
@@ -146,9 +162,9 @@ static void test_given(void **state)
 
 	setenv("VIRTUAL_ENV", scratch_path("venv"), 1);
 	setenv("ENTRYDB_PATH", "/b::rel:/a:/b", 1);
-	assert_int_equal(sites_default(&f->sites, NULL, NULL), 0);
+	assert_int_equal(sites_default(&f->sites, NULL, NULL, NULL), 0);
 	check(f, "/b\n\nrel\n/a\n");
-	assert_int_equal(sites_default(&f->sites, NULL, scratch_path("image")), 0);
+	assert_int_equal(sites_default(&f->sites, NULL, scratch_path("image"), NULL), 0);
 	check(f, "");
 }
 
@@ -165,9 +181,42 @@ static void test_pth(void **state)
 	scratch_text("venv/lib/python3.12/site-packages/a.pth", scratch_path("source/tree  \r"));
 	scratch_text("venv/lib/python3.12/site-packages/.hidden.pth", scratch_path("nested"));
 	scratch_text("venv/lib/python3.12/site-packages/sub/c.pth", scratch_path("nested"));
-	assert_int_equal(sites_default(&f->sites, NULL, NULL), 0);
+	assert_int_equal(sites_default(&f->sites, NULL, NULL, NULL), 0);
 	check(f, "/venv/lib/python3.12/site-packages\n/source/tree\n"
 	         "/venv/lib/python3.12/site-packages/sub\n");
+}
+
+/* What a .pth file names stands behind its own site directory, not behind them all. */
+static void test_pth_of_several(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_directory("image/usr/lib/python3/dist-packages");
+	scratch_directory("image/usr/local/lib/python3.11/dist-packages");
+	scratch_directory("image/co/deep");
+	scratch_text("image/usr/local/lib/python3.11/dist-packages/dev.pth",
+	             "/co/./deep/..\n../../../../lib/python3/dist-packages\n/co/egg.egg\n");
+	scratch_text("image/usr/lib/python3/dist-packages/own.pth", "/co/deep\n/co\n");
+	scratch_text("image/co/egg.egg", "");
+	assert_int_equal(sites_default(&f->sites, "3.11", scratch_path("image"), NULL), 0);
+	check(f, "/usr/local/lib/python3.11/dist-packages\n/co\n"
+	         "/usr/lib/python3/dist-packages\n/co/egg.egg\n/co/deep\n");
+}
+
+/* Neither a FIFO nor a file without end keeps anybody waiting. */
+static void test_strange_pth(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_directory("venv/lib/python3.12/site-packages/a");
+	setenv("VIRTUAL_ENV", scratch_path("venv"), 1);
+	assert_int_equal(mkfifo("venv/lib/python3.12/site-packages/a.pth", 0600), 0);
+	assert_int_equal(symlink("/dev/zero", "venv/lib/python3.12/site-packages/b.pth"), 0);
+	assert_int_equal(mkfifo("venv/pyvenv.cfg", 0600), 0);
+	scratch_text("venv/lib/python3.12/site-packages/c.pth", "\xef\xbb\xbf"
+	                                                        "a\ra\n");
+	assert_int_equal(sites_default(&f->sites, NULL, NULL, NULL), 0);
+	check(f, "/venv/lib/python3.12/site-packages\n/venv/lib/python3.12/site-packages/a\n");
 }
 
 static void test_of_prefix(void **state)
@@ -178,15 +227,15 @@ static void test_of_prefix(void **state)
 	scratch_directory("p/lib64/python3.12/site-packages");
 	scratch_directory("p/lib/pypy3.10/site-packages");
 	scratch_directory("p/lib/pythonic/site-packages");
-	assert_int_equal(sites_of_prefix(&f->sites, scratch_path("p"), NULL), 0);
+	assert_int_equal(sites_of_prefix(&f->sites, scratch_path("p"), NULL, NULL), 0);
 	check(f, "/p/lib/python3.12/site-packages\n/p/lib/python3.12\n"
 	         "/p/lib/pypy3.10/site-packages\n/p/lib/pypy3.10\n"
 	         "/p/lib64/python3.12/site-packages\n/p/lib64/python3.12\n");
-	assert_int_equal(sites_of_prefix(&f->sites, "/p", scratch_top()), 0);
+	assert_int_equal(sites_of_prefix(&f->sites, "/p", scratch_top(), NULL), 0);
 	assert_int_equal(f->sites.count, 6);
 	assert_string_equal(f->sites.paths[0], "/p/lib/python3.12/site-packages");
 	sites_free(&f->sites);
-	assert_int_equal(sites_of_prefix(&f->sites, "/absent", NULL), 0);
+	assert_int_equal(sites_of_prefix(&f->sites, "/absent", NULL, NULL), 0);
 	check(f, "");
 }
 
@@ -195,13 +244,11 @@ static void test_of_prefix(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        TEST(test_no_duplicates),
-	        TEST(test_debian),
-	        TEST(test_others),
-	        TEST(test_virtual_environment),
-	        TEST(test_includes_system),
-	        TEST(test_given),
-	        TEST(test_pth),
+	        TEST(test_no_duplicates),  TEST(test_debian),
+	        TEST(test_others),         TEST(test_virtual_environment),
+	        TEST(test_pypy),           TEST(test_includes_system),
+	        TEST(test_given),          TEST(test_pth),
+	        TEST(test_pth_of_several), TEST(test_strange_pth),
 	        TEST(test_of_prefix),
 	};
 

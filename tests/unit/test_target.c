@@ -15,7 +15,8 @@
 
 #include <cmocka.h>
 
-#include "target.h"
+#include "db/base/cleanup.h"
+#include "libquery/disk/target.h"
 
 #define PATH_ROOM  4096      /* bytes */
 #define PLUGIN_MAX (8 << 20) /* bytes; sanitizers make programs large */
@@ -26,7 +27,7 @@ struct fixture {
 	int site_fd;
 	struct arena arena;
 	struct target_query query;
-	struct target target;
+	struct target_record target;
 };
 
 static int setup(void **state)
@@ -38,7 +39,7 @@ static int setup(void **state)
 	if (!mkdtemp(f->directory))
 		return -1;
 	f->site_fd = open(f->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	f->query.site_fd = f->site_fd;
+	f->query.site.fd = f->site_fd;
 	f->query.group = SLICE("some.group");
 	return f->site_fd < 0 ? -1 : 0;
 }
@@ -107,11 +108,45 @@ static void install(struct fixture *f, const char *path, const char *plugin)
 	write_file(f, path, bytes, plugin ? read_plugin(plugin, bytes, sizeof(bytes)) : 0);
 }
 
+static void assert_same(const struct target_record *a, const struct target_record *b)
+{
+	assert_int_equal(a->kind, b->kind);
+	assert_int_equal(a->state, b->state);
+	assert_int_equal(a->machine, b->machine);
+	assert_true(slice_equal(a->object, b->object));
+	assert_true(slice_equal(a->symbol, b->symbol));
+	assert_true(slice_equal(a->sha256, b->sha256));
+	assert_true(slice_equal(a->build_id, b->build_id));
+}
+
+/* RECORD sorted, directories listed once, and what is asked twice remembered: no answer changes. */
+static void resolve_by_memory(struct fixture *f)
+{
+	CLEANUP(path_index_free) struct path_index sorted = {0};
+	CLEANUP(import_cache_free) struct import_cache cache = {0};
+	struct target_query query = f->query;
+	struct target_memo memo = {0};
+	struct target_record target;
+
+	if (!query.site.cache)
+		query.site.cache = &cache;
+	query.memo = &memo;
+	if (!slice_is_null(query.site.record.text)) {
+		assert_true(wheel_record_index(&query.site.record, &sorted));
+		query.site.record.index = &sorted;
+	}
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(target_resolve(&query, &f->arena, &target, NULL), 0);
+		assert_same(&target, &f->target);
+	}
+}
+
 static void resolve(struct fixture *f, const char *module, const char *attr)
 {
 	f->query.module = slice_of(module);
 	f->query.attr = slice_of(attr);
 	assert_int_equal(target_resolve(&f->query, &f->arena, &f->target, NULL), 0);
+	resolve_by_memory(f);
 }
 
 /* Resolve and compare; @object NULL: none. */
@@ -132,15 +167,15 @@ static void test_python_by_record(void **state)
 {
 	struct fixture *f = *state;
 
-	f->query.site_fd = -1;
-	f->query.record = SLICE("pkg/__init__.py,sha256=aaa,1\r\n"
-	                        "pkg/cli.py,sha256=bbb,2\r\n"
-	                        "\"pkg/quoted.py\",sha256=ccc,3\r\n"
-	                        "pkg/sub/__init__.py,,\r\n"
-	                        "pkg/sub.py,,\r\n"
-	                        "other/pkg/trap.py,,\r\n"
-	                        "pkg-1.dist-info/RECORD,,\r\n"
-	                        "last.py");
+	f->query.site.fd = -1;
+	f->query.site.record.text = SLICE("pkg/__init__.py,sha256=aaa,1\r\n"
+	                                  "pkg/cli.py,sha256=bbb,2\r\n"
+	                                  "\"pkg/quoted.py\",sha256=ccc,3\r\n"
+	                                  "pkg/sub/__init__.py,,\r\n"
+	                                  "pkg/sub.py,,\r\n"
+	                                  "other/pkg/trap.py,,\r\n"
+	                                  "pkg-1.dist-info/RECORD,,\r\n"
+	                                  "last.py");
 	check(f, "pkg", "main", "python ok", "pkg/__init__.py");
 	assert_true(slice_equal(f->target.sha256, SLICE("sha256=aaa")));
 	check(f, "pkg.cli", "main", "python ok", "pkg/cli.py");
@@ -161,7 +196,7 @@ static void test_stray_modules(void **state)
 	static const char *const modules[] = {"",       ".",   ".pkg",   "pkg.", "a..b",
 	                                      "../etc", "a/b", "pkg\nx", NULL};
 
-	f->query.record = SLICE("pkg.py,,\n/b.py,,\n../etc.py,,\na/b.py,,\n");
+	f->query.site.record.text = SLICE("pkg.py,,\n/b.py,,\n../etc.py,,\na/b.py,,\n");
 	for (size_t i = 0; modules[i]; i++)
 		check(f, modules[i], "x", "unresolved missing", NULL);
 	check(f, NULL, "x", "unresolved missing", NULL);
@@ -173,7 +208,7 @@ static void test_editable(void **state)
 	struct fixture *f = *state;
 
 	f->query.editable = true;
-	f->query.record = SLICE("__editable__.pkg.pth,,\n");
+	f->query.site.record.text = SLICE("__editable__.pkg.pth,,\n");
 	check(f, "pkg.cli", "main", "unresolved unresolved-editable", NULL);
 }
 
@@ -182,7 +217,7 @@ static void test_native(void **state)
 	struct fixture *f = *state;
 
 	install(f, "pkg/plugin.so", "native.so");
-	f->query.record = SLICE("pkg/__init__.py,,\npkg/plugin.so,sha256=abc,99\n");
+	f->query.site.record.text = SLICE("pkg/__init__.py,,\npkg/plugin.so,sha256=abc,99\n");
 	check(f, "pkg.plugin", "entry", "native ok", "pkg/plugin.so");
 	assert_true(slice_equal(f->target.symbol, SLICE("entry")));
 	assert_true(slice_equal(f->target.sha256, SLICE("sha256=abc")));
@@ -213,7 +248,7 @@ static void test_broken_objects(void **state)
 	write_file(f, "text.so", "no object", 9);
 	install(f, "program.so", "program");
 	assert_int_equal(mkdirat(f->site_fd, "dir.so", 0755), 0);
-	f->query.record = SLICE("text.so,,\nprogram.so,,\ndir.so,,\ngone.so,,\n");
+	f->query.site.record.text = SLICE("text.so,,\nprogram.so,,\ndir.so,,\ngone.so,,\n");
 	check(f, "text", "entry", "unresolved no-symbol", "text.so");
 	check(f, "program", "entry", "unresolved no-symbol", "program.so");
 	check(f, "dir", "entry", "unresolved no-symbol", "dir.so");
@@ -258,7 +293,7 @@ static void test_order_in_record(void **state)
 	struct fixture *f = *state;
 	char record[PATH_ROOM] = "";
 
-	f->query.site_fd = -1;
+	f->query.site.fd = -1;
 	for (size_t i = 0; i < PREFERENCES; i++) {
 		char longer[PATH_ROOM];
 
@@ -269,27 +304,12 @@ static void test_order_in_record(void **state)
 	for (size_t i = 0; i < PREFERENCES; i++) {
 		bool python = strstr(by_preference[i], ".so") == NULL;
 
-		f->query.record = slice_of(record);
+		f->query.site.record.text = slice_of(record);
 		/* Nothing can be read here, so that an object is "missing". */
 		check(f, "m", "entry", python ? "python ok" : "unresolved missing",
 		      python ? by_preference[i] : NULL);
 		*strstr(record, by_preference[i]) = '-';
 	}
-}
-
-static void test_interpreter(void **state)
-{
-	struct fixture *f = *state;
-
-	install(f, "m" TAGGED("313"), "native.so");
-	install(f, "m" TAGGED("312"), "native.so");
-	install(f, "m.py", NULL);
-	f->query.python_tag = SLICE("312");
-	check(f, "m", "entry", "native ok", "m" TAGGED("312"));
-	f->query.python_tag = SLICE("311");
-	check(f, "m", "entry", "python ok", "m.py");
-	f->query.record = SLICE("m" TAGGED("313") ",,\nm" TAGGED("312") ",,\nm.py,,\n");
-	check(f, "m", "entry", "python ok", "m.py");
 }
 
 /* Of another distribution at the same path entry, or no RECORD at all. */
@@ -300,10 +320,10 @@ static void test_directory(void **state)
 	install(f, "pkg/__init__.py", NULL);
 	install(f, "pkg/cli.py", NULL);
 	install(f, "pkg/deep/er/x.py", NULL);
-	f->query.record = SLICE("mine.py,,\n");
+	f->query.site.record.text = SLICE("mine.py,,\n");
 	check(f, "pkg", "x", "python ok", "pkg/__init__.py");
 	check(f, "pkg.cli", "x", "python ok", "pkg/cli.py");
-	f->query.record = (struct slice){0};
+	f->query.site.record.text = (struct slice){0};
 	check(f, "pkg.cli", "x", "python ok", "pkg/cli.py");
 	check(f, "pkg.deep.er.x", "x", "python ok", "pkg/deep/er/x.py");
 	check(f, "pkg.deep", "x", "python ok", "pkg/deep");
@@ -315,19 +335,27 @@ static void test_directory(void **state)
 static void test_site_objects(void **state)
 {
 	struct fixture *f = *state;
+	struct path_index objects = {0};
+	struct import_cache cache = {.objects = &objects};
 
 	install(f, "m.py", NULL);
 	install(f, "n.abi3.so", "native.so");
 	install(f, "n.so", "native.so");
 	install(f, "n.py", NULL);
 	install(f, "p/__init__.py", NULL);
-	f->query.site_objects = SLICE("n.so\nn.abi3.so\ngone.so\n");
+	path_index_add(&objects, SLICE("n.so"));
+	path_index_add(&objects, SLICE("n.abi3.so"));
+	path_index_add(&objects, SLICE("gone.so"));
+	path_index_sort(&objects);
+	f->query.site.cache = &cache;
 	check(f, "m", "x", "python ok", "m.py");
 	check(f, "n", "entry", "native ok", "n.abi3.so");
 	check(f, "p", "x", "python ok", "p/__init__.py");
 	check(f, "gone", "x", "unresolved missing", NULL);
-	f->query.site_objects = SLICE("");
+	objects.count = 0;
 	check(f, "n", "entry", "python ok", "n.py");
+	path_index_free(&objects);
+	import_cache_free(&cache);
 }
 
 static void test_dangling_link(void **state)
@@ -348,15 +376,15 @@ static void test_bundled(void **state)
 	install(f, "jax_plugins/xla/plugin.so", "native.so");
 	install(f, "jax_plugins/xla/helper.so", "plain.so");
 	install(f, "xla.libs/copy.so", "native.so");
-	f->query.record = SLICE("jax_plugins/xla/__init__.py,,\njax_plugins/xla/helper.so,,\n"
-	                        "jax_plugins/xla/plugin.so,sha256=xyz,5\nxla.libs/copy.so,,\n"
-	                        "jax_plugins/xla/gone.so,,\n");
+	f->query.site.record.text =
+	        SLICE("jax_plugins/xla/__init__.py,,\njax_plugins/xla/helper.so,,\n"
+	              "jax_plugins/xla/plugin.so,sha256=xyz,5\nxla.libs/copy.so,,\n"
+	              "jax_plugins/xla/gone.so,,\n");
 	check(f, "jax_plugins.xla", NULL, "bundled ok", "jax_plugins/xla/plugin.so");
 	assert_true(slice_equal(f->target.symbol, SLICE("GetPjrtApi")));
 	assert_true(slice_equal(f->target.sha256, SLICE("sha256=xyz")));
-	assert_true(slice_is_null(f->target.candidates));
 	check(f, "jax_plugins.xla.plugin", "GetPjrtApi", "native ok", "jax_plugins/xla/plugin.so");
-	f->query.record = (struct slice){0};
+	f->query.site.record.text = (struct slice){0};
 	check(f, "jax_plugins.xla", NULL, "bundled ok", "jax_plugins/xla/plugin.so");
 	f->query.group = SLICE("other_plugins");
 	check(f, "jax_plugins.xla", NULL, "python ok", "jax_plugins/xla/__init__.py");
@@ -371,12 +399,10 @@ static void test_ambiguous(void **state)
 	install(f, "p/c.so", "native.so");
 	install(f, "p/a.so", "native.so");
 	install(f, "p/b.so", "native.so");
-	f->query.record = SLICE("p/__init__.py,,\np/c.so,,\np/a.so,,\np/b.so,,\n");
+	f->query.site.record.text = SLICE("p/__init__.py,,\np/c.so,,\np/a.so,,\np/b.so,,\n");
 	check(f, "p", NULL, "unresolved ambiguous", NULL);
-	assert_true(slice_equal(f->target.candidates, SLICE("p/a.so\np/b.so\np/c.so\n")));
-	f->query.record = (struct slice){0};
+	f->query.site.record.text = (struct slice){0};
 	check(f, "p", NULL, "unresolved ambiguous", NULL);
-	assert_true(slice_equal(f->target.candidates, SLICE("p/a.so\np/b.so\np/c.so\n")));
 }
 
 static void test_bundle_without_object(void **state)
@@ -385,7 +411,7 @@ static void test_bundle_without_object(void **state)
 
 	f->query.group = SLICE("jax_plugins");
 	install(f, "p/helper.so", "plain.so");
-	f->query.record = SLICE("p/__init__.py,,\np/helper.so,,\nm.py,,\n");
+	f->query.site.record.text = SLICE("p/__init__.py,,\np/helper.so,,\nm.py,,\n");
 	check(f, "p", NULL, "python ok", "p/__init__.py");
 	check(f, "m", NULL, "python ok", "m.py");
 }
@@ -408,9 +434,10 @@ static void test_wheel(void **state)
 	char name[] = "x-1.data/platlib/pkg/a.so";
 
 	install(f, "pkg/elsewhere.py", NULL); /* not looked at */
+	f->query.site.fd = -1;
 	f->query.fetch = fetch;
 	f->query.payload = name;
-	f->query.record =
+	f->query.site.record.text =
 	        SLICE("x-1.data/platlib/pkg/a.so,sha256=q,1\nx-1.data/purelib/pkg/b.py,,\n"
 	              "x-1.data/scripts/pkg/c.py,,\npkg/gone.so,,\n");
 	check(f, "pkg.a", "entry", "native ok", "pkg/a.so");
@@ -420,6 +447,28 @@ static void test_wheel(void **state)
 	check(f, "pkg.gone", "x", "unresolved missing", NULL);
 	check(f, "pkg.elsewhere", "x", "unresolved missing", NULL);
 	check(f, "pkg", "x", "python ok", "pkg"); /* a package by its files */
+}
+
+/* However many entry points lead to large objects: so much is unpacked, and no more. */
+static void test_budget(void **state)
+{
+	struct fixture *f = *state;
+	struct target_memo memo = {.examined = OBJECTS_EXAMINED_MAX - 1};
+	char name[] = "pkg/a.so";
+
+	f->query.site.fd = -1;
+	f->query.fetch = fetch;
+	f->query.payload = name;
+	f->query.memo = &memo;
+	f->query.module = SLICE("pkg.a");
+	f->query.attr = SLICE("entry");
+	f->query.site.record.text = SLICE("pkg/a.so,sha256=q,1\n");
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(target_resolve(&f->query, &f->arena, &f->target, NULL), 0);
+		assert_int_equal(f->target.state, TARGET_NOT_EXAMINED);
+		assert_true(memo.examined == OBJECTS_EXAMINED_MAX);
+		f->query.payload = "now nobody asks for it";
+	}
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -435,7 +484,6 @@ int main(void)
 	        TEST(test_broken_objects),
 	        TEST(test_order),
 	        TEST(test_order_in_record),
-	        TEST(test_interpreter),
 	        TEST(test_directory),
 	        TEST(test_site_objects),
 	        TEST(test_dangling_link),
@@ -443,6 +491,7 @@ int main(void)
 	        TEST(test_ambiguous),
 	        TEST(test_bundle_without_object),
 	        TEST(test_wheel),
+	        TEST(test_budget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /*
  * test_unicode.c - the facts about characters, where CPython's answers are known.
  */
-#include "unicode.h"
+#include "db/base/unicode.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
- * test_value.c - the grammar of values, one row for each case that stock Python's
+ * test_value.c - the grammar of values, one row for each case that Python's
  * pattern was seen to accept or to reject.
  */
-#include "value.h"
+#include "db/value.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

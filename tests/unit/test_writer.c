@@ -3,7 +3,7 @@
  * want of memory, space or rights, the published file is the old one or the new
  * one, whole, and nothing is left beside it.
  */
-#include "writer.h"
+#include "db/writer.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -14,8 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <sqlite3.h>
+
+#include "db/base/cleanup.h"
+#include "db/publish.h"
+#include "db/reader.h"
 #include "faults.h"
-#include "reader.h"
 #include "records.h"
 #include "scratch.h"
 
@@ -81,11 +85,13 @@ static const char *dump(struct fixture *f)
 	return f->now;
 }
 
-#define STAMPS "-9223372036854775808|9223372036854775807|\n"
+#define STAMPS "-9223372036854775808|9223372036854775807|1|40|-5|0|0|0|\n"
+#define TARGET                                                                                     \
+	"native|ok|p/n.so|entry|abcd|sha256=x|2.34|3.4.30|libnone.so.1 GLIBC_2.99|host_symbol|"    \
+	"libp.so|62|1099511627776|\n"
 #define ENTRY_POINTS                                                                               \
 	"    g|n0x|not a value|-|-|-|\n"                                                           \
-	"    g|native|p.n:entry [x,y]|p.n|entry|x,y|native|ok|p/n.so|entry|abcd|sha256=x|62|\n"    \
-	"    |||-|-|-|\n"
+	"    g|native|p.n:entry [x,y]|p.n|entry|x,y|" TARGET "    |||-|-|-|\n    k|plug|" TARGET
 
 /* By position, not by id. */
 static void test_round_trip(void **state)
@@ -95,7 +101,7 @@ static void test_round_trip(void **state)
 
 	store(f, "r", 3);
 	assert_string_equal(
-	        dump(f), "r|1|1|1|2|3|1|1|1|3|\n"
+	        dump(f), "r|1|1|1|2|3|1|1|1|3|0|4|\n"
 	                 "  d2-1.dist-info|d1|D|1|why it is broken|sha256=y|1048578|0|1|1|1|" STAMPS
 	                         ENTRY_POINTS
 	                 "  d1-1.dist-info|d1|D|-|-|-|1048577|1|1|0|0|" STAMPS ENTRY_POINTS
@@ -104,6 +110,27 @@ static void test_round_trip(void **state)
 	assert_int_equal(status.st_mode & 07777, 0640);
 	assert_false(scratch_exists(FILE_NAME ".new"));
 	assert_true(scratch_exists(FILE_NAME ".lock"));
+}
+
+/* By this a reader knows that the file is the very one that was published. */
+static void test_publication(void **state)
+{
+	struct fixture *f = *state;
+	struct publication_record said = {.sealed = true};
+	struct reader *reader = NULL;
+	struct stat status;
+	int64_t changed;
+
+	store(f, "r", 1);
+	assert_int_equal(stat(FILE_NAME, &status), 0);
+	assert_int_equal(reader_open(FILE_NAME, (uid_t)-1, &reader, &f->error), 0);
+	assert_int_equal(reader_publication(reader, &said, &f->error), 1);
+	reader_close(reader);
+	changed = (int64_t)status.st_ctim.tv_sec * 1000000000 + status.st_ctim.tv_nsec;
+	assert_int_equal(said.inode, (int64_t)status.st_ino);
+	assert_true(said.time <= changed);
+	assert_true(changed - said.time < 60000000000);
+	assert_false(said.sealed);
 }
 
 static void test_roots_have_their_own_ids(void **state)
@@ -152,6 +179,24 @@ static int count_root(void *payload, const struct root_record *root)
 	return (int)++*count == 2 ? 17 : 0;
 }
 
+/* Another file system's clock may be ahead or behind: its files are not compared with this one. */
+static void test_time_of_one_file_system(void **state)
+{
+	struct fixture *f = *state;
+	struct timespec now, later;
+	struct stat here;
+
+	assert_int_equal(open_writer(f), 0);
+	assert_int_equal(stat(FILE_NAME ".lock", &here), 0);
+	now = writer_time(f->writer, false);
+	later = writer_time_on(f->writer, here.st_dev, true);
+	assert_true(later.tv_sec > 0);
+	assert_true(later.tv_sec > now.tv_sec ||
+	            (later.tv_sec == now.tv_sec && later.tv_nsec >= now.tv_nsec));
+	now = writer_time_on(f->writer, here.st_dev + 1, false);
+	assert_true(now.tv_sec == 0 && now.tv_nsec == 0);
+}
+
 static void test_find_and_change(void **state)
 {
 	struct fixture *f = *state;
@@ -166,17 +211,22 @@ static void test_find_and_change(void **state)
 	assert_int_equal(writer_find_root(f->writer, SLICE("r"), &f->root, &f->error), 1);
 	assert_int_equal(f->root.distribution_count, 3);
 	f->root.distributions[0].position = 7; /* in order of position: d2, d1, d0 */
-	assert_int_equal(writer_move_distribution(f->writer, &f->root.distributions[0], &f->error),
-	                 0);
+	f->root.distributions[0].files_stamp = 8;
+	f->root.distributions[0].metadata = (struct outline){true, 9, 10};
+	assert_int_equal(
+	        writer_anchor_distribution(f->writer, &f->root.distributions[0], &f->error), 0);
 	assert_int_equal(
 	        writer_drop_distribution(f->writer, f->root.distributions[1].id, &f->error), 0);
 	assert_int_equal(
 	        writer_put_distribution(f->writer, &f->root, &f->root.distributions[2], &f->error),
 	        0);
+	f->root.distribution_count = 2;
+	assert_int_equal(writer_put_root(f->writer, &f->root, &f->error), 0);
 	assert_int_equal(writer_commit(f->writer, 0644, &f->error), 0);
 	dump(f);
 	assert_non_null(
 	        strstr(f->now, "d2-1.dist-info|d1|D|1|why it is broken|sha256=y|1048578|7|"));
+	assert_non_null(strstr(f->now, "|-9223372036854775808|8|1|40|-5|1|9|10|"));
 	assert_null(strstr(f->now, "d1-1.dist-info"));
 	assert_non_null(strstr(f->now, "d0-1.dist-info|d0|D|-|-|-|1048576|2|1|0|1|" STAMPS "  d2"));
 }
@@ -396,8 +446,8 @@ static void test_read_only_directory(void **state)
 	bool root = geteuid() == 0;
 	int code;
 
-	store(f, "r", 1);
 	assert_int_equal(chmod(".", 0755), 0);
+	store(f, "r", 1);
 	assert_int_equal(chmod("d/e", 0555), 0);
 	if (root)
 		assert_int_equal(seteuid(NOBODY), 0);
@@ -409,13 +459,310 @@ static void test_read_only_directory(void **state)
 	assert_non_null(strstr(error_text(&f->error), FILE_NAME));
 }
 
+/* --- what is in the way --- */
+
 static void test_lock_is_no_link(void **state)
 {
 	struct fixture *f = *state;
+	struct stat status;
 
+	scratch_text("victim", "precious");
 	scratch_directory("d/e");
-	assert_int_equal(symlink("/etc/passwd", FILE_NAME ".lock"), 0);
-	assert_int_equal(open_writer(f), ERROR_IO);
+	assert_int_equal(symlink("../../victim", FILE_NAME ".lock"), 0);
+	store(f, "r", 1);
+	assert_int_equal(lstat(FILE_NAME ".lock", &status), 0);
+	assert_true(S_ISREG(status.st_mode));
+	scratch_check("victim", "precious");
+}
+
+/* Directories of these names, with something in them, and files of other users. */
+static void test_obstacles(void **state)
+{
+	static const char *const suffixes[] = {".new", ".lock", ".damaged", ".new-journal"};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		char path[100];
+
+		snprintf(path, sizeof(path), FILE_NAME "%s/inside", suffixes[i]);
+		scratch_text(path, "kept");
+	}
+	scratch_text(FILE_NAME, "SQLite format 3");
+	store(f, "r", 1);
+	assert_non_null(strstr(dump(f), "r|1|"));
+	scratch_check(FILE_NAME ".new.1/inside", "kept");
+	scratch_check(FILE_NAME ".lock.1/inside", "kept");
+	scratch_check(FILE_NAME ".damaged.1/inside", "kept");
+	scratch_check(FILE_NAME ".damaged", "SQLite format 3");
+	store(f, "s", 1);
+	assert_false(scratch_exists(FILE_NAME ".new"));
+}
+
+/* Where the database should be is something else; in its own place it is set aside. */
+static void test_no_regular_file(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_text("victim", "precious");
+	for (int i = 0; i < 3; i++) {
+		unlink(FILE_NAME);
+		scratch_directory("d/e");
+		if (i == 0)
+			scratch_directory(FILE_NAME);
+		else if (i == 1)
+			assert_int_equal(symlink("../../victim", FILE_NAME), 0);
+		else
+			assert_int_equal(mkfifo(FILE_NAME, 0600), 0);
+		store(f, "r", 1);
+		assert_non_null(strstr(dump(f), "repair||"));
+		assert_non_null(strstr(f->now, "not a regular file"));
+		assert_true(scratch_exists(FILE_NAME ".damaged"));
+	}
+	scratch_check("victim", "precious");
+}
+
+/* Forged by somebody who may write it: nothing of it comes out as ours, history included. */
+static void test_files_of_others(void **state)
+{
+	struct fixture *f = *state;
+
+	store(f, "forged", 1);
+	assert_int_equal(chmod(FILE_NAME, 0666), 0);
+	store(f, "r", 1);
+	assert_non_null(strstr(dump(f), "not believed: others may write it"));
+	assert_null(strstr(f->now, "forged"));
+	if (geteuid() != 0)
+		return; /* only root can give files away */
+	store(f, "forged", 1);
+	assert_int_equal(chown(FILE_NAME, NOBODY, (gid_t)-1), 0);
+	store(f, "r", 1);
+	assert_non_null(strstr(dump(f), "belongs to user 65534"));
+	assert_null(strstr(f->now, "forged"));
+	assert_true(scratch_exists(FILE_NAME ".damaged"));
+}
+
+/* As root was here before: his lock file, which nobody else may open, is in the way. */
+static void test_lock_of_root(void **state)
+{
+	struct fixture *f = *state;
+	struct stat status;
+	int code;
+
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(chmod(".", 0755), 0);
+	store(f, "r", 1);
+	assert_int_equal(chown("d/e", NOBODY, (gid_t)-1), 0);
+	assert_int_equal(chown(FILE_NAME, NOBODY, (gid_t)-1), 0);
+	assert_int_equal(seteuid(NOBODY), 0);
+	code = open_writer(f);
+	assert_int_equal(seteuid(0), 0);
+	if (code < 0)
+		fail_msg("%s", error_text(&f->error));
+	assert_int_equal(stat(FILE_NAME ".lock", &status), 0);
+	assert_int_equal(status.st_uid, NOBODY);
+	writer_close(f->writer);
+	f->writer = NULL;
+	/* Root leaves what is now another's territory alone. */
+	assert_int_equal(open_writer(f), ERROR_PERMISSION);
+	assert_non_null(strstr(error_text(&f->error), "belongs to user 65534"));
+}
+
+/* --- what was not written by us --- */
+
+static void tamper(const char *statements)
+{
+	sqlite3 *db = NULL;
+	char *why = NULL;
+
+	assert_int_equal(sqlite3_open(FILE_NAME, &db), SQLITE_OK);
+	if (sqlite3_exec(db, statements, NULL, NULL, &why) != SQLITE_OK)
+		fail_msg("%s: %s", statements, why);
+	sqlite3_close(db);
+}
+
+/* Each would be a program that runs with our rights, or loses rows: none is believed. */
+static void test_other_schemas(void **state)
+{
+	static const char *const statements[] = {
+	        "CREATE TRIGGER t AFTER INSERT ON root BEGIN DELETE FROM event; END",
+	        "CREATE TRIGGER t BEFORE INSERT ON entry_point BEGIN SELECT RAISE(IGNORE); END",
+	        "CREATE TABLE more (x)",
+	        "CREATE VIEW more AS SELECT 1",
+	        "CREATE INDEX more ON root (kind)",
+	        "DROP VIEW history",
+	        "DROP INDEX distribution_name",
+	        "DROP VIEW history; CREATE VIEW history AS SELECT * FROM event",
+	        "ALTER TABLE target ADD COLUMN more TEXT",
+	        "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = replace(sql, 'UNIQUE', "
+	        "'UNIQUE ') WHERE name = 'root'",
+	        "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET tbl_name = 'event' WHERE "
+	        "name = 'history'",
+	        "ANALYZE",
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(statements) / sizeof(*statements); i++) {
+		unlink(FILE_NAME);
+		store(f, "old", 1);
+		tamper(statements[i]);
+		assert_null(records_dump(FILE_NAME, &f->error));
+		assert_int_equal(f->error.code, ERROR_FORMAT);
+		store(f, "r", 1);
+		if (!strstr(dump(f), "r|1|") || strstr(f->now, "old|1|"))
+			fail_msg("%s: %s", statements[i], f->now);
+		assert_non_null(strstr(f->now, "schema"));
+		if (!strstr(f->now, "index|old|-|test|\nrepair|") && !strstr(f->now, "malformed"))
+			fail_msg("%s: %s", statements[i], f->now);
+	}
+}
+
+/* The table of events itself is another one: what it says is not carried over. */
+static void test_other_events(void **state)
+{
+	struct fixture *f = *state;
+
+	store(f, "old", 1);
+	tamper("DROP VIEW history; DROP TABLE event; CREATE VIEW event AS WITH RECURSIVE n(x) AS "
+	       "(VALUES (1) UNION ALL SELECT x + 1 FROM n) SELECT 1 AS id, x AS time, 'index' AS "
+	       "action, 'forged' AS root, NULL AS distribution, NULL AS old_version, NULL AS "
+	       "version, NULL AS detail, NULL AS command, 0 AS uid FROM n");
+	store(f, "r", 1);
+	assert_null(strstr(dump(f), "forged"));
+	assert_non_null(strstr(f->now, "r|1|"));
+}
+
+/* In another order, as after VACUUM, it is the same schema; so it is in WAL mode. */
+static void test_harmless_changes(void **state)
+{
+	static const char *const statements[] = {"VACUUM", "PRAGMA journal_mode = WAL"};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(statements) / sizeof(*statements); i++) {
+		unlink(FILE_NAME);
+		store(f, "old", 1);
+		tamper(statements[i]);
+		store(f, "r", 1);
+		assert_non_null(strstr(dump(f), "old|1|"));
+		assert_null(strstr(f->now, "repair"));
+		assert_false(scratch_exists(FILE_NAME ".damaged"));
+	}
+}
+
+/* An index that names a row that is not there would be published again. */
+static void test_broken_index(void **state)
+{
+	struct fixture *f = *state;
+
+	store(f, "old", 3);
+	tamper("CREATE TABLE kept AS SELECT * FROM sqlite_schema WHERE name = 'entry_point_name';"
+	       "PRAGMA writable_schema = 1;"
+	       "DELETE FROM sqlite_schema WHERE name = 'entry_point_name'");
+	tamper("DELETE FROM entry_point WHERE name = 'native'");
+	tamper("PRAGMA writable_schema = 1; INSERT INTO sqlite_schema SELECT * FROM kept");
+	tamper("DROP TABLE kept");
+	assert_int_equal(open_writer(f), 0);
+	assert_non_null(strstr(writer_was_rebuilt(f->writer), "damaged"));
+}
+
+/* Nobody would ever drop them, and their places are wanted by others. */
+static void test_rows_that_are_nobodys(void **state)
+{
+	static const char *const statements[] = {
+	        "UPDATE root SET id = id + 1",
+	        "UPDATE distribution SET id = id + (1 << 40)",
+	        "DELETE FROM target; UPDATE entry_point SET id = -id",
+	        "UPDATE target SET entry_point = -entry_point",
+	        "UPDATE root SET distributions = distributions - 1",
+	        "UPDATE root SET broken = 0",
+	        "UPDATE root SET watched = 0",
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(statements) / sizeof(*statements); i++) {
+		store(f, "r", 3);
+		tamper(statements[i]);
+		assert_int_equal(open_writer(f), 0);
+		assert_non_null(strstr(writer_was_rebuilt(f->writer), "damaged"));
+		writer_close(take(f->writer));
+		store(f, "r", 3);
+	}
+}
+
+static bool stopped(void)
+{
+	return true;
+}
+
+/* A signal ends a writer in the midst of a statement, and nothing has happened. */
+static void test_stopped(void **state)
+{
+	struct fixture *f = *state;
+	struct writer_options options = {
+	        .file = FILE_NAME, .stopped = stopped, .may_replace = true};
+
+	store(f, "r", 1);
+	tamper("WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n WHERE x < 50000) "
+	       "INSERT INTO event (time, action, root, uid) SELECT x, 'index', 'r', 0 FROM n");
+	assert_int_equal(writer_open(&options, &f->writer, &f->error), ERROR_IO);
+	assert_null(f->writer);
+	assert_non_null(strstr(error_text(&f->error), "interrupted"));
+	assert_false(scratch_exists(FILE_NAME ".new"));
+	assert_false(scratch_exists(FILE_NAME ".damaged"));
+	assert_int_equal(open_writer(f), 0);
+	assert_null(writer_was_rebuilt(f->writer));
+}
+
+/* --- the mark --- */
+
+static void test_marked_stale(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(publish_mark_stale(FILE_NAME, NULL, &f->error), ERROR_NOTFOUND);
+	store(f, "r", 1);
+	assert_int_equal(reader_open(FILE_NAME, (uid_t)-1, &f->reader, &f->error), 0);
+	assert_false(reader_status(f->reader).is_marked_stale);
+	assert_int_equal(publish_mark_stale(FILE_NAME, NULL, &f->error), 0);
+	assert_false(reader_is_current(f->reader));
+	reader_close(f->reader);
+	store(f, "s", 1); /* without having looked at "r" */
+	assert_int_equal(reader_open(FILE_NAME, (uid_t)-1, &f->reader, &f->error), 0);
+	assert_true(reader_status(f->reader).is_marked_stale);
+	reader_close(take(f->reader));
+	assert_int_equal(open_writer(f), 0);
+	assert_int_equal(writer_unmark(f->writer, &f->error), 0);
+	assert_int_equal(reader_open(FILE_NAME, (uid_t)-1, &f->reader, &f->error), 0);
+	assert_false(reader_status(f->reader).is_marked_stale);
+}
+
+static bool is_marked(void)
+{
+	struct stat status;
+
+	assert_int_equal(stat(FILE_NAME, &status), 0);
+	return publish_is_marked(&status);
+}
+
+/* Of another who gave up waiting for us, and has seen what we have not. */
+static void test_marked_while_we_write(void **state)
+{
+	struct fixture *f = *state;
+	struct root_record root;
+
+	store(f, "r", 1);
+	for (int before = 0; before < 2; before++) {
+		assert_int_equal(is_marked(), before);
+		assert_int_equal(open_writer(f), 0);
+		root = (struct root_record){.path = slice_of(before ? "t" : "s")};
+		assert_int_equal(writer_put_root(f->writer, &root, &f->error), 0);
+		if (before)
+			assert_int_equal(writer_unmark(f->writer, &f->error), 0);
+		assert_int_equal(publish_mark_stale(FILE_NAME, NULL, &f->error), 0);
+		assert_int_equal(writer_commit(f->writer, 0644, &f->error), 0);
+		writer_close(take(f->writer));
+		assert_true(is_marked());
+	}
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -424,8 +771,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        TEST(test_round_trip),
+	        TEST(test_publication),
 	        TEST(test_roots_have_their_own_ids),
 	        TEST(test_nothing_without_commit),
+	        TEST(test_time_of_one_file_system),
 	        TEST(test_find_and_change),
 	        TEST(test_contested),
 	        TEST(test_locked),
@@ -439,6 +788,18 @@ int main(void)
 	        TEST(test_file_size_limit),
 	        TEST(test_read_only_directory),
 	        TEST(test_lock_is_no_link),
+	        TEST(test_obstacles),
+	        TEST(test_no_regular_file),
+	        TEST(test_files_of_others),
+	        TEST(test_lock_of_root),
+	        TEST(test_other_schemas),
+	        TEST(test_other_events),
+	        TEST(test_harmless_changes),
+	        TEST(test_broken_index),
+	        TEST(test_rows_that_are_nobodys),
+	        TEST(test_stopped),
+	        TEST(test_marked_stale),
+	        TEST(test_marked_while_we_write),
 	};
 
 	faults_install();

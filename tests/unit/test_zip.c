@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "zip.h"
+#include "libquery/disk/zip.h"
 
 #define ROOM    ((size_t)4 << 20) /* bytes of the largest zip here */
 #define MANY    20000             /* members of it */
@@ -437,7 +437,7 @@ static void add_many(struct fixture *f)
 /* Each member holds its own name. */
 static void *read_them_all(void *payload)
 {
-	const struct zip *zip = payload;
+	struct zip *zip = payload;
 	struct zip_cursor cursor = ZIP_CURSOR_INIT;
 	struct zip_member m;
 	size_t wrong = 0;

@@ -3,11 +3,12 @@
  * "command length\n" and that many bytes, again and again; answers each with one line
  * of words. Bytes are given as 'x' and hexadecimal digits, an absent slice as "-".
  */
-#include "distname.h"
-#include "entry_points_txt.h"
-#include "metadata.h"
-#include "unicode.h"
-#include "value.h"
+#include "db/base/unicode.h"
+#include "db/entry_points_txt.h"
+#include "db/value.h"
+#include "libquery/disk/distname.h"
+#include "libquery/disk/metadata.h"
+#include "libquery/disk/version.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -114,6 +115,17 @@ static void answer_valid(struct slice text)
 	printf("%d", utf8_valid(text));
 }
 
+/* Two versions, with a line break between them: -1, 0 or 1, or nothing. */
+static void answer_versions(struct slice text)
+{
+	const char *middle = memchr(text.ptr, '\n', text.len);
+	int order;
+
+	if (middle && version_compare(slice_between(text.ptr, middle),
+	                              slice_between(middle + 1, text.ptr + text.len), &order))
+		printf("%d", (order > 0) - (order < 0));
+}
+
 static const struct {
 	const char *command;
 	void (*answer)(struct slice text);
@@ -125,6 +137,7 @@ static const struct {
         {"lower", answer_lower},
         {"classes", answer_classes},
         {"valid", answer_valid},
+        {"versions", answer_versions},
 };
 
 static void answer(const char *command, struct slice text)

@@ -11,8 +11,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#include "cleanup.h"
-#include "zip.h"
+#include "db/base/cleanup.h"
+#include "libquery/disk/zip.h"
 
 #define READ_MAX ((size_t)16 << 20) /* bytes of a member; zip_oracle.py knows it too */
 
@@ -32,7 +32,7 @@ static void print_message(const char *message)
 	putchar('\n');
 }
 
-static void print_member(const struct zip *zip, const struct zip_member *m, const char *prefix)
+static void print_member(struct zip *zip, const struct zip_member *m, const char *prefix)
 {
 	struct error error = {0};
 	struct slice data;
@@ -48,7 +48,7 @@ static void print_member(const struct zip *zip, const struct zip_member *m, cons
 	error_clear(&error);
 }
 
-static void print_zip(const struct zip *zip)
+static void print_zip(struct zip *zip)
 {
 	struct zip_cursor cursor = ZIP_CURSOR_INIT;
 	struct zip_member m;

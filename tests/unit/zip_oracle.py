@@ -348,7 +348,8 @@ def run(program, rng, cases):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    parser.add_argument("--seed", type=int,
+                        default=os.environ.get("ENTRYDB_TEST_SEED") or random.randrange(1 << 32))
     parser.add_argument("--cases", type=int, default=5000)
     options = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -2,22 +2,24 @@
 
 entry_points() answers what importlib.metadata.entry_points() would, without importing
 it. accelerate() puts the database under importlib.metadata itself, for a program that
-is not to be changed; `python -m entrydb enable` does so for a whole environment.
+is not to be changed; `python -m entrydb on` does so for a whole environment.
 """
 
 __version__ = "0.1.0"
 __all__ = ["EntryPoint", "EntryPoints", "accelerate", "decelerate", "entry_points"]
 
-# Imported when first asked for: whoever wants one need not pay for the others.
+# Imported when first used, so that one of them does not cost the import of the others.
 _LATER = ("EntryPoint", "EntryPoints", "entry_points")
 
 
 def accelerate():
     """Let importlib.metadata and importlib_metadata, imported now or later, answer through
-    the database, with stock's own objects. Nothing of stock is imported. ENTRYDB=0 forbids it."""
+    the database, with their own objects. Neither is imported by it. ENTRYDB=0 forbids it."""
     site = _site()
     site.start()
-    for replacement in site.replacements.values():
+    rest = site.rest()
+    rest.worth = 0  # who asks for it wants it at once
+    for replacement in rest.replacements.values():
         replacement.connect()
 
 

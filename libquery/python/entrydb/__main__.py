@@ -1,165 +1,86 @@
-"""python -m entrydb: switch the acceleration of an environment on and off, or run the program.
+"""python -m entrydb: switches the acceleration of importlib.metadata on and off.
 
-Whatever is not one of the verbs below is the program's: it is run with this
-interpreter's sys.path and rules.
+All other commands are those of the program entrydb, run with this interpreter's sys.path
+and rules.
 """
 
-import glob
-import os
-import py_compile
 import sys
 
-from . import _program
-
 USAGE = """\
-usage: python -m entrydb enable|disable|status [--all-venvs DIR]
-       python -m entrydb list|groups|why|update|... [ARGUMENT...]
+usage: python -m entrydb on|off|status [--all-venvs DIR]
+       python -m entrydb COMMAND [ARGUMENT...]
 
-enable    let every Python of this environment answer importlib.metadata.entry_points()
-          from the database, and keep the database current when pip leaves
-disable   take that back; the database stays, and harms nobody
-status    say what holds
+Let importlib.metadata answer from the database:
+  on        in every Python of this environment, from its start; this creates the
+            database, and pip updates it from then on
+  off       no longer; the database stays
+  status    print whether this interpreter does so and, if not, why; and what each path
+            entry is answered from
 
-  --all-venvs DIR   all virtual environments below DIR that have entrydb installed
+  --all-venvs DIR   in all virtual environments below DIR that have entrydb installed
 
-All else is done by the program entrydb, for the path entries and by the rules of this
-interpreter: see 'python -m entrydb --help-program', or entrydb(1).
+An environment is changed with its owner's rights: root works as that user, and nobody
+else changes what is not theirs. Uninstalling or upgrading entrydb switches it off.
+
+Any other COMMAND (list, groups, why, update, ...) runs the program entrydb for the path
+entries and by the rules of this interpreter. See 'entrydb --help' and entrydb(1).
 
 Environment: ENTRYDB=0 switches the acceleration off for one process.
+
+Exit status: 0 done, or on; 1 off, or no environment found; 2 usage; 3 could not.
 """
 
-PTH = "entrydb.pth"
-START = "entrydb.start"
-
-# Run twice in a virtual environment, and by interpreters that may not have the module.
-PTH_TEXT = ('import sys; exec("try:\\n import _entrydb_site\\n'
-            ' _entrydb_site.start()\\nexcept Exception:\\n pass")\n')
-START_TEXT = "_entrydb_site:start\n"
-
-# Verbs of the program that look at path entries.
-ASKING = ("list", "groups", "why", "log")
-NAMING = ("--path", "--db", "--root")
+VERBS = ("on", "off", "status")
+HELP = ("-h", "--help")
+OLD = {"enable": "on", "disable": "off"}
 
 
-class Environment:
-    """A site directory that entrydb is installed in, and the prefix that it belongs to."""
-
-    def __init__(self, site, prefix):
-        self.site = site
-        self.prefix = prefix
-
-    def files(self):
-        return {os.path.join(self.site, PTH): PTH_TEXT,
-                os.path.join(self.site, START): START_TEXT}
-
-    def is_enabled(self):
-        return os.path.exists(os.path.join(self.site, PTH))
-
-    def enable(self):
-        # Compiled now: at the first start it would change the site directory's times.
-        py_compile.compile(os.path.join(self.site, "_entrydb_site.py"), quiet=1)
-        for file, text in self.files().items():
-            _replace(file, text)
-        print(f"{self.prefix}: enabled ({os.path.join(self.site, PTH)})")
-        return _run(["update", self.prefix])
-
-    def disable(self):
-        for file in self.files():
-            if os.path.exists(file):
-                os.remove(file)
-        print(f"{self.prefix}: disabled")
-        return 0
-
-    def status(self):
-        print(f"{self.prefix}: {'enabled' if self.is_enabled() else 'not enabled'}")
-        return 0
-
-
-def _replace(file, text):
-    """Whole or not at all: an interpreter may start meanwhile."""
-    with open(f"{file}.new", "w", encoding="utf-8") as stream:
-        stream.write(text)
-    os.replace(f"{file}.new", file)
-
-
-def own_environment():
-    package = os.path.dirname(os.path.abspath(__file__))
-    return Environment(os.path.dirname(package), sys.prefix)
-
-
-def environments_below(directory):
-    """The virtual environments below a directory; those without entrydb are named on stderr."""
-    for prefix, directories, files in os.walk(directory):
-        if "pyvenv.cfg" not in files:
-            continue
-        directories.clear()
-        found = glob.glob(f"{glob.escape(prefix)}/lib/python3*/site-packages/_entrydb_site.py")
-        if found:
-            yield Environment(os.path.dirname(found[0]), prefix)
-        else:
-            print(f"{prefix}: entrydb is not installed there; install it with that "
-                  "environment's pip", file=sys.stderr)
+def chosen(arguments):
+    """The directory whose environments are meant; "" for this one, None for wrong usage."""
+    option, equals, directory = "".join(arguments[:1]).partition("=")
+    if not arguments:
+        return ""
+    if option != "--all-venvs" or len(arguments) != (1 if equals else 2):
+        return None
+    return (directory if equals else arguments[1]) or None
 
 
 def switch(verb, arguments):
-    if not arguments:
-        chosen = [own_environment()]
-    elif len(arguments) == 2 and arguments[0] == "--all-venvs":
-        chosen = list(environments_below(arguments[1]))
-    else:
+    directory = chosen(arguments)
+    if directory is None:
         return usage_error()
-    status = 0 if chosen else 1
-    for environment in chosen:
-        try:
-            status = max(status, getattr(environment, verb)())
-        except OSError as error:
-            print(f"entrydb: {error.filename}: {error.strerror}", file=sys.stderr)
-            status = 3
-    if verb == "status" and not arguments:
-        tell_path()
-    return status
+    from . import _environment
+    if directory:
+        return switch_below(verb, directory)
+    environment = _environment.own()
+    if verb == "status":
+        environment.status()
+        from . import _status
+        return 0 if _status.show(environment) else 1
+    return getattr(environment, verb)()
 
 
-def tell_path():
-    """What an answer would be made from, now."""
-    from . import _native, _stock
-    import importlib.metadata
-    known = _stock.of(importlib.metadata)
-    print(f"importlib.metadata of Python {sys.version.split()[0]}: "
-          f"{'recognised' if known else 'not recognised, so stock answers'}")
-    if os.environ.get("ENTRYDB") == "0":
-        print("ENTRYDB=0 is set: switched off for this process")
-    database = _native.Database(tuple(_program.site_path()))
-    database.refresh()
-    for path, file, state, reason in database.roots():
-        print(f"{path}: {state}: {reason}" + (f" ({file})" if file else ""))
-
-
-def _run(arguments):
-    import subprocess
-    return subprocess.run([_program.PATH, *arguments], check=False).returncode
-
-
-def run_program(arguments):
-    """In place of this process."""
-    verb, rest = arguments[0], arguments[1:]
-    if verb in ASKING and not any(each.partition("=")[0] in NAMING for each in rest):
-        for entry in _program.site_path():
-            rest += ["--path", entry]
-        if "--python" not in rest:
-            rest += ["--python", _program.rules()]
-    elif verb == "update" and not [each for each in rest if not each.startswith("-")]:
-        rest.append(sys.prefix)
+def switch_below(verb, directory):
+    from . import _environment, _files
     try:
-        os.execv(_program.PATH, ["entrydb", verb, *rest])
+        statuses = [getattr(each, verb)() for each in _environment.below(directory)]
     except OSError as error:
-        print(f"entrydb: {_program.PATH}: {error.strerror}; install the package again",
-              file=sys.stderr)
-    return 3
+        print(f"entrydb: {_files.printable(directory)}: {error.strerror}", file=sys.stderr)
+        return 3
+    if not statuses:
+        print(f"entrydb: {_files.printable(directory)}: no virtual environment below it has "
+              "entrydb installed", file=sys.stderr)
+    return max(statuses, default=1)
 
 
 def usage_error():
-    print(USAGE, end="", file=sys.stderr)
+    print(USAGE.partition("\n\n")[0] + "\n\nSee 'python -m entrydb --help'.", file=sys.stderr)
+    return 2
+
+
+def old_word(word):
+    print(f"entrydb: there is no command '{word}'; to switch the acceleration {OLD[word]}, run "
+          f"'python -m entrydb {OLD[word]}'", file=sys.stderr)
     return 2
 
 
@@ -167,14 +88,18 @@ def main(arguments=None):
     arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments:
         return usage_error()
-    if arguments[0] in ("enable", "disable", "status"):
-        return switch(arguments[0], arguments[1:])
-    if arguments[0] in ("-h", "--help"):
+    verb, *rest = arguments
+    if verb in OLD:
+        return old_word(verb)
+    from . import _program
+    if verb not in ("on", "off"):  # these must not be interrupted by a closed pipe
+        _program.restore_signals()
+    if verb in HELP or verb in VERBS and set(rest) & set(HELP):
         print(USAGE, end="")
         return 0
-    if arguments[0] == "--help-program":
-        arguments = ["--help"]
-    return run_program(arguments)
+    if verb in VERBS:
+        return switch(verb, rest)
+    return _program.run_for_interpreter(arguments)
 
 
 if __name__ == "__main__":

@@ -1,68 +1,105 @@
-"""The answers that replace stock's: its own objects, found through the database."""
+"""The accelerated answers: importlib.metadata's own objects, found through the database."""
 
 import os
 from operator import attrgetter
 
-from . import _native, _stock
+from . import _metadata_module, _native, _policy
 from ._databases import database, finders, split
 
 WALK_BEGINS = 8       # distributions of one path entry that were asked for, one by one
 WALK_PAUSE_MAX = 4096
 WALKS_MAX = 64        # path entries
+READS_BETWEEN_LOOKS = 256
 
 by_group = attrgetter("group")
 
 
 def connect(replacement):
-    """Answer through it from now on; a module that is not recognised stays stock's."""
-    stock = _stock.of(replacement.module)
-    if stock is None:
-        replacement.active = False
-        return
-    replacement.ask_distribution = walker(stock, replacement.property.fget)
-    replacement.ask = Answer(stock, replacement.function)  # last: it says that all is there
+    """Answer through it from now on; False where the module is not recognised, at present,
+    and there are no rules about what may be loaded either."""
+    known = _metadata_module.now(replacement.module)
+    if known is None:
+        return _policy.has_rules() and obey_rules(replacement)
+    answer = Answer(replacement)
+    answer.adopt(known)
+    replacement.ask = answer  # last: it says that all is there
+    return True
+
+
+def obey_rules(replacement):
+    """Let the module itself answer for good, without what the rules forbid."""
+    function, own = replacement.function, replacement.property.fget
+    replacement.ask_distribution = lambda distribution: _policy.obey(own(distribution))
+    replacement.ask = lambda params: _policy.obey(function(**params))
+    return True
 
 
 def provider(caller):
-    """The Stock whose finder is the only one; None where stock has to be asked.
+    """The MetadataModule whose finder is the only one; None where importlib.metadata must answer.
 
     Once importlib_metadata is imported, its finder is the only one, and the standard
     module answers with distributions and entry points of its making.
     """
     found = finders()
-    if len(found) != 1:
+    module = _metadata_module.home_of(found[0]) if len(found) == 1 else None
+    if module is caller.module:
+        return caller
+    if module is None or caller.module.__name__ != "importlib.metadata":
         return None
-    stock = _stock.provider(found[0])
-    if stock is None or not stock.unchanged():
-        return None
-    if stock is not caller and (caller.module.__name__ != "importlib.metadata"
-                                or not caller.unchanged()):
-        return None
-    return stock
+    return _metadata_module.current(module)
 
 
 class Answer:
     """entry_points() of one metadata module."""
 
-    def __init__(self, caller, fallback):
-        self.caller = caller
-        self.fallback = fallback
+    def __init__(self, replacement):
+        self.replacement = replacement
+        self.module = replacement.module
+        self.caller = None
+        self.since_look = 0
 
     def __call__(self, params):
         found = self.find(params)
-        return self.fallback(**params) if found is None else found
+        return _policy.obey(self.replacement.function(**params)) if found is None else found
+
+    def adopt(self, known):
+        """As the module is now."""
+        self.caller = known
+        walk = walker(known, self.read)
+        self.replacement.ask_distribution = obedient(walk) if _policy.has_rules() else walk
+
+    def is_own(self):
+        """Is all that would answer the module's own?"""
+        known = _metadata_module.current(self.module)
+        if known is not None and known is not self.caller:
+            self.adopt(known)
+        return known is not None
+
+    def read(self, distribution):
+        """The property of a distribution that the walker cannot vouch for. If it is because of
+        a patch, whoever only walks notices after a while that it has gone."""
+        self.since_look += 1
+        if self.since_look >= READS_BETWEEN_LOOKS:
+            self.since_look = 0
+            self.is_own()
+        return self.replacement.property.fget(distribution)
 
     def find(self, params):
         group, name, rest = split(params)
-        stock = None if group is False else provider(self.caller)
-        handle = stock and database(self.caller.rules)
-        found = handle and handle.select(group, name, stock.EntryPoint, stock.locator())
+        if group is False or not self.is_own():
+            return None
+        known = provider(self.caller)
+        handle = known and database(self.caller.rules)
+        if handle and known.parses and not handle.all_parse():
+            return None
+        found = handle and handle.select(group, name, known.EntryPoint, known.locator(),
+                                         known.parses)
         if found is None:
             return None
         return self.collect(found, group, params, rest)
 
     def collect(self, found, group, params, rest):
-        """As stock's function ends, for these entry points."""
+        """As the module's own function ends, for these entry points."""
         groups = self.caller.groups
         if groups and not params:
             return groups.load(found)
@@ -70,6 +107,12 @@ class Answer:
             found.sort(key=by_group)
         found = self.caller.EntryPoints(found)
         return found.select(**rest) if rest else found
+
+
+def obedient(walk):
+    """A walk takes a thousandth of a millisecond for each distribution: rules that come later
+    are not looked for."""
+    return lambda distribution: _policy.obey(walk(distribution))
 
 
 class Walk:
@@ -82,7 +125,7 @@ class Walk:
         self.wait = self.pause = WALK_BEGINS
 
     def find(self, file):
-        """(name, value, group) tuples; None where stock has to be asked.
+        """(name, value, group) tuples; None where importlib.metadata must read.
 
         Reading all of a root is worth it from some number of distributions on, and only
         as long as the root is what the database has.
@@ -97,14 +140,14 @@ class Walk:
             self.wait = self.pause = min(2 * self.pause, WALK_PAUSE_MAX)
             return None
         if state != self.state:
-            # By the path of a file stock finds nothing inside an archive.
+            # Inside an archive the path of a file leads importlib.metadata to nothing.
             self.rows = os.path.isdir(self.root or ".") and self.database.survey() or {}
             self.state = state
         return self.rows.get(file)
 
 
 class Walks(dict):
-    """By directory; for a file name, as stock spells it."""
+    """By directory; for a file name, as importlib.metadata spells it."""
 
     def __missing__(self, root):
         if len(self) >= WALKS_MAX:
@@ -117,9 +160,9 @@ walks = Walks()
 os.register_at_fork(after_in_child=walks.clear)
 
 
-def walker(stock, fallback):
+def walker(known, fallback):
     """The property entry_points of the distributions of one metadata module."""
     if os.environ.get("ENTRYDB_FRESH") == "exact":
-        return fallback  # each question would look at all distributions; stock looks at one
-    return _native.Walker(stock.PathDistribution, stock.path_type, stock.EntryPoint,
-                          stock.EntryPoints, stock.seen_reading, walks, fallback)
+        return fallback  # each question would look at all distributions, the fallback looks at one
+    return _native.Walker(known.PathDistribution, known.path_type, known.EntryPoint,
+                          known.EntryPoints, known.seen_reading, walks, fallback, known.parses)

@@ -33,15 +33,23 @@ def _open(path, rules):
     if type(path) is not list or not all(type(entry) is str for entry in path):
         return None
     try:
-        return Database(tuple(path), rules)
-    except (OSError, ValueError):  # a NUL, a lone surrogate: stock knows what to do
+        return Database(tuple(path), rules, program())
+    except (OSError, ValueError):  # a NUL, a lone surrogate: importlib.metadata knows what to do
         return None
+
+
+def program():
+    """Who asks, where a rule about what may be loaded is for one program only."""
+    words = getattr(sys, "argv", None)
+    path = words[0] if words and type(words[0]) is str else ""
+    name = path.removesuffix("/__main__.py").rpartition("/")[2]  # of python -m PACKAGE
+    return name if name and name.isprintable() else None
 
 
 def split(params):
     """(group, name, what else must be compared) of the parameters of entry_points().
 
-    Stock compares in the order of the keywords and stops at the first difference. So
+    importlib.metadata compares in the order of the keywords and stops at the first difference. So
     what is asked of the database are the exact strings at the front, and no more. The
     group is False where the database cannot be asked at all.
     """
@@ -61,14 +69,15 @@ def split(params):
 
 
 def finders():
-    """The finders of sys.meta_path that stock would ask for distributions."""
+    """The finders of sys.meta_path that importlib.metadata would ask for distributions."""
     return [finder for finder in sys.meta_path if getattr(finder, "find_distributions", None)]
 
 
 def is_standard_finder(finder):
     """PathFinder as the interpreter has brought it along."""
-    if type(finder) is not type or finder.__module__ != "_frozen_importlib_external":
+    home = sys.modules.get("_frozen_importlib_external")
+    if home is None or finder is not vars(home).get("PathFinder"):
         return False
-    function = getattr(finder.find_distributions, "__func__", finder.find_distributions)
-    code = getattr(function, "__code__", None)
-    return code is not None and code.co_filename == "<frozen importlib._bootstrap_external>"
+    function = getattr(vars(finder).get("find_distributions"), "__func__", None)
+    return type(function) is type(is_standard_finder) and function.__globals__ is vars(home) \
+        and function.__code__.co_filename == "<frozen importlib._bootstrap_external>"

@@ -21,9 +21,9 @@ class _Located:
         return _Located, (self.path, self.file)
 
     def distribution(self):
-        if self.made is None:  # one for all entry points of it, as stock has it
-            from . import _stock
-            self.made = _stock.maker().locator()(self.path, self.file)
+        if self.made is None:  # one for all its entry points, as in importlib.metadata
+            from . import _metadata_module
+            self.made = _metadata_module.maker().locator()(self.path, self.file)
         return self.made
 
 
@@ -100,10 +100,10 @@ class EntryPoint:
         return self.name, self.value, self.group
 
     def __lt__(self, other):
-        return self._key() < other._key()
+        return self._key() < other._key() if isinstance(other, EntryPoint) else NotImplemented
 
     def __eq__(self, other):
-        return self._key() == other._key()
+        return self._key() == other._key() if isinstance(other, EntryPoint) else NotImplemented
 
     def __hash__(self):
         return hash(self._key())
@@ -118,7 +118,7 @@ class EntryPoint:
 def _import(name):
     if name.startswith("."):
         import importlib
-        return importlib.import_module(name)  # raises, as it does for stock
+        return importlib.import_module(name)  # raises, as it does in importlib.metadata
     __import__(name)
     return sys.modules[name]
 
@@ -155,7 +155,7 @@ def entry_points(**params):
     """The entry points of all distributions on sys.path, or those that match: what
     importlib.metadata.entry_points(**params) answers, in the order of discovery."""
     found = _from_database(params)
-    return _from_stock(params) if found is None else found
+    return _from_importlib_metadata(params) if found is None else found  # obedient, both of them
 
 
 def _from_database(params):
@@ -169,17 +169,23 @@ def _from_database(params):
 
 
 def _database():
-    """A handle, where it is known who would answer for stock."""
+    """A handle, where it is known whose distributions would answer."""
     found = finders()
     if len(found) != 1:
         return None
     if is_standard_finder(found[0]):
-        return database()
-    from . import _stock
-    return database() if _stock.provider(found[0]) else None
+        return _if_all_parse(database(), sys.version_info >= (3, 15))
+    from . import _metadata_module
+    module = _metadata_module.provider(found[0])
+    return module and _if_all_parse(database(), module.parses)
 
 
-def _from_stock(params):
-    from . import _stock
-    return EntryPoints(EntryPoint(each.name, each.value, each.group)._for(each.dist)
-                       for each in _stock.entry_points(params))
+def _if_all_parse(handle, parses):
+    """Where importlib.metadata parses every value, it fails if one cannot be parsed."""
+    return handle if handle and (not parses or handle.all_parse()) else None
+
+
+def _from_importlib_metadata(params):
+    from . import _metadata_module, _policy
+    return _policy.obey(EntryPoints(EntryPoint(each.name, each.value, each.group)._for(each.dist)
+                                    for each in _metadata_module.entry_points(params)))

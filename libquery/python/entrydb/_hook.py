@@ -1,7 +1,9 @@
 """After pip: bring the databases of what it has changed up to date.
 
 Called at the exit of a pip that has imported its command install or uninstall. It
-never raises, and a failure of the update changes nothing of pip's exit status.
+never raises, and a failure of the update changes nothing of pip's exit status. Nothing
+is imported by then: pip from 26.3 on refuses what is imported once its installation has
+begun, and what it has just uninstalled is gone.
 """
 
 import os
@@ -15,13 +17,16 @@ _DIRECTORIES = ("--target", "-t", "--prefix", "--root")
 _OF_A_BUILD = "pip-build-env-"  # pip runs itself to furnish one; it is gone soon
 
 
-def update():
+def update(tell):
+    """tell: is given a message where it fails."""
     if any(_OF_A_BUILD in argument for argument in sys.argv):
         return
     try:
         subprocess.run([_program.PATH, "update", "--hook", "pip", *changed(sys.argv)],
                        stdin=subprocess.DEVNULL, check=False)
-    except (OSError, KeyboardInterrupt):
+    except OSError as error:
+        tell(f"entrydb: {_program.PATH}: {error.strerror}")
+    except KeyboardInterrupt:
         pass
 
 

@@ -1,9 +1,13 @@
-"""The program entrydb, as the package carries it."""
+"""The program entrydb that comes with the package, and the script of that name."""
 
 import os
 import sys
 
 PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "entrydb")
+
+# Commands that look at path entries, and the options that name other ones.
+_ASKING = ("list", "groups", "why", "log")
+_NAMING = ("--path", "--db", "--root")
 
 
 def rules():
@@ -15,3 +19,51 @@ def site_path():
     """sys.path as a program of this interpreter has it; `python -m` has put the current
     directory before it."""
     return sys.path if getattr(sys.flags, "safe_path", False) else sys.path[1:]
+
+
+def restore_signals():
+    """Python ignores these, and the program would inherit that."""
+    import signal
+    for each in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(each, signal.SIG_DFL)
+
+
+def run(arguments, environment=None):
+    """Replaces this process; returns, with an exit status, only if that fails."""
+    restore_signals()
+    try:
+        os.execve(PATH, ["entrydb", *arguments], os.environ if environment is None else environment)
+    except OSError as error:
+        from . import _files
+        print(f"entrydb: {_files.printable(PATH)}: {error.strerror}; install the package again",
+              file=sys.stderr)
+    return 3
+
+
+def run_for_interpreter(arguments):
+    """About the path entries of this interpreter, by its rules."""
+    verb, rest = arguments[0], arguments[1:]
+    options = [each.partition("=")[0] for each in rest]
+    if verb in _ASKING and not any(each in _NAMING for each in options):
+        if "--python" not in options:
+            rest = ["--python", rules(), *rest]
+        rest = [word for entry in site_path() for word in ("--path", entry)] + rest
+    elif verb == "update" and all(each.startswith("-") for each in rest):
+        rest = [*rest, sys.prefix]
+    return run([verb, *rest])
+
+
+def main():
+    """The script `entrydb`: the program, as in this interpreter's environment when active."""
+    arguments = sys.argv[1:]
+    if arguments and arguments[0] in ("on", "off", "status"):
+        print(f"entrydb: there is no command '{arguments[0]}'; for the acceleration of "
+              f"importlib.metadata, run 'python -m entrydb {arguments[0]}'", file=sys.stderr)
+        return 2
+    environment = dict(os.environ)
+    if sys.prefix != sys.base_prefix:
+        environment["VIRTUAL_ENV"] = sys.prefix
+    elif os.path.isdir(os.path.join(sys.prefix, "conda-meta")):
+        environment.pop("VIRTUAL_ENV", None)
+        environment["CONDA_PREFIX"] = sys.prefix
+    return run(arguments, environment)

@@ -17,7 +17,7 @@ import sys
 
 import pytest
 
-from . import _program
+from . import _files, _program
 
 
 class EntryPointDatabase:
@@ -43,9 +43,13 @@ class EntryPointDatabase:
         stem = distribution.replace("-", "_")
         place = os.path.join(self.site, f"{stem}-1.0.dist-info")
         os.makedirs(place, exist_ok=True)
-        _write(os.path.join(place, "METADATA"),
-               f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
-        _write(os.path.join(place, "entry_points.txt"), _text(self.groups[distribution]))
+        directory = _files.open_directory(place)
+        try:
+            _files.replace(directory, "METADATA",
+                           f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
+            _files.replace(directory, "entry_points.txt", _text(self.groups[distribution]))
+        finally:
+            os.close(directory)
         self._update()
 
     def _update(self):
@@ -53,13 +57,6 @@ class EntryPointDatabase:
         subprocess.run([_program.PATH, "--quiet", "update", self.prefix], check=True,
                        stdin=subprocess.DEVNULL)
         importlib.invalidate_caches()
-
-
-def _write(file, text):
-    """Replaced, not changed in place: so the directory's time tells."""
-    with open(f"{file}.new", "w", encoding="utf-8") as stream:
-        stream.write(text)
-    os.replace(f"{file}.new", file)
 
 
 def _text(groups):

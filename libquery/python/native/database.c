@@ -2,75 +2,106 @@
  * database.c - Database: a handle of libentrydb's on path entries.
  *
  * It answers with objects of a class that it is given, so that nothing is built
- * twice. Whatever cannot be vouched for is answered by None: then stock is asked.
+ * twice. Whatever cannot be vouched for is answered by None: then importlib.metadata is
+ * asked.
  */
+#include <pthread.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "native.h"
+#include "libquery/python/native/native.h"
 
 struct database {
 	PyObject_HEAD entrydb *db;
 	pid_t pid; /* whose handle it is: a child must not touch it */
+	/* Whether all values can be parsed, and when that was looked at. */
+	pthread_mutex_t looking;
+	unsigned long long state;
+	bool looked, all_parse;
+	bool indexed; /* at the last question, all path entries stood in databases */
+	/* The items of questions: from (group, name) to (state, items). */
+	PyObject *kept;
 };
 
-/* --- distributions of entry points --- */
+#define KEPT_MAX 256 /* questions */
+
+/* --- from a set to what is kept of it --- */
+
+static bool same_distribution(const entrydb_entry_point *a, const entrydb_entry_point *b)
+{
+	return strcmp(entrydb_entry_point_file(a), entrydb_entry_point_file(b)) == 0 &&
+	       strcmp(entrydb_entry_point_path(a), entrydb_entry_point_path(b)) == 0;
+}
+
+/*
+ * (row, path entry, metadata directory) of an entry point. @before: the row and the item
+ * before it; neighbours of one distribution share its strings.
+ */
+static PyObject *item_of(const entrydb_entry_point *entry_point, const struct row *row,
+                         const struct row *before, PyObject *item_before)
+{
+	if (item_before && same_distribution(entry_point, before->entry_point))
+		return PyTuple_Pack(3, row->tuple, PyTuple_GetItem(item_before, 1),
+		                    PyTuple_GetItem(item_before, 2));
+	return Py_BuildValue("(ONN)", row->tuple,
+	                     PyUnicode_DecodeFSDefault(entrydb_entry_point_path(entry_point)),
+	                     PyUnicode_DecodeFSDefault(entrydb_entry_point_file(entry_point)));
+}
+
+static PyObject *items_of_set(const entrydb_set *set)
+{
+	size_t count = entrydb_set_count(set);
+	PyObject *items = PyTuple_New((Py_ssize_t)count), *item = NULL;
+	struct row before = {NULL, NULL};
+
+	for (size_t i = 0; items && i < count; i++) {
+		const entrydb_entry_point *entry_point = entrydb_set_get(set, i);
+		struct row row = {entry_point, row_of(entry_point, &before)};
+
+		item = row.tuple ? item_of(entry_point, &row, &before, item) : NULL;
+		Py_XDECREF(row.tuple); /* the item has it */
+		before = row;
+		if (!item || PyTuple_SetItem(items, (Py_ssize_t)i, item) < 0)
+			Py_CLEAR(items);
+	}
+	return items;
+}
+
+/* --- from there to entry points --- */
 
 /* What locate(path, file) gave for the distributions met so far, by file. */
 struct locator {
 	PyObject *locate, *known;
 };
 
-static PyObject *locate(struct locator *locator, const entrydb_entry *entry)
+/* A borrowed reference. */
+static PyObject *locate(struct locator *locator, PyObject *item)
 {
-	const char *path = entrydb_entry_path(entry), *file = entrydb_entry_file(entry);
-	PyObject *key = PyUnicode_DecodeFSDefault(file);
-	PyObject *dist = key ? PyDict_GetItemWithError(locator->known, key) : NULL;
-	PyObject *spelled;
+	PyObject *file = PyTuple_GetItem(item, 2);
+	PyObject *dist = PyDict_GetItemWithError(locator->known, file), *made;
 
-	Py_XINCREF(dist);
-	if (!key || dist || PyErr_Occurred()) {
-		Py_XDECREF(key);
+	if (dist || PyErr_Occurred())
 		return dist;
-	}
-	spelled = PyUnicode_DecodeFSDefault(path);
-	if (spelled)
-		dist = PyObject_CallFunctionObjArgs(locator->locate, spelled, key, NULL);
-	if (dist && PyDict_SetItem(locator->known, key, dist) < 0)
-		Py_CLEAR(dist);
-	Py_XDECREF(spelled);
-	Py_DECREF(key);
+	made = PyObject_CallFunctionObjArgs(locator->locate, PyTuple_GetItem(item, 1), file, NULL);
+	if (made && PyDict_SetItem(locator->known, file, made) == 0)
+		dist = made;
+	Py_XDECREF(made); /* the dict holds it */
 	return dist;
 }
 
-/* *row: of the entry before, is replaced by this one's. */
-static PyObject *make_entry(const struct maker *maker, struct locator *locator,
-                            const entrydb_set *set, size_t index, PyObject **row)
+static PyObject *make_entries(const struct maker *maker, struct locator *locator, PyObject *items)
 {
-	PyObject *dist = locate(locator, entrydb_set_get(set, index));
-	PyObject *before = *row, *made;
+	Py_ssize_t count = PyTuple_Size(items);
+	PyObject *list = PyList_New(count);
 
-	*row = dist ? row_of(set, index, before) : NULL;
-	made = *row ? make(maker, *row, dist) : NULL;
-	Py_XDECREF(before);
-	Py_XDECREF(dist);
-	return made;
-}
+	for (Py_ssize_t i = 0; list && i < count; i++) {
+		PyObject *item = PyTuple_GetItem(items, i), *dist = locate(locator, item);
+		PyObject *made = dist ? make(maker, PyTuple_GetItem(item, 0), dist) : NULL;
 
-static PyObject *make_entries(const struct maker *maker, struct locator *locator,
-                              const entrydb_set *set)
-{
-	size_t count = entrydb_set_count(set);
-	PyObject *list = PyList_New((Py_ssize_t)count), *row = NULL;
-
-	for (size_t i = 0; list && i < count; i++) {
-		PyObject *made = make_entry(maker, locator, set, i, &row);
-
-		if (!made || PyList_SetItem(list, (Py_ssize_t)i, made) < 0)
+		if (!made || PyList_SetItem(list, i, made) < 0)
 			Py_CLEAR(list);
 	}
-	Py_XDECREF(row);
 	return list;
 }
 
@@ -83,6 +114,19 @@ static PyObject *not_vouched(int code, entrydb_error *error)
 	if (code == ENTRYDB_ENOMEM)
 		return PyErr_NoMemory();
 	Py_RETURN_NONE;
+}
+
+/* Raise what failed. That entrydb cannot vouch for an answer is not a failure. */
+static PyObject *raise(int code, entrydb_error *error)
+{
+	if (PyErr_Occurred())
+		return NULL;
+	if (code == ENTRYDB_ENOMEM)
+		PyErr_NoMemory();
+	else
+		PyErr_SetString(PyExc_OSError, entrydb_error_message(error));
+	entrydb_error_clear(error);
+	return NULL;
 }
 
 /*
@@ -102,63 +146,171 @@ static bool text_argument(PyObject *object, const char **out)
 	return *out && strlen(*out) == (size_t)length;
 }
 
-PyDoc_STRVAR(select_doc, "select(group, name, type, locate, /)\n--\n\n"
-                         "The entry points of a group and a name (None: any), as a list of\n"
-                         "objects of type, whose dist is what locate(path entry, metadata\n"
-                         "directory) returns; None where stock has to be asked.");
+PyDoc_STRVAR(select_doc,
+             "select(group, name, type, locate, parses=False, /)\n--\n\n"
+             "The entry points of a group and a name (None: any), as a list of\n"
+             "objects of type, whose dist is what locate(path entry, metadata\n"
+             "directory) returns, without those that a rule forbids; None where\n"
+             "importlib.metadata has to be asked. parses: each value when its object is made.");
+
+/* What the question was answered by in that state, a new reference; NULL: it is not known. */
+static PyObject *kept_items(const struct database *database, PyObject *question,
+                            unsigned long long state)
+{
+	PyObject *kept = PyDict_GetItemWithError(database->kept, question);
+
+	if (!kept || PyLong_AsUnsignedLongLong(PyTuple_GetItem(kept, 0)) != state)
+		return NULL;
+	return Py_NewRef(PyTuple_GetItem(kept, 1));
+}
+
+static bool keep(const struct database *database, PyObject *question, unsigned long long state,
+                 PyObject *items)
+{
+	PyObject *kept = Py_BuildValue("(KO)", state, items);
+	bool done;
+
+	if (PyDict_Size(database->kept) >= KEPT_MAX)
+		PyDict_Clear(database->kept);
+	done = kept && PyDict_SetItem(database->kept, question, kept) == 0;
+	Py_XDECREF(kept);
+	return done;
+}
+
+/* The least that is true of all path entries: as in a database, at one look or after comparing. */
+static int ask_state(entrydb *db, enum entrydb_path_state *least, entrydb_error *error)
+{
+	entrydb_path *path = NULL;
+	int code = entrydb_describe_path(db, &path, error);
+
+	*least = ENTRYDB_PATH_FRESH;
+	for (size_t i = 0; code == 0 && i < entrydb_path_count(path); i++) {
+		enum entrydb_path_state state = entrydb_path_entry_state(entrydb_path_get(path, i));
+
+		if (state != ENTRYDB_PATH_FRESH && *least != ENTRYDB_PATH_SCANNED)
+			*least = state == ENTRYDB_PATH_CHECKED ? state : ENTRYDB_PATH_SCANNED;
+	}
+	entrydb_path_free(path);
+	return code;
+}
+
+/* Ask the library; items, or None, or NULL. */
+static PyObject *select_items(struct database *database, const char *group, const char *name)
+{
+	enum entrydb_path_state least = ENTRYDB_PATH_SCANNED;
+	entrydb_error error = ENTRYDB_ERROR_INIT;
+	PyThreadState *thread = enter_library();
+	entrydb_set *set = NULL;
+	int code = entrydb_select_allowed(database->db, group, name, &set, &error);
+	PyObject *items;
+
+	if (code == 0)
+		code = ask_state(database->db, &least, &error);
+	leave_library(thread);
+	if (code < 0) {
+		entrydb_set_free(set);
+		return not_vouched(code, &error);
+	}
+	database->indexed = least != ENTRYDB_PATH_SCANNED;
+	items = entrydb_set_problem_count(set) > 0 ? Py_NewRef(Py_None) : items_of_set(set);
+	entrydb_set_free(set);
+	return items;
+}
+
+/*
+ * The same, or what was kept in this state of the disk. Where there are rules about what
+ * may be loaded nothing is kept: they are another state. And what has just been scanned may
+ * have to be at each look: so nothing is looked at twice that did not stand in a database.
+ */
+static PyObject *find_items(struct database *database, PyObject *question, const char *group,
+                            const char *name)
+{
+	entrydb_error error = ENTRYDB_ERROR_INIT;
+	unsigned long long state = 0;
+	PyThreadState *thread;
+	int has_policy = 0, code;
+	PyObject *items;
+
+	if (!database->indexed)
+		return select_items(database, group, name);
+	thread = enter_library();
+	code = entrydb_refresh(database->db, &state, &error);
+	if (code == 0)
+		code = entrydb_has_policy(database->db, &has_policy, &error);
+	leave_library(thread);
+	if (code < 0)
+		return not_vouched(code, &error);
+	items = has_policy ? NULL : kept_items(database, question, state);
+	if (items || PyErr_Occurred())
+		return items;
+	items = select_items(database, group, name);
+	if (items && items != Py_None && !has_policy && !keep(database, question, state, items))
+		Py_CLEAR(items);
+	return items;
+}
+
+static PyObject *make_answer(const struct maker *maker, PyObject *locate, PyObject *items)
+{
+	struct locator locator = {locate, PyDict_New()};
+	PyObject *list = locator.known ? make_entries(maker, &locator, items) : NULL;
+
+	Py_XDECREF(locator.known);
+	return list;
+}
 
 static PyObject *database_select(PyObject *self, PyObject *arguments)
 {
 	struct database *database = (struct database *)self;
 	const struct state *state = PyType_GetModuleState(Py_TYPE(self));
-	PyObject *group, *name, *type, *function, *empty, *list = NULL;
+	PyObject *group, *name, *type, *function, *empty, *question, *answer = NULL;
 	const char *group_text, *name_text;
-	entrydb_error error = ENTRYDB_ERROR_INIT;
-	entrydb_set *set = NULL;
-	PyThreadState *thread;
 	struct maker maker;
-	int code;
+	int parses = 0;
 
-	if (!PyArg_ParseTuple(arguments, "OOOO:select", &group, &name, &type, &function))
+	if (!PyArg_ParseTuple(arguments, "OOOO|p:select", &group, &name, &type, &function, &parses))
 		return NULL;
 	if (!text_argument(group, &group_text) || !text_argument(name, &name_text))
 		return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-	thread = enter_library();
-	code = entrydb_select(database->db, group_text, name_text, &set, &error);
-	leave_library(thread);
-	if (code < 0)
-		return not_vouched(code, &error);
-	if (entrydb_set_problem_count(set) > 0) {
-		entrydb_set_free(set);
-		Py_RETURN_NONE;
-	}
+	question = PyTuple_Pack(2, group, name);
+	answer = question ? find_items(database, question, group_text, name_text) : NULL;
+	Py_XDECREF(question);
+	if (!answer || answer == Py_None)
+		return answer;
 	empty = PyTuple_New(0);
 	if (empty && maker_init(&maker, state, type, empty)) {
-		struct locator locator = {function, PyDict_New()};
+		PyObject *items = answer;
 
-		if (locator.known)
-			list = make_entries(&maker, &locator, set);
-		Py_XDECREF(locator.known);
+		maker.parses = parses;
+		answer = make_answer(&maker, function, items);
+		Py_DECREF(items);
+	} else {
+		Py_CLEAR(answer);
 	}
 	Py_XDECREF(empty);
-	entrydb_set_free(set);
-	return list;
+	return answer;
 }
 
 PyDoc_STRVAR(refresh_doc, "refresh()\n--\n\n"
                           "Look at the disk. A number that stays as long as the database has all\n"
                           "path entries as they are; None where something has to be scanned.");
 
-/* Do all path entries that are there stand in a database, unchanged? */
-static bool is_indexed(entrydb *db)
+/*
+ * *indexed: does every path entry stand in a database, unchanged? What had to be compared,
+ * since it was carried, say, does so at the second look, unless it has just changed.
+ */
+static int refresh_indexed(entrydb *db, unsigned long long *number, bool *indexed,
+                           entrydb_error *error)
 {
-	size_t count = entrydb_root_count(db);
-	entrydb_root root;
+	enum entrydb_path_state state = ENTRYDB_PATH_CHECKED;
+	int code = 0;
 
-	for (size_t i = 0; i < count; i++)
-		if (entrydb_root_get(db, i, &root, NULL) < 0 || strcmp(root.state, "fresh") != 0)
-			return false;
-	return true;
+	for (int look = 0; code == 0 && look < 2 && state == ENTRYDB_PATH_CHECKED; look++) {
+		code = entrydb_refresh(db, number, error);
+		if (code == 0)
+			code = ask_state(db, &state, error);
+	}
+	*indexed = state == ENTRYDB_PATH_FRESH;
+	return code;
 }
 
 static PyObject *database_refresh(PyObject *self, PyObject *Py_UNUSED(unused))
@@ -171,9 +323,7 @@ static PyObject *database_refresh(PyObject *self, PyObject *Py_UNUSED(unused))
 	int code;
 
 	thread = enter_library();
-	code = entrydb_refresh(database->db, &number, &error);
-	if (code == 0)
-		indexed = is_indexed(database->db);
+	code = refresh_indexed(database->db, &number, &indexed, &error);
 	leave_library(thread);
 	if (code < 0)
 		return not_vouched(code, &error);
@@ -185,30 +335,31 @@ static PyObject *database_refresh(PyObject *self, PyObject *Py_UNUSED(unused))
 PyDoc_STRVAR(survey_doc,
              "survey()\n--\n\n"
              "Every distribution: a dict from the file name of its metadata to a tuple\n"
-             "of (name, value, group) tuples, or to None where stock would raise.");
+             "of (name, value, group) tuples, or to None where Python would raise.");
 
-static PyObject *rows_of(const entrydb_set *set, const entrydb_distribution *distribution)
+static PyObject *rows_of(const entrydb_distribution *distribution)
 {
+	size_t count = entrydb_distribution_count(distribution);
+	struct row row = {NULL, NULL};
 	PyObject *rows;
 
-	if (distribution->problem)
+	if (entrydb_distribution_problem(distribution))
 		Py_RETURN_NONE;
-	rows = PyTuple_New((Py_ssize_t)distribution->count);
-	for (size_t i = 0; rows && i < distribution->count; i++) {
-		PyObject *row = row_of(set, distribution->first + i,
-		                       i ? PyTuple_GetItem(rows, (Py_ssize_t)i - 1) : NULL);
+	rows = PyTuple_New((Py_ssize_t)count);
+	for (size_t i = 0; rows && i < count; i++) {
+		const entrydb_entry_point *entry_point = entrydb_distribution_get(distribution, i);
 
-		if (!row || PyTuple_SetItem(rows, (Py_ssize_t)i, row) < 0)
+		row = (struct row){entry_point, row_of(entry_point, &row)};
+		if (!row.tuple || PyTuple_SetItem(rows, (Py_ssize_t)i, row.tuple) < 0)
 			Py_CLEAR(rows);
 	}
 	return rows;
 }
 
-static bool put_distribution(PyObject *dict, const entrydb_set *set,
-                             const entrydb_distribution *distribution)
+static bool put_distribution(PyObject *dict, const entrydb_distribution *distribution)
 {
-	PyObject *file = PyUnicode_DecodeFSDefault(distribution->file);
-	PyObject *rows = file ? rows_of(set, distribution) : NULL;
+	PyObject *file = PyUnicode_DecodeFSDefault(entrydb_distribution_file(distribution));
+	PyObject *rows = file ? rows_of(distribution) : NULL;
 	bool done = rows && PyDict_SetItem(dict, file, rows) == 0;
 
 	Py_XDECREF(rows);
@@ -232,38 +383,142 @@ static PyObject *database_survey(PyObject *self, PyObject *Py_UNUSED(unused))
 		return not_vouched(code, &error);
 	dict = PyDict_New();
 	for (size_t i = 0; dict && i < entrydb_set_distribution_count(set); i++)
-		if (!put_distribution(dict, set, entrydb_set_distribution(set, i)))
+		if (!put_distribution(dict, entrydb_set_distribution(set, i)))
 			Py_CLEAR(dict);
 	entrydb_set_free(set);
 	return dict;
 }
 
-PyDoc_STRVAR(roots_doc, "roots()\n--\n\n"
-                        "(path entry, database or None, state, reason) of each path entry, as of\n"
-                        "the last answer.");
+PyDoc_STRVAR(all_parse_doc, "all_parse()\n--\n\n"
+                            "Can the value of every entry point be parsed?");
 
-static PyObject *database_roots(PyObject *self, PyObject *Py_UNUSED(unused))
+static bool set_parses(const entrydb_set *set)
+{
+	for (size_t i = 0; i < entrydb_set_count(set); i++)
+		if (!entrydb_entry_point_text(entrydb_set_get(set, i), ENTRYDB_FIELD_MODULE, NULL))
+			return false;
+	return entrydb_set_problem_count(set) == 0;
+}
+
+/* Look at all there is, if it is not what it was when that was done last. */
+static int look_whether_all_parse(struct database *database, unsigned long long state,
+                                  entrydb_error *error)
+{
+	entrydb_set *set = NULL;
+	int code;
+
+	if (database->looked && database->state == state)
+		return 0;
+	code = entrydb_select(database->db, NULL, NULL, &set, error);
+	database->all_parse = set && set_parses(set);
+	database->looked = code == 0;
+	database->state = state;
+	entrydb_set_free(set);
+	return code;
+}
+
+static PyObject *database_all_parse(PyObject *self, PyObject *Py_UNUSED(unused))
 {
 	struct database *database = (struct database *)self;
-	size_t count = entrydb_root_count(database->db);
-	PyObject *list = PyList_New(0);
+	entrydb_error error = ENTRYDB_ERROR_INIT;
+	unsigned long long state = 0;
+	PyThreadState *thread;
+	bool all_parse;
+	int code;
 
-	for (size_t i = 0; list && i < count; i++) {
-		entrydb_root root;
-		PyObject *item;
+	thread = enter_library();
+	code = entrydb_refresh(database->db, &state, &error);
+	pthread_mutex_lock(&database->looking);
+	if (code == 0)
+		code = look_whether_all_parse(database, state, &error);
+	all_parse = database->all_parse;
+	pthread_mutex_unlock(&database->looking);
+	leave_library(thread);
+	return code < 0 ? not_vouched(code, &error) : PyBool_FromLong(all_parse);
+}
 
-		if (entrydb_root_get(database->db, i, &root, NULL) < 0)
-			continue;
-		item = Py_BuildValue("(NNss)", PyUnicode_DecodeFSDefault(root.path),
-		                     root.database ? PyUnicode_DecodeFSDefault(root.database)
-		                                   : Py_NewRef(Py_None),
-		                     root.state, root.reason);
-		if (!item || PyList_Append(list, item) < 0)
+PyDoc_STRVAR(path_entries_doc, "path_entries()\n--\n\n"
+                               "(path entry, database or None, state, reason) of each path entry,\n"
+                               "as of the last answer.");
+
+static PyObject *file_name_or_none(const char *file)
+{
+	return file ? PyUnicode_DecodeFSDefault(file) : Py_NewRef(Py_None);
+}
+
+static PyObject *tell_path_entry(const entrydb_path_entry *entry)
+{
+	return Py_BuildValue("(NNss)", PyUnicode_DecodeFSDefault(entrydb_path_entry_path(entry)),
+	                     file_name_or_none(entrydb_path_entry_database(entry)),
+	                     entrydb_path_state_name(entrydb_path_entry_state(entry)),
+	                     entrydb_path_entry_reason(entry));
+}
+
+static PyObject *database_path_entries(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+	struct database *database = (struct database *)self;
+	entrydb_error error = ENTRYDB_ERROR_INIT;
+	PyThreadState *thread = enter_library();
+	entrydb_path *path = NULL;
+	int code = entrydb_describe_path(database->db, &path, &error);
+	PyObject *list;
+
+	leave_library(thread);
+	if (code < 0)
+		return raise(code, &error);
+	list = PyList_New((Py_ssize_t)entrydb_path_count(path));
+	for (size_t i = 0; list && i < entrydb_path_count(path); i++) {
+		PyObject *item = tell_path_entry(entrydb_path_get(path, i));
+
+		if (!item || PyList_SetItem(list, (Py_ssize_t)i, item) < 0)
 			Py_CLEAR(list);
-		Py_XDECREF(item);
 	}
+	entrydb_path_free(path);
 	return list;
 }
+
+PyDoc_STRVAR(allowed_doc, "allowed(group, name, distribution=None, /)\n--\n\n"
+                          "May this entry point be loaded? (bool, the rule that decided or None).");
+
+static PyObject *database_allowed(PyObject *self, PyObject *arguments)
+{
+	struct database *database = (struct database *)self;
+	const char *group, *name, *distribution = NULL;
+	entrydb_error error = ENTRYDB_ERROR_INIT;
+	entrydb_verdict *verdict = NULL;
+	PyThreadState *thread;
+	PyObject *answer;
+	int code;
+
+	if (!PyArg_ParseTuple(arguments, "ss|z:allowed", &group, &name, &distribution))
+		return NULL;
+	thread = enter_library();
+	code = entrydb_check_policy(database->db, group, name, distribution, NULL, &verdict,
+	                            &error);
+	leave_library(thread);
+	if (code < 0)
+		return raise(code, &error);
+	answer = Py_BuildValue("(Nz)", PyBool_FromLong(entrydb_verdict_allowed(verdict)),
+	                       entrydb_verdict_reason(verdict));
+	entrydb_verdict_free(verdict);
+	return answer;
+}
+
+PyDoc_STRVAR(has_policy_doc, "has_policy()\n--\n\n"
+                             "Is there any rule about what may be loaded?");
+
+static PyObject *database_has_policy(PyObject *self, PyObject *Py_UNUSED(unused))
+{
+	struct database *database = (struct database *)self;
+	entrydb_error error = ENTRYDB_ERROR_INIT;
+	PyThreadState *thread = enter_library();
+	int has = 0, code = entrydb_has_policy(database->db, &has, &error);
+
+	leave_library(thread);
+	return code < 0 ? raise(code, &error) : PyBool_FromLong(has);
+}
+
+/* --- opening --- */
 
 /* The path entries as the file system spells them, in a new tuple of bytes. */
 static PyObject *encode_path(PyObject *path)
@@ -280,7 +535,8 @@ static PyObject *encode_path(PyObject *path)
 	return encoded;
 }
 
-static int open_path(PyObject *encoded, int rules, entrydb **out, entrydb_error *error)
+static int open_path(PyObject *encoded, int rules, const char *program, entrydb **out,
+                     entrydb_error *error)
 {
 	entrydb_options options = ENTRYDB_OPTIONS_INIT;
 	Py_ssize_t count = PyTuple_Size(encoded);
@@ -288,6 +544,8 @@ static int open_path(PyObject *encoded, int rules, entrydb **out, entrydb_error 
 	int code = path ? 0 : ENTRYDB_ENOMEM;
 
 	options.rules = (enum entrydb_rules)rules;
+	options.program = program;
+	options.omit = ENTRYDB_OMIT_METADATA; /* a distribution is an object that asks for itself */
 	for (Py_ssize_t i = 0; code == 0 && i < count; i++) {
 		char *entry;
 
@@ -307,45 +565,38 @@ static int open_path(PyObject *encoded, int rules, entrydb **out, entrydb_error 
 	return code;
 }
 
-static PyObject *raise(int code, entrydb_error *error)
-{
-	if (PyErr_Occurred())
-		return NULL;
-	if (code == ENTRYDB_ENOMEM)
-		PyErr_NoMemory();
-	else
-		PyErr_SetString(PyExc_OSError, entrydb_error_message(error));
-	entrydb_error_clear(error);
-	return NULL;
-}
-
 static PyObject *database_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
-	static char *names[] = {"path", "rules", NULL};
+	static char *names[] = {"path", "rules", "program", NULL};
 	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
 	entrydb_error error = ENTRYDB_ERROR_INIT;
 	int rules = ENTRYDB_RULES_DEFAULT, code;
 	struct database *database;
-	PyObject *path, *encoded;
+	const char *program = NULL;
+	PyObject *path, *encoded, *kept;
 	entrydb *db = NULL;
 
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!|i:Database", names, &PyTuple_Type,
-	                                 &path, &rules))
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!|iz:Database", names,
+	                                 &PyTuple_Type, &path, &rules, &program))
 		return NULL;
 	encoded = encode_path(path);
 	if (!encoded)
 		return NULL;
-	code = open_path(encoded, rules, &db, &error);
+	code = open_path(encoded, rules, program, &db, &error);
 	Py_DECREF(encoded);
 	if (code < 0)
 		return raise(code, &error);
-	database = (struct database *)allocate(type, 0);
+	kept = PyDict_New();
+	database = kept ? (struct database *)allocate(type, 0) : NULL;
 	if (!database) {
+		Py_XDECREF(kept);
 		entrydb_close(db);
 		return NULL;
 	}
 	database->db = db;
 	database->pid = getpid();
+	database->kept = kept;
+	pthread_mutex_init(&database->looking, NULL);
 	return (PyObject *)database;
 }
 
@@ -359,8 +610,10 @@ static void database_dealloc(PyObject *self)
 	if (database->pid == getpid()) {
 		hold_forks();
 		entrydb_close(database->db);
+		pthread_mutex_destroy(&database->looking);
 		release_forks();
 	}
+	Py_XDECREF(database->kept);
 	release(self);
 	Py_DECREF(type);
 }
@@ -369,11 +622,14 @@ static PyMethodDef database_methods[] = {
         {"select", database_select, METH_VARARGS, select_doc},
         {"refresh", database_refresh, METH_NOARGS, refresh_doc},
         {"survey", database_survey, METH_NOARGS, survey_doc},
-        {"roots", database_roots, METH_NOARGS, roots_doc},
+        {"all_parse", database_all_parse, METH_NOARGS, all_parse_doc},
+        {"path_entries", database_path_entries, METH_NOARGS, path_entries_doc},
+        {"allowed", database_allowed, METH_VARARGS, allowed_doc},
+        {"has_policy", database_has_policy, METH_NOARGS, has_policy_doc},
         {0},
 };
 
-PyDoc_STRVAR(database_doc, "Database(path, rules=0)\n--\n\n"
+PyDoc_STRVAR(database_doc, "Database(path, rules=0, program=None)\n--\n\n"
                            "A handle on a tuple of path entries. Threads may share it; a child of\n"
                            "fork() may not.");
 

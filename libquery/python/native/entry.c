@@ -2,11 +2,11 @@
  * entry.c - entry points as Python objects.
  *
  * Made as the class itself would make them, without running its Python code: which
- * the package only asks for where it knows the class (see _stock.py).
+ * the package only asks for where it knows the class (see _metadata_module.py).
  */
 #include <string.h>
 
-#include "native.h"
+#include "libquery/python/native/native.h"
 
 bool maker_init(struct maker *maker, const struct state *state, PyObject *type, PyObject *empty)
 {
@@ -38,19 +38,29 @@ static PyObject *make_tuple(const struct maker *maker, PyObject *row, PyObject *
 	return made;
 }
 
+/* As the class parses its value: its own code, since the result is kept in the object. */
+static bool parse(const struct maker *maker, PyObject *made)
+{
+	PyObject *module = PyObject_GetAttr(made, maker->state->module);
+
+	Py_XDECREF(module);
+	return module != NULL;
+}
+
 /* The same since 3.11, where the class forbids the setting of attributes. */
 static PyObject *make_object(const struct maker *maker, PyObject *row, PyObject *dist)
 {
 	const struct state *state = maker->state;
 	PyObject *made = maker->construct((PyTypeObject *)maker->type, maker->empty, NULL);
-	PyObject *fields = made ? PyObject_GenericGetDict(made, NULL) : NULL;
+	PyObject *attributes = made ? PyObject_GenericGetDict(made, NULL) : NULL;
 
-	if (!fields || PyDict_SetItem(fields, state->name, PyTuple_GetItem(row, 0)) < 0 ||
-	    PyDict_SetItem(fields, state->value, PyTuple_GetItem(row, 1)) < 0 ||
-	    PyDict_SetItem(fields, state->group, PyTuple_GetItem(row, 2)) < 0 ||
-	    PyDict_SetItem(fields, state->dist, dist) < 0)
+	if (!attributes || PyDict_SetItem(attributes, state->name, PyTuple_GetItem(row, 0)) < 0 ||
+	    PyDict_SetItem(attributes, state->value, PyTuple_GetItem(row, 1)) < 0 ||
+	    PyDict_SetItem(attributes, state->group, PyTuple_GetItem(row, 2)) < 0 ||
+	    (maker->parses && !parse(maker, made)) ||
+	    PyDict_SetItem(attributes, state->dist, dist) < 0)
 		Py_CLEAR(made);
-	Py_XDECREF(fields);
+	Py_XDECREF(attributes);
 	return made;
 }
 
@@ -59,39 +69,36 @@ PyObject *make(const struct maker *maker, PyObject *row, PyObject *dist)
 	return maker->is_tuple ? make_tuple(maker, row, dist) : make_object(maker, row, dist);
 }
 
-static PyObject *text_of(const entrydb_entry *entry, enum entrydb_field field)
+static PyObject *field_text(const entrydb_entry_point *entry_point, enum entrydb_field field)
 {
 	size_t length;
-	const char *text = entrydb_entry_text(entry, field, &length);
+	const char *text = entrydb_entry_point_text(entry_point, field, &length);
 
 	return PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, "strict");
 }
 
-static bool same_group(const entrydb_entry *a, const entrydb_entry *b)
+static bool same_group(const entrydb_entry_point *a, const entrydb_entry_point *b)
 {
 	size_t a_length, b_length;
-	const char *a_text = entrydb_entry_text(a, ENTRYDB_GROUP, &a_length);
-	const char *b_text = entrydb_entry_text(b, ENTRYDB_GROUP, &b_length);
+	const char *a_text = entrydb_entry_point_text(a, ENTRYDB_FIELD_GROUP, &a_length);
+	const char *b_text = entrydb_entry_point_text(b, ENTRYDB_FIELD_GROUP, &b_length);
 
 	return a_length == b_length && memcmp(a_text, b_text, a_length) == 0;
 }
 
-/* The group of an entry; neighbours in a group share one object, as with stock. */
-static PyObject *group_of(const entrydb_set *set, size_t index, PyObject *row_before)
+/* Neighbours in a group share one object, as in importlib.metadata. */
+static PyObject *group_of(const entrydb_entry_point *entry_point, const struct row *before)
 {
-	const entrydb_entry *entry = entrydb_set_get(set, index);
-
-	if (row_before && same_group(entry, entrydb_set_get(set, index - 1)))
-		return Py_NewRef(PyTuple_GetItem(row_before, 2));
-	return text_of(entry, ENTRYDB_GROUP);
+	if (before->tuple && same_group(entry_point, before->entry_point))
+		return Py_NewRef(PyTuple_GetItem(before->tuple, 2));
+	return field_text(entry_point, ENTRYDB_FIELD_GROUP);
 }
 
-PyObject *row_of(const entrydb_set *set, size_t index, PyObject *row_before)
+PyObject *row_of(const entrydb_entry_point *entry_point, const struct row *before)
 {
-	const entrydb_entry *entry = entrydb_set_get(set, index);
-	PyObject *name = text_of(entry, ENTRYDB_NAME);
-	PyObject *value = text_of(entry, ENTRYDB_VALUE);
-	PyObject *group = group_of(set, index, row_before);
+	PyObject *name = field_text(entry_point, ENTRYDB_FIELD_NAME);
+	PyObject *value = field_text(entry_point, ENTRYDB_FIELD_VALUE);
+	PyObject *group = group_of(entry_point, before);
 	PyObject *row = name && value && group ? PyTuple_Pack(3, name, value, group) : NULL;
 
 	Py_XDECREF(name);
@@ -100,7 +107,8 @@ PyObject *row_of(const entrydb_set *set, size_t index, PyObject *row_before)
 	return row;
 }
 
-PyObject *make_all(const struct state *state, PyObject *type, PyObject *rows, PyObject *dist)
+PyObject *make_all(const struct state *state, PyObject *type, PyObject *rows, PyObject *dist,
+                   bool parses)
 {
 	Py_ssize_t count = PyTuple_Size(rows);
 	PyObject *empty = PyTuple_New(0), *list = NULL;
@@ -108,6 +116,7 @@ PyObject *make_all(const struct state *state, PyObject *type, PyObject *rows, Py
 
 	if (count >= 0 && empty && maker_init(&maker, state, type, empty))
 		list = PyList_New(count);
+	maker.parses = parses;
 	for (Py_ssize_t i = 0; list && i < count; i++) {
 		PyObject *made = make(&maker, PyTuple_GetItem(rows, i), dist);
 

@@ -7,7 +7,7 @@
  */
 #include <pthread.h>
 
-#include "native.h"
+#include "libquery/python/native/native.h"
 
 static pthread_rwlock_t in_library;
 static pthread_once_t forks_are_watched = PTHREAD_ONCE_INIT;

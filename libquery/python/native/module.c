@@ -4,14 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "native.h"
+#include "libquery/python/native/own.h"
 
 /* Module slots that the limited API of 3.10 does not know yet; see PyInit__native(). */
 #define SLOT_MULTIPLE_INTERPRETERS 3 /* since 3.12 */
 #define SLOT_GIL                   4 /* since 3.13 */
 
-PyDoc_STRVAR(same_doc, "same(parts, /)\n--\n\n"
-                       "Is place[name] still value, for each (place, name, value)?");
+PyDoc_STRVAR(same_doc,
+             "same(parts, /)\n--\n\n"
+             "Is all of (namespaces, places, attributes) as it was? namespaces: of (dict,\n"
+             "(key, value, key, value, ...)), all that is in it, in this order, an\n"
+             "Ellipsis for any value; places: of (dict, key, value), an Ellipsis where\n"
+             "there was none; attributes: of (object, name, value).");
 
 static PyObject *same(PyObject *Py_UNUSED(module), PyObject *parts)
 {
@@ -22,26 +26,50 @@ static PyObject *same(PyObject *Py_UNUSED(module), PyObject *parts)
 	return PyBool_FromLong(all_same(parts));
 }
 
-PyDoc_STRVAR(digest_doc, "digest(text, /)\n--\n\n"
-                         "The 64-bit FNV-1a hash of a text, the same in every process.");
+PyDoc_STRVAR(recognise_doc,
+             "recognise(module, originals, ours, /)\n--\n\n"
+             "(digest, seen, seen reading) of a metadata module: a number for what the\n"
+             "parts do that make its answers; and for same(), all that these rest upon, and\n"
+             "what the reading of one distribution does. None if a part of it, or of what\n"
+             "it reads the disk with, is not its own. originals: a dict from (class, name) to\n"
+             "what acceleration has replaced; ours: a tuple of what it has put in.");
 
-static PyObject *digest(PyObject *Py_UNUSED(module), PyObject *text)
+static PyObject *recognise_package(struct own *own, PyObject *originals)
 {
-	unsigned long long hash = 0xcbf29ce484222325;
-	Py_ssize_t length;
-	const char *bytes = PyUnicode_AsUTF8AndSize(text, &length);
+	unsigned long long digest;
+	PyObject *seen, *made = NULL;
 
-	if (!bytes)
+	if (!digest_parts(own, originals, &digest) || !own_check(own))
 		return NULL;
-	for (Py_ssize_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3;
-	return PyLong_FromUnsignedLongLong(hash);
+	seen = take_snapshot(own);
+	if (seen)
+		made = Py_BuildValue("(KOO)", digest, PyTuple_GetItem(seen, 0),
+		                     PyTuple_GetItem(seen, 1));
+	Py_XDECREF(seen);
+	return made;
+}
+
+static PyObject *recognise(PyObject *Py_UNUSED(self), PyObject *arguments)
+{
+	PyObject *module, *originals, *ours, *made = NULL;
+	struct own own;
+
+	if (!PyArg_ParseTuple(arguments, "OO!O!:recognise", &module, &PyDict_Type, &originals,
+	                      &PyTuple_Type, &ours))
+		return NULL;
+	if (own_init(&own, module, ours))
+		made = recognise_package(&own, originals);
+	own_clear(&own);
+	if (made || (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError)))
+		return made;
+	PyErr_Clear(); /* what is foreign may raise anything */
+	Py_RETURN_NONE;
 }
 
 PyDoc_STRVAR(module_doc, "libentrydb for Python; see the package entrydb.");
 
 static PyMethodDef module_methods[] = {
-        {"digest", digest, METH_O, digest_doc},
+        {"recognise", recognise, METH_VARARGS, recognise_doc},
         {"same", same, METH_O, same_doc},
         {0},
 };
@@ -56,8 +84,9 @@ static int module_exec(PyObject *module)
 	state->dist = PyUnicode_InternFromString("dist");
 	state->path = PyUnicode_InternFromString("_path");
 	state->find = PyUnicode_InternFromString("find");
+	state->module = PyUnicode_InternFromString("module");
 	if (!state->name || !state->value || !state->group || !state->dist || !state->path ||
-	    !state->find)
+	    !state->find || !state->module)
 		return -1;
 	state->database = (PyTypeObject *)PyType_FromModuleAndSpec(module, &database_spec, NULL);
 	state->walker = (PyTypeObject *)PyType_FromModuleAndSpec(module, &walker_spec, NULL);
@@ -85,6 +114,7 @@ static int module_clear(PyObject *module)
 	Py_CLEAR(state->walker);
 	Py_CLEAR(state->path);
 	Py_CLEAR(state->find);
+	Py_CLEAR(state->module);
 	Py_CLEAR(state->name);
 	Py_CLEAR(state->value);
 	Py_CLEAR(state->group);

@@ -3,27 +3,29 @@
  *
  *     module.c    the module entrydb._native, and what is its own in each interpreter
  *     database.c  Database: a handle of libentrydb's on path entries
- *     walker.c    Walker: the property entry_points of stock's distributions
- *     entry.c     entry points of a class that is given, stock's or the package's
+ *     walker.c    Walker: the property entry_points of importlib.metadata's distributions
+ *     entry.c     entry points of a class that is given
+ *     parts.c     whether parts of a metadata module are still what they were
+ *     own.h       whether all that makes its answers is its own
  *     fork.c      threads in the library, and forks
  *
  * Uses the limited API of CPython 3.10, so that one file serves all versions.
  */
-#ifndef LIBQUERY_PYTHON_NATIVE_H
-#define LIBQUERY_PYTHON_NATIVE_H
+#ifndef LIBQUERY_PYTHON_NATIVE_NATIVE_H
+#define LIBQUERY_PYTHON_NATIVE_NATIVE_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #include <stdbool.h>
 
-#include "entrydb.h"
+#include "libquery/entrydb.h"
 
 /* Of the module, in one interpreter. */
 struct state {
 	PyTypeObject *database, *walker;
 	PyObject *name, *value, *group, *dist; /* interned: the attributes of an entry point */
-	PyObject *path, *find;                 /* "_path" and "find" */
+	PyObject *path, *find, *module;        /* "_path", "find" and "module" */
 };
 
 extern PyType_Spec database_spec, walker_spec;
@@ -37,23 +39,40 @@ struct maker {
 	PyObject *empty; /* () */
 	bool is_tuple;   /* a named tuple, as in 3.10; else its instances have a __dict__ */
 	newfunc construct;
+	bool parses; /* each value when it is made, as some versions do, and raises what that does
+	              */
 };
 
-/* False, with an error set, if @type is no class. */
+/* False, with an error set, if @type is not a class. */
 bool maker_init(struct maker *maker, const struct state *state, PyObject *type, PyObject *empty);
 
 /* An entry point of a distribution; @row: a tuple (name, value, group). */
 PyObject *make(const struct maker *maker, PyObject *row, PyObject *dist);
 
-/* A list of them, of @rows, a tuple; all of one distribution. */
-PyObject *make_all(const struct state *state, PyObject *type, PyObject *rows, PyObject *dist);
+/* A list of them, of @rows, a tuple; all of one distribution. @parses: as a maker does. */
+PyObject *make_all(const struct state *state, PyObject *type, PyObject *rows, PyObject *dist,
+                   bool parses);
 
-/* (name, value, group) of entry @index of a set; @row_before: of the one before it, or NULL. */
-PyObject *row_of(const entrydb_set *set, size_t index, PyObject *row_before);
+/* A tuple (name, value, group), and whose it is; NULLs: none. Both pointers are borrowed. */
+struct row {
+	const entrydb_entry_point *entry_point;
+	PyObject *tuple;
+};
 
-/* --- walker.c --- */
+/* The tuple of an entry point; @before: the row before it. */
+PyObject *row_of(const entrydb_entry_point *entry_point, const struct row *before);
 
-/* Is place[name] still value, for each (place, name, value) of a tuple? */
+/* --- parts.c --- */
+
+#ifdef Py_GIL_DISABLED
+#define BEGIN_CRITICAL_SECTION(object) Py_BEGIN_CRITICAL_SECTION(object)
+#define END_CRITICAL_SECTION()         Py_END_CRITICAL_SECTION()
+#else /* and neither is part of the limited API */
+#define BEGIN_CRITICAL_SECTION(object) {
+#define END_CRITICAL_SECTION()         }
+#endif
+
+/* Are the parts of a metadata module what they were? @parts: as parts.c says. No error is set. */
 bool all_same(PyObject *parts);
 
 /* --- fork.c --- */

@@ -1,33 +1,10 @@
 /*
- * walker.c - Walker: the property entry_points of stock's distributions.
+ * walker.c - Walker: the property entry_points of importlib.metadata's distributions.
  *
  * Whoever walks all distributions asks for it hundreds of times: so all that is done
  * each time is done here, and the rest, once for a directory, in _accelerated.py.
  */
-#include "native.h"
-
-/* --- what a program may have replaced --- */
-
-/* A class's namespace is a proxy, a module's is a dict. */
-static bool is_same(PyObject *part)
-{
-	PyObject *found = PyObject_GetItem(PyTuple_GetItem(part, 0), PyTuple_GetItem(part, 1));
-
-	Py_XDECREF(found); /* its namespace holds it */
-	return found && found == PyTuple_GetItem(part, 2);
-}
-
-bool all_same(PyObject *parts)
-{
-	Py_ssize_t count = PyTuple_Size(parts);
-
-	for (Py_ssize_t i = 0; i < count; i++)
-		if (!is_same(PyTuple_GetItem(parts, i))) {
-			PyErr_Clear(); /* it is gone */
-			return false;
-		}
-	return true;
-}
+#include "libquery/python/native/native.h"
 
 /* --- Walker --- */
 
@@ -35,27 +12,31 @@ bool all_same(PyObject *parts)
 struct walker {
 	PyObject_HEAD PyObject *kind, *path_type, *entry_point, *entry_points, *parts, *walks,
 	        *fallback;
+	int parses;
 };
 
-PyDoc_STRVAR(walker_doc,
-             "Walker(kind, path_type, EntryPoint, EntryPoints, parts, walks, fallback)\n--\n\n"
-             "Called with a distribution: its entry points, from walks[directory].find(file), or\n"
-             "from fallback(distribution) where that is None, or the distribution or its _path\n"
-             "are not exactly of these types, or one of the parts is no longer the same.");
+PyDoc_STRVAR(
+        walker_doc,
+        "Walker(kind, path_type, EntryPoint, EntryPoints, parts, walks, fallback, parses)\n--\n\n"
+        "Called with a distribution: its entry points, from walks[directory].find(file), or\n"
+        "from fallback(distribution) where that is None, or the distribution or its _path\n"
+        "are not exactly of these types, or one of the parts is no longer the same. parses: each "
+        "value at once.");
 
 static PyObject *walker_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
-	static char *names[] = {"kind",  "path_type", "EntryPoint", "EntryPoints",
-	                        "parts", "walks",     "fallback",   NULL};
+	static char *names[] = {"kind",  "path_type", "EntryPoint", "EntryPoints", "parts",
+	                        "walks", "fallback",  "parses",     NULL};
 	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
 	struct walker *walker = (struct walker *)allocate(type, 0);
 
 	if (!walker)
 		return NULL;
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!OO!OO:Walker", names,
+	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!OO!OOp:Walker", names,
 	                                 &walker->kind, &walker->path_type, &PyType_Type,
 	                                 &walker->entry_point, &walker->entry_points, &PyTuple_Type,
-	                                 &walker->parts, &walker->walks, &walker->fallback)) {
+	                                 &walker->parts, &walker->walks, &walker->fallback,
+	                                 &walker->parses)) {
 		walker->kind = walker->path_type = walker->entry_point = NULL;
 		walker->entry_points = walker->parts = walker->walks = walker->fallback = NULL;
 		Py_DECREF(walker);
@@ -170,7 +151,7 @@ static PyObject *walker_call(PyObject *self, PyObject *arguments, PyObject *Py_U
 		Py_DECREF(rows);
 		return PyObject_CallFunctionObjArgs(walker->fallback, distribution, NULL);
 	}
-	list = make_all(state, walker->entry_point, rows, distribution);
+	list = make_all(state, walker->entry_point, rows, distribution, walker->parses);
 	if (list)
 		found = PyObject_CallFunctionObjArgs(walker->entry_points, list, NULL);
 	Py_XDECREF(list);

@@ -2,7 +2,7 @@
 
 So programs need not be changed. Where ENTRYDB_TEST_REPORT names a file, a process that
 asked for entry points appends a line of JSON to it when it ends: how often the database
-answered, and how often stock was left to.
+answered, and how often importlib.metadata did.
 """
 
 import os
@@ -26,7 +26,7 @@ def report_at_exit(file):
     def counting(kind, find):
         def wrapped(*arguments):
             found = find(*arguments)
-            key = f"{kind}: {'stock' if found is None else 'database'}"
+            key = f"{kind}: {'python' if found is None else 'database'}"
             counts[key] = counts.get(key, 0) + 1
             return found
         return wrapped

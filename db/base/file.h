@@ -1,0 +1,39 @@
+/*
+ * file.h - reading files of others.
+ *
+ * None of these is ended by a signal: an interrupted call is made again. What a path leads
+ * to may be anything, a FIFO or a device for instance: nobody waits for it to be opened.
+ * On failure errno says why, and error.h what that means.
+ */
+#ifndef DB_BASE_FILE_H
+#define DB_BASE_FILE_H
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "db/base/error.h"
+
+/* openat() for reading, with @flags besides; -1 on failure. */
+int file_open(int directory, const char *name, int flags);
+
+/* fstatat(), links followed. 1: *@status is of what is there; 0: nothing is; or a failure. */
+int file_status(int directory, const char *path, struct stat *status, struct error *error);
+
+/* Up to @size bytes from where @fd stands; fewer only at the end of the file, -1 on failure. */
+ssize_t file_read(int fd, void *to, size_t size);
+
+/*
+ * The path of what @fd stands for, without links, malloc'd; NULL where it cannot be told,
+ * as without /proc. No file system but that is asked: realpath() looks at each component.
+ */
+char *file_real_path(int fd);
+
+/* A directory, to be listed; NULL on failure. */
+DIR *file_open_directory(int directory, const char *name);
+
+/* The next name in it, which stays until the next call: 1; 0 at the end; -1 on failure. */
+int file_next(DIR *directory, const char **name);
+
+#endif

@@ -1,0 +1,112 @@
+/*
+ * name_map.c - see name_map.h. Open addressing, at most half full.
+ */
+#include "db/base/name_map.h"
+
+#include <stdlib.h>
+
+#define FIRST_ROOM 64
+
+struct name_map_slot {
+	struct slice name; /* null: free */
+	uint64_t hash;
+	uint32_t number;
+};
+
+static uint64_t hash_of(const struct name_map *map, struct slice name)
+{
+	return siphash(map->key, name.ptr, name.len);
+}
+
+/* Where @name is, or where it would be put. There is always a free slot. */
+static struct name_map_slot *find(const struct name_map *map, struct slice name, uint64_t hash)
+{
+	size_t at = (size_t)hash & (map->room - 1);
+
+	while (!slice_is_null(map->slots[at].name) &&
+	       (map->slots[at].hash != hash || !slice_equal(map->slots[at].name, name)))
+		at = (at + 1) & (map->room - 1);
+	return &map->slots[at];
+}
+
+static bool grow(struct name_map *map)
+{
+	struct name_map larger = {
+	        .room = map->room ? map->room * 2 : FIRST_ROOM,
+	        .count = map->count,
+	        .key = map->room ? map->key : siphash_own_key(),
+	};
+
+	larger.slots = calloc(larger.room, sizeof(*larger.slots));
+	if (!larger.slots)
+		return false;
+	for (size_t i = 0; i < map->room; i++)
+		if (!slice_is_null(map->slots[i].name))
+			*find(&larger, map->slots[i].name, map->slots[i].hash) = map->slots[i];
+	free(map->slots);
+	*map = larger;
+	return true;
+}
+
+/* The slot of @name, free if it has none; NULL, and *failed is set, without memory for one more. */
+static struct name_map_slot *slot_for(struct name_map *map, struct slice name, bool *failed)
+{
+	uint64_t hash;
+	struct name_map_slot *slot;
+
+	if (map->count * 2 >= map->room && !grow(map)) {
+		*failed = true;
+		return NULL;
+	}
+	hash = hash_of(map, name);
+	slot = find(map, name, hash);
+	slot->hash = hash;
+	return slot;
+}
+
+static void fill(struct name_map *map, struct name_map_slot *slot, struct slice name,
+                 uint32_t number)
+{
+	slot->name = name.ptr ? name : SLICE("");
+	slot->number = number;
+	map->count++;
+}
+
+uint32_t name_map_put(struct name_map *map, struct slice name, uint32_t fresh, bool *failed)
+{
+	struct name_map_slot *slot = slot_for(map, name, failed);
+
+	if (!slot)
+		return fresh;
+	if (!slice_is_null(slot->name))
+		return slot->number;
+	if (fresh != NAME_MAP_NONE)
+		fill(map, slot, name, fresh);
+	return fresh;
+}
+
+void name_map_set(struct name_map *map, struct slice name, uint32_t number, bool *failed)
+{
+	struct name_map_slot *slot = slot_for(map, name, failed);
+
+	if (slot && slice_is_null(slot->name))
+		fill(map, slot, name, number);
+	else if (slot)
+		slot->number = number;
+}
+
+uint32_t name_map_get(const struct name_map *map, struct slice name)
+{
+	const struct name_map_slot *slot;
+
+	if (map->room == 0)
+		return NAME_MAP_NONE;
+	slot = find(map, name, hash_of(map, name));
+	return slice_is_null(slot->name) ? NAME_MAP_NONE : slot->number;
+}
+
+void name_map_free(struct name_map *map)
+{
+	free(map->slots);
+	*map = (struct name_map){0};
+}

@@ -1,0 +1,37 @@
+/*
+ * name_map.h - from a name to a small number: a hash table over slices.
+ *
+ * The names are not copied; they must stay as long as the map. The hash is keyed, anew
+ * in each process: nobody can choose names that collide.
+ */
+#ifndef DB_BASE_NAME_MAP_H
+#define DB_BASE_NAME_MAP_H
+
+#include <stdint.h>
+
+#include "db/base/siphash.h"
+#include "db/base/slice.h"
+
+#define NAME_MAP_NONE UINT32_MAX /* no such name */
+
+struct name_map {
+	struct name_map_slot *slots;
+	size_t room, count; /* room: a power of two, or 0 */
+	struct siphash_key key;
+};
+
+/*
+ * The number of @name; when it has none, give it @fresh, unless that is
+ * NAME_MAP_NONE, and return @fresh. *failed is set when there is no memory.
+ */
+uint32_t name_map_put(struct name_map *map, struct slice name, uint32_t fresh, bool *failed);
+
+/* Give @name that number, whatever it had; NAME_MAP_NONE takes its number away. */
+void name_map_set(struct name_map *map, struct slice name, uint32_t number, bool *failed);
+
+/* The number of @name, or NAME_MAP_NONE. */
+uint32_t name_map_get(const struct name_map *map, struct slice name);
+
+void name_map_free(struct name_map *map);
+
+#endif

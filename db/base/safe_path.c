@@ -1,0 +1,298 @@
+/*
+ * safe_path.c - see safe_path.h.
+ */
+#include "db/base/safe_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/text.h"
+#include "db/base/trust.h"
+
+#define LINKS_MAX      40   /* links, and "..", on one way, as in the kernel */
+#define DIRECTORY_MODE 0755 /* at most, of a directory that is made */
+
+int safe_openat(int directory, const char *name, int flags, mode_t mode)
+{
+	int low, fd;
+
+	do {
+		low = openat(directory, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, mode);
+	} while (low < 0 && errno == EINTR);
+	if (low < 0 || low > STDERR_FILENO)
+		return low;
+	fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	close(low);
+	return fd;
+}
+
+struct walk {
+	int anchor;         /* "/", or the sysroot */
+	int fd;             /* of what was reached; O_PATH */
+	struct stat status; /* of it */
+	char *done;         /* its name: the sysroot's, and all that was walked since */
+	size_t anchor_len;  /* how much of that is the sysroot's */
+	char *todo, *rest;  /* the way on, and what is left of it */
+	uid_t top;          /* who owns "/" */
+	int links;
+	bool foreign; /* it is in somebody else's territory: status says whose */
+};
+
+#define WALK_INIT ((struct walk){.anchor = -1, .fd = -1})
+
+static void walk_end(struct walk *walk)
+{
+	cleanup_close(&walk->anchor);
+	cleanup_close(&walk->fd);
+	free(walk->done);
+	free(walk->todo);
+}
+
+static const char *name_of(const struct walk *walk)
+{
+	return walk->done[0] ? walk->done : "/";
+}
+
+static bool is_everybodys(const struct stat *status)
+{
+	return S_ISDIR(status->st_mode) && (status->st_mode & (S_IWOTH | S_ISVTX)) == S_IWOTH;
+}
+
+/* Go to what @fd stands for and @done names; both are taken over. */
+static int enter(struct walk *walk, int fd, char *done, struct error *error)
+{
+	cleanup_close(&walk->fd);
+	walk->fd = fd;
+	if (!done)
+		return error_nomem(error);
+	free(walk->done);
+	walk->done = done;
+	if (fd < 0 || fstat(fd, &walk->status) != 0)
+		return error_errno(error, errno, "%s", name_of(walk));
+	walk->foreign = !trust_owner(walk->status.st_uid, walk->top);
+	if (!walk->foreign && is_everybodys(&walk->status))
+		return error_set(error, ERROR_PERMISSION,
+		                 "everybody may write to %s: nothing that lies in it can be "
+		                 "trusted; chmod o-w it",
+		                 name_of(walk));
+	return 0;
+}
+
+/* Begin (again) at the anchor, on the way @todo, which is taken over. */
+static int start(struct walk *walk, char *todo, struct error *error)
+{
+	if (!todo)
+		return error_nomem(error);
+	free(walk->todo);
+	walk->todo = walk->rest = todo;
+	return enter(walk, fcntl(walk->anchor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1),
+	             strndup(walk->done, walk->anchor_len), error);
+}
+
+/* For links and "..", with which the way begins again: they must come to an end. */
+static int count_link(struct walk *walk, struct error *error)
+{
+	if (++walk->links > LINKS_MAX)
+		return error_errno(error, ELOOP, "%s", name_of(walk));
+	return 0;
+}
+
+static int go_up(struct walk *walk, struct error *error)
+{
+	const char *inside = walk->done + walk->anchor_len;
+	const char *slash = strrchr(inside, '/');
+	int code = count_link(walk, error);
+
+	if (code < 0)
+		return code;
+	if (!S_ISDIR(walk->status.st_mode))
+		return error_errno(error, ENOTDIR, "%s", name_of(walk));
+	return start(walk,
+	             text_format("%.*s/%s", (int)(slash ? slash - inside : 0), inside, walk->rest),
+	             error);
+}
+
+/* @link: what @fd, O_PATH, stands for. */
+static int follow(struct walk *walk, int fd, const struct stat *link, const char *name,
+                  struct error *error)
+{
+	const char *inside = walk->done + walk->anchor_len;
+	char target[PATH_MAX];
+	ssize_t len;
+	int code = count_link(walk, error);
+
+	if (code < 0)
+		return code;
+	if (!trust_owner(link->st_uid, walk->top) || trust_is_writable(&walk->status))
+		return error_set(error, ERROR_PERMISSION,
+		                 "%s/%s is a symbolic link that others may have made: it is not "
+		                 "followed",
+		                 walk->done, name);
+	len = readlinkat(fd, "", target, sizeof(target));
+	if (len < 0)
+		return error_errno(error, errno, "%s/%s", walk->done, name);
+	if (target[0] == '/')
+		inside = "";
+	return start(walk, text_format("%s/%.*s/%s", inside, (int)len, target, walk->rest), error);
+}
+
+/* With the mode of the directory above, whatever the umask. */
+static int make_directory(struct walk *walk, const char *name, struct error *error)
+{
+	mode_t mode = (walk->status.st_mode & DIRECTORY_MODE) | S_IRWXU;
+	CLEANUP(cleanup_close) int fd = -1;
+	struct stat made;
+
+	if (mkdirat(walk->fd, name, mode) != 0)
+		return errno == EEXIST
+		               ? 0
+		               : error_errno(error, errno, "cannot make %s/%s", walk->done, name);
+	fd = safe_openat(walk->fd, name, O_RDONLY | O_DIRECTORY, 0);
+	if (fd < 0 || fstat(fd, &made) != 0 ||
+	    ((made.st_mode & 0777) != mode && fchmod(fd, mode | (made.st_mode & S_ISGID)) != 0))
+		return error_errno(error, errno, "cannot make %s/%s", walk->done, name);
+	return 0;
+}
+
+/* O_DIRECTORY has the kernel mount what is mounted on demand; links and files lack it. */
+static int open_component(const struct walk *walk, const char *name)
+{
+	int fd = safe_openat(walk->fd, name, O_PATH | O_DIRECTORY, 0);
+
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+		fd = safe_openat(walk->fd, name, O_PATH, 0);
+	return fd;
+}
+
+static int go_down(struct walk *walk, const char *name, enum safe_create create,
+                   struct error *error)
+{
+	CLEANUP(cleanup_close) int fd = open_component(walk, name);
+	struct stat status;
+
+	if (fd < 0 && errno == ENOENT && create == SAFE_CREATE) {
+		int code = make_directory(walk, name, error);
+
+		if (code < 0)
+			return code;
+		fd = open_component(walk, name);
+	}
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return error_errno(error, errno, "%s/%s", walk->done, name);
+	if (S_ISLNK(status.st_mode))
+		return follow(walk, fd, &status, name, error);
+	return enter(walk, take_fd(&fd), text_format("%s/%s", walk->done, name), error);
+}
+
+/* Cut the next component off what is left; NULL at the end. */
+static char *next_component(struct walk *walk)
+{
+	char *name = walk->rest + strspn(walk->rest, "/");
+	size_t len = strcspn(name, "/");
+
+	walk->rest = name + len + (name[len] == '/');
+	name[len] = '\0';
+	return len ? name : NULL;
+}
+
+/* To the end of the way, or to where somebody else's territory begins. */
+static int walk_on(struct walk *walk, enum safe_create create, struct error *error)
+{
+	char *name;
+	int code = 0;
+
+	while (code == 0 && !walk->foreign && (name = next_component(walk))) {
+		if (strcmp(name, "..") == 0)
+			code = go_up(walk, error);
+		else if (strcmp(name, ".") != 0)
+			code = go_down(walk, name, create, error);
+	}
+	return code;
+}
+
+/* The sysroot that was reached takes the place of "/". */
+static int anchor_here(struct walk *walk, const char *rest, struct error *error)
+{
+	cleanup_close(&walk->anchor);
+	walk->anchor = take_fd(&walk->fd);
+	walk->anchor_len = strlen(walk->done);
+	return start(walk, strdup(rest), error);
+}
+
+static int walk_begin(struct walk *walk, struct error *error)
+{
+	struct stat status;
+
+	walk->anchor = safe_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY, 0);
+	if (walk->anchor < 0 || fstat(walk->anchor, &status) != 0)
+		return error_errno(error, errno, "/");
+	walk->top = status.st_uid;
+	walk->done = strdup("");
+	return walk->done ? 0 : error_nomem(error);
+}
+
+/* The whole way; see walk_on(). */
+static int walk_path(struct walk *walk, const char *path, const char *sysroot,
+                     enum safe_create create, struct error *error)
+{
+	size_t len = sysroot ? strlen(sysroot) : 0;
+	CLEANUP(cleanup_free) char *here = path[0] == '/' ? strdup("") : getcwd(NULL, 0);
+	int code = walk_begin(walk, error);
+
+	if (!here)
+		return error_errno(error, errno, "%s", path);
+	if (len && (strncmp(path, sysroot, len) != 0 ||
+	            (path[len] != '/' && path[len] && sysroot[len - 1] != '/')))
+		return error_set(error, ERROR_INVALID, "%s is not below %s", path, sysroot);
+	if (code == 0 && len) {
+		code = start(walk, text_format("%s/%s", here, sysroot), error);
+		if (code == 0)
+			code = walk_on(walk, SAFE_EXISTING, error);
+		if (code < 0 || walk->foreign)
+			return code;
+		code = anchor_here(walk, path + len, error);
+	} else if (code == 0) {
+		code = start(walk, text_format("%s/%s", here, path), error);
+	}
+	return code < 0 ? code : walk_on(walk, create, error);
+}
+
+int safe_path_owner(const char *path, const char *sysroot, uid_t *uid, gid_t *gid,
+                    struct error *error)
+{
+	CLEANUP(walk_end) struct walk walk = WALK_INIT;
+	struct error own = {0};
+	int code = walk_path(&walk, path, sysroot, SAFE_EXISTING, &own);
+
+	if (code == ERROR_NOTFOUND)
+		error_clear(&own);
+	else if (code < 0)
+		return error_move(error, &own);
+	*uid = walk.foreign ? walk.status.st_uid : geteuid();
+	*gid = walk.foreign ? walk.status.st_gid : getegid();
+	return 0;
+}
+
+int safe_directory_open(const char *path, const char *sysroot, enum safe_create create, int *fd,
+                        struct error *error)
+{
+	CLEANUP(walk_end) struct walk walk = WALK_INIT;
+	int code = walk_path(&walk, path, sysroot, create, error);
+
+	if (code < 0)
+		return code;
+	if (walk.foreign)
+		return error_set(error, ERROR_PERMISSION,
+		                 "%s: nothing is written there, since %s belongs to user %u; do it "
+		                 "as that user",
+		                 path, name_of(&walk), walk.status.st_uid);
+	*fd = safe_openat(walk.fd, ".", O_RDONLY | O_DIRECTORY, 0);
+	return *fd < 0 ? error_errno(error, errno, "cannot open %s", path) : 0;
+}

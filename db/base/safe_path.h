@@ -1,0 +1,66 @@
+/*
+ * safe_path.h - whose territory a path leads into, and directories of one's own.
+ *
+ *     /home/alice/venv/var/lib/entrydb
+ *     |     |
+ *     root  alice: from here on all is hers, whoever owns it
+ *
+ * A path is walked from "/", each component opened by itself relative to the
+ * descriptor of the one before it, so that nothing can be exchanged behind our back.
+ * The territory is that of the first owner on the way who is neither root nor the
+ * effective user: what lies below his directory he can rename or replace. He who
+ * owns "/" counts as root. A directory that everybody may write is refused, unless
+ * it is sticky, as /tmp is: then what lies in it belongs to its own owner.
+ *
+ * A symbolic link on the way is followed if it belongs to root or the effective user
+ * and lies in a directory that others cannot write. With a sysroot, the path to it is
+ * walked from "/", and the rest from there: an absolute link, or "..", stays inside.
+ *
+ * The rule for writers, which safe_directory_open() enforces: a process writes only
+ * in territory of its own. Root does nothing in what belongs to somebody else; he
+ * who wants that work done does it with its owner's rights: see safe_path_owner().
+ */
+#ifndef DB_BASE_SAFE_PATH_H
+#define DB_BASE_SAFE_PATH_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "db/base/error.h"
+
+/*
+ * openat() that follows no link, gives the descriptor to no child, is not interrupted
+ * by signals, and never gives 0, 1 or 2, which messages may be written to. @mode: of
+ * a file that is created.
+ */
+int safe_openat(int directory, const char *name, int flags, mode_t mode);
+
+/* Are these two looks at one and the same file? */
+static inline bool safe_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
+}
+
+/*
+ * Whose territory is @path, as far as it exists? The first owner on the way who is
+ * neither root nor the effective user, with the group of what he owns; or, where
+ * there is none, the effective user and group. @sysroot: NULL, or what @path begins
+ * with. ERROR_PERMISSION where a link must not be followed, or everybody may write.
+ */
+int safe_path_owner(const char *path, const char *sysroot, uid_t *uid, gid_t *gid,
+                    struct error *error);
+
+enum safe_create {
+	SAFE_EXISTING, /* ERROR_NOTFOUND if it is not there */
+	SAFE_CREATE,   /* make what is missing, with the mode of the directory above it */
+};
+
+/*
+ * Open the directory @path to write in it. *@fd is the caller's; it can be synced.
+ * ERROR_PERMISSION if it is not in the territory of the effective user.
+ */
+int safe_directory_open(const char *path, const char *sysroot, enum safe_create create, int *fd,
+                        struct error *error);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * sha256.h - SHA-256 (FIPS 180-4), for the library, which links with no cryptographic one.
+ */
+#ifndef DB_BASE_SHA256_H
+#define DB_BASE_SHA256_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SHA256_SIZE        32 /* bytes of a digest */
+#define SHA256_BLOCK       64 /* bytes that are worked on at once */
+#define SHA256_BASE64_SIZE 43 /* letters of a digest in RECORD, without padding */
+
+struct sha256 {
+	uint32_t state[8];
+	uint64_t length; /* bytes so far */
+	uint8_t block[SHA256_BLOCK];
+};
+
+void sha256_begin(struct sha256 *sha);
+void sha256_add(struct sha256 *sha, const void *bytes, size_t len);
+void sha256_end(struct sha256 *sha, uint8_t digest[SHA256_SIZE]);
+
+/* Of all that can be read from @fd, from where it stands. 0, or -1 and errno. */
+int sha256_of_file(int fd, uint8_t digest[SHA256_SIZE]);
+
+/* As RECORD has it: the URL-safe alphabet, no padding; with a NUL. */
+void sha256_base64(const uint8_t digest[SHA256_SIZE], char out[SHA256_BASE64_SIZE + 1]);
+
+#endif

@@ -1,0 +1,94 @@
+/*
+ * siphash.c - see siphash.h.
+ */
+#include "db/base/siphash.h"
+
+#include <endian.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#define FINAL_ROUNDS 3
+
+static uint64_t rotate(uint64_t word, int bits)
+{
+	return word << bits | word >> (64 - bits);
+}
+
+static void round_once(uint64_t v[4])
+{
+	v[0] += v[1];
+	v[2] += v[3];
+	v[1] = rotate(v[1], 13) ^ v[0];
+	v[3] = rotate(v[3], 16) ^ v[2];
+	v[0] = rotate(v[0], 32);
+	v[2] += v[1];
+	v[0] += v[3];
+	v[1] = rotate(v[1], 17) ^ v[2];
+	v[3] = rotate(v[3], 21) ^ v[0];
+	v[2] = rotate(v[2], 32);
+}
+
+static void take_word(uint64_t v[4], uint64_t word)
+{
+	v[3] ^= word;
+	round_once(v);
+	v[0] ^= word;
+}
+
+static uint64_t load_word(const char *at)
+{
+	uint64_t word;
+
+	memcpy(&word, at, sizeof(word));
+	return le64toh(word);
+}
+
+/* The last @left of @len bytes, fewer than a word, before @end; copied whole where they can be. */
+static uint64_t load_rest(const char *end, size_t len, size_t left)
+{
+	uint64_t word = 0;
+
+	if (left == 0)
+		return 0;
+	if (len >= sizeof(word))
+		return load_word(end - sizeof(word)) >> (8 * (sizeof(word) - left));
+	for (size_t i = 0; i < left; i++)
+		word |= (uint64_t)(unsigned char)end[(ptrdiff_t)i - (ptrdiff_t)left] << (8 * i);
+	return word;
+}
+
+uint64_t siphash(struct siphash_key key, const void *bytes, size_t len)
+{
+	uint64_t v[4] = {
+	        key.words[0] ^ 0x736f6d6570736575u,
+	        key.words[1] ^ 0x646f72616e646f6du,
+	        key.words[0] ^ 0x6c7967656e657261u,
+	        key.words[1] ^ 0x7465646279746573u,
+	};
+	const char *at = bytes;
+	size_t left = len;
+
+	for (; left >= sizeof(*v); at += sizeof(*v), left -= sizeof(*v))
+		take_word(v, load_word(at));
+	take_word(v, load_rest(at + left, len, left) | (uint64_t)len << 56);
+	v[2] ^= 0xff;
+	for (int i = 0; i < FINAL_ROUNDS; i++)
+		round_once(v);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/*
+ * From the random bytes that the kernel gives to every program, so that there is no
+ * state and nothing that could fail. They serve libc as well, to guard the stack: the key
+ * is derived from them, and does not tell them.
+ */
+struct siphash_key siphash_own_key(void)
+{
+	const void *given = (const void *)getauxval(AT_RANDOM);
+	struct siphash_key random = {{0, 0}};
+
+	if (given)
+		memcpy(&random, given, sizeof(random));
+	return (struct siphash_key){{siphash(random, "key 0", 5), siphash(random, "key 1", 5)}};
+}

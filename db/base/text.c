@@ -1,0 +1,39 @@
+/*
+ * text.c - see text.h.
+ */
+#include "db/base/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+char *text_format_list(const char *format, va_list arguments)
+{
+	char *text;
+
+	if (vasprintf(&text, format, arguments) >= 0)
+		return text;
+	errno = ENOMEM;
+	return NULL;
+}
+
+char *text_format(const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+
+	va_start(arguments, format);
+	text = text_format_list(format, arguments);
+	va_end(arguments);
+	return text;
+}
+
+bool text_close(FILE *stream, char **text)
+{
+	bool failed = ferror(stream) != 0;
+
+	if (fclose(stream) == 0 && !failed && *text)
+		return true;
+	free(*text);
+	*text = NULL;
+	return false;
+}

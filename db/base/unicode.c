@@ -1,0 +1,351 @@
+/*
+ * unicode.c - see unicode.h. The C library answers such questions by the locale of
+ * the process and by its own edition of Unicode; an index must give the same answer
+ * to every process, and the answer must be Python's. Hence own tables, which
+ * unicode_tables.py takes from CPython. ASCII is answered without them.
+ */
+#include "db/base/unicode.h"
+
+#include <assert.h>
+
+#define COUNT_BITS          11 /* of a packed range; the rest is its first code point */
+#define RANGE(first, count) ((uint32_t)(first) << COUNT_BITS | ((uint32_t)(count)-1))
+#define COUNT(array)        (sizeof(array) / sizeof(*(array)))
+#define WORD_OF_BYTES       0x0101010101010101u
+#define CAPITAL_I_DOT       0x130u
+#define CAPITAL_SIGMA       0x3A3u
+#define SMALL_SIGMA         0x3C3u
+#define FINAL_SIGMA         0x3C2u
+
+/* Characters first, first + step, ... whose lower case lies delta further on. */
+struct lower_run {
+	uint32_t first;
+	uint16_t count;
+	uint16_t step;
+	int32_t delta;
+};
+
+#include "db/base/unicode_tables.inc"
+
+/* Past the last byte; no arithmetic on the null slice. */
+static const char *slice_end(struct slice s)
+{
+	return s.len > 0 ? s.ptr + s.len : s.ptr;
+}
+
+static bool in_ranges(const uint32_t *ranges, size_t n, uint32_t c)
+{
+	uint32_t last = RANGE(c, 1u << COUNT_BITS); /* no range that starts at @c is beyond it */
+	size_t low = 0;
+
+	while (n > 0) {
+		size_t half = n / 2;
+
+		if (ranges[low + half] <= last) {
+			low += half + 1;
+			n -= half + 1;
+		} else {
+			n = half;
+		}
+	}
+	if (low == 0)
+		return false;
+	return c - (ranges[low - 1] >> COUNT_BITS) <= (ranges[low - 1] & ((1u << COUNT_BITS) - 1));
+}
+
+static bool is_ascii_space(uint32_t c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1C && c <= 0x1F);
+}
+
+bool unicode_is_space(uint32_t c)
+{
+	if (c < 0x80)
+		return is_ascii_space(c);
+	return in_ranges(space_ranges, COUNT(space_ranges), c);
+}
+
+static bool is_ascii_letter(uint32_t c)
+{
+	return (c | 0x20) - 'a' < 26;
+}
+
+bool unicode_is_word(uint32_t c)
+{
+	if (c < 0x80)
+		return is_ascii_letter(c) || c - '0' < 10 || c == '_';
+	return in_ranges(word_ranges, COUNT(word_ranges), c);
+}
+
+bool unicode_is_line_break(uint32_t c)
+{
+	return (c >= '\n' && c <= '\r') || (c >= 0x1C && c <= 0x1E) || c == 0x85 || c == 0x2028 ||
+	       c == 0x2029;
+}
+
+/* The length that the lead byte @b announces; 0 when it can start nothing. */
+static size_t sequence_length(uint32_t b)
+{
+	if (b < 0x80)
+		return 1;
+	if (b < 0xC2 || b > 0xF4)
+		return 0;
+	return b < 0xE0 ? 2 : b < 0xF0 ? 3 : 4;
+}
+
+/* The length of the well-formed sequence at @at, with its code point in *c; else 0. */
+static size_t decode(const char *at, const char *end, uint32_t *c)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	uint32_t value = (unsigned char)*at;
+	size_t n = sequence_length(value);
+
+	if (n == 0 || n > (size_t)(end - at))
+		return 0;
+	if (n > 1)
+		value &= 0x7Fu >> n;
+	for (size_t i = 1; i < n; i++) {
+		if ((at[i] & 0xC0) != 0x80)
+			return 0;
+		value = value << 6 | (at[i] & 0x3F);
+	}
+	if (value < least[n] || value > 0x10FFFF || (value >= 0xD800 && value < 0xE000))
+		return 0;
+	*c = value;
+	return n;
+}
+
+uint32_t utf8_next(const char **at, const char *end)
+{
+	uint32_t c;
+	size_t n = decode(*at, end, &c);
+
+	if (n == 0) {
+		c = UNICODE_ESCAPE + (unsigned char)**at;
+		n = 1;
+	}
+	*at += n;
+	return c;
+}
+
+static bool is_ascii(char c)
+{
+	return (unsigned char)c < 0x80;
+}
+
+/* How many bytes at the start are ASCII, counted eight at a time. */
+static size_t span_ascii(const char *at, const char *end)
+{
+	const char *begin = at;
+	uint64_t word;
+
+	for (; end - at >= (ptrdiff_t)sizeof(word); at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		if (word & (WORD_OF_BYTES << 7))
+			break;
+	}
+	while (at < end && is_ascii(*at))
+		at++;
+	return (size_t)(at - begin);
+}
+
+bool utf8_valid(struct slice text)
+{
+	while (text.len > 0) {
+		const char *end = text.ptr + text.len, *at = text.ptr + span_ascii(text.ptr, end);
+		uint32_t c;
+		size_t n = at < end ? decode(at, end, &c) : 0;
+
+		if (n == 0)
+			return at == end;
+		text = slice_between(at + n, end);
+	}
+	return true;
+}
+
+static size_t span(struct slice text, bool (*holds)(uint32_t))
+{
+	const char *at = text.ptr, *end = slice_end(text);
+
+	while (at < end) {
+		const char *next = at;
+
+		if (!holds(utf8_next(&next, end)))
+			break;
+		at = next;
+	}
+	return (size_t)(at - text.ptr);
+}
+
+size_t unicode_span_word(struct slice text)
+{
+	return span(text, unicode_is_word);
+}
+
+size_t unicode_span_space(struct slice text)
+{
+	return span(text, unicode_is_space);
+}
+
+/* Where the last character of @text begins; @text is not empty. */
+static const char *last_character(struct slice text)
+{
+	const char *end = text.ptr + text.len, *at = end - 1;
+	size_t limit = text.len < 4 ? text.len : 4; /* bytes in the longest sequence */
+	uint32_t c;
+
+	while ((size_t)(end - at) < limit && (*at & 0xC0) == 0x80)
+		at--;
+	return decode(at, end, &c) == (size_t)(end - at) ? at : end - 1;
+}
+
+static struct slice strip_ascii(struct slice text)
+{
+	while (text.len > 0 && is_ascii_space((unsigned char)text.ptr[0]))
+		text = slice_from(text, 1);
+	while (text.len > 0 && is_ascii_space((unsigned char)text.ptr[text.len - 1]))
+		text.len--;
+	return text;
+}
+
+struct slice unicode_strip(struct slice text)
+{
+	text = strip_ascii(text);
+	if (text.len == 0 || (is_ascii(text.ptr[0]) && is_ascii(text.ptr[text.len - 1])))
+		return text;
+	text = slice_from(text, unicode_span_space(text));
+	while (text.len > 0) {
+		const char *last = last_character(text), *at = last;
+
+		if (!unicode_is_space(utf8_next(&at, text.ptr + text.len)))
+			break;
+		text.len = (size_t)(last - text.ptr);
+	}
+	return text;
+}
+
+static char ascii_lower(char c)
+{
+	return (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+}
+
+bool ascii_ends_ignoring_case(struct slice text, struct slice ascii)
+{
+	if (text.len < ascii.len)
+		return false;
+	text = slice_from(text, text.len - ascii.len);
+	for (size_t i = 0; i < ascii.len; i++)
+		if (ascii_lower(text.ptr[i]) != ascii.ptr[i])
+			return false;
+	return true;
+}
+
+static const struct lower_run *find_run(uint32_t c)
+{
+	size_t low = 0, high = COUNT(lower_runs);
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (lower_runs[middle].first <= c)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 ? &lower_runs[low - 1] : NULL;
+}
+
+/* The lower case of every character that has one of one character. */
+static uint32_t lower_one(uint32_t c)
+{
+	const struct lower_run *run = find_run(c);
+	uint32_t distance = run ? c - run->first : 0;
+
+	if (!run || distance % run->step != 0 || distance / run->step >= run->count)
+		return c;
+	return (uint32_t)((int32_t)c + run->delta);
+}
+
+/* Whether sigma sees a letter before it, or after it, once @c has been passed too. */
+static bool letter_in_sight(bool before, uint32_t c)
+{
+	if (in_ranges(ignorable_ranges, COUNT(ignorable_ranges), c))
+		return before;
+	return in_ranges(cased_ranges, COUNT(cased_ranges), c);
+}
+
+/* Whether the first character of @at.. that is not ignorable is a cased letter. */
+static bool letter_follows(const char *at, const char *end)
+{
+	while (at < end) {
+		uint32_t c = utf8_next(&at, end);
+
+		if (!in_ranges(ignorable_ranges, COUNT(ignorable_ranges), c))
+			return in_ranges(cased_ranges, COUNT(cased_ranges), c);
+	}
+	return false;
+}
+
+static char *put(char *out, uint32_t c)
+{
+	if (c < 0x80) {
+		*out++ = (char)c;
+	} else if (c < 0x800) {
+		*out++ = (char)(0xC0 | c >> 6);
+		*out++ = (char)(0x80 | (c & 0x3F));
+	} else if (c < 0x10000) {
+		*out++ = (char)(0xE0 | c >> 12);
+		*out++ = (char)(0x80 | (c >> 6 & 0x3F));
+		*out++ = (char)(0x80 | (c & 0x3F));
+	} else {
+		*out++ = (char)(0xF0 | c >> 18);
+		*out++ = (char)(0x80 | (c >> 12 & 0x3F));
+		*out++ = (char)(0x80 | (c >> 6 & 0x3F));
+		*out++ = (char)(0x80 | (c & 0x3F));
+	}
+	return out;
+}
+
+/* The lower case of @c, which is not of ASCII; @letter_before and @at.. are its context. */
+static char *put_lower(char *out, uint32_t c, bool letter_before, const char *at, const char *end)
+{
+	if (c == CAPITAL_I_DOT)
+		return put(put(out, 'i'), 0x307);
+	if (c == CAPITAL_SIGMA)
+		return put(out,
+		           letter_before && !letter_follows(at, end) ? FINAL_SIGMA : SMALL_SIGMA);
+	if (c >= UNICODE_ESCAPE + 0x80 && c <= UNICODE_ESCAPE + 0xFF) {
+		*out++ = (char)(c - UNICODE_ESCAPE);
+		return out;
+	}
+	return put(out, lower_one(c));
+}
+
+static size_t lower_any(struct slice in, char *out)
+{
+	const char *at = in.ptr, *end = slice_end(in);
+	char *begin = out;
+	bool letter_before = false;
+
+	while (at < end) {
+		uint32_t c = utf8_next(&at, end);
+
+		if (c < 0x80)
+			*out++ = ascii_lower((char)c);
+		else
+			out = put_lower(out, c, letter_before, at, end);
+		letter_before = letter_in_sight(letter_before, c);
+	}
+	return (size_t)(out - begin);
+}
+
+size_t unicode_lower(struct slice in, char *out, size_t room)
+{
+	assert(room >= UNICODE_LOWER_ROOM(in.len));
+	(void)room;
+	if (span_ascii(in.ptr, slice_end(in)) < in.len)
+		return lower_any(in, out);
+	for (size_t i = 0; i < in.len; i++)
+		out[i] = ascii_lower(in.ptr[i]);
+	return in.len;
+}

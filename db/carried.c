@@ -1,0 +1,65 @@
+/*
+ * carried.c - see carried.h.
+ */
+#include "db/carried.h"
+
+#include <stdlib.h>
+
+#define SECOND      1000000000 /* nanoseconds */
+#define MICROSECOND 1000       /* nanoseconds */
+
+static int64_t nanoseconds(struct timespec time)
+{
+	return (int64_t)time.tv_sec * SECOND + time.tv_nsec;
+}
+
+struct carried carried_of(const struct publication_record *said, const struct stat *file)
+{
+	int64_t changed = nanoseconds(file->st_ctim), modified = nanoseconds(file->st_mtim);
+
+	return (struct carried){
+	        .is_elsewhere = said->inode != (int64_t)file->st_ino,
+	        .is_touched =
+	                changed < said->time - SECOND || changed - CARRIED_PUBLISHING > said->time,
+	        .is_sealed = said->sealed,
+	        .is_set_back = modified < said->time - SECOND,
+	        .mtime = modified,
+	};
+}
+
+bool carried_with(const struct carried *carried, struct stamp recorded, struct stamp now)
+{
+	if (carried->is_sealed || carried->is_elsewhere)
+		return true;
+	return carried->is_touched && recorded.inode != now.inode;
+}
+
+bool carried_names_suffice(const struct carried *carried, struct stamp now)
+{
+	return carried->is_sealed && now.mtime <= carried->mtime;
+}
+
+/* Carriers keep nanoseconds, microseconds (or what a double has of them) or whole seconds. */
+static bool same_time(int64_t recorded, int64_t now)
+{
+	int64_t lost;
+
+	if (__builtin_sub_overflow(recorded, now, &lost))
+		return false; /* a hostile database may say anything */
+	return now % SECOND == 0 ? lost >= 0 && lost < SECOND
+	                         : lost > -MICROSECOND && lost < MICROSECOND;
+}
+
+bool carried_same(const struct carried *carried, const struct outline *recorded,
+                  const struct outline *now)
+{
+	if (!recorded->exists || !now->exists)
+		return recorded->exists == now->exists;
+	if (recorded->size != now->size)
+		return false;
+	if (carried->is_sealed)
+		return now->mtime <= carried->mtime;
+	return same_time(recorded->mtime, now->mtime) ||
+	       (carried->is_set_back && now->mtime == carried->mtime &&
+	        recorded->mtime > now->mtime);
+}

@@ -1,0 +1,97 @@
+# Completion of entrydb(1) for fish. Commands and options are read from the program's
+# help, groups and names from what it finds, so that nothing here falls behind.
+
+# What its help lists: a name, a tab, an explanation; $argv[1] is the pattern of a name.
+function __entrydb_listed
+    command $argv[2..-1] --help 2>/dev/null |
+        string replace --filter --regex "^  ($argv[1])(?: \S+)*  +(.*)" '$1\t$2'
+end
+
+# What holds an escaped character cannot be typed as it is shown, and is left out.
+function __entrydb_column
+    cut -f $argv[1] | string match --invert --regex '\\\\'
+end
+
+function __entrydb_value --argument-names program option
+    switch $option
+        case --db --sarif --baseline --facts
+            __fish_complete_path (string replace --regex '^--\w+=' '' -- (commandline -ct))
+        case --path --root --into --prefix
+            __fish_complete_directories (string replace --regex '^--\w+=' '' -- (commandline -ct))
+        case --python
+            printf '%s\n' 3.10 3.11 3.12 3.13 3.14 im10
+        case --fresh
+            printf '%s\n' trust roots exact
+        case --fail-on
+            printf '%s\n' note warning error none
+        case --color
+            printf '%s\n' auto always never
+        case --hook
+            printf '%s\n' apk conda dpkg pacman pip rpm systemd uv
+        case --group
+            command $program groups $argv[3..-1] 2>/dev/null | __entrydb_column 1
+    end
+end
+
+function __entrydb_complete
+    set -l words (commandline -opc)
+    set -l word (commandline -ct)
+    set -l program $words[1]
+    set -l command
+    set -l arguments
+    set -l context
+    set -l at 2
+    set -l option
+    while test $at -le (count $words)
+        switch $words[$at]
+            case '--db=*' '--path=*' '--root=*' '--python=*'
+                set -a context $words[$at]
+            case --db --path --root --python
+                if test $at -lt (count $words)
+                    set -a context $words[$at] (string replace --regex '^~' $HOME -- $words[(math $at + 1)])
+                else
+                    set option $words[$at]
+                end
+                set at (math $at + 1)
+            case --fresh --group --into --hook --color --prefix --distribution --program --priority --timeout \
+                --sarif --baseline --facts --fail-on --since
+                test $at -eq (count $words); and set option $words[$at]
+                set at (math $at + 1)
+            case '-*'
+            case '*'
+                if set -q command[1]
+                    set -a arguments $words[$at]
+                else
+                    set command $words[$at]
+                end
+        end
+        set at (math $at + 1)
+    end
+    if test -n "$option"
+        __entrydb_value $program $option $context
+        return
+    end
+    switch "$word"
+        case '--*=*'
+            set option (string replace --regex '=.*' '' -- $word)
+            __entrydb_value $program $option $context | string replace --regex -- '^' "$option="
+            return
+        case '-*'
+            __entrydb_listed '--[a-z-]+' $program $command
+            return
+    end
+    switch "$command:"(count $arguments)
+        case ':*' help:0
+            __entrydb_listed '[a-z]+' $program
+        case list:0 why:0 disable:0 enable:0 probe:0
+            command $program groups $context 2>/dev/null | __entrydb_column 1
+        case list:1 why:1 probe:1
+            command $program list $context -- $arguments[1] 2>/dev/null | __entrydb_column 2
+        case run:0
+            command $program list $context -- console_scripts 2>/dev/null | __entrydb_column 2
+        case 'add:*' 'update:*' 'watch:*' 'verify:*' 'audit:*' 'forget:*'
+            __fish_complete_path "$word"
+    end
+end
+
+complete --command entrydb --no-files --arguments '(__entrydb_complete)'

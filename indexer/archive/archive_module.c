@@ -1,0 +1,84 @@
+/*
+ * archive_module.c - see archive_module.h. The module lies beside the program
+ * where it was built, and in the program's library directory where it is installed;
+ * both are found from the program's own path, so that an installation can be moved.
+ * Whoever can replace the module can replace the program, so nothing is checked.
+ */
+#include "indexer/archive/archive_module.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/text.h"
+
+#ifndef ENTRYDB_MODULE_DIRECTORY
+#define ENTRYDB_MODULE_DIRECTORY "../lib/entrydb" /* as seen from the program's directory */
+#endif
+
+/* The directory of the running program, without a slash at the end; false if not known. */
+static bool find_own_directory(char directory[PATH_MAX])
+{
+	ssize_t length = readlink("/proc/self/exe", directory, PATH_MAX - 1);
+	char *slash;
+
+	if (length <= 0)
+		return false;
+	directory[length] = '\0';
+	slash = strrchr(directory, '/');
+	if (slash)
+		*slash = '\0';
+	return slash != NULL;
+}
+
+static void *open_in(const char *directory, const char *below, const char *file)
+{
+	CLEANUP(cleanup_free) char *path = text_format("%s%s/%s", directory, below, file);
+
+	return path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+static void *open_module(const char *file, const char *purpose, struct error *error)
+{
+	CLEANUP(cleanup_free) char *beside = NULL;
+	char directory[PATH_MAX];
+	void *handle;
+
+	if (!find_own_directory(directory)) {
+		error_set(error, ERROR_LOAD, "/proc is needed to find %s", file);
+		return NULL;
+	}
+	beside = text_format("%s/%s", directory, file);
+	if (!beside) {
+		error_nomem(error);
+		return NULL;
+	}
+	handle = access(beside, F_OK) == 0 ? open_in(directory, "", file)
+	                                   : open_in(directory, "/" ENTRYDB_MODULE_DIRECTORY, file);
+	if (!handle)
+		error_set(error, ERROR_LOAD, "%s need a part of entrydb that cannot be loaded: %s",
+		          purpose, dlerror());
+	return handle;
+}
+
+const void *program_module(const char *file, const char *symbol, const char *purpose,
+                           struct error *error)
+{
+	void *handle = open_module(file, purpose, error);
+	const void *module = handle ? dlsym(handle, symbol) : NULL;
+
+	if (handle && !module)
+		error_set(error, ERROR_LOAD, "%s", dlerror());
+	return module;
+}
+
+const struct archive_module *archive_module_open(struct error *error)
+{
+	static const struct archive_module *module;
+
+	if (!module)
+		module = program_module("entrydb-archive.so", "entrydb_archive_module",
+		                        "archives other than wheels", error);
+	return module;
+}

@@ -1,0 +1,488 @@
+/*
+ * package.c - see package.h. What an archive is follows from its bytes, and from
+ * its name only where the bytes leave a choice.
+ */
+#include "indexer/archive/package.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/file.h"
+#include "db/base/libc.h"
+#include "db/base/unicode.h"
+#include "indexer/archive/archive_module.h"
+#include "indexer/archive/sdist.h"
+#include "libquery/disk/distname.h"
+#include "libquery/disk/linkage.h"
+#include "libquery/disk/scan.h"
+#include "libquery/disk/tree_zip.h"
+#include "libquery/disk/zip.h"
+
+#define CONDA_PACKED_MAX                                                                           \
+	((size_t)64 << 20) /* bytes of a tarball that a .conda has packed again                    \
+	                    */
+
+/* Under these names the files of a source distribution are scanned. */
+#define SOURCE_METADATA     "source.egg-info/PKG-INFO"
+#define SOURCE_ENTRY_POINTS "source.egg-info/entry_points.txt"
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool has_ending(const char *name, const char *const *endings)
+{
+	for (; *endings; endings++)
+		if (ascii_ends_ignoring_case(slice_of(name), slice_of(*endings)))
+			return true;
+	return false;
+}
+
+bool package_is_archive(const char *name)
+{
+	static const char *const endings[] = {
+	        ".whl", ".egg",  ".zip",     ".conda", ".deb",  ".rpm",    ".tar",     ".tar.gz",
+	        ".tgz", ".tbz2", ".tar.bz2", ".txz",   ".tzst", ".tar.xz", ".tar.zst", NULL,
+	};
+
+	return has_ending(name, endings);
+}
+
+/* --- collecting --- */
+
+static struct archive_sink sink_of(struct members *members, bool (*stop)(void))
+{
+	return (struct archive_sink){members, members_wanted, members_add, stop};
+}
+
+static int collect_archive(struct package *package, const struct archive_source *source,
+                           bool (*stop)(void), struct error *error)
+{
+	const struct archive_module *module = archive_module_open(error);
+	struct archive_sink sink = sink_of(&package->members, stop);
+
+	return module ? module->walk(source, &sink, error) : ERROR_LOAD;
+}
+
+static int collect_zip_member(struct members *members, struct zip *zip,
+                              const struct zip_member *member, struct error *error)
+{
+	CLEANUP(cleanup_free) char *owned = NULL;
+	size_t limit = members_wanted(members, member->name, member->size);
+	struct slice bytes = {0};
+	int code = 0;
+
+	if (slice_ends(member->name, SLICE("/")))
+		return 0;
+	if (limit > 0)
+		code = zip_read(zip, member, limit, &bytes, error);
+	owned = (char *)bytes.ptr;
+	return code < 0 ? code : members_add(members, member->name, bytes, error);
+}
+
+static int collect_zip(struct package *package, struct zip *zip, bool (*stop)(void),
+                       struct error *error)
+{
+	struct zip_cursor cursor = ZIP_CURSOR_INIT;
+	struct zip_member member;
+	int code = 0;
+
+	while (code == 0 && zip_next(zip, &cursor, &member)) {
+		if (stop && stop())
+			return error_set(error, ERROR_IO, "interrupted");
+		code = collect_zip_member(&package->members, zip, &member, error);
+	}
+	return code;
+}
+
+/* pkg-NAME.tar.zst holds the files; info-NAME.tar.zst is conda's own. */
+static bool is_conda_payload(struct slice name)
+{
+	return slice_starts(name, SLICE("pkg-")) && memmem(name.ptr, name.len, ".tar", 4);
+}
+
+/*
+ * A tarball within a .conda is read where it lies: the format has it stored. One that is
+ * packed once more, against the format, must fit in memory.
+ */
+static int collect_tarball(struct package *package, struct zip *zip,
+                           const struct zip_member *member, bool (*stop)(void), struct error *error)
+{
+	struct archive_source source = {
+	        .path = package->path, .fd = package->fd, .size = member->size};
+	CLEANUP(cleanup_free) char *bytes = NULL;
+	int code = 0;
+
+	if (member->size > 0)
+		code = zip_find_stored(zip, member, stop, &source.offset, error);
+	if (code == 0) {
+		source.fd = -1;
+		code = zip_read(zip, member, CONDA_PACKED_MAX, &source.bytes, error);
+		bytes = (char *)source.bytes.ptr;
+	}
+	return code < 0 ? code : collect_archive(package, &source, stop, error);
+}
+
+static int collect_conda(struct package *package, struct zip *zip, bool (*stop)(void),
+                         struct error *error)
+{
+	struct zip_cursor cursor = ZIP_CURSOR_INIT;
+	struct zip_member member;
+	int code = 0, found = 0;
+
+	while (code == 0 && zip_next(zip, &cursor, &member)) {
+		if (!is_conda_payload(member.name))
+			continue;
+		found = 1;
+		code = collect_tarball(package, zip, &member, stop, error);
+	}
+	if (code == 0 && !found)
+		return error_set(error, ERROR_FORMAT, "%s: no pkg-*.tar.zst in it", package->path);
+	return code;
+}
+
+typedef int collect_function(struct package *package, struct zip *zip, bool (*stop)(void),
+                             struct error *error);
+
+static int with_zip(struct package *package, collect_function *collect, bool (*stop)(void),
+                    struct error *error)
+{
+	CLEANUP(cleanup_zip) struct zip *zip = NULL;
+	int code = zip_open(package->fd, package->path, &zip, error);
+
+	return code < 0 ? code : collect(package, zip, stop, error);
+}
+
+static void forget_members(struct package *package)
+{
+	members_free(&package->members);
+	package->members.path = package->path;
+}
+
+/* All files of the archive, with those named by @also. */
+static int collect(struct package *package, bool is_zip, struct slice also, bool (*stop)(void),
+                   struct error *error)
+{
+	struct archive_source source = {.path = package->path, .fd = package->fd};
+	int code;
+
+	forget_members(package);
+	code = members_ask_for(&package->members, also, error);
+	if (code < 0)
+		return code;
+	if (is_zip)
+		return with_zip(package, collect_zip, stop, error);
+	return collect_archive(package, &source, stop, error);
+}
+
+/* --- source distributions --- */
+
+/* The module is not opened before there is a pyproject.toml to read. */
+static enum pyproject_status read_pyproject(const char *text, size_t length,
+                                            const struct pyproject_sink *sink,
+                                            char problem[PYPROJECT_PROBLEM_SIZE])
+{
+	struct error own = {0};
+	const struct archive_module *module = archive_module_open(&own);
+
+	if (module)
+		return module->read_pyproject(text, length, sink, problem);
+	snprintf(problem, PYPROJECT_PROBLEM_SIZE, "%s", error_text(&own));
+	error_clear(&own);
+	return PYPROJECT_NONE;
+}
+
+/* What will be scanned in place of the distribution that a build would make. */
+static void set_source(struct package *package, const struct sdist *sdist)
+{
+	package->kind = PACKAGE_SOURCE;
+	package->directory = sdist->directory;
+	package->name = sdist->name;
+	package->version = sdist->version;
+	package->error = sdist->error;
+	package->source_files[0] = (struct tree_file){SLICE(SOURCE_METADATA), sdist->metadata};
+	package->source_files[1] =
+	        (struct tree_file){SLICE(SOURCE_ENTRY_POINTS), sdist->entry_points};
+	if (slice_is_null(sdist->metadata))
+		package->source_files[0].bytes = SLICE("");
+}
+
+static int open_source(struct package *package, bool is_zip, bool (*stop)(void),
+                       struct error *error)
+{
+	struct slice file = slice_of(base_name(package->path)), top, missing = {0};
+	struct sdist sdist = {0};
+	int code = 0;
+
+	do {
+		if (!slice_is_null(missing))
+			code = collect(package, is_zip, missing, stop, error);
+		if (code == 0 && !sdist_find_top(&package->members, &top))
+			code = error_set(error, ERROR_IO, "%s: changed while it was read",
+			                 package->path);
+		if (code == 0)
+			code = sdist_read(&package->members, top, file, read_pyproject,
+			                  &package->arena, &sdist, error);
+		if (code < 0)
+			return code;
+	} while (slice_is_null(missing) && !slice_is_null(missing = sdist.missing));
+	set_source(package, &sdist);
+	return tree_open_memory(package->source_files, 2, &package->tree, error);
+}
+
+/* --- all other archives --- */
+
+static bool is_site(struct slice directory)
+{
+	return slice_ends(directory, SLICE("/site-packages")) ||
+	       slice_ends(directory, SLICE("/dist-packages")) ||
+	       slice_equal(directory, SLICE("site-packages")) ||
+	       slice_equal(directory, SLICE("dist-packages"));
+}
+
+/* What stands before the first component of @path that is metadata; null if none is. */
+static struct slice site_of(struct slice path)
+{
+	const char *begin = path.ptr, *end = path.ptr + path.len;
+
+	while (begin < end) {
+		const char *slash = memchr(begin, '/', (size_t)(end - begin));
+
+		if (distname_is_info(slice_between(begin, slash ? slash : end)))
+			return begin > path.ptr ? slice_between(path.ptr, begin - 1) : SLICE("");
+		if (!slash)
+			break;
+		begin = slash + 1;
+	}
+	return (struct slice){0};
+}
+
+/*
+ * Where an archive has site directories, what lies elsewhere is a copy vendored by a
+ * package, or a sample among its tests, and not an installed distribution.
+ */
+static void drop_strays(struct members *members)
+{
+	size_t kept = 0;
+	bool has_sites = false;
+
+	for (size_t i = 0; i < members->count && !has_sites; i++)
+		has_sites = is_site(site_of(members->files[i].path));
+	for (size_t i = 0; has_sites && i < members->count; i++) {
+		struct slice site = site_of(members->files[i].path);
+
+		if (slice_is_null(site) || is_site(site))
+			members->files[kept++] = members->files[i];
+	}
+	if (has_sites)
+		members->count = kept;
+}
+
+static int open_members(struct package *package, struct error *error)
+{
+	package->kind = PACKAGE_ARCHIVE;
+	drop_strays(&package->members);
+	return tree_open_memory(package->members.files, package->members.count, &package->tree,
+	                        error);
+}
+
+static int open_archive(struct package *package, bool (*stop)(void), struct error *error)
+{
+	int code = collect(package, false, (struct slice){0}, stop, error);
+	struct slice top;
+
+	if (code < 0)
+		return code;
+	if (sdist_find_top(&package->members, &top))
+		return open_source(package, false, stop, error);
+	return open_members(package, error);
+}
+
+/* --- zips --- */
+
+static int find_info(void *payload, struct slice name)
+{
+	bool *found = payload;
+
+	*found |= distname_is_info(name) || distname_is_egg_info(name);
+	return *found;
+}
+
+/* The zip itself, unless nothing in it counts on sys.path and it is a source distribution. */
+static int open_zip(struct package *package, bool (*stop)(void), struct error *error)
+{
+	int fd = fcntl(package->fd, F_DUPFD_CLOEXEC, 0);
+	bool found = false;
+	struct slice top;
+	int code;
+
+	if (fd < 0)
+		return error_errno(error, errno, "%s", package->path);
+	package->kind = PACKAGE_ZIP;
+	code = tree_open_zip(fd, package->path, package->stamp, &package->tree, error);
+	if (code == 0)
+		code = tree_children(package->tree, find_info, &found, error);
+	if (code < 0 || found)
+		return code < 0 ? code : 0;
+	code = collect(package, true, (struct slice){0}, stop, error);
+	if (code < 0 || !sdist_find_top(&package->members, &top))
+		return code;
+	tree_close(take(package->tree));
+	return open_source(package, true, stop, error);
+}
+
+static int open_conda(struct package *package, bool (*stop)(void), struct error *error)
+{
+	int code;
+
+	forget_members(package);
+	code = with_zip(package, collect_conda, stop, error);
+	return code < 0 ? code : open_members(package, error);
+}
+
+/* --- opening --- */
+
+static int open_file(struct package *package, struct error *error)
+{
+	struct stat status;
+
+	package->fd = file_open(AT_FDCWD, package->path, 0);
+	if (package->fd < 0 || fstat(package->fd, &status) != 0)
+		return error_errno(error, errno, "%s", package->path);
+	if (!S_ISREG(status.st_mode))
+		return error_set(error, ERROR_FORMAT, "%s: not a file", package->path);
+	package->stamp = stamp_of(&status);
+	package->device = status.st_dev;
+	return 0;
+}
+
+/* A zip by its name, or by its first bytes, since a zip may have any name? 1, 0 or a failure. */
+static int looks_like_zip(const struct package *package, struct error *error)
+{
+	static const char *const endings[] = {".whl", ".egg", ".zip", NULL};
+	char magic[4];
+	ssize_t got;
+
+	if (has_ending(package->path, endings))
+		return 1;
+	got = TEMP_FAILURE_RETRY(pread(package->fd, magic, sizeof(magic), 0));
+	if (got < 0)
+		return error_errno(error, errno, "%s", package->path);
+	return got == sizeof(magic) &&
+	       (memcmp(magic, "PK\3\4", 4) == 0 || memcmp(magic, "PK\5\6", 4) == 0);
+}
+
+static int open_by_content(struct package *package, bool (*stop)(void), struct error *error)
+{
+	int zip = looks_like_zip(package, error);
+
+	if (zip < 0)
+		return zip;
+	return zip ? open_zip(package, stop, error) : open_archive(package, stop, error);
+}
+
+int package_open(const char *path, bool (*stop)(void), struct package *out, struct error *error)
+{
+	static const char *const conda[] = {".conda", NULL};
+	int code;
+
+	*out = PACKAGE_INIT;
+	out->path = path;
+	code = open_file(out, error);
+	if (code < 0)
+		return code;
+	if (has_ending(path, conda))
+		code = open_conda(out, stop, error);
+	else
+		code = open_by_content(out, stop, error);
+	if (code == 0)
+		out->tree->stamp = out->stamp; /* files in memory have none of their own */
+	return code;
+}
+
+void package_close(struct package *package)
+{
+	tree_close(package->tree);
+	members_free(&package->members);
+	arena_free(&package->arena);
+	if (package->fd >= 0)
+		close(package->fd);
+	*package = PACKAGE_INIT;
+}
+
+/* --- scanning --- */
+
+static int name_source(struct package *package, struct root_record *root, struct error *error)
+{
+	struct distribution_record *distribution = &root->distributions[0];
+	bool failed = false;
+
+	if (slice_is_null(distribution->name))
+		distribution->name = arena_copy(&root->arena, package->name, &failed);
+	if (slice_is_null(distribution->version))
+		distribution->version = arena_copy(&root->arena, package->version, &failed);
+	distribution->directory = arena_copy(&root->arena, package->directory, &failed);
+	if (!failed)
+		distribution->normalized_name =
+		        distname_normalize_in(&root->arena, distribution->name, &failed);
+	return failed ? error_nomem(error) : 0;
+}
+
+/* The scan took two files for a distribution: say where they come from. */
+static int finish_source(struct package *package, struct root_record *root, struct error *error)
+{
+	struct distribution_record *distribution = &root->distributions[0];
+	bool failed = false;
+	int code = name_source(package, root, error);
+
+	if (code < 0 || slice_is_null(package->error))
+		return code;
+	distribution->error = arena_copy(&root->arena, package->error, &failed);
+	distribution->entry_point_count = 0;
+	root->broken = 1;
+	return failed ? error_nomem(error) : 0;
+}
+
+/* Has the file changed since it was opened? */
+static bool has_changed(const struct package *package)
+{
+	struct stat status;
+
+	return fstat(package->fd, &status) != 0 || !stamp_equal(stamp_of(&status), package->stamp);
+}
+
+int package_scan(struct package *package, const struct package_scan *scan, struct root_record *out,
+                 struct error *error)
+{
+	CLEANUP(cleanup_linkage) struct linkage *linkage = linkage_create(NULL);
+	struct scan_options how = {
+	        .linkage = linkage,
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
+	        .egg_base = slice_of(package->path),
+	        .known = scan->known,
+	        .now = scan->now,
+	        .on_progress = scan->on_progress,
+	        .payload = scan->payload,
+	};
+	int code;
+
+	if (!linkage)
+		return error_nomem(error);
+	if (package->kind != PACKAGE_SOURCE)
+		how.depth |= SCAN_TARGETS;
+	code = scan_tree(package->tree, &how, out, error);
+	if (code < 0)
+		return code;
+	out->settled &= !has_changed(package);
+	if (package->kind == PACKAGE_SOURCE)
+		code = finish_source(package, out, error);
+	if (code < 0)
+		root_record_free(out);
+	return code;
+}

@@ -1,0 +1,202 @@
+/*
+ * pyproject.cpp - see pyproject.h. The only C++ here, and the only file that
+ * knows the TOML parser; without one it still answers, with a refusal.
+ */
+#include "indexer/archive/pyproject.h"
+
+#include <cstdio>
+
+#ifdef HAVE_TOMLPLUSPLUS
+
+#include <new>
+#include <stdexcept>
+#include <string>
+
+/*
+ * The parser's headers, not its library: hostile text leads version 3.3 into branches
+ * that it asserts, or tells the compiler, can never be reached. Without these claims it
+ * goes on and finds the error itself.
+ */
+#undef TOML_HEADER_ONLY
+#undef TOML_SHARED_LIB
+#define TOML_HEADER_ONLY 1
+#undef NDEBUG
+#define TOML_ASSERT(condition) static_cast<void>(0)
+#if __has_include(<toml++/impl/unicode.h>)
+#include <toml++/impl/forward_declarations.h>
+#undef TOML_UNREACHABLE
+#define TOML_UNREACHABLE return {}
+#include <toml++/impl/unicode.h>
+#undef TOML_UNREACHABLE
+#define TOML_UNREACHABLE __builtin_unreachable()
+#endif
+#include <toml++/toml.h>
+
+namespace
+{
+
+/* Against the specification of pyproject.toml. */
+struct bad_project : std::runtime_error {
+	using std::runtime_error::runtime_error;
+};
+
+/* The sink has no memory. */
+struct sink_failed {
+};
+
+pyproject_text text_of(std::string_view text)
+{
+	return {text.data(), text.size()};
+}
+
+/* The table at @key, or NULL; anything else there is against the specification. */
+const toml::table *table_at(const toml::table &parent, std::string_view key,
+			    const std::string &path)
+{
+	const toml::node *node = parent.get(key);
+
+	if (node && !node->is_table())
+		throw bad_project(path + " is not a table");
+	return node ? node->as_table() : nullptr;
+}
+
+class reader
+{
+      public:
+	explicit reader(const pyproject_sink *sink_) : sink(sink_)
+	{
+	}
+
+	void read(const toml::table &document) const
+	{
+		const toml::table *build = table_at(document, "build-system", "build-system");
+		const toml::table *project = table_at(document, "project", "project");
+
+		if (build)
+			read_string(*build, "build-backend", PYPROJECT_BACKEND);
+		if (project)
+			read_project(*project);
+	}
+
+      private:
+	const pyproject_sink *sink;
+
+	void tell(pyproject_fact fact, std::string_view text) const
+	{
+		if (sink->fact(sink->payload, fact, text_of(text)) != 0)
+			throw sink_failed();
+	}
+
+	void read_string(const toml::table &table, std::string_view key, pyproject_fact fact) const
+	{
+		const toml::node *node = table.get(key);
+
+		if (node && node->is_string())
+			tell(fact, node->as_string()->get());
+	}
+
+	void read_project(const toml::table &project) const
+	{
+		tell(PYPROJECT_PROJECT, "");
+		read_string(project, "name", PYPROJECT_NAME);
+		read_string(project, "version", PYPROJECT_VERSION);
+		read_dynamic(project);
+		read_group(table_at(project, "scripts", "project.scripts"), "console_scripts",
+			   "project.scripts");
+		read_group(table_at(project, "gui-scripts", "project.gui-scripts"), "gui_scripts",
+			   "project.gui-scripts");
+		read_groups(table_at(project, "entry-points", "project.entry-points"));
+	}
+
+	void read_dynamic(const toml::table &project) const
+	{
+		const toml::node *node = project.get("dynamic");
+
+		if (!node)
+			return;
+		if (!node->is_array())
+			throw bad_project("project.dynamic is not an array");
+		for (const toml::node &item : *node->as_array()) {
+			std::string_view name = item.value_or(std::string_view());
+
+			if (!item.is_string())
+				throw bad_project("project.dynamic contains something other than strings");
+			if (name == "entry-points" || name == "scripts" || name == "gui-scripts")
+				tell(PYPROJECT_DYNAMIC, "");
+		}
+	}
+
+	void read_groups(const toml::table *groups) const
+	{
+		if (!groups)
+			return;
+		for (auto &&[key, node] : *groups) {
+			std::string group(key.str());
+			std::string path = "project.entry-points." + group;
+
+			if (group == "console_scripts" || group == "gui_scripts")
+				throw bad_project(path + " is not allowed: use project." +
+						  (group[0] == 'c' ? "scripts" : "gui-scripts"));
+			read_group(table_at(*groups, group, path), group, path);
+		}
+	}
+
+	void read_group(const toml::table *table, std::string_view group,
+			const std::string &path) const
+	{
+		if (!table)
+			return;
+		for (auto &&[key, node] : *table) {
+			if (!node.is_string())
+				throw bad_project(path + "." + std::string(key.str()) +
+						  " is not a string");
+			if (sink->entry_point(sink->payload, text_of(group), text_of(key.str()),
+					      text_of(node.as_string()->get())) != 0)
+				throw sink_failed();
+		}
+	}
+};
+
+void set_problem(char problem[PYPROJECT_PROBLEM_SIZE], std::string_view text)
+{
+	std::snprintf(problem, PYPROJECT_PROBLEM_SIZE, "%.*s", static_cast<int>(text.size()),
+		      text.data());
+}
+
+} // namespace
+
+pyproject_status pyproject_read(const char *text, size_t length, const pyproject_sink *sink,
+				char problem[PYPROJECT_PROBLEM_SIZE])
+try {
+	reader(sink).read(toml::parse(std::string_view(text, length)));
+	return PYPROJECT_OK;
+} catch (const toml::parse_error &error) {
+	std::snprintf(problem, PYPROJECT_PROBLEM_SIZE, "line %u: %.*s",
+		      static_cast<unsigned>(error.source().begin.line),
+		      static_cast<int>(error.description().size()), error.description().data());
+	return PYPROJECT_BAD;
+} catch (const bad_project &error) {
+	set_problem(problem, error.what());
+	return PYPROJECT_BAD;
+} catch (const sink_failed &) {
+	set_problem(problem, "out of memory");
+	return PYPROJECT_NOMEM;
+} catch (const std::bad_alloc &) {
+	set_problem(problem, "out of memory");
+	return PYPROJECT_NOMEM;
+} catch (const std::exception &error) {
+	set_problem(problem, error.what());
+	return PYPROJECT_BAD;
+}
+
+#else
+
+pyproject_status pyproject_read(const char *, size_t, const pyproject_sink *,
+				char problem[PYPROJECT_PROBLEM_SIZE])
+{
+	std::snprintf(problem, PYPROJECT_PROBLEM_SIZE,
+		      "this entrydb was built without a TOML parser and cannot read it");
+	return PYPROJECT_NONE;
+}
+
+#endif

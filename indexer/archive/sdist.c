@@ -1,0 +1,487 @@
+/*
+ * sdist.c - see sdist.h.
+ *
+ * What is declared is rewritten as the entry_points.txt that a build would leave,
+ * so that one parser judges all. Build back ends sort it by group and name.
+ */
+#include "indexer/archive/sdist.h"
+
+#include <stdlib.h>
+
+#include "db/base/array.h"
+#include "db/base/cleanup.h"
+#include "db/base/text.h"
+#include "db/entry_points_txt.h"
+#include "indexer/archive/setup_cfg.h"
+#include "libquery/disk/distname.h"
+#include "libquery/disk/distribution.h"
+#include "libquery/disk/metadata.h"
+#include "libquery/disk/path.h"
+
+#define DYNAMIC  "dynamic, " SDIST_NEEDS_BUILD
+#define SETUP_PY "setup.py decides, " SDIST_NEEDS_BUILD
+#define BACKEND  "the build backend decides, " SDIST_NEEDS_BUILD
+
+/* A reading under way. */
+struct reading {
+	const struct members *members;
+	struct slice top;
+	sdist_pyproject *pyproject;
+	struct arena *arena;
+	struct sdist *out;
+	bool other_backend; /* pyproject.toml has it built by other means than setuptools */
+	bool failed;        /* no memory */
+};
+
+/* @file may be NULL. */
+static void set_reason(struct reading *reading, const char *file, const char *reason)
+{
+	CLEANUP(cleanup_free)
+	char *text = text_format("%s%s%s", file ? file : "", file ? ": " : "", reason);
+
+	if (text)
+		reading->out->error = arena_copy(reading->arena, slice_of(text), &reading->failed);
+	else
+		reading->failed = true;
+}
+
+/* --- which files --- */
+
+static struct slice first_component(struct slice path)
+{
+	const char *slash = memchr(path.ptr, '/', path.len);
+
+	return slash ? slice_between(path.ptr, slash) : path;
+}
+
+/* The bytes of a file; null when it is not there. */
+static struct slice bytes_of(struct reading *reading, struct slice directory, const char *name)
+{
+	struct slice path =
+	        path_join_in(reading->arena, directory, slice_of(name), &reading->failed);
+	const struct tree_file *file =
+	        slice_is_null(path) ? NULL : members_find(reading->members, path);
+
+	return file ? file->bytes : (struct slice){0};
+}
+
+static bool is_mark(struct slice path, struct slice top)
+{
+	struct slice name = slice_from(path, top.len + 1);
+
+	return slice_equal(name, SLICE("PKG-INFO")) || slice_equal(name, SLICE("setup.py")) ||
+	       slice_equal(name, SLICE("setup.cfg")) || slice_equal(name, SLICE("pyproject.toml"));
+}
+
+bool sdist_find_top(const struct members *members, struct slice *top)
+{
+	struct slice first = {0};
+	bool marked = false;
+
+	for (size_t i = 0; i < members->count; i++) {
+		struct slice path = members->files[i].path, one = first_component(path);
+
+		if (one.len == path.len || (i > 0 && !slice_equal(one, first)))
+			return false;
+		first = one;
+		marked |= is_mark(path, first);
+	}
+	*top = first;
+	return marked && !distname_is_info(first);
+}
+
+static bool has_setup_py(const struct reading *reading)
+{
+	for (size_t i = 0; i < reading->members->count; i++) {
+		struct slice path = reading->members->files[i].path;
+
+		if (slice_equal(slice_from(path, reading->top.len + 1), SLICE("setup.py")))
+			return true;
+	}
+	return false;
+}
+
+/* --- egg-info --- */
+
+static size_t depth_of(struct slice path)
+{
+	size_t depth = 0;
+
+	for (size_t i = 0; i < path.len; i++)
+		depth += path.ptr[i] == '/';
+	return depth;
+}
+
+/* Is @path "DIRECTORY/x.egg-info/PKG-INFO" of the distribution called @name (null: any)? */
+static bool is_own_egg_info(struct reading *reading, struct slice path, struct slice name,
+                            struct slice *directory)
+{
+	struct slice base, stem;
+	const char *slash;
+
+	if (!slice_ends(path, SLICE(".egg-info/PKG-INFO")))
+		return false;
+	*directory = slice_first(path, path.len - sizeof("/PKG-INFO") + 1);
+	slash = memrchr(directory->ptr, '/', directory->len);
+	base = slash ? slice_between(slash + 1, directory->ptr + directory->len) : *directory;
+	stem = slice_first(base, base.len - (sizeof(".egg-info") - 1));
+	return slice_is_null(name) ||
+	       slice_equal(distname_normalize_in(reading->arena, stem, &reading->failed), name);
+}
+
+/* The distribution's own egg-info: others may lie among its tests. The topmost counts. */
+static struct slice find_egg_info(struct reading *reading, struct slice name)
+{
+	struct slice own = slice_is_null(name)
+	                           ? name
+	                           : distname_normalize_in(reading->arena, name, &reading->failed);
+	struct slice found = {0}, directory;
+
+	for (size_t i = 0; i < reading->members->count; i++) {
+		const struct tree_file *file = &reading->members->files[i];
+
+		if (slice_is_null(file->bytes) ||
+		    !is_own_egg_info(reading, file->path, own, &directory))
+			continue;
+		if (slice_is_null(found) || depth_of(directory) < depth_of(found))
+			found = directory;
+	}
+	return found;
+}
+
+/* --- what is declared --- */
+
+struct declarations {
+	struct reading *reading;
+	struct entry_points_line *lines;
+	size_t count, room;
+	bool has_project, is_dynamic;
+};
+
+static struct slice slice_of_text(struct pyproject_text text)
+{
+	return (struct slice){text.text, text.length};
+}
+
+static int take_fact(void *payload, enum pyproject_fact fact, struct pyproject_text text)
+{
+	struct declarations *declarations = payload;
+	struct reading *reading = declarations->reading;
+	struct slice value = arena_copy(reading->arena, slice_of_text(text), &reading->failed);
+
+	if (fact == PYPROJECT_NAME)
+		reading->out->name = value;
+	else if (fact == PYPROJECT_VERSION)
+		reading->out->version = value;
+	else if (fact == PYPROJECT_BACKEND)
+		reading->other_backend = !slice_starts(value, SLICE("setuptools."));
+	declarations->has_project |= fact == PYPROJECT_PROJECT;
+	declarations->is_dynamic |= fact == PYPROJECT_DYNAMIC;
+	return reading->failed;
+}
+
+static int declare(struct declarations *declarations, struct entry_points_line line)
+{
+	if (!array_grow(&declarations->lines, declarations->count, sizeof(*declarations->lines),
+	                &declarations->room))
+		return ERROR_NOMEM;
+	declarations->lines[declarations->count++] = line;
+	return 0;
+}
+
+static int take_entry_point(void *payload, struct pyproject_text group, struct pyproject_text name,
+                            struct pyproject_text value)
+{
+	struct declarations *declarations = payload;
+	struct reading *reading = declarations->reading;
+	struct entry_points_line line = {
+	        .group = arena_copy(reading->arena, slice_of_text(group), &reading->failed),
+	        .name = arena_copy(reading->arena, slice_of_text(name), &reading->failed),
+	        .value = arena_copy(reading->arena, slice_of_text(value), &reading->failed),
+	};
+
+	return reading->failed || declare(declarations, line) < 0;
+}
+
+static int compare_lines(const void *left, const void *right)
+{
+	const struct entry_points_line *a = left, *b = right;
+	int order = slice_compare(a->group, b->group);
+
+	if (order == 0)
+		order = slice_compare(a->name, b->name);
+	return order ? order : slice_compare(a->value, b->value);
+}
+
+static void write_lines(FILE *stream, const struct declarations *declarations)
+{
+	struct slice group = {0};
+
+	for (size_t i = 0; i < declarations->count; i++) {
+		const struct entry_points_line *line = &declarations->lines[i];
+
+		if (i == 0 || !slice_equal(line->group, group)) {
+			fputc('[', stream);
+			fwrite(line->group.ptr, 1, line->group.len, stream);
+			fputs("]\n", stream);
+		}
+		group = line->group;
+		fwrite(line->name.ptr, 1, line->name.len, stream);
+		fputs(" = ", stream);
+		fwrite(line->value.ptr, 1, line->value.len, stream);
+		fputc('\n', stream);
+	}
+}
+
+/* Sort the declarations, and make them the distribution's entry_points.txt. */
+static int render(struct declarations *declarations)
+{
+	struct reading *reading = declarations->reading;
+	char *text = NULL;
+	size_t size;
+	FILE *stream;
+
+	if (declarations->count == 0)
+		return 0;
+	stream = open_memstream(&text, &size);
+	if (!stream)
+		return ERROR_NOMEM;
+	qsort(declarations->lines, declarations->count, sizeof(*declarations->lines),
+	      compare_lines);
+	write_lines(stream, declarations);
+	if (!text_close(stream, &text))
+		reading->failed = true;
+	else
+		reading->out->entry_points =
+		        arena_copy(reading->arena, (struct slice){text, size}, &reading->failed);
+	free(text);
+	return reading->failed ? ERROR_NOMEM : 0;
+}
+
+/* Does the text, read back, say what was declared? TOML's strings may hold anything. */
+static bool is_faithful(const struct declarations *declarations)
+{
+	struct entry_points_line line;
+	struct entry_points_txt txt;
+	size_t i = 0;
+
+	entry_points_txt_begin(&txt, declarations->reading->out->entry_points);
+	while (entry_points_txt_next(&txt, &line, NULL) > 0) {
+		const struct entry_points_line *declared = &declarations->lines[i];
+
+		if (i++ == declarations->count || !slice_equal(line.group, declared->group) ||
+		    !slice_equal(line.name, unicode_strip(declared->name)) ||
+		    !slice_equal(line.value, unicode_strip(declared->value)))
+			return false;
+	}
+	return i == declarations->count;
+}
+
+/* --- pyproject.toml --- */
+
+/* 1: it answers; 0: setup.cfg may; negative: no memory. */
+static int judge_pyproject(struct declarations *declarations)
+{
+	struct reading *reading = declarations->reading;
+
+	if (declarations->is_dynamic)
+		set_reason(reading, NULL, DYNAMIC);
+	else if (declarations->has_project && render(declarations) < 0)
+		return ERROR_NOMEM;
+	else if (declarations->has_project && !is_faithful(declarations))
+		set_reason(reading, "pyproject.toml",
+		           "entry_points.txt cannot express one of its groups, names or values");
+	return declarations->has_project;
+}
+
+static int read_pyproject(struct reading *reading, struct slice text)
+{
+	struct declarations declarations = {.reading = reading};
+	struct pyproject_sink sink = {&declarations, take_fact, take_entry_point};
+	char problem[PYPROJECT_PROBLEM_SIZE] = "";
+	int code = 1;
+
+	switch (reading->pyproject(text.ptr, text.len, &sink, problem)) {
+	case PYPROJECT_OK:
+		code = judge_pyproject(&declarations);
+		break;
+	case PYPROJECT_NOMEM:
+		code = ERROR_NOMEM;
+		break;
+	case PYPROJECT_BAD:
+	case PYPROJECT_NONE:
+		set_reason(reading, "pyproject.toml", problem);
+		break;
+	}
+	if (!slice_is_null(reading->out->error))
+		reading->out->entry_points = (struct slice){0};
+	free(declarations.lines);
+	return code;
+}
+
+/* --- setup.cfg --- */
+
+/*
+ * The files that setup.cfg names, put together; those not kept yet are asked for. One may
+ * be named a thousand times: what is too long for an entry_points.txt is told so later.
+ */
+static int join_files(struct reading *reading, struct slice files)
+{
+	CLEANUP(cleanup_free) char *text = NULL;
+	CLEANUP(cleanup_free) char *missing = NULL;
+	size_t text_size, missing_size;
+	CLEANUP(cleanup_fclose) FILE *stream = open_memstream(&text, &text_size);
+	CLEANUP(cleanup_fclose) FILE *wanted = open_memstream(&missing, &missing_size);
+	size_t joined = 0;
+	struct slice name;
+
+	while (stream && wanted && joined <= ENTRY_POINTS_TXT_MAX &&
+	       setup_cfg_next_file(&files, &name)) {
+		struct slice path =
+		        path_join_in(reading->arena, reading->top, name, &reading->failed);
+		const struct tree_file *file =
+		        slice_is_null(path) ? NULL : members_find(reading->members, path);
+
+		joined += file ? file->bytes.len : 0;
+		fwrite(file ? file->bytes.ptr : path.ptr, 1, file ? file->bytes.len : path.len,
+		       file ? stream : wanted);
+		fputc('\n', file ? stream : wanted);
+	}
+	if (!stream || !wanted || fflush(stream) != 0 || fflush(wanted) != 0 || ferror(stream) ||
+	    ferror(wanted))
+		return ERROR_NOMEM;
+	reading->out->entry_points =
+	        arena_copy(reading->arena, (struct slice){text, text_size}, &reading->failed);
+	if (missing_size > 0)
+		reading->out->missing = arena_copy(
+		        reading->arena, (struct slice){missing, missing_size}, &reading->failed);
+	return reading->failed ? ERROR_NOMEM : 1;
+}
+
+/* Sort the text that setup.cfg gave; what cannot be parsed stays as it is, and is told later. */
+static int sort_text(struct reading *reading)
+{
+	struct declarations declarations = {.reading = reading};
+	struct entry_points_line line;
+	struct entry_points_txt txt;
+	int code = 0, more;
+
+	entry_points_txt_begin(&txt, reading->out->entry_points);
+	while (code == 0 && (more = entry_points_txt_next(&txt, &line, NULL)) > 0)
+		code = declare(&declarations, line);
+	if (code == 0 && more == 0)
+		code = render(&declarations);
+	free(declarations.lines);
+	return code;
+}
+
+static int read_setup_cfg(struct reading *reading, struct slice text)
+{
+	struct error own = {0};
+	struct setup_cfg cfg;
+	int code = setup_cfg_read(text, reading->arena, &cfg, &own);
+
+	if (code == ERROR_NOMEM)
+		return code;
+	if (code < 0) {
+		set_reason(reading, "setup.cfg", error_text(&own));
+		error_clear(&own);
+		return 1;
+	}
+	reading->out->entry_points = cfg.entry_points;
+	if (!slice_is_null(cfg.files))
+		code = join_files(reading, cfg.files);
+	if (code >= 0 && !slice_is_null(reading->out->entry_points))
+		code = sort_text(reading) < 0 ? ERROR_NOMEM : 1;
+	return code;
+}
+
+/* --- the whole --- */
+
+/* name-version.tar.gz, where nothing inside says it; the version begins with a digit. */
+static void take_names_from_file(struct sdist *out, struct slice file)
+{
+	static const char *const endings[] = {".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst",
+	                                      ".tgz",    ".zip",     ".tar"};
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
+		if (slice_ends(file, slice_of(endings[i]))) {
+			file.len -= strlen(endings[i]);
+			break;
+		}
+	out->name = file;
+	for (size_t i = 0; i + 1 < file.len; i++)
+		if (file.ptr[i] == '-' && file.ptr[i + 1] >= '0' && file.ptr[i + 1] <= '9') {
+			out->name = slice_first(file, i);
+			out->version = slice_from(file, i + 1);
+			return;
+		}
+}
+
+static struct slice name_in(struct reading *reading, struct slice metadata)
+{
+	struct metadata headers = {0};
+
+	if (!slice_is_null(metadata) && metadata_parse(metadata, reading->arena, &headers) < 0)
+		reading->failed = true;
+	return headers.name;
+}
+
+/* Each in turn, until one has an answer. */
+static int read_declarations(struct reading *reading, bool has_egg_info)
+{
+	struct slice pyproject = bytes_of(reading, reading->top, "pyproject.toml");
+	struct slice setup_cfg = bytes_of(reading, reading->top, "setup.cfg");
+	int code = 0;
+
+	if (!slice_is_null(pyproject))
+		code = read_pyproject(reading, pyproject);
+	if (code == 0 && !slice_is_null(setup_cfg))
+		code = read_setup_cfg(reading, setup_cfg);
+	if (code == 0 && !has_egg_info && reading->other_backend)
+		set_reason(reading, NULL, BACKEND);
+	else if (code == 0 && !has_egg_info && has_setup_py(reading))
+		set_reason(reading, NULL, SETUP_PY);
+	return code < 0 ? code : 0;
+}
+
+static int read_all(struct reading *reading, struct slice file)
+{
+	struct sdist *out = reading->out;
+	struct slice egg_info;
+	int code = 0;
+
+	out->directory = reading->top;
+	out->metadata = bytes_of(reading, reading->top, "PKG-INFO");
+	egg_info = find_egg_info(reading, name_in(reading, out->metadata));
+	if (!slice_is_null(egg_info)) {
+		out->directory = egg_info;
+		out->entry_points = bytes_of(reading, egg_info, "entry_points.txt");
+		if (slice_is_null(out->metadata))
+			out->metadata = bytes_of(reading, egg_info, "PKG-INFO");
+	}
+	take_names_from_file(out, file);
+	if (slice_is_null(out->entry_points))
+		code = read_declarations(reading, !slice_is_null(egg_info));
+	return code;
+}
+
+int sdist_read(const struct members *members, struct slice top, struct slice file,
+               sdist_pyproject *pyproject, struct arena *arena, struct sdist *out,
+               struct error *error)
+{
+	struct sdist sdist = {0};
+	struct reading reading = {
+	        .members = members,
+	        .top = top,
+	        .pyproject = pyproject,
+	        .arena = arena,
+	        .out = &sdist,
+	};
+	int code = read_all(&reading, file);
+
+	if (code < 0 || reading.failed)
+		return error_nomem(error);
+	*out = sdist;
+	return 0;
+}

@@ -1,0 +1,394 @@
+/*
+ * installed.c - see facts.h: what installers have written beside the entry points, and
+ * whether the files still are what was installed.
+ *
+ * Each RECORD is read once, line by line; of its thousands of lines a few matter, those
+ * of files that run: the modules that entry points lead to, shared objects, the scripts
+ * of commands, entry_points.txt itself, start-up code.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/text.h"
+#include "indexer/audit/facts.h"
+#include "indexer/command.h"
+#include "indexer/hash.h"
+#include "libquery/disk/distname.h"
+#include "libquery/disk/small_file.h"
+#include "libquery/disk/wheel_record.h"
+
+#define RECORD_FILE_MAX    ((size_t)64 << 20) /* bytes */
+#define METADATA_FILE_MAX  ((size_t)4 << 20)
+#define SMALL_FILE_MAX     ((size_t)64 << 10)
+#define MODULE_MAX         1024 /* bytes of the dotted name of a module */
+#define OWNERS_OF_A_MODULE 16   /* that are told, besides those who announce it */
+#define HASHES_OF_A_FILE   4    /* that many RECORDs may each give one file another hash */
+
+struct installed {
+	struct facts_site *site;
+	struct arena texts;
+	struct name_map modules;             /* those that entry points lead to */
+	struct name_map objects;             /* shared objects that they lead to, by path */
+	struct name_map startups;            /* files of start-up code */
+	struct name_map hashed;              /* path of a file -> how often it was hashed */
+	struct name_map owned;               /* module -> how many own it */
+	struct name_map commands, announced; /* of the distribution that is being read */
+	bool failed;                         /* no memory */
+	bool is_conda;                       /* which writes scripts of its own */
+	int64_t distribution;
+	struct slice directory;
+};
+
+static void cleanup_installed(struct installed *installed)
+{
+	name_map_free(&installed->modules);
+	name_map_free(&installed->objects);
+	name_map_free(&installed->startups);
+	name_map_free(&installed->hashed);
+	name_map_free(&installed->owned);
+	name_map_free(&installed->commands);
+	name_map_free(&installed->announced);
+	arena_free(&installed->texts);
+}
+
+/* --- what matters --- */
+
+static bool is_among(const struct name_map *names, struct slice name)
+{
+	return name_map_get(names, name) != NAME_MAP_NONE;
+}
+
+static void collect(struct installed *installed)
+{
+	const struct root_record *root = installed->site->root;
+
+	for (size_t i = 0; i < root->startup_count; i++)
+		name_map_put(&installed->startups, root->startups[i].file, 0, &installed->failed);
+	for (size_t i = 0; i < root->distribution_count; i++) {
+		const struct distribution_record *row = &root->distributions[i];
+
+		for (size_t j = 0; j < row->entry_point_count; j++) {
+			const struct entry_point_record *e = &row->entry_points[j];
+
+			if (e->module.len)
+				name_map_put(&installed->modules, e->module, 0, &installed->failed);
+			if (e->target && e->target->object.len)
+				name_map_put(&installed->objects, e->target->object, 0,
+				             &installed->failed);
+		}
+	}
+}
+
+static void collect_own(struct installed *installed, const struct distribution_record *row)
+{
+	name_map_free(&installed->commands);
+	name_map_free(&installed->announced);
+	for (size_t i = 0; i < row->entry_point_count; i++) {
+		const struct entry_point_record *e = &row->entry_points[i];
+
+		if (facts_is_command(e))
+			name_map_put(&installed->commands, e->name, 0, &installed->failed);
+		if (e->module.len)
+			name_map_put(&installed->announced, e->module, 0, &installed->failed);
+	}
+}
+
+/* "a/b.cpython-312-x86_64-linux-gnu.so", "a/b/__init__.py": the module a.b; null for others. */
+static struct slice module_of(struct slice path, char room[MODULE_MAX])
+{
+	const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+	size_t base = slash ? (size_t)(slash - path.ptr) + 1 : 0, len;
+	struct slice name = slice_from(path, base);
+	const char *dot = name.len ? memchr(name.ptr, '.', name.len) : NULL;
+
+	if (!dot || path.len >= MODULE_MAX || path.ptr[0] == '.' ||
+	    !(slice_ends(path, SLICE(".py")) || slice_ends(path, SLICE(".so"))))
+		return (struct slice){0};
+	len = base + (size_t)(dot - name.ptr);
+	if (slice_equal(slice_between(name.ptr, dot), SLICE("__init__")))
+		len = base ? base - 1 : 0;
+	for (size_t i = 0; i < len; i++)
+		room[i] = path.ptr[i] == '/' ? '.' : path.ptr[i];
+	return (struct slice){room, len};
+}
+
+/* --- hashes --- */
+
+static void put_altered(struct installed *installed, struct slice file, const char *what)
+{
+	struct worksheet_query *put =
+	        worksheet_ask(installed->site->sheet, "INSERT INTO altered VALUES (?, ?, ?)");
+
+	worksheet_number(put, installed->distribution);
+	worksheet_text(put, file);
+	worksheet_text(put, slice_of(what));
+	worksheet_run(put);
+}
+
+/* Count @name in @times; false once it has been counted @most times. */
+static bool counts_up_to(struct installed *installed, struct name_map *times, struct slice name,
+                         uint32_t most)
+{
+	uint32_t count = name_map_get(times, name);
+	struct slice kept = count == NAME_MAP_NONE
+	                            ? arena_copy(&installed->texts, name, &installed->failed)
+	                            : name;
+
+	count = count == NAME_MAP_NONE ? 0 : count;
+	if (installed->failed || count == most)
+		return false;
+	name_map_set(times, kept, count + 1, &installed->failed);
+	return true;
+}
+
+static int check_hash(struct installed *installed, const struct wheel_file *file,
+                      struct error *error)
+{
+	CLEANUP(cleanup_free) char *path = NULL;
+	struct error own = {0};
+	int code;
+
+	if (slice_is_null(file->sha256) ||
+	    !counts_up_to(installed, &installed->hashed, file->path, HASHES_OF_A_FILE))
+		return 0;
+	path = text_format("%s/%.*s", installed->site->path, (int)file->path.len, file->path.ptr);
+	code = path ? hash_matches(path, file->sha256, &own) : error_nomem(&own);
+	if (code == 0)
+		put_altered(installed, file->path, "it is not the file that RECORD describes");
+	else if (code == ERROR_NOTFOUND)
+		put_altered(installed, file->path, "it is gone, or is no file");
+	return error_move_failure(error, &own);
+}
+
+/* --- RECORD --- */
+
+static void put_owner(struct installed *installed, struct slice module,
+                      const struct wheel_file *file)
+{
+	struct worksheet_query *put =
+	        worksheet_ask(installed->site->sheet, "INSERT INTO owner VALUES (?, ?, ?, ?)");
+
+	worksheet_text(put, module);
+	worksheet_number(put, installed->distribution);
+	worksheet_text(put, file->path);
+	worksheet_number(put, !slice_is_null(file->sha256));
+	worksheet_run(put);
+}
+
+static void put_startup_owner(struct installed *installed, struct slice file)
+{
+	struct worksheet_query *put =
+	        worksheet_ask(installed->site->sheet, "INSERT INTO startup_owner VALUES (?, ?, ?)");
+
+	worksheet_number(put, installed->site->id);
+	worksheet_text(put, file);
+	worksheet_number(put, installed->distribution);
+	worksheet_run(put);
+}
+
+/* A script beside the site directory: "../../../bin/NAME". */
+static bool is_script(const struct installed *installed, struct slice path)
+{
+	const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+
+	return slash && slice_starts(path, SLICE("../")) && !installed->is_conda &&
+	       slice_ends(slice_between(path.ptr, slash), SLICE("/bin")) &&
+	       is_among(&installed->commands, slice_between(slash + 1, path.ptr + path.len));
+}
+
+static bool is_own_text(const struct installed *installed, struct slice path)
+{
+	return slice_starts(path, installed->directory) &&
+	       slice_equal(slice_from(path, installed->directory.len), SLICE("/entry_points.txt"));
+}
+
+static bool is_startup(const struct installed *installed, struct slice path)
+{
+	const char *slash = path.len ? memchr(path.ptr, '/', path.len) : NULL;
+
+	return is_among(&installed->startups, slash ? slice_between(path.ptr, slash) : path);
+}
+
+static int read_line(struct installed *installed, const struct wheel_file *file,
+                     struct error *error)
+{
+	char room[MODULE_MAX];
+	struct slice module = module_of(file->path, room);
+	bool is_module = module.len > 0 && is_among(&installed->modules, module);
+	bool starts = is_startup(installed, file->path);
+
+	if (is_module && (is_among(&installed->announced, module) ||
+	                  counts_up_to(installed, &installed->owned, module, OWNERS_OF_A_MODULE)))
+		put_owner(installed, module, file);
+	if (starts) {
+		const char *slash = memchr(file->path.ptr, '/', file->path.len);
+
+		put_startup_owner(installed,
+		                  slash ? slice_between(file->path.ptr, slash) : file->path);
+	}
+	if (!is_module && !starts && !is_script(installed, file->path) &&
+	    !is_own_text(installed, file->path) && !is_among(&installed->objects, file->path))
+		return 0;
+	return check_hash(installed, file, error);
+}
+
+static int read_record(struct installed *installed, struct slice text, struct error *error)
+{
+	struct wheel_record record = {.text = text};
+	struct wheel_file file;
+	size_t at = 0;
+	int code = 0;
+
+	while (code == 0 && wheel_record_next(&record, &at, &file))
+		if (file.path.len > 0)
+			code = read_line(installed, &file, error);
+	return installed->failed ? error_nomem(error) : code;
+}
+
+/* --- the files of one distribution --- */
+
+/* 1: *text is malloc'd; 0: there is none. */
+static int read_file(const struct facts_site *site, struct slice directory, const char *name,
+                     size_t limit, char **text, size_t *len, struct error *error)
+{
+	CLEANUP(cleanup_free)
+	char *path = text_format("%s/%.*s/%s", site->path, (int)directory.len, directory.ptr, name);
+
+	*text = NULL;
+	return path ? small_file_read(path, limit, text, len, error) : error_nomem(error);
+}
+
+static struct slice first_line(const char *text, size_t len)
+{
+	struct slice line = {text, text ? strcspn(text, "\r\n") : 0};
+
+	return text ? slice_first(line, line.len < len ? line.len : len) : (struct slice){0};
+}
+
+static void put_installer(struct installed *installed, struct slice installer, struct slice url,
+                          bool has_record)
+{
+	struct worksheet_query *put = worksheet_ask(
+	        installed->site->sheet,
+	        "UPDATE distribution SET installer = ?2, has_record = ?4, "
+	        "url = iif(json_valid(?3), CAST(json_extract(?3, '$.url') AS TEXT), NULL), "
+	        "is_editable = coalesce(iif(json_valid(?3), "
+	        "json_extract(?3, '$.dir_info.editable') = 1, 0), 0) WHERE id = ?1");
+
+	worksheet_number(put, installed->distribution);
+	worksheet_text(put, installer);
+	worksheet_text(put, url);
+	worksheet_number(put, has_record);
+	worksheet_run(put);
+}
+
+static int read_distribution(struct installed *installed, const struct distribution_record *row,
+                             struct error *error)
+{
+	CLEANUP(cleanup_free) char *installer = NULL;
+	CLEANUP(cleanup_free) char *url = NULL;
+	CLEANUP(cleanup_free) char *record = NULL;
+	size_t installer_len = 0, url_len = 0, record_len = 0;
+	struct facts_site *site = installed->site;
+	int code;
+
+	code = read_file(site, row->directory, "INSTALLER", SMALL_FILE_MAX, &installer,
+	                 &installer_len, error);
+	if (code >= 0)
+		code = read_file(site, row->directory, "direct_url.json", SMALL_FILE_MAX, &url,
+		                 &url_len, error);
+	if (code >= 0)
+		code = read_file(site, row->directory, "RECORD", RECORD_FILE_MAX, &record,
+		                 &record_len, error);
+	if (code < 0)
+		return code;
+	put_installer(installed, first_line(installer, installer_len), (struct slice){url, url_len},
+	              record != NULL);
+	installed->is_conda = slice_equal(first_line(installer, installer_len), SLICE("conda"));
+	installed->directory = row->directory;
+	collect_own(installed, row);
+	return record ? read_record(installed, (struct slice){record, record_len}, error) : 0;
+}
+
+int installed_read(struct facts_site *site, struct error *error)
+{
+	CLEANUP(cleanup_installed) struct installed installed = {.site = site};
+	int code = 0;
+
+	collect(&installed);
+	for (size_t i = 0; code == 0 && i < site->root->distribution_count; i++) {
+		installed.distribution = facts_distribution(site->id, i);
+		code = interrupted() ? error_set(error, ERROR_IO, "interrupted")
+		                     : read_distribution(&installed, &site->root->distributions[i],
+		                                         error);
+	}
+	return code;
+}
+
+/* --- what a distribution requires --- */
+
+/* "Requires-Dist: some-name[extra]>=1; marker": the name. */
+static struct slice required_name(struct slice line)
+{
+	static const char header[] = "requires-dist:";
+	size_t len = 0;
+
+	if (line.len < sizeof(header) || strncasecmp(line.ptr, header, sizeof(header) - 1) != 0)
+		return (struct slice){0};
+	line = slice_from(line, sizeof(header) - 1);
+	while (line.len > 0 && (line.ptr[0] == ' ' || line.ptr[0] == '\t'))
+		line = slice_from(line, 1);
+	while (len < line.len && !strchr(" \t\r[(;<>=!~@,", line.ptr[len]))
+		len++;
+	return slice_first(line, len);
+}
+
+static void put_requirements(struct worksheet *sheet, int64_t distribution, struct slice text,
+                             bool *failed)
+{
+	CLEANUP(arena_free) struct arena names = ARENA_INIT;
+
+	while (text.len > 0) {
+		const char *end = memchr(text.ptr, '\n', text.len);
+		struct slice line = end ? slice_between(text.ptr, end) : text;
+		struct slice name = required_name(line);
+		struct worksheet_query *put;
+
+		text = slice_from(text, line.len + (end != NULL));
+		if (line.len == 0)
+			return; /* the headers end */
+		if (name.len == 0)
+			continue;
+		put = worksheet_ask(sheet, "INSERT INTO requirement VALUES (?, ?)");
+		worksheet_number(put, distribution);
+		worksheet_text(put, distname_normalize_in(&names, name, failed));
+		worksheet_run(put);
+	}
+}
+
+/* Only of those distributions whose entry points lead to others' modules. */
+int installed_requirements(struct worksheet *sheet, struct error *error)
+{
+	struct worksheet_query *row = worksheet_ask(
+	        sheet, "SELECT d.id, s.path, d.directory FROM distribution d JOIN site s ON s.id = "
+	               "d.site WHERE d.id IN (SELECT distribution FROM \"module-foreign\")");
+	bool failed = false;
+	int code = 0;
+
+	while (code >= 0 && !failed && worksheet_next(row)) {
+		CLEANUP(cleanup_free) char *text = NULL;
+		struct slice path = worksheet_column(row, 1);
+		struct facts_site site = {.path = path.ptr};
+		size_t len = 0;
+
+		code = read_file(&site, worksheet_column(row, 2), "METADATA", METADATA_FILE_MAX,
+		                 &text, &len, error);
+		if (code > 0)
+			put_requirements(sheet, worksheet_integer(row, 0),
+			                 (struct slice){text, len}, &failed);
+	}
+	if (failed)
+		return error_nomem(error);
+	return code < 0 ? code : worksheet_failure(sheet, error);
+}

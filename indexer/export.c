@@ -1,0 +1,69 @@
+/*
+ * export.c - write the manifests in which a host looks for its plugins, and keep them.
+ */
+#include "db/base/cleanup.h"
+#include "indexer/command.h"
+#include "indexer/manifests.h"
+#include "indexer/options.h"
+
+static void tell(const struct options *options, const struct database *database,
+                 const struct manifests_result *result)
+{
+	note(options, "%s: %zu manifests written, %zu removed, %zu unchanged", database->file,
+	     result->written, result->removed, result->unchanged);
+}
+
+static enum status export_all(const struct options *options, const char *host)
+{
+	CLEANUP(databases_free) struct databases databases = {0};
+	enum status status = STATUS_DONE;
+	struct error error = {0};
+
+	if (databases_of_arguments(options, true, &databases, &error) < 0)
+		return fail(&error);
+	for (size_t i = 0; i < databases.count; i++) {
+		struct manifests_result result = {0};
+
+		if (manifests_write(options, &databases.items[i], host, true, &result, &error) <
+		    0) {
+			status = fail(&error);
+			continue;
+		}
+		tell(options, &databases.items[i], &result);
+		if (result.foreign)
+			status = STATUS_COULD_NOT;
+	}
+	return databases.left_alone ? STATUS_COULD_NOT : status;
+}
+
+/* What is exported is what is installed now. */
+static enum status update_and_export(const struct options *options, const char *host)
+{
+	struct options silent = *options;
+	enum status status;
+
+	silent.quiet = true;
+	status = command_update(&silent);
+	return status == STATUS_DONE ? export_all(options, host) : status;
+}
+
+enum status command_export(const struct options *options)
+{
+	CLEANUP(sites_free) struct sites sites = {0};
+	const char *host = options->arguments[0];
+	struct options rest = *options;
+	struct error error = {0};
+
+	if (!manifests_know(host))
+		return usage_error("export", "there is no host '%s': expected %s", host,
+		                   manifests_hosts);
+	rest.arguments++;
+	rest.argument_count--;
+	if (rest.argument_count == 0) {
+		if (default_sites(options, &sites, &error) < 0)
+			return fail(&error);
+		rest.arguments = (const char **)sites.paths;
+		rest.argument_count = sites.count;
+	}
+	return update_and_export(&rest, host);
+}

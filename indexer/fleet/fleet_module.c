@@ -1,0 +1,138 @@
+/*
+ * fleet_module.c - see fleet_module.h. The only file that knows libpq.
+ */
+#include "indexer/fleet/fleet_module.h"
+
+#include <libpq-fe.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/base/cleanup.h"
+
+#define COLUMNS_MAX    8
+#define CHUNK          ((size_t)1 << 20) /* bytes sent at a time */
+#define CONNECT_WITHIN "10"              /* seconds, where the URL says nothing else */
+
+struct fleet {
+	PGconn *connection;
+};
+
+/* libpq's message, which may be of several lines, in one; ERROR_IO. */
+static int failed(const struct fleet *fleet, const char *what, struct error *error)
+{
+	const char *message = PQerrorMessage(fleet->connection);
+
+	return error_set(error, ERROR_IO, "%s: %.*s", what, (int)strcspn(message, "\n"), message);
+}
+
+static void ignore_notice(void *payload, const char *message)
+{
+	(void)payload;
+	(void)message;
+}
+
+static void fleet_close(struct fleet *fleet)
+{
+	if (!fleet)
+		return;
+	PQfinish(fleet->connection);
+	free(fleet);
+}
+
+static int fleet_connect(const char *url, struct fleet **out, struct error *error)
+{
+	static const char *const keys[] = {"connect_timeout", "application_name", "client_encoding",
+	                                   "dbname", NULL};
+	const char *values[] = {CONNECT_WITHIN, "entrydb", "UTF8", url, NULL};
+	struct fleet *fleet = calloc(1, sizeof(*fleet));
+	int code;
+
+	if (!fleet)
+		return error_nomem(error);
+	fleet->connection = PQconnectdbParams(keys, values, 1);
+	if (PQstatus(fleet->connection) == CONNECTION_OK) {
+		PQsetNoticeProcessor(fleet->connection, ignore_notice, NULL);
+		*out = fleet;
+		return 0;
+	}
+	code = failed(fleet, "the fleet's server", error);
+	fleet_close(fleet);
+	return code;
+}
+
+static struct slice column(const PGresult *result, int row, int at)
+{
+	if (PQgetisnull(result, row, at))
+		return (struct slice){0};
+	return (struct slice){PQgetvalue(result, row, at), (size_t)PQgetlength(result, row, at)};
+}
+
+static int give_rows(const PGresult *result, fleet_row *each, void *payload)
+{
+	int count = PQnfields(result) < COLUMNS_MAX ? PQnfields(result) : COLUMNS_MAX, code = 0;
+
+	for (int row = 0; code == 0 && row < PQntuples(result); row++) {
+		struct slice columns[COLUMNS_MAX];
+
+		for (int i = 0; i < count; i++)
+			columns[i] = column(result, row, i);
+		code = each(payload, columns, count);
+	}
+	return code;
+}
+
+static int fleet_ask(struct fleet *fleet, const char *text, const char *const *parameters,
+                     int count, fleet_row *each, void *payload, struct error *error)
+{
+	PGresult *result =
+	        PQexecParams(fleet->connection, text, count, NULL, parameters, NULL, NULL, 0);
+	ExecStatusType status = PQresultStatus(result);
+	int code = 0;
+
+	if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
+		code = failed(fleet, "the fleet's server", error);
+	else if (status == PGRES_TUPLES_OK && each)
+		code = give_rows(result, each, payload);
+	PQclear(result);
+	return code;
+}
+
+static int send_text(struct fleet *fleet, struct slice text, struct error *error)
+{
+	while (text.len > 0) {
+		size_t len = text.len < CHUNK ? text.len : CHUNK;
+
+		if (PQputCopyData(fleet->connection, text.ptr, (int)len) != 1)
+			return failed(fleet, "the fleet's server", error);
+		text = slice_from(text, len);
+	}
+	return PQputCopyEnd(fleet->connection, NULL) == 1
+	               ? 0
+	               : failed(fleet, "the fleet's server", error);
+}
+
+static int fleet_copy(struct fleet *fleet, const char *statement, struct slice text,
+                      struct error *error)
+{
+	PGresult *result = PQexec(fleet->connection, statement);
+	int code = PQresultStatus(result) == PGRES_COPY_IN
+	                   ? send_text(fleet, text, error)
+	                   : failed(fleet, "the fleet's server", error);
+
+	PQclear(result);
+	while ((result = PQgetResult(fleet->connection))) {
+		if (code == 0 && PQresultStatus(result) != PGRES_COMMAND_OK)
+			code = failed(fleet, "the fleet's server", error);
+		PQclear(result);
+		if (PQstatus(fleet->connection) != CONNECTION_OK)
+			break;
+	}
+	return code;
+}
+
+__attribute__((visibility("default"))) const struct fleet_module entrydb_fleet_module = {
+        .connect = fleet_connect,
+        .ask = fleet_ask,
+        .copy = fleet_copy,
+        .close = fleet_close,
+};

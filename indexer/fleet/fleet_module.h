@@ -1,0 +1,31 @@
+/*
+ * fleet_module.h - the part of the program that talks to PostgreSQL, loaded only when
+ * needed: libpq brings OpenSSL, Kerberos and LDAP along.
+ */
+#ifndef INDEXER_FLEET_FLEET_MODULE_H
+#define INDEXER_FLEET_FLEET_MODULE_H
+
+#include <stddef.h>
+
+#include "db/base/error.h"
+#include "db/base/slice.h"
+
+struct fleet; /* a connection */
+
+/* The first columns of a row, as text; null for NULL. Non-zero ends the walk. */
+typedef int fleet_row(void *payload, const struct slice *columns, int count);
+
+/* What the module exports, under the name of entrydb_fleet_module. Not for several threads. */
+struct fleet_module {
+	/* What the URL, or the service of libpq, says; TLS as it says. ERROR_IO, ERROR_NOMEM. */
+	int (*connect)(const char *url, struct fleet **out, struct error *error);
+	/* One statement with its parameters; @each may be NULL. One round trip. */
+	int (*ask)(struct fleet *fleet, const char *text, const char *const *parameters, int count,
+	           fleet_row *each, void *payload, struct error *error);
+	/* A COPY ... FROM STDIN in its text format: @text is all its lines. */
+	int (*copy)(struct fleet *fleet, const char *statement, struct slice text,
+	            struct error *error);
+	void (*close)(struct fleet *fleet); /* NULL is accepted; what is not committed is lost */
+};
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * interpreter.c - see interpreter.h.
+ */
+#include "indexer/interpreter.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/text.h"
+#include "libquery/layout.h"
+
+/* The component "pythonX.Y" of @path that follows its prefix; "python3" where it has none. */
+static struct slice python_of(const char *path, size_t prefix_len)
+{
+	const char *lib = path + prefix_len + 1;
+	const char *name = strchr(lib, '/');
+	struct slice python = {name ? name + 1 : "", name ? strcspn(name + 1, "/") : 0};
+
+	return slice_starts(python, SLICE("python")) && memchr(python.ptr, '.', python.len)
+	               ? python
+	               : SLICE("python3");
+}
+
+/* *out stays NULL if there is none. */
+static int try_interpreter(struct slice prefix, struct slice python, char **out)
+{
+	CLEANUP(cleanup_free)
+	char *file = text_format("%.*s/bin/%.*s", (int)prefix.len, prefix.ptr, (int)python.len,
+	                         python.ptr);
+
+	if (!file)
+		return ERROR_NOMEM;
+	if (access(file, X_OK) == 0)
+		*out = take(file);
+	return 0;
+}
+
+/* Of the prefix that @path lies in; packages of the system may lie in another one than Python. */
+static int interpreter_of_path(const char *path, char **out)
+{
+	long len = layout_prefix(path);
+	struct slice python, prefixes[3];
+	int code = 0;
+
+	if (len < 0)
+		return 0;
+	python = python_of(path, (size_t)len);
+	prefixes[0] = (struct slice){path, (size_t)len};
+	prefixes[1] = SLICE("/usr/local");
+	prefixes[2] = SLICE("/usr");
+	for (size_t i = 0; code == 0 && !*out && i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (i == 0 || layout_environment(path) <= 0)
+			code = try_interpreter(prefixes[i], python, out);
+	return code;
+}
+
+static int interpreter_of(const char *path_entry, char **out)
+{
+	CLEANUP(cleanup_free) char *path = layout_absolute(path_entry);
+
+	return path ? interpreter_of_path(path, out) : 0;
+}
+
+int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char **out,
+                     struct error *error)
+{
+	const char *own = entrydb_entry_point_path(entry_point);
+	entrydb_path *path = NULL;
+	int code;
+
+	*out = NULL;
+	code = interpreter_of(own, out);
+	if (code == 0 && !*out && entrydb_describe_path(db, &path, NULL) == 0)
+		for (size_t i = 0; code == 0 && !*out && i < entrydb_path_count(path); i++)
+			code = interpreter_of(entrydb_path_entry_path(entrydb_path_get(path, i)),
+			                      out);
+	entrydb_path_free(path);
+	if (code < 0)
+		return error_nomem(error);
+	return *out ? 0
+	            : error_set(error, ERROR_NOTFOUND,
+	                        "no Python was found for %s; activate its environment, or name its "
+	                        "site directory with --path",
+	                        own);
+}

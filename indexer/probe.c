@@ -1,0 +1,343 @@
+/*
+ * probe.c - load an entry point in a child process, and tell what became of it.
+ *
+ * A shared object runs its constructors when it is opened: it may end the process, or
+ * never come back. The child loads it as any host would, through the library, or has
+ * Python import it; the parent waits, not for ever. What crashed or hung is set aside.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/file.h"
+#include "db/base/libc.h"
+#include "db/base/text.h"
+#include "db/json.h"
+#include "indexer/command.h"
+#include "indexer/interpreter.h"
+#include "indexer/suggest.h"
+#include "indexer/table.h"
+#include "libquery/guard.h"
+
+#define TIMEOUT     30   /* seconds, where --timeout is not given */
+#define MESSAGE_MAX 4096 /* bytes of what the child says */
+
+/* As the child ends when it could tell its message; a plugin may end it with any other. */
+enum { CHILD_LOADED = 111, CHILD_FAILED = 112 };
+
+enum outcome { OUTCOME_LOADED, OUTCOME_FAILED, OUTCOME_CRASHED, OUTCOME_HUNG };
+
+static const char *const outcome_names[] = {
+        [OUTCOME_LOADED] = "loaded",
+        [OUTCOME_FAILED] = "failed",
+        [OUTCOME_CRASHED] = "crashed",
+        [OUTCOME_HUNG] = "hung",
+};
+
+struct probe {
+	const struct options *options;
+	entrydb *db;
+	const entrydb_entry_point *entry_point;
+	entrydb_target *target;
+	char *interpreter; /* of what Python is to import; else NULL */
+	enum outcome outcome;
+	char reason[MESSAGE_MAX + 1];
+};
+
+static void probe_free(struct probe *probe)
+{
+	entrydb_target_free(probe->target);
+	free(probe->interpreter);
+}
+
+/* --- the child --- */
+
+static const char importer[] =
+        INTERPRETER_BEGIN "try:\n"
+                          "    __import__(module)\n"
+                          "    found = sys.modules[module]\n"
+                          "    for part in filter(None, attribute.split('.')):\n"
+                          "        found = getattr(found, part)\n"
+                          "except BaseException as error:\n"
+                          "    text = f'{type(error).__name__}: {error}'\n"
+                          "    with open(3, 'w', errors='replace') as stream:\n"
+                          "        stream.write(' '.join(text.split()))\n"
+                          "    raise SystemExit(112)\n"
+                          "raise SystemExit(111)\n";
+
+enum { MESSAGE_FD = 3 }; /* where the interpreter writes what it has to say */
+
+static void say(int fd, const char *text)
+{
+	size_t length = strlen(text) < MESSAGE_MAX ? strlen(text) : MESSAGE_MAX;
+
+	while (write(fd, text, length) < 0 && errno == EINTR)
+		;
+}
+
+static _Noreturn void import_it(const struct probe *probe, int fd)
+{
+	const char *attribute = entrydb_entry_point_attr(probe->entry_point);
+	const char *const words[] = {probe->interpreter,
+	                             "-c",
+	                             importer,
+	                             entrydb_entry_point_path(probe->entry_point),
+	                             entrydb_entry_point_module(probe->entry_point),
+	                             attribute ? attribute : "",
+	                             NULL};
+
+	if (fd == MESSAGE_FD || dup2(fd, MESSAGE_FD) >= 0) {
+		fcntl(MESSAGE_FD, F_SETFD, 0);
+		execv(probe->interpreter, (char *const *)words);
+	}
+	say(fd, errno_text(errno));
+	_exit(CHILD_FAILED);
+}
+
+static _Noreturn void load_it(const struct probe *probe, int fd)
+{
+	entrydb_error error = ENTRYDB_ERROR_INIT;
+	void *symbol;
+
+	if (entrydb_load(probe->db, probe->entry_point, &symbol, &error) == 0)
+		_exit(CHILD_LOADED);
+	say(fd, entrydb_error_message(&error));
+	_exit(CHILD_FAILED);
+}
+
+/* What the plugin prints is no result of ours; a crash that is looked for leaves no core. */
+static _Noreturn void run_child(const struct probe *probe, int fd)
+{
+	const struct rlimit none = {0, 0};
+
+	setpgid(0, 0);
+	setrlimit(RLIMIT_CORE, &none);
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	if (probe->interpreter)
+		import_it(probe, fd);
+	load_it(probe, fd);
+}
+
+/* --- the parent --- */
+
+static long long milliseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Until the child and all that it has started have closed the pipe, or time is up. */
+static bool wait_for_end(int fd, unsigned seconds, char *text)
+{
+	long long end = milliseconds() + (long long)seconds * 1000;
+	size_t length = 0;
+
+	for (;;) {
+		struct pollfd waiting = {.fd = fd, .events = POLLIN};
+		long long left = end - milliseconds();
+		char rest[256];
+		ssize_t got;
+
+		if (left <= 0 || interrupted())
+			return false;
+		if (poll(&waiting, 1, left > 1000 ? 1000 : (int)left) <= 0)
+			continue;
+		got = length < MESSAGE_MAX ? read(fd, text + length, MESSAGE_MAX - length)
+		                           : read(fd, rest, sizeof(rest));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return true;
+		length += length < MESSAGE_MAX ? (size_t)got : 0;
+	}
+}
+
+static void judge(struct probe *probe, int status)
+{
+	bool is_normal = WIFEXITED(status);
+
+	if (is_normal && WEXITSTATUS(status) == CHILD_LOADED) {
+		probe->outcome = OUTCOME_LOADED;
+	} else if (is_normal && WEXITSTATUS(status) == CHILD_FAILED) {
+		probe->outcome = OUTCOME_FAILED;
+	} else if (is_normal) {
+		probe->outcome = OUTCOME_CRASHED;
+		snprintf(probe->reason, sizeof(probe->reason),
+		         "it ended the process with status %d when it was probed",
+		         WEXITSTATUS(status));
+	} else {
+		probe->outcome = OUTCOME_CRASHED;
+		snprintf(probe->reason, sizeof(probe->reason),
+		         "it crashed (signal %d, %s) when it was probed", WTERMSIG(status),
+		         strsignal(WTERMSIG(status)));
+	}
+}
+
+static void watch_child(struct probe *probe, pid_t child, int fd)
+{
+	unsigned seconds = probe->options->timeout ? probe->options->timeout : TIMEOUT;
+	bool ended = wait_for_end(fd, seconds, probe->reason);
+	int status = 0;
+
+	if (!ended)
+		kill(-child, SIGKILL);
+	TEMP_FAILURE_RETRY(waitpid(child, &status, 0));
+	kill(-child, SIGKILL); /* what it has left running */
+	if (ended) {
+		judge(probe, status);
+		return;
+	}
+	probe->outcome = OUTCOME_HUNG;
+	snprintf(probe->reason, sizeof(probe->reason),
+	         "it did not come back within %u s when it was probed", seconds);
+}
+
+static int run_probe(struct probe *probe, struct error *error)
+{
+	int ends[2];
+	pid_t child;
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return error_errno(error, errno, "cannot start a process");
+	fflush(NULL);
+	child = fork();
+	if (child == 0) {
+		close(ends[0]);
+		run_child(probe, ends[1]);
+	}
+	close(ends[1]);
+	if (child > 0) {
+		setpgid(child, child); /* whoever of the two comes first */
+		watch_child(probe, child, ends[0]);
+	}
+	close(ends[0]);
+	if (child < 0)
+		return error_errno(error, errno, "cannot start a process");
+	return interrupted() ? error_set(error, ERROR_IO, "interrupted") : 0;
+}
+
+/* --- the report --- */
+
+static const char *const keys[] = {"group",  "name",    "distribution", "version",
+                                   "object", "outcome", "reason"};
+
+static const struct table_column columns[] = {
+        {"GROUP", STYLE_PLAIN},   {"NAME", STYLE_NAME},    {"DISTRIBUTION", STYLE_PLAIN},
+        {"VERSION", STYLE_PLAIN}, {"OBJECT", STYLE_PLAIN}, {"OUTCOME", STYLE_PLAIN},
+        {"REASON", STYLE_PLAIN},
+};
+
+#define COLUMN_COUNT (sizeof(columns) / sizeof(*columns))
+
+_Static_assert(sizeof(keys) / sizeof(*keys) == COLUMN_COUNT, "the same in both forms");
+
+static const char *object_of(const struct probe *probe)
+{
+	return probe->interpreter ? NULL : entrydb_target_object(probe->target);
+}
+
+static int report(const struct probe *probe, struct error *error)
+{
+	const entrydb_entry_point *e = probe->entry_point;
+	const char *const texts[COLUMN_COUNT] = {
+	        entrydb_entry_point_group(e),
+	        entrydb_entry_point_name(e),
+	        entrydb_entry_point_distribution(e),
+	        entrydb_entry_point_version(e),
+	        object_of(probe),
+	        outcome_names[probe->outcome],
+	        probe->reason[0] ? probe->reason : NULL,
+	};
+	struct table table;
+	struct json *json;
+	int code;
+
+	if (probe->options->json) {
+		code = json_open(keys, COLUMN_COUNT, &json, error);
+		for (size_t i = 0; code == 0 && i < COLUMN_COUNT; i++)
+			json_text(json, i, slice_of(texts[i]));
+		if (code == 0)
+			json_write(json, stdout);
+		json_close(code == 0 ? json : NULL);
+		return code;
+	}
+	table = table_begin(columns, COLUMN_COUNT);
+	for (size_t i = 0; i < COLUMN_COUNT; i++)
+		table_cell(&table, slice_of(texts[i]));
+	return table_end(&table, error);
+}
+
+static int set_aside(const struct probe *probe, struct error *error)
+{
+	if (probe->outcome < OUTCOME_CRASHED || !object_of(probe))
+		return 0;
+	return guard_set_aside(object_of(probe), probe->reason, error);
+}
+
+/* --- the whole --- */
+
+static bool is_for_python(const struct probe *probe)
+{
+	return !probe->target || !entrydb_target_symbol(probe->target);
+}
+
+static int prepare(struct probe *probe, struct error *error)
+{
+	int code = find_target(probe->db, probe->entry_point, &probe->target, error);
+
+	if (code < 0 || !is_for_python(probe) || !entrydb_entry_point_module(probe->entry_point))
+		return code;
+	return interpreter_find(probe->db, probe->entry_point, &probe->interpreter, error);
+}
+
+static enum status probe_one(const struct options *options, entrydb *db,
+                             const entrydb_entry_point *entry_point)
+{
+	CLEANUP(probe_free)
+	struct probe probe = {.options = options, .db = db, .entry_point = entry_point};
+	struct error error = {0};
+	int code = prepare(&probe, &error);
+
+	if (code == 0)
+		code = run_probe(&probe, &error);
+	if (code == 0)
+		code = report(&probe, &error);
+	if (code == 0)
+		code = set_aside(&probe, &error);
+	if (code < 0)
+		return fail(&error);
+	return probe.outcome == OUTCOME_LOADED ? STATUS_DONE : STATUS_COULD_NOT;
+}
+
+enum status command_probe(const struct options *options)
+{
+	const char *group = options->arguments[0], *name = options->arguments[1];
+	enum status status = STATUS_NOT_FOUND;
+	struct error error = {0};
+	entrydb_set *set;
+	entrydb *db;
+
+	catch_signals(true);
+	if (select_by(options, group, name, &db, &set, &error) < 0)
+		return fail(&error);
+	for (size_t i = 0; i < entrydb_set_count(set); i++) {
+		enum status one = probe_one(options, db, entrydb_set_get(set, i));
+
+		status = i == 0 || one > status ? one : status;
+	}
+	if (entrydb_set_count(set) == 0 && !suggest_entry_point(options, db, group, name))
+		message("there is no '%s' in group '%s'", name, group);
+	entrydb_set_free(set);
+	entrydb_close(db);
+	return status;
+}

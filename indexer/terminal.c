@@ -1,0 +1,131 @@
+/*
+ * terminal.c - see terminal.h.
+ */
+#include "indexer/terminal.h"
+
+#include <locale.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "db/base/escape.h"
+#include "db/base/unicode.h"
+
+enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+/* Of the process, as its streams are: messages come from where no options are known. */
+static enum color color = COLOR_AUTO;
+
+bool terminal_color(const char *when)
+{
+	static const char *const names[] = {
+	        [COLOR_AUTO] = "auto",
+	        [COLOR_ALWAYS] = "always",
+	        [COLOR_NEVER] = "never",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(names[i], when) != 0)
+			continue;
+		color = (enum color)i;
+		return true;
+	}
+	return false;
+}
+
+/* Asked for each cell of a table, and of the system once for each of the two streams. */
+bool terminal_is(FILE *stream)
+{
+	static enum { UNKNOWN, NO, YES } known[2];
+	bool is_stderr = stream == stderr;
+
+	if (known[is_stderr] == UNKNOWN)
+		known[is_stderr] = isatty(fileno(stream)) ? YES : NO;
+	return known[is_stderr] == YES;
+}
+
+/* https://no-color.org: set and not empty. */
+static bool is_colored(FILE *stream)
+{
+	const char *unwanted = secure_getenv("NO_COLOR"), *type = secure_getenv("TERM");
+
+	if (color != COLOR_AUTO)
+		return color == COLOR_ALWAYS;
+	return terminal_is(stream) && !(unwanted && *unwanted) && type && *type &&
+	       strcmp(type, "dumb") != 0;
+}
+
+/* Is there an end() to come? */
+static bool begin(FILE *stream, enum style style)
+{
+	static const char *const codes[STYLE_COUNT] = {
+	        [STYLE_HEADING] = "1", [STYLE_NAME] = "1;36", [STYLE_GOOD] = "32",
+	        [STYLE_BAD] = "31",    [STYLE_FAINT] = "2",
+	};
+
+	if (style == STYLE_PLAIN || !is_colored(stream))
+		return false;
+	fprintf(stream, "\033[%sm", codes[style]);
+	return true;
+}
+
+static void end(FILE *stream)
+{
+	fputs("\033[0m", stream);
+}
+
+void terminal_put(FILE *stream, enum style style, const char *text)
+{
+	bool styled = begin(stream, style);
+
+	fputs(text, stream);
+	if (styled)
+		end(stream);
+}
+
+void terminal_put_escaped(FILE *stream, enum style style, struct slice text)
+{
+	bool styled = begin(stream, style);
+
+	escape_put(text, stream);
+	if (styled)
+		end(stream);
+}
+
+/* One where the C library does not know. */
+static size_t character_width(uint32_t c)
+{
+	int width = wcwidth((wchar_t)c);
+
+	return width < 0 ? 1 : (size_t)width;
+}
+
+static bool is_ascii(struct slice text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if ((unsigned char)text.ptr[i] >= 0x80)
+			return false;
+	return true;
+}
+
+/* In the locale of the process, which is C, no character but those of ASCII has a width. */
+static size_t width_in_utf8(struct slice text)
+{
+	const char *at = text.ptr, *end = at + text.len;
+	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
+	size_t width = 0;
+
+	while (at < end)
+		width += character_width(utf8_next(&at, end));
+	if (utf8) {
+		uselocale(before);
+		freelocale(utf8);
+	}
+	return width;
+}
+
+size_t terminal_width(struct slice text)
+{
+	return is_ascii(text) ? text.len : width_in_utf8(text);
+}

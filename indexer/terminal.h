@@ -1,0 +1,41 @@
+/*
+ * terminal.h - what is different where a person looks at the output: colours, and how
+ * wide a text is.
+ */
+#ifndef INDEXER_TERMINAL_H
+#define INDEXER_TERMINAL_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "db/base/slice.h"
+
+enum style {
+	STYLE_PLAIN,
+	STYLE_HEADING,
+	STYLE_NAME, /* what was asked for */
+	STYLE_GOOD,
+	STYLE_BAD,
+	STYLE_FAINT,
+	STYLE_COUNT,
+};
+
+/*
+ * "auto", which is also what holds until this is called: colours on terminals, unless
+ * NO_COLOR is set or TERM is dumb or unset; "always", "never". False for anything else.
+ */
+bool terminal_color(const char *when);
+
+/* Is a person looking at what @stream, stdout or stderr, gets? */
+bool terminal_is(FILE *stream);
+
+/* Write @text, which is escaped; in that style, where @stream is to have colours. */
+void terminal_put(FILE *stream, enum style style, const char *text);
+
+/* The same for @text that is escaped (escape.h) on the way, which needs no memory. */
+void terminal_put_escaped(FILE *stream, enum style style, struct slice text);
+
+/* How many columns a terminal needs for @text, which has no control characters. */
+size_t terminal_width(struct slice text);
+
+#endif

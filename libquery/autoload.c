@@ -1,0 +1,160 @@
+/*
+ * autoload.c - load and call every entry point of a group, in order, as PyTorch does with
+ * its device back ends when it is imported.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/text.h"
+#include "libquery/error_export.h"
+#include "libquery/verdict.h"
+
+/* A variable that is unset, or exactly "1", switches nothing off. */
+static bool is_switched_on(const char *variable)
+{
+	const char *value = variable ? secure_getenv(variable) : NULL;
+
+	return !value || strcmp(value, "1") == 0;
+}
+
+static bool is_wanted(const entrydb_autoload_options *options, const char *name)
+{
+	if (!options->only)
+		return true;
+	for (size_t i = 0; i < options->only_count; i++)
+		if (strcmp(options->only[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* --- one of them --- */
+
+static int call_plainly(void *symbol, struct error *error)
+{
+	int (*function)(void);
+	int status;
+
+	memcpy(&function, &symbol, sizeof(function)); /* ISO C has no cast for this */
+	status = function();
+	return status == 0 ? 0 : error_set(error, ERROR_PLUGIN, "it returned %d", status);
+}
+
+static int call(const entrydb_autoload_options *options, const entrydb_entry_point *entry_point,
+                void *symbol, struct error *error)
+{
+	const char *reason;
+
+	if (!options->call)
+		return call_plainly(symbol, error);
+	reason = options->call(symbol, entry_point, options->payload);
+	return reason ? error_set(error, ERROR_PLUGIN, "%s", reason) : 0;
+}
+
+static int load_and_call(entrydb *db, const entrydb_autoload_options *options,
+                         const entrydb_entry_point *entry_point, struct error *error)
+{
+	entrydb_error own = ENTRYDB_ERROR_INIT;
+	void *symbol;
+	int code = entrydb_load_with(db, entry_point, options->load, &symbol, &own);
+
+	if (code == 0)
+		return call(options, entry_point, symbol, error);
+	error_set(error, code, "%s", entrydb_error_message(&own));
+	entrydb_error_clear(&own);
+	return code;
+}
+
+/* What has failed, how to switch it off, and why, in one line. */
+static int explain(const entrydb_autoload_options *options, const entrydb_entry_point *entry_point,
+                   const struct error *cause, struct error *error)
+{
+	const char *group = entrydb_entry_point_group(entry_point);
+	const char *name = entrydb_entry_point_name(entry_point);
+	const char *variable = options->variable;
+
+	return error_set(
+	        error, cause->code,
+	        "failed to load the extension %s: %s; %s%s'entrydb disable %s/%s' keeps it "
+	        "from being loaded",
+	        name, error_text(cause), variable ? variable : "",
+	        variable ? "=0 switches all of them off, " : "", group, name);
+}
+
+static int try_one(entrydb *db, const entrydb_autoload_options *options,
+                   const entrydb_entry_point *entry_point, struct error *error)
+{
+	struct error cause = {0};
+	int code = load_and_call(db, options, entry_point, &cause);
+
+	if (code == ERROR_PYTHON && (options->flags & ENTRYDB_AUTOLOAD_NATIVE_ONLY))
+		code = 0;
+	if (code < 0)
+		explain(options, entry_point, &cause, error);
+	error_clear(&cause);
+	return code;
+}
+
+/* --- all of them --- */
+
+/* @first: the first failure, to which @own is added. */
+static void note_failure(const entrydb_autoload_options *options,
+                         const entrydb_entry_point *entry_point, struct error *own,
+                         struct error *first)
+{
+	entrydb_error told = ENTRYDB_ERROR_INIT;
+
+	told.code = own->code;
+	told.message = own->message;
+	if (options->failed)
+		options->failed(entry_point, &told, options->payload);
+	if (first->code)
+		error_clear(own);
+	else
+		error_move(first, own);
+}
+
+static int run_all(entrydb *db, const entrydb_autoload_options *options, const entrydb_set *found,
+                   struct error *error)
+{
+	struct error first = {0};
+
+	for (size_t i = 0; i < entrydb_set_count(found); i++) {
+		const entrydb_entry_point *e = entrydb_set_get(found, i);
+		struct error own = {0};
+
+		if (!is_wanted(options, entrydb_entry_point_name(e)) ||
+		    try_one(db, options, e, &own) == 0)
+			continue;
+		note_failure(options, e, &own, &first);
+		if (!(options->flags & ENTRYDB_AUTOLOAD_ALL))
+			break;
+	}
+	return first.code ? error_move(error, &first) : 0;
+}
+
+int entrydb_autoload(entrydb *db, const char *group, const entrydb_autoload_options *options,
+                     entrydb_error *error)
+{
+	static const entrydb_autoload_options none = ENTRYDB_AUTOLOAD_OPTIONS_INIT;
+	struct error own = {0};
+	entrydb_set *found;
+	int code;
+
+	if (!options)
+		options = &none;
+	if (options->size != sizeof(none)) {
+		error_set(&own, ERROR_INVALID,
+		          "the options are not those of this library; begin with "
+		          "ENTRYDB_AUTOLOAD_OPTIONS_INIT");
+		return error_export(ERROR_INVALID, &own, error);
+	}
+	if (!is_switched_on(options->variable))
+		return 0;
+	code = verdict_select(db, group, &found, &own);
+	if (code == 0) {
+		code = run_all(db, options, found, &own);
+		entrydb_set_free(found);
+	}
+	return code < 0 ? error_export(code, &own, error) : 0;
+}

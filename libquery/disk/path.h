@@ -1,0 +1,20 @@
+/*
+ * path.h - a file in a directory: "directory/name", or the directory alone where the
+ * name is empty. Always with a NUL at the end.
+ */
+#ifndef LIBQUERY_DISK_PATH_H
+#define LIBQUERY_DISK_PATH_H
+
+#include "db/base/arena.h"
+
+/* Bytes that the path needs, the NUL included. */
+size_t path_room(struct slice directory, struct slice name);
+
+/* Into @to, which has room for it; the slice that it is. */
+struct slice path_join(char *to, struct slice directory, struct slice name);
+
+/* In @arena; null and *@failed set without memory, else *@failed is left alone. */
+struct slice path_join_in(struct arena *arena, struct slice directory, struct slice name,
+                          bool *failed);
+
+#endif

@@ -1,0 +1,112 @@
+/*
+ * enum_names.c - the enumerations of entrydb.h, to words and from words; and that they
+ * are those inside.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/base/error.h"
+#include "db/record.h"
+#include "libquery/entrydb.h"
+
+#define SAME(public, private)                                                                      \
+	_Static_assert((int)(public) == (int)(private), #public " is " #private " inside")
+
+SAME(ENTRYDB_ENOMEM, ERROR_NOMEM);
+SAME(ENTRYDB_EINVAL, ERROR_INVALID);
+SAME(ENTRYDB_EIO, ERROR_IO);
+SAME(ENTRYDB_EFORMAT, ERROR_FORMAT);
+SAME(ENTRYDB_EPERMISSION, ERROR_PERMISSION);
+SAME(ENTRYDB_ELIMIT, ERROR_LIMIT);
+SAME(ENTRYDB_ENOTFOUND, ERROR_NOTFOUND);
+SAME(ENTRYDB_EPYTHON, ERROR_PYTHON);
+SAME(ENTRYDB_EUNRESOLVED, ERROR_UNRESOLVED);
+SAME(ENTRYDB_ENOSYMBOL, ERROR_NO_SYMBOL);
+SAME(ENTRYDB_EDISABLED, ERROR_DISABLED);
+SAME(ENTRYDB_ELOAD, ERROR_LOAD);
+SAME(ENTRYDB_EDEPENDENCY, ERROR_DEPENDENCY);
+SAME(ENTRYDB_EUNDEFINED, ERROR_UNDEFINED);
+SAME(ENTRYDB_ECHANGED, ERROR_CHANGED);
+SAME(ENTRYDB_EREFUSED, ERROR_REFUSED);
+SAME(ENTRYDB_ESETASIDE, ERROR_SET_ASIDE);
+SAME(ENTRYDB_EEXISTS, ERROR_EXISTS);
+SAME(ENTRYDB_EUNKNOWN, ERROR_UNKNOWN);
+SAME(ENTRYDB_EPLUGIN, ERROR_PLUGIN);
+
+SAME(ENTRYDB_KIND_UNRESOLVED, TARGET_UNRESOLVED);
+SAME(ENTRYDB_KIND_PYTHON, TARGET_PYTHON);
+SAME(ENTRYDB_KIND_NATIVE, TARGET_NATIVE);
+SAME(ENTRYDB_KIND_EXTENSION, TARGET_EXTENSION);
+SAME(ENTRYDB_KIND_BUNDLED, TARGET_BUNDLED);
+
+SAME(ENTRYDB_STATE_OK, TARGET_OK);
+SAME(ENTRYDB_STATE_MISSING, TARGET_MISSING);
+SAME(ENTRYDB_STATE_NO_SYMBOL, TARGET_NO_SYMBOL);
+SAME(ENTRYDB_STATE_AMBIGUOUS, TARGET_AMBIGUOUS);
+SAME(ENTRYDB_STATE_UNRESOLVED_EDITABLE, TARGET_UNRESOLVED_EDITABLE);
+SAME(ENTRYDB_STATE_WRONG_ARCHITECTURE, TARGET_WRONG_ARCHITECTURE);
+SAME(ENTRYDB_STATE_MISSING_DEPENDENCY, TARGET_MISSING_DEPENDENCY);
+SAME(ENTRYDB_STATE_NEEDS_HOST, TARGET_NEEDS_HOST);
+SAME(ENTRYDB_STATE_NOT_EXAMINED, TARGET_NOT_EXAMINED);
+
+static const char unknown[] = "unknown";
+
+const char *entrydb_kind_name(enum entrydb_kind kind)
+{
+	if ((int)kind < 0 || kind > ENTRYDB_KIND_BUNDLED)
+		return unknown;
+	return target_kind_name((enum target_kind)kind);
+}
+
+const char *entrydb_state_name(enum entrydb_state state)
+{
+	if ((int)state < 0 || state > ENTRYDB_STATE_NOT_EXAMINED)
+		return unknown;
+	return target_state_name((enum target_state)state);
+}
+
+const char *entrydb_path_state_name(enum entrydb_path_state state)
+{
+	static const char *const names[] = {
+	        [ENTRYDB_PATH_ABSENT] = "absent",
+	        [ENTRYDB_PATH_FRESH] = "fresh",
+	        [ENTRYDB_PATH_CHECKED] = "checked",
+	        [ENTRYDB_PATH_SCANNED] = "scanned",
+	};
+
+	return (int)state < 0 || state > ENTRYDB_PATH_SCANNED ? unknown : names[state];
+}
+
+int entrydb_rules_parse(const char *text, enum entrydb_rules *out)
+{
+	char *end;
+	long minor;
+
+	if (strcmp(text, "im10") == 0) {
+		*out = ENTRYDB_IM_10_1;
+		return 0;
+	}
+	if (strncmp(text, "3.", 2) != 0)
+		return ENTRYDB_EINVAL;
+	minor = strtol(text + 2, &end, 10);
+	if (end == text + 2 || *end || minor < 10)
+		return ENTRYDB_EINVAL;
+	*out = minor < 12 ? ENTRYDB_PYTHON_3_10 : ENTRYDB_PYTHON_3_12;
+	return 0;
+}
+
+int entrydb_fresh_parse(const char *text, enum entrydb_fresh *out)
+{
+	static const char *const names[] = {
+	        [ENTRYDB_FRESH_TRUST] = "trust",
+	        [ENTRYDB_FRESH_ROOTS] = "roots",
+	        [ENTRYDB_FRESH_EXACT] = "exact",
+	};
+
+	for (int i = ENTRYDB_FRESH_TRUST; i <= ENTRYDB_FRESH_EXACT; i++)
+		if (strcmp(text, names[i]) == 0) {
+			*out = (enum entrydb_fresh)i;
+			return 0;
+		}
+	return ENTRYDB_EINVAL;
+}

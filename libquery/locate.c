@@ -1,0 +1,228 @@
+/*
+ * locate.c - see locate.h.
+ */
+#include "libquery/locate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/file.h"
+#include "db/base/text.h"
+#include "libquery/disk/distname.h"
+#include "libquery/disk/tree.h"
+#include "libquery/layout.h"
+
+/* --- which row --- */
+
+/* An egg counts EGG-INFO, and "x.egg/" is none: the row must have been made for such a spelling. */
+static bool row_suits(const struct path_entry *entry, const struct coverage *coverage)
+{
+	struct slice spelled = slice_of(entry->spelled);
+
+	if (entry->row.kind != ROOT_DIRECTORY && slice_ends(spelled, SLICE("/")))
+		return false;
+	return distname_is_egg_base(spelled) == distname_is_egg_base(slice_of(coverage->root_path));
+}
+
+static void forget_row(struct path_entry *entry)
+{
+	root_record_free(&entry->row);
+	entry_forget_standings(entry);
+	entry->source = SOURCE_NONE;
+}
+
+/* 1: the row of the entry; 0: there is none that suits; or an error. */
+static int read_row(struct reader *reader, struct path_entry *entry,
+                    const struct coverage *coverage, struct error *error)
+{
+	int code = reader_root(reader, slice_of(coverage->root_path), &entry->row, error);
+
+	entry->row.path = (struct slice){0};
+	if (code <= 0 || !row_suits(entry, coverage))
+		return code < 0 ? code : 0;
+	if (entry->row.watched)
+		code = reader_distributions(reader, &entry->row, false, error);
+	return code < 0 ? code : 1;
+}
+
+/* Look the entry up in one database: 1 if it has a row, 0 if not, or an error. */
+static int find_row(struct entrydb *db, struct path_entry *entry, const struct coverage *coverage,
+                    uid_t owner, struct error *error)
+{
+	size_t source = sources_find(&db->sources, coverage->database, owner);
+	struct reader *reader;
+	int code;
+
+	forget_row(entry);
+	if (source == SOURCE_NONE)
+		return error_nomem(error);
+	reader = source_reader(&db->sources.items[source]);
+	if (!reader)
+		return 0;
+	code = read_row(reader, entry, coverage, error);
+	if (code > 0)
+		entry->source = source;
+	else
+		forget_row(entry);
+	return sources_check(&db->sources, source, code, error);
+}
+
+/* In a database that was named: by the path as it is, or relative to the file's base. */
+static int find_in_given(struct entrydb *db, struct path_entry *entry, const char *path,
+                         struct error *error)
+{
+	CLEANUP(cleanup_free) char *base = layout_base(db->database);
+	size_t length = base ? strlen(base) : 0;
+	struct coverage coverage = {db->database, (char *)path};
+	int found = base ? find_row(db, entry, &coverage, (uid_t)-1, error) : error_nomem(error);
+
+	if (found != 0 || strncmp(path, base, length) != 0 || path[length] != '/')
+		return found;
+	coverage.root_path = (char *)path + length + 1;
+	return find_row(db, entry, &coverage, (uid_t)-1, error);
+}
+
+/* Without a stat, what there is is taken. */
+static bool is_up_to_date(const struct path_entry *entry, const struct stat *status)
+{
+	return !status || stamp_equal(entry->row.stamp, stamp_of(status));
+}
+
+/*
+ * The prefix's row, unless it is out of date and the user's own is not: where root has
+ * indexed an environment, its owner's updates go elsewhere.
+ */
+static int find_in_layouts(struct entrydb *db, struct path_entry *entry, const char *path,
+                           const struct stat *status, struct error *error)
+{
+	CLEANUP(coverage_free) struct coverage prefix = {0};
+	CLEANUP(coverage_free) struct coverage user = {0};
+	uid_t owner = status ? status->st_uid : geteuid();
+	int in_prefix = layout_of_prefix(path, db->sysroot, &prefix);
+	int in_user;
+
+	if (in_prefix > 0)
+		in_prefix = find_row(db, entry, &prefix, owner, error);
+	else if (in_prefix < 0)
+		error_nomem(error);
+	if (in_prefix < 0 || (in_prefix && is_up_to_date(entry, status)) || db->sysroot)
+		return in_prefix;
+	in_user = layout_of_user(path, &user);
+	if (in_user < 0)
+		return error_nomem(error);
+	if (in_user == 0)
+		return in_prefix;
+	in_user = find_row(db, entry, &user, owner, error);
+	if (in_user < 0 || !in_prefix || (in_user && is_up_to_date(entry, status)))
+		return in_user;
+	return find_row(db, entry, &prefix, owner, error);
+}
+
+static int find_anywhere(struct entrydb *db, struct path_entry *entry, const char *path,
+                         const struct stat *status, struct error *error)
+{
+	return db->database ? find_in_given(db, entry, path, error)
+	                    : find_in_layouts(db, entry, path, status, error);
+}
+
+/* Where @path leads without links, malloc'd; NULL on failure. */
+static char *resolve(const char *path)
+{
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, O_PATH);
+	char *real = fd < 0 ? NULL : file_real_path(fd);
+
+	return real ? real : realpath(path, NULL);
+}
+
+/* The same for where symbolic links lead, if there are any in its path. */
+static int find_resolved(struct entrydb *db, struct path_entry *entry, const struct stat *status,
+                         struct error *error)
+{
+	CLEANUP(cleanup_free) char *resolved = resolve(entry->path);
+
+	if (!resolved && errno_is_failure(errno))
+		return error_errno(error, errno, "%s", entry->path);
+	if (!resolved || strcmp(resolved, entry->path) == 0)
+		return 0;
+	return find_anywhere(db, entry, resolved, status, error);
+}
+
+int locate_row(struct entrydb *db, struct path_entry *entry, const struct stat *status,
+               struct error *error)
+{
+	const char *inside = entry->path + (db->sysroot ? strlen(db->sysroot) : 0);
+	int code;
+
+	entry->compared_stands = false;
+	code = find_anywhere(db, entry, inside, status, error);
+	if (code == 0 && !db->sysroot)
+		code = find_resolved(db, entry, status, error);
+	if (code < 0)
+		return code;
+	entry->generation = db->sources.generation;
+	return 0;
+}
+
+/* --- where the entry is --- */
+
+/* The entry's absolute path now, malloc'd: 1; 0: it has none; or a failure. */
+static int absolute_path(const struct entrydb *db, const struct path_entry *entry, char **out,
+                         struct error *error)
+{
+	CLEANUP(cleanup_free) char *absolute = layout_absolute(entry->spelled);
+
+	if (!absolute)
+		return errno_is_failure(errno) ? error_errno(error, errno, "%s", entry->spelled)
+		                               : 0;
+	*out = db->sysroot ? text_format("%s%s", db->sysroot, absolute) : take(absolute);
+	return *out ? 1 : error_nomem(error);
+}
+
+int locate_path(struct entrydb *db, struct path_entry *entry, struct error *error)
+{
+	CLEANUP(cleanup_free) char *path = NULL;
+	int code;
+
+	if (entry->path && !entry->relative)
+		return 1;
+	code = absolute_path(db, entry, &path, error);
+	if (code < 0 || (entry->path && path && strcmp(entry->path, path) == 0))
+		return code;
+	free(entry->path);
+	entry->path = take(path);
+	forget_row(entry);
+	entry_forget_scan(entry);
+	entry->state = ENTRY_UNKNOWN;
+	return code;
+}
+
+/* --- is there a database at all --- */
+
+static bool is_there(struct entrydb *db, const char *file)
+{
+	size_t source = sources_find(&db->sources, file, TRUST_NO_OTHER);
+
+	return source == SOURCE_NONE || db->sources.items[source].reader ||
+	       db->sources.items[source].why.code != ERROR_NOTFOUND;
+}
+
+int locate_database(struct entrydb *db, const char *path, struct error *error)
+{
+	CLEANUP(coverage_free) struct coverage prefix = {0};
+	CLEANUP(coverage_free) struct coverage user = {0};
+	int code;
+
+	if (db->database)
+		return is_there(db, db->database);
+	code = layout_of_prefix(path, db->sysroot, &prefix);
+	if (code > 0 && is_there(db, prefix.database))
+		return 1;
+	if (code >= 0 && !db->sysroot)
+		code = layout_of_user(path, &user);
+	if (code < 0)
+		return error_nomem(error);
+	return user.database && is_there(db, user.database);
+}

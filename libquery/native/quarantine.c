@@ -1,0 +1,229 @@
+/*
+ * quarantine.c - see quarantine.h.
+ */
+#include "libquery/native/quarantine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/file.h"
+#include "db/base/safe_path.h"
+#include "db/base/slice.h"
+#include "db/base/text.h"
+#include "db/base/trust.h"
+
+#define LOADING    ".loading"
+#define RECORD_MAX 8192 /* bytes of a file; longer paths are cut */
+#define TRIES      8    /* for a file that others remove at that moment */
+#define FILE_MODE  0600
+
+static const char not_survived[] = "a process ended while it was being loaded";
+
+/* --- one file --- */
+
+/* The text of a file that may be believed, NUL-terminated; else empty. */
+static int read_record(int directory, const char *name, char text[RECORD_MAX + 1],
+                       struct error *error)
+{
+	CLEANUP(cleanup_close) int fd = file_open(directory, name, O_NOFOLLOW);
+	struct stat status;
+	ssize_t got = 0;
+
+	text[0] = '\0';
+	if (fd < 0 && error_code(errno) == ERROR_NOTFOUND)
+		return 0;
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return error_errno(error, errno, "cannot read what is set aside as %s", name);
+	if (!S_ISREG(status.st_mode) || trust_of(&status, TRUST_NO_OTHER) != TRUST_BELIEVED)
+		return 0;
+	got = file_read(fd, text, RECORD_MAX);
+	if (got < 0)
+		return error_errno(error, errno, "cannot read what is set aside as %s", name);
+	text[got] = '\0';
+	return got > 0;
+}
+
+static int write_record(int directory, const char *name, const char *object, const char *reason,
+                        struct error *error)
+{
+	CLEANUP(cleanup_free) char *text = text_format("%s\n%s", reason, object);
+	CLEANUP(cleanup_free) char *part = text_format("%s.%d.new", name, (int)getpid());
+	CLEANUP(cleanup_close) int fd = -1;
+	size_t len;
+
+	if (!text || !part)
+		return error_nomem(error);
+	len = strlen(text) < RECORD_MAX ? strlen(text) : RECORD_MAX;
+	unlinkat(directory, part, 0);
+	fd = safe_openat(directory, part, O_WRONLY | O_CREAT | O_EXCL, FILE_MODE);
+	if (fd < 0 || write(fd, text, len) != (ssize_t)len ||
+	    renameat(directory, part, directory, name) != 0)
+		return error_errno(error, errno, "cannot set %s aside", object);
+	return 0;
+}
+
+/* --- what is being loaded --- */
+
+/* Open it, and take the lock: 1. 0: somebody else has it, or it is not there. */
+static int open_loading(int directory, const char *name, int flags, int *out, struct error *error)
+{
+	for (int i = 0; i < TRIES; i++) {
+		CLEANUP(cleanup_close) int fd = safe_openat(directory, name, flags, FILE_MODE);
+		struct stat status;
+
+		if (fd < 0 && error_code(errno) == ERROR_NOTFOUND)
+			return 0;
+		if (fd < 0)
+			return error_errno(error, errno, "cannot open %s", name);
+		if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+			return 0;
+		if (fstat(fd, &status) != 0)
+			return error_errno(error, errno, "cannot read %s", name);
+		if (status.st_nlink == 0)
+			continue; /* whoever had it has just finished */
+		*out = take_fd(&fd);
+		return 1;
+	}
+	return 0;
+}
+
+/* Was it left behind by a process that ended? Then it is set aside. */
+static int judge(int directory, const char *id, const char *loading, struct error *error)
+{
+	CLEANUP(cleanup_close) int fd = -1;
+	char object[RECORD_MAX + 1];
+	ssize_t got;
+	int code = open_loading(directory, loading, O_RDWR, &fd, error);
+
+	if (code <= 0)
+		return code;
+	got = file_read(fd, object, RECORD_MAX);
+	if (got < 0)
+		return error_errno(error, errno, "cannot read %s", loading);
+	object[got] = '\0';
+	code = got > 0 ? write_record(directory, id, object, not_survived, error) : 0;
+	if (code == 0)
+		unlinkat(directory, loading, 0);
+	return code < 0 ? code : got > 0;
+}
+
+int quarantine_watch_begin(const char *directory, const char *id, const char *object,
+                           struct quarantine_watch *watch, struct error *error)
+{
+	size_t len = strlen(object) < RECORD_MAX ? strlen(object) : RECORD_MAX;
+	int code;
+
+	*watch = QUARANTINE_WATCH_INIT;
+	watch->name = text_format("%s" LOADING, id);
+	if (!watch->name)
+		return error_nomem(error);
+	code = safe_directory_open(directory, NULL, SAFE_CREATE, &watch->directory, error);
+	if (code == 0)
+		code = open_loading(watch->directory, watch->name, O_RDWR | O_CREAT, &watch->file,
+		                    error);
+	if (code > 0 &&
+	    (ftruncate(watch->file, 0) != 0 || write(watch->file, object, len) != (ssize_t)len))
+		code = error_errno(error, errno, "cannot note that %s is being loaded", object);
+	if (code < 0)
+		quarantine_watch_end(watch);
+	return code < 0 ? code : 0;
+}
+
+void quarantine_watch_end(struct quarantine_watch *watch)
+{
+	if (watch->file >= 0)
+		unlinkat(watch->directory, watch->name, 0);
+	cleanup_close(&watch->file);
+	cleanup_close(&watch->directory);
+	free(watch->name);
+	*watch = QUARANTINE_WATCH_INIT;
+}
+
+/* --- what is set aside --- */
+
+static int open_existing(const char *path, int *fd, struct error *error)
+{
+	*fd = file_open(AT_FDCWD, path, O_DIRECTORY);
+	if (*fd >= 0)
+		return 1;
+	return errno_is_failure(errno) ? error_errno(error, errno, "cannot open %s", path) : 0;
+}
+
+int quarantine_find(const char *directory, const char *id, char **reason, struct error *error)
+{
+	CLEANUP(cleanup_free) char *loading = text_format("%s" LOADING, id);
+	CLEANUP(cleanup_close) int fd = -1;
+	char text[RECORD_MAX + 1];
+	int code = open_existing(directory, &fd, error);
+
+	if (!loading)
+		return error_nomem(error);
+	if (code > 0)
+		code = judge(fd, id, loading, error);
+	if (code >= 0 && fd >= 0)
+		code = read_record(fd, id, text, error);
+	if (code <= 0)
+		return code;
+	*reason = strndup(text, strcspn(text, "\n"));
+	return *reason ? 1 : error_nomem(error);
+}
+
+int quarantine_add(const char *directory, const char *id, const char *object, const char *reason,
+                   struct error *error)
+{
+	CLEANUP(cleanup_close) int fd = -1;
+	int code = safe_directory_open(directory, NULL, SAFE_CREATE, &fd, error);
+
+	return code == 0 ? write_record(fd, id, object, reason, error) : code;
+}
+
+int quarantine_remove(const char *directory, const char *id, struct error *error)
+{
+	CLEANUP(cleanup_close) int fd = -1;
+	int code = safe_directory_open(directory, NULL, SAFE_EXISTING, &fd, error);
+
+	if (code < 0)
+		return code;
+	if (strchr(id, '/') || id[0] == '.')
+		return 0;
+	if (unlinkat(fd, id, 0) == 0)
+		return 1;
+	return errno == ENOENT ? 0 : error_errno(error, errno, "cannot free %s", id);
+}
+
+static int tell(int directory, const char *id, quarantine_each *each, void *payload,
+                struct error *error)
+{
+	char text[RECORD_MAX + 1], *end;
+	int code = read_record(directory, id, text, error);
+
+	if (code <= 0)
+		return code;
+	end = strchrnul(text, '\n');
+	if (*end)
+		*end++ = '\0';
+	return each(payload, id, end, text);
+}
+
+int quarantine_walk(const char *directory, quarantine_each *each, void *payload,
+                    struct error *error)
+{
+	CLEANUP(cleanup_closedir) DIR *opened = file_open_directory(AT_FDCWD, directory);
+	const char *name;
+	int code = 0, more;
+
+	if (!opened)
+		return errno_is_failure(errno) ? error_errno(error, errno, "%s", directory) : 0;
+	while (code == 0 && (more = file_next(opened, &name)) != 0) {
+		if (more < 0)
+			return error_errno(error, errno, "cannot read %s", directory);
+		if (name[0] != '.' && !strchr(name, '.'))
+			code = tell(dirfd(opened), name, each, payload, error);
+	}
+	return code;
+}

@@ -1,0 +1,322 @@
+"""What stands in a metadata module, as its own function and property, while entrydb is on.
+
+Loaded by _entrydb_site when the program imports such a module, which may never be asked
+anything: so this module, too, is small. It asks the package, and loads that when it is
+worth it.
+"""
+
+import _thread
+import os
+import posix
+import sys
+
+from _entrydb_site import watcher
+
+worth = 70                   # distributions that Python reads as fast as entrydb is loaded
+HOME = os.path.dirname(__file__) + "/entrydb"
+METADATA = ("importlib.metadata", "importlib_metadata")
+QUESTIONS_WAITED_MAX = 1023  # between two attempts to connect
+ONE_BY_ONE = 8               # that somebody asks for, before it looks as if he walked over all
+
+
+class Replacement:
+    """A metadata module's own function and property, and those put in their place.
+
+    Both stay ordinary attributes, which may be replaced once more and put back. The
+    real work is in entrydb._accelerated.
+    """
+
+    def __init__(self, module):
+        self.module = module
+        self.function = module.entry_points
+        self.property = vars(module.Distribution)["entry_points"]
+        self.active = True
+        self.ask = self.ask_distribution = None
+        self.wait = self.pause = 0
+        self.read = self.count = 0  # distributions: by Python so far, and for one question
+        self.asking = None          # the thread in which Python answers
+        self.own_function = make_function(self)
+        self.own_property = property(make_getter(self), doc=self.property.__doc__)
+        self.own_new = make_new(module)
+
+    def put(self):
+        self.module.entry_points = self.own_function
+        self.module.Distribution.entry_points = self.own_property
+        if self.own_new:
+            self.module.PathDistribution.__new__ = self.own_new
+
+    def take_away(self):
+        """What somebody else has put there meanwhile stays, with the module's own behind it."""
+        self.active = False
+        if self.module.entry_points is self.own_function:
+            self.module.entry_points = self.function
+        if vars(self.module.Distribution)["entry_points"] is self.own_property:
+            self.module.Distribution.entry_points = self.property
+        if self.own_new and vars(self.module.PathDistribution).get("__new__") is self.own_new:
+            del self.module.PathDistribution.__new__
+
+    def is_question_worth_it(self):
+        """Would Python, to answer, read more distributions than it takes to load entrydb? Where
+        there may be rules about what may be loaded, only entrydb knows what they are."""
+        self.count = count_distributions()
+        return self.read + self.count >= worth or may_have_rules()
+
+    def is_reading_worth_it(self):
+        """The same where somebody asks for one distribution; maybe he walks over all of them."""
+        if self.asking == _thread.get_ident():
+            return False
+        self.read += 1
+        return self.read >= worth or self.read == ONE_BY_ONE and self.is_question_worth_it() \
+            or self.read < ONE_BY_ONE and may_have_rules()
+
+    def ask_python(self, params):
+        """Its function asks for every distribution; that it is worth it has been decided."""
+        self.asking = _thread.get_ident()
+        try:
+            return self.function(**params)
+        finally:
+            self.asking = None
+            self.read += self.count
+
+    def connect(self):
+        """Can it be asked now? Not while it is being connected: neither another thread nor what
+        the imports run may wait for that. What fails is tried again later, ever more rarely."""
+        if self.wait:
+            self.wait -= 1
+            return False
+        if not connecting.acquire(False):
+            return False
+        try:
+            if self.ask is None and not self.connect_now():
+                self.wait = self.pause = min(2 * self.pause + 1, QUESTIONS_WAITED_MAX)
+        finally:
+            connecting.release()
+        return self.ask is not None
+
+    def connect_now(self):
+        global connecting_thread
+        connecting_thread = _thread.get_ident()
+        try:
+            return submodule("_accelerated").connect(self)
+        except Exception:  # half uninstalled, say: the program must not suffer
+            return False
+
+
+def make_function(replacement):
+    own = replacement.function
+
+    def entry_points(**params):
+        if not replacement.active:
+            return own(**params)
+        if not replacement.ask and replacement.is_question_worth_it():
+            replacement.connect()
+        return (replacement.ask or replacement.ask_python)(params)
+
+    annotations = "__annotate__" if hasattr(own, "__annotate__") else "__annotations__"
+    for name in ("__module__", "__name__", "__qualname__", "__doc__", annotations):
+        setattr(entry_points, name, getattr(own, name))
+    entry_points.__wrapped__ = own
+    return entry_points
+
+
+def make_getter(replacement):
+    own = replacement.property.fget
+
+    def entry_points(self):
+        if replacement.active and (replacement.ask or replacement.is_reading_worth_it()
+                                   and replacement.connect()):
+            return replacement.ask_distribution(self)
+        return own(self)
+
+    entry_points.__wrapped__ = own
+    return entry_points
+
+
+def make_new(module):
+    """Some versions look through all attributes of a class for abstract ones, each time that
+    one of its distributions is made. Of PathDistribution it is known: it has none."""
+    kind = module.PathDistribution
+    checking = getattr(module, "DeprecatedNonAbstract", None)
+    own = checking and vars(checking).get("__new__")
+    own = getattr(own, "__func__", None)
+    if getattr(own, "__globals__", None) is not vars(module) or "__new__" in vars(kind):
+        return None
+    inspect = module.inspect
+
+    def __new__(cls, *arguments, **keywords):
+        if cls is kind and checking.__new__ is own and module.inspect is inspect:
+            return object.__new__(cls)
+        return checking.__new__(cls, *arguments, **keywords)
+
+    return staticmethod(__new__)
+
+
+def count_distributions():
+    """On sys.path, about: whoever has imported something has listed the directories already.
+    What a program has put in the place of os.listdir() sees none of it."""
+    return sum(name.endswith("-info") for entry in tuple(sys.path) for name in listing(entry))
+
+
+def listing(entry):
+    finder = sys.path_importer_cache.get(entry) if type(entry) is str else None
+    try:
+        return getattr(finder, "_path_cache", None) or posix.listdir(entry)
+    except (OSError, TypeError, ValueError):
+        return ()
+
+
+def may_have_rules():
+    """About what may be loaded: see entrydb(1). Any directory above a path entry may turn out not
+    to be the prefix of an environment; that is for entrydb to find out."""
+    environ = os.environ
+    config = environ.get("XDG_CONFIG_HOME") or environ.get("HOME", "") + "/.config"
+    entries = (each if each[:1] == "/" else "./" + each for each in tuple(sys.path) if type(each) is str)
+    prefixes = {entry[:entry.rfind("/lib")] for entry in entries if "/lib" in entry}
+    return "ENTRYDB_DISABLE" in environ or any(map(exists, (
+        f"{config}/entrydb/policy.conf", "/etc/entrydb/policy.conf",
+        *(f"{prefix}/etc/entrydb/policy.conf" for prefix in prefixes))))
+
+
+def exists(path):
+    try:
+        posix.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        pass
+    return True
+
+
+# --- the package ---
+
+def package():
+    """The name, in sys.modules, of the package beside this file. What else is named entrydb, in
+    the directory of a script, say, is not run; nor is the package's own __init__.py."""
+    place = f"{HOME}/__init__.py"
+    for name in ("entrydb", "_entrydb"):
+        if getattr(sys.modules.get(name), "__file__", None) == place:
+            return name
+    import _frozen_importlib as bootstrap
+    import _frozen_importlib_external as external
+    spec = external.spec_from_file_location(name, place, submodule_search_locations=[HOME])
+    sys.modules[name] = bootstrap.module_from_spec(spec)
+    return name
+
+
+def submodule(name):
+    full = f"{package()}.{name}"
+    __import__(full)
+    return sys.modules[full]
+
+
+# --- imports ---
+
+class Execution:
+    """Stands in for a loader's method exec_module() until a metadata module is loaded, and puts
+    the replacements in. The loader itself stays what whoever looks at a spec expects."""
+
+    def __init__(self, loader):
+        self.loader = loader
+
+    def __eq__(self, other):
+        return True if type(other) is Execution else NotImplemented
+
+    __hash__ = None
+
+    def __call__(self, module):
+        if module.__name__ in METADATA:
+            vars(self.loader).pop("exec_module", None)
+        type(self.loader).exec_module(self.loader, module)
+        if module.__name__ in METADATA:
+            replace_in(module)
+
+
+def find_spec(name, path, target):
+    """For the watcher: what the finders after it find, with a loader that is watched."""
+    if name not in METADATA:
+        update_at_exit()
+        return None
+    for finder in sys.meta_path:
+        find_spec = None if finder is watcher else getattr(finder, "find_spec", None)
+        spec = find_spec and find_spec(name, path, target)
+        if spec is None:
+            continue
+        watch_loader(spec.loader)
+        return spec
+    return None
+
+
+def watch_loader(loader):
+    """One that takes no attribute, or has its own exec_module() already, is left alone."""
+    if not isinstance(loader, type) and hasattr(type(loader), "exec_module") \
+            and "exec_module" not in getattr(loader, "__dict__", ("exec_module",)):
+        loader.exec_module = Execution(loader)
+
+
+replacements = {}  # by the name of the metadata module
+
+
+def replace_in(module):
+    """A module that does not look like the ones known is left as it is."""
+    try:
+        replacement = Replacement(module)
+    except (AttributeError, KeyError):
+        return
+    replacements[module.__name__] = replacement
+    replacement.put()
+
+
+def replace_in_loaded():
+    for name in METADATA:
+        if name in sys.modules:
+            replace_in(sys.modules[name])
+
+
+def take_all_away():
+    for replacement in replacements.values():
+        replacement.take_away()
+    replacements.clear()
+
+
+# --- pip ---
+
+exit_is_watched = False
+
+
+def update_at_exit():
+    """All that is needed then is imported now: pip may forbid it later, or uninstall it."""
+    global exit_is_watched
+    if exit_is_watched:
+        return
+    exit_is_watched = True
+    try:
+        import atexit
+        submodule("_accelerated")  # pip may ask, too
+        update = submodule("_hook").update
+    except Exception as error:
+        tell_if_verbose(f"entrydb: no database will be updated: {error}")
+    else:
+        atexit.register(update, tell_if_verbose)
+
+
+def tell_if_verbose(message):
+    """pip's own work is done, and its messages are read by programs."""
+    if os.environ.get("PIP_VERBOSE", "0") != "0" or any(
+            each == "--verbose" or each.startswith("-v") for each in sys.argv):
+        print(message, file=sys.stderr)
+
+
+# --- forks ---
+
+connecting = _thread.allocate_lock()
+connecting_thread = None
+
+
+def give_up_connecting():
+    """In a child, where another thread was connecting, a module may stay half imported for ever."""
+    if connecting.locked() and connecting_thread != _thread.get_ident():
+        for replacement in replacements.values():
+            replacement.active = replacement.ask is not None
+
+
+os.register_at_fork(after_in_child=give_up_connecting)

@@ -1,0 +1,211 @@
+"""The environments in which the acceleration is switched on and off.
+
+Switched on, a site directory holds entrydb.pth, which site runs at the start of every
+interpreter, and entrydb.start, which Python 3.15 and later run instead. Both are listed
+in the distribution's RECORD, so that uninstalling entrydb removes them.
+"""
+
+import base64
+import hashlib
+import os
+import py_compile
+import re
+import site
+import subprocess
+import sys
+
+from . import _files, _owner, _program
+
+MODULE = "_entrydb_site.py"
+# What a process imports that is accelerated, or installs.
+LOADED = (MODULE, "_entrydb_replacement.py", *(f"entrydb/{name}.py" for name in (
+    "_accelerated", "_databases", "_metadata_module", "_hook", "_program")))
+
+# Run twice in a virtual environment, and maybe where the module is gone; a line that is compiled
+# in two steps, as exec("try: ...") is, would take longer.
+PTH_TEXT = ('import _frozen_importlib_external as e; '
+            'e.PathFinder.find_spec("_entrydb_site") and __import__("_entrydb_site").start()\n')
+START_TEXT = "_entrydb_site:start\n"
+FILES = {"entrydb.start": START_TEXT, "entrydb.pth": PTH_TEXT}
+
+
+def _tell(place, what):
+    print(f"entrydb: {_files.printable(place)}: {_files.printable(str(what))}", file=sys.stderr)
+
+
+class Environment:
+    """A site directory that entrydb is installed in. on(), off() and status() print what they
+    have done or found, or why they could not, and return an exit status."""
+
+    def __init__(self, place, path, directory, is_read=True):
+        """place: what is updated, a prefix or the site directory; directory: a descriptor;
+        is_read: Python runs the .pth files that are there."""
+        self.place = place
+        self.path = path
+        self.directory = directory
+        self.is_read = is_read
+        self.owner = os.fstat(directory)
+        self.label = _files.printable(place)
+
+    def is_on(self):
+        return _files.exists(self.directory, "entrydb.pth")
+
+    def on(self):
+        return self._change(self._on)
+
+    def off(self):
+        return self._change(self._off)
+
+    def status(self):
+        print(f"{self.label}: {'on' if self.is_on() else 'off'}")
+        return 0 if self.is_on() else 1
+
+    def _change(self, work):
+        try:
+            return _owner.act(self.owner, lambda: self._try(work))
+        except _owner.Refused as refusal:
+            return self._could_not(refusal)
+
+    def _try(self, work):
+        try:
+            return work()
+        except _owner.Refused as refusal:
+            return self._could_not(refusal)
+        except OSError as error:
+            return self._could_not(f"{error.filename or 'a file'}: {error.strerror}")
+
+    def _could_not(self, why):
+        _tell(self.place, why)
+        return _owner.COULD_NOT
+
+    def _on(self):
+        if not self.is_read:
+            raise _owner.Refused("Python runs no .pth file of this directory; a program can call "
+                                 "entrydb.accelerate() itself")
+        self._compile()
+        self._record(FILES)
+        for name, text in FILES.items():
+            _files.replace(self.directory, name, text, _files.mode(self.directory, MODULE))
+        print(f"{self.label}: on ({_files.printable(self.path)}/entrydb.pth)", flush=True)
+        return self._update()
+
+    def _off(self):
+        for name in FILES:
+            _files.remove(self.directory, name)
+        self._record({})
+        print(f"{self.label}: off")
+        return 0
+
+    def _update(self):
+        try:
+            return subprocess.run([_program.PATH, "update", self.place], check=False,
+                                  stdin=subprocess.DEVNULL).returncode
+        except OSError as error:
+            return self._could_not(f"{_program.PATH}: {error.strerror}; without a database, "
+                                   "directories are read for each answer")
+
+    def _compile(self):
+        """Now, since the first start would change the times of the site directory. Another version
+        of Python compiles it for itself."""
+        if f"/python{_program.rules()}/" not in f"{self.path}/":
+            return
+        for name in LOADED:
+            self._compile_one(name)
+
+    def _compile_one(self, name):
+        here = f"/proc/self/fd/{self.directory}"
+        directory, _, stem = name.removesuffix(".py").rpartition("/")
+        compiled = f"{directory}/__pycache__/{stem}.{sys.implementation.cache_tag}.pyc".lstrip("/")
+        try:
+            py_compile.compile(f"{here}/{name}", f"{here}/{compiled}", f"{self.path}/{name}",
+                               quiet=2)
+        except OSError:
+            pass  # slower, and no worse
+
+    def _record(self, files):
+        """Of ours, RECORD lists these files and no others."""
+        for name in os.listdir(self.directory):
+            if not (name.startswith("entrydb-") and name.endswith(".dist-info")):
+                continue
+            info = _files.open_directory(name, self.directory)
+            try:
+                _list_in_record(info, files)
+            except FileNotFoundError:
+                pass  # as a distribution's package has it, whose own files these are
+            finally:
+                os.close(info)
+
+
+def _list_in_record(info, files):
+    text = _files.read(info, "RECORD")
+    lines = [line for line in text.split("\n") if line and line.partition(",")[0] not in FILES]
+    changed = "\n".join([*lines, *(_record_line(*each) for each in files.items()), ""])
+    if changed != text:
+        _files.replace(info, "RECORD", changed, _files.mode(info, "RECORD"))
+
+
+def _record_line(name, text):
+    digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"{name},sha256={digest.rstrip('=')},{len(text)}"
+
+
+# --- which environments ---
+
+def own():
+    """The one that this package is installed in."""
+    package = os.path.dirname(os.path.abspath(__file__))  # its files may be links: uv's, to a cache
+    path = os.path.realpath(os.path.dirname(package))
+    prefix = os.path.realpath(sys.prefix)
+    inside = os.path.commonpath([path, prefix]) == prefix
+    known = map(os.path.realpath, [*site.getsitepackages(), site.getusersitepackages()])
+    return Environment(sys.prefix if inside else path, path, _files.open_directory(path),
+                       is_read=path in known)
+
+
+def below(top):
+    """The virtual environments below a directory; those without entrydb are named on stderr.
+
+    An environment is to be used before the next one is asked for. OSError where the directory
+    cannot be read.
+    """
+    for prefix, directories, files, descriptor in os.fwalk(os.path.realpath(top)):
+        if "pyvenv.cfg" not in files:
+            continue
+        directories.clear()
+        found = False
+        for path, directory in _site_directories(prefix, descriptor):
+            found = True
+            yield Environment(prefix, path, directory)
+        if not found:
+            _tell(prefix, "entrydb is not installed there; install it with that environment's pip")
+
+
+def _site_directories(prefix, descriptor):
+    """(path, descriptor) of those with entrydb: each step by descriptor, and of one owner."""
+    for version in _versions(descriptor):
+        opened = [os.dup(descriptor)]
+        try:
+            for step in ("lib", version, "site-packages"):
+                opened.append(_files.open_directory(step, opened[-1]))
+            if not _files.exists(opened[-1], MODULE):
+                continue
+            if len({os.fstat(each).st_uid for each in opened}) == 1:
+                yield f"{prefix}/lib/{version}/site-packages", opened[-1]
+            else:
+                _tell(prefix, "left alone, as its directories belong to several users")
+        except OSError:
+            continue  # a link, or not what it looked like
+        finally:
+            for each in opened:
+                os.close(each)
+
+
+def _versions(descriptor):
+    try:
+        lib = _files.open_directory("lib", descriptor)
+    except OSError:
+        return []
+    try:
+        return sorted(each for each in os.listdir(lib) if re.fullmatch(r"python3\.\d+t?", each))
+    finally:
+        os.close(lib)

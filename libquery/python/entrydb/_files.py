@@ -1,0 +1,85 @@
+"""Files in directories that others may write to as well.
+
+A directory is opened once and used by its descriptor, so that nobody can put another one,
+or a link, in its place meanwhile.
+"""
+
+import os
+import re
+import stat
+
+# What a terminal must not have as it is: db/base/escape.h.
+_CONTROLS = re.compile("[\\\\\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+                       "\ud800-\udfff]")
+
+
+def printable(name):
+    """A name that anybody may have chosen, escaped for people as the program does it."""
+    return _CONTROLS.sub(_escaped, name)
+
+
+def _escaped(found):
+    code = ord(found[0])
+    if code == ord("\\"):
+        return r"\\"
+    is_byte = 0xdc80 <= code <= 0xdcff  # that is not part of UTF-8
+    return f"\\x{code & 0xff:02x}" if code < 0x80 or is_byte else f"\\u{code:04x}"
+
+
+def open_directory(name, parent=None):
+    """Its descriptor; a symbolic link is refused."""
+    return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+
+
+def exists(directory, name):
+    try:
+        os.stat(name, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def mode(directory, name):
+    """Its permissions, without those to execute."""
+    return stat.S_IMODE(os.stat(name, dir_fd=directory).st_mode) & 0o666
+
+
+def read(directory, name):
+    """The text of a regular file; FileNotFoundError for anything else."""
+    file = os.open(name, os.O_RDONLY | os.O_NONBLOCK, dir_fd=directory)
+    with open(file, encoding="utf-8", errors="surrogateescape", newline="") as stream:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise FileNotFoundError(name)
+        return stream.read()
+
+
+def replace(directory, name, text, permissions=0o644):
+    """Write a file, whole or not at all: an interpreter may start meanwhile."""
+    temporary = f".{name}.{os.urandom(6).hex()}"
+    try:
+        _create(directory, temporary, text, permissions)
+        os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+    except BaseException as error:
+        remove(directory, temporary)
+        if isinstance(error, OSError):
+            error.filename = name  # not the temporary one
+        raise
+    os.fsync(directory)
+
+
+def _create(directory, name, text, permissions):
+    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600,
+                   dir_fd=directory)
+    with open(file, "w", encoding="utf-8", errors="surrogateescape", newline="") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fchmod(file, permissions)
+        os.fsync(file)
+
+
+def remove(directory, name):
+    """If it is there; of a link, the link."""
+    try:
+        os.unlink(name, dir_fd=directory)
+    except FileNotFoundError:
+        pass

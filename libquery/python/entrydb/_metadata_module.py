@@ -1,0 +1,240 @@
+"""Which importlib.metadata is this, and is it still what it was?
+
+Its rules of order and shadowing, and its classes, changed from release to release,
+and a program may replace any part of it. So a module is recognised by the functions
+that make its answers, by the names that each of them uses: known ones stand in the
+table below. What is not in it is left alone.
+
+No state of the module is believed to be its own because it was met first: a function is
+its own if its code was loaded from the module's directory and runs in its namespace,
+which nobody's wrapper does (see native/own.h). What was found so is compared by identity
+before each answer; of the rest of Python, what the answer would be read with.
+"""
+
+import os
+import sys
+from operator import attrgetter
+
+from . import _native
+from ._databases import finders, is_standard_finder
+
+PATH_ENTRIES_MAX = 64  # whose paths are kept
+PATHS_MAX = 1024       # of one of them
+
+# Digest of the parts -> the rules by which they answer. Each line was compared with the
+# module itself by the differential test. Left out are importlib_metadata 9.1 and 10.0,
+# which sort the directory.
+_KNOWN = {
+    0xc5385507234123d9: 0,                # CPython 3.10
+    0xbc1335fcfd622cdd: 0,                # CPython 3.11
+    0x5e96b6160d22e9bd: 0,                # CPython 3.12
+    0xdb37f5e77b82ae9e: 0,                # CPython 3.13 and 3.14
+    0x40d9e224b655de70: 0,                # CPython 3.15
+    0x3e8c121e48390068: 0,                # importlib_metadata 5.0 to 7.0.0
+    0x0bfe6d52475a03a5: 0,                # 7.0.1 and 7.0.2
+    0x49681e3899703c8d: 0,                # 7.1 to 8.0
+    0xad4f580ac4a66f23: 0,                # 8.1 and 8.2
+    0x782bd45d0a93b2d0: 0,                # 8.3 and 8.4
+    0x5c35ec62c2ebe1a7: 0,                # 8.5 and 8.6
+    0xe06d791400e38abf: 0,                # 8.7
+    0x77bf904aeaa83b48: 0,                # 8.8
+    0x680541e039084313: 0,                # 8.9
+    0xfc4da4f51f824644: 0,                # 9.0.0
+    0xb9befc09786976a7: 0,                # 9.0.1
+    0xb8c105d44ff3fa4e: _native.IM_10_1,  # 10.1
+    0xd0c0b052a81ca7b7: _native.IM_10_1,  # 10.2
+}
+
+# Those that parse each value when its object is made: where one cannot be, every call fails.
+_PARSING = frozenset((
+    0x40d9e224b655de70, 0xe06d791400e38abf, 0x77bf904aeaa83b48, 0x680541e039084313,
+    0xfc4da4f51f824644, 0xb9befc09786976a7,
+))
+
+
+class MetadataModule:
+    """A metadata module: how its objects are made; if it was recognised, by which rules it
+    answers, and what it was then."""
+
+    def __init__(self, module, digest=0, seen=None, seen_reading=None):
+        self.module = module
+        self.rules = _KNOWN.get(digest, 0)
+        self.parses = digest in _PARSING
+        self.seen = seen
+        self.seen_reading = seen_reading
+        self.EntryPoint = module.EntryPoint
+        self.EntryPoints = module.EntryPoints
+        self.PathDistribution = module.PathDistribution
+        self.FastPath = module.FastPath
+        self.Path = module.pathlib.Path
+        self.path_type = module.pathlib.PosixPath  # what Path() makes; no question asks it here
+        self.groups = getattr(module, "SelectableGroups", None)
+        self.paths = {}
+
+    def unchanged(self):
+        """Has nobody replaced a part of the module, or what it reads the disk with?"""
+        return _native.same(self.seen)
+
+    def locator(self):
+        """A function from a path entry and the file name of metadata in it to a distribution."""
+        joins = {}
+        new, kind = object.__new__, self.PathDistribution
+
+        def locate(path, file):
+            join = joins.get(path)
+            if join is None:
+                join = joins[path] = self.join_in(path)
+            distribution = new(kind)  # what its own __new__ adds is a check of the class
+            distribution._path = join(file)
+            return distribution
+
+        return locate
+
+    def join_in(self, path):
+        """How the module itself gets from a path entry to a file in it."""
+        if os.path.isdir(path or "."):
+            kept = self.paths.get(path)
+            if kept is None:
+                if len(self.paths) >= PATH_ENTRIES_MAX:
+                    self.paths.clear()
+                kept = self.paths[path] = Paths(self.Path, path)
+            return kept.__getitem__
+        fast = self.FastPath(path)
+        fast.lookup(fast.mtime)  # finds that it is a zip, and how to join paths in it
+        return lambda file: fast.joinpath(file.rpartition("/")[2])
+
+
+class Paths(dict):
+    """The Path of each file in a directory, by the file's name; nobody changes a Path."""
+
+    def __init__(self, make, directory):
+        self.make = make
+        self.directory = directory
+
+    def __missing__(self, file):
+        if len(self) >= PATHS_MAX:
+            self.clear()
+        found = self[file] = self.make(self.directory, file.rpartition("/")[2])
+        return found
+
+
+def recognise(module, originals, ours):
+    """The MetadataModule; None where its code is not known, or a part of it is not its own."""
+    found = _native.recognise(module, originals, ours)
+    if found is None:
+        return None
+    try:
+        return MetadataModule(module, *found) if found[0] in _KNOWN else None
+    except AttributeError:
+        return None
+
+
+# --- the modules of this process ---
+
+class Recognition:
+    """What is known of one module, which a program may patch, and may put right again."""
+
+    def __init__(self, module):
+        self.module = module
+        self.wait = self.pause = 0
+        self.known = recognise(module, *_replaced(module))
+
+    def current(self):
+        """The MetadataModule, if all of it is its own at this moment."""
+        if self.known is not None and self.known.unchanged():
+            return self.known
+        if self.wait:
+            self.wait -= 1
+            return None
+        return self.look()
+
+    def look(self):
+        """A patch that was there before may be gone, and another may be harmless. One of the
+        other kind is not looked at each time."""
+        found = recognise(self.module, *_replaced(self.module))
+        if found is None:  # what is known stays: it will be that again
+            self.wait = self.pause = min(2 * self.pause + 1, QUESTIONS_WAITED_MAX)
+        else:
+            self.known = found
+            self.wait = self.pause = 0
+        return found
+
+
+QUESTIONS_WAITED_MAX = 1023
+_recognised = {}
+
+
+def _recognition(module):
+    """A module that is loaded again is another one."""
+    found = _recognised.get(module.__name__)
+    if found is None or found.module is not module:
+        found = _recognised[module.__name__] = Recognition(module)
+    return found
+
+
+def current(module):
+    """The MetadataModule of a module that is recognised, and is all its own now; or None."""
+    return _recognition(module).current()
+
+
+def now(module):
+    """The same, looked at however short a time ago that was done in vain."""
+    seen = _recognised.get(module.__name__)
+    found = _recognition(module)
+    if found is not seen:
+        return found.known
+    return found.known if found.known and found.known.unchanged() else found.look()
+
+
+def of(module):
+    """The MetadataModule of a module that was recognised, whatever became of it; or None."""
+    return _recognition(module).known
+
+
+def _replacement(module):
+    replacing = sys.modules.get("_entrydb_replacement")
+    found = replacing and replacing.replacements.get(module.__name__)
+    return found if found and found.module is module else None
+
+
+def _replaced(module):
+    """The parts that acceleration has replaced, and what it has put in their places."""
+    found = _replacement(module)
+    if not found:
+        return {}, ()
+    parts = {("", "entry_points"): found.function, ("Distribution", "entry_points"): found.property}
+    return parts, (found.own_function, found.own_property, found.own_new)
+
+
+def maker():
+    """The MetadataModule whose distributions importlib.metadata would answer with."""
+    import importlib.metadata
+    found = [provider(finder) for finder in finders()]
+    if len(found) == 1 and found[0]:
+        return found[0]
+    return of(importlib.metadata) or MetadataModule(importlib.metadata)
+
+
+def entry_points(params):
+    """What importlib.metadata answers, in the order of discovery: older versions sort by group."""
+    import importlib.metadata as module
+    if hasattr(module, "SelectableGroups"):
+        unique = module.unique_everseen(module.distributions(), key=attrgetter("_normalized_name"))
+        found = [each for distribution in unique for each in distribution.entry_points]
+        return [each for each in found if each.matches(**params)]
+    replaced = _replacement(module)
+    return (replaced.function if replaced else module.entry_points)(**params)
+
+
+def home_of(finder):
+    """The module that a finder of distributions belongs to; None if unknown, or not imported."""
+    if is_standard_finder(finder):
+        return sys.modules.get("importlib.metadata")
+    module = sys.modules.get("importlib_metadata")
+    return module if type(finder) is getattr(module, "MetadataPathFinder", None) else None
+
+
+def provider(finder):
+    """Its MetadataModule; None if it is not known."""
+    module = home_of(finder)
+    return module and of(module)

@@ -1,0 +1,103 @@
+"""Does this interpreter answer through the database and, if not, why?"""
+
+import os
+import sys
+
+from . import _files
+
+_MESSAGE_MAX = 500    # bytes
+
+
+def show(environment):
+    """True if importlib.metadata is accelerated in this process."""
+    broken = extension_failure()
+    reason = broken or why_not(environment)
+    print(f"this interpreter, Python {sys.version.split()[0]}: "
+          + (f"importlib.metadata is not accelerated: {reason}" if reason else
+             "importlib.metadata is accelerated"))
+    if not broken:
+        show_path_entries()
+    return not reason
+
+
+def show_path_entries():
+    """What an answer would be made from, now."""
+    from . import _native, _program
+    database = _native.Database(tuple(_program.site_path()))
+    database.refresh()
+    for path, file, state, reason in database.path_entries():
+        where = f" ({_files.printable(file)})" if file else ""
+        print(f"{_files.printable(path)}: {state}: {reason}{where}")
+
+
+def why_not(environment):
+    """One line; None where the acceleration is at work."""
+    return not_started(environment) or not_recognised() or others_asked()
+
+
+def not_started(environment):
+    if os.environ.get("ENTRYDB") == "0":
+        return "ENTRYDB=0 is set"
+    started = sys.modules.get("_entrydb_site")
+    if started and started.watcher in sys.meta_path:
+        return None
+    if not environment.is_on():
+        return "entrydb is off here; 'python -m entrydb on' switches it on"
+    if sys.flags.no_site:
+        return "it was started with -S, which leaves out every .pth file"
+    if not environment.is_read:
+        return f"Python runs no .pth file of {_files.printable(environment.path)}"
+    return "entrydb.pth has not been run to its end; 'python -m entrydb on' writes it again"
+
+
+def not_recognised():
+    import importlib.metadata
+    from . import _metadata_module
+    if _metadata_module.of(importlib.metadata) is None:
+        return "it is of a version, or changed in a way, that entrydb does not know"
+    if _metadata_module.current(importlib.metadata) is None:
+        return "a part of it has been replaced"
+    return None
+
+
+def others_asked():
+    """Finders of distributions that only importlib.metadata itself can ask."""
+    from . import _databases, _metadata_module
+    found = _databases.finders()
+    others = [each for each in found if _metadata_module.provider(each) is None]
+    if others:
+        return f"distributions also come from {', '.join(map(name_of, others))} on sys.meta_path"
+    return None if len(found) == 1 else "sys.meta_path holds more than one finder, or none"
+
+
+def name_of(finder):
+    kind = finder if isinstance(finder, type) else type(finder)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def extension_failure():
+    """Why the extension cannot be loaded; None if it can. Tried in a child process, since a
+    damaged one may end the process that loads it."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os._exit(_try_extension(writing))
+    os.close(writing)
+    with open(reading, errors="replace") as stream:
+        message = " ".join(stream.read().split())
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if ended == 0:
+        return None
+    message = message or f"it ends the process with signal {-ended}"
+    return f"the extension cannot be loaded: {_files.printable(message)}; " \
+        "install the package again"
+
+
+def _try_extension(writing):
+    try:
+        from . import _native
+        _native.Database(())
+    except BaseException as error:
+        os.write(writing, str(error).encode(errors="backslashreplace")[:_MESSAGE_MAX])
+        return 1
+    return 0

@@ -1,0 +1,130 @@
+/*
+ * source.c - see source.h. Each opening, and each giving up, is a new generation: what
+ * was concluded from the file as it was is concluded again.
+ */
+#include "libquery/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "db/base/array.h"
+#include "db/base/cleanup.h"
+#include "libquery/layout.h"
+
+/* A file that cannot be opened now as it could not before changes nothing. */
+static void open_source(struct sources *sources, struct source *source)
+{
+	bool was_of_use = source->reader != NULL;
+
+	reader_close(take(source->reader));
+	error_clear(&source->why);
+	source->damaged = false;
+	source->was_carried = CARRIED_UNKNOWN;
+	reader_open(source->file, source->owner, &source->reader, &source->why);
+	sources->generation += was_of_use || source->reader;
+}
+
+static void free_source(struct source *source)
+{
+	reader_close(source->reader);
+	error_clear(&source->why);
+	free(source->file);
+	free(source->base);
+}
+
+static size_t add_source(struct sources *sources, const char *file, uid_t owner)
+{
+	bool failed = !array_grow(&sources->items, sources->count, sizeof(*sources->items),
+	                          &sources->room);
+	struct source source = {
+	        .file = strdup(file),
+	        .base = layout_base(file),
+	        .owner = owner,
+	        .older = name_map_get(&sources->by_file, slice_of(file)),
+	};
+
+	failed |= !source.file || !source.base;
+	if (!failed)
+		name_map_set(&sources->by_file, slice_of(source.file), (uint32_t)sources->count,
+		             &failed);
+	if (failed) {
+		free_source(&source);
+		return SOURCE_NONE;
+	}
+	sources->items[sources->count] = source;
+	open_source(sources, &sources->items[sources->count]);
+	return sources->count++;
+}
+
+static size_t find_of(struct sources *sources, const char *file, uid_t owner)
+{
+	uint32_t at = name_map_get(&sources->by_file, slice_of(file));
+
+	while (at != NAME_MAP_NONE && sources->items[at].owner != owner)
+		at = sources->items[at].older;
+	return at == NAME_MAP_NONE ? add_source(sources, file, owner) : at;
+}
+
+/* Most files are root's or our own, whoever's path entry asks: those are opened once. */
+size_t sources_find(struct sources *sources, const char *file, uid_t owner)
+{
+	size_t own = find_of(sources, file, TRUST_NO_OTHER);
+
+	if (own == SOURCE_NONE || sources->items[own].why.code != ERROR_PERMISSION ||
+	    trust_owner(owner, TRUST_NO_OTHER))
+		return own;
+	return find_of(sources, file, owner);
+}
+
+void sources_retry(struct sources *sources)
+{
+	for (size_t i = 0; i < sources->count; i++)
+		if (error_is_failure(sources->items[i].why.code))
+			open_source(sources, &sources->items[i]);
+}
+
+void sources_refresh(struct sources *sources)
+{
+	for (size_t i = 0; i < sources->count; i++) {
+		struct source *source = &sources->items[i];
+
+		if (source->reader ? reader_is_current(source->reader)
+		                   : access(source->file, F_OK) != 0)
+			continue;
+		open_source(sources, source);
+	}
+}
+
+int sources_check(struct sources *sources, size_t index, int code, struct error *why)
+{
+	struct source *source = &sources->items[index];
+
+	if (code != ERROR_FORMAT && code != ERROR_IO)
+		return code;
+	error_clear(&source->why);
+	source->why = *why;
+	*why = (struct error){0};
+	source->damaged = true;
+	sources->generation++;
+	return code;
+}
+
+/* Asked only where the path entry is not the one that was indexed, once. */
+const struct carried *source_carried(struct source *source)
+{
+	struct reader *reader = source_reader(source);
+
+	if (reader && source->was_carried == CARRIED_UNKNOWN)
+		source->was_carried = reader_carried(reader, &source->carried, NULL) > 0;
+	return reader && source->was_carried > 0 ? &source->carried : NULL;
+}
+
+void sources_free(struct sources *sources)
+{
+	for (size_t i = 0; i < sources->count; i++)
+		free_source(&sources->items[i]);
+	free(sources->items);
+	name_map_free(&sources->by_file);
+	*sources = (struct sources){0};
+}

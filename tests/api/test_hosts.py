@@ -1,0 +1,266 @@
+"""Hosts in C and C++ load plugins that pip and uv have installed, where no Python is on PATH.
+
+The plugins are in the style of PJRT's (fixtures/pjrt): good ones, one of another major
+version, ones that lack a library or need Python, ones that cannot be opened at all.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[1:1] = [f"{os.path.dirname(HERE)}/cli", f"{os.path.dirname(HERE)}/hooks"]
+
+import archives  # noqa: E402: what it needs lies in another directory
+import managers  # noqa: E402
+import package_cache  # noqa: E402
+import support  # noqa: E402
+from support import COULD_NOT, DONE, NOT_FOUND, CommandTest  # noqa: E402
+
+FIXTURES = os.environ.get("ENTRYDB_TEST_PLUGINS")
+MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
+(EPYTHON, EDEPENDENCY, EREFUSED, ESETASIDE, EPERMISSION) = (-8, -14, -17, -18, -5)
+HELPERS = {"grafted": "libpjrt_helper.so", "through": "libpjrt_python_helper.so"}
+
+
+def setUpModule():
+    if not FIXTURES or not os.path.exists(f"{FIXTURES}/pjrt_host_c"):
+        raise unittest.SkipTest("no plugins are built; ENTRYDB_TEST_PLUGINS names their directory")
+
+
+def fixture(name):
+    with open(f"{FIXTURES}/{name}", "rb") as stream:
+        return stream.read()
+
+
+def plugin_wheel(place, name, helper=None):
+    """A wheel with jax_plugins/NAME.so, and what that needs as auditwheel grafts it."""
+    files = {f"jax_plugins/{name}.so": fixture(f"pjrt_{name}.so")}
+    if helper:
+        files[f"{name}.libs/{helper}"] = fixture(helper)
+    return archives.write_wheel(place, f"pjrt-{name}", files, f"[jax_plugins]\n{name} = jax_plugins.{name}:GetPjrtApi\n")
+
+
+def split_wheel(place):
+    """As IREE's: the entry point in one package, the library in another."""
+    files = {"jax_plugins/iree_cpu/__init__.py": "def initialize(): pass\n",
+             "iree/_runtime_libs/split.so": fixture("pjrt_split.so")}
+    return archives.write_wheel(place, "pjrt-split", files, "[jax_plugins]\nsplit = jax_plugins.iree_cpu\n")
+
+
+def python_wheel(place):
+    return archives.write_wheel(place, "pjrt-extension", {"extension.so": fixture("needs_python.so")},
+                                "[jax_plugins]\nextension = extension:entry\n")
+
+
+class HostTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.site = f"{self.prefix}/lib/python{MINOR}/site-packages"
+        shutil.rmtree(self.prefix)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", self.prefix], check=True)
+        self.wheels = f"{self.top}/wheels"
+        os.makedirs(self.wheels)
+
+    def environment(self, **variables):
+        """No interpreter is on PATH."""
+        variables.setdefault("PATH", "/nowhere")
+        return super().environment(VIRTUAL_ENV=self.prefix, XDG_CONFIG_HOME="", **variables)
+
+    def install(self, *wheels):
+        done = subprocess.run(
+            [sys.executable, "-m", "pip", "--python", f"{self.prefix}/bin/python", "install", "--quiet",
+             "--no-index", "--no-deps", "--no-compile", "--disable-pip-version-check", *wheels],
+            env=support.environment(self.home), capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def run_host(self, language, *arguments, **how):
+        return subprocess.run([f"{FIXTURES}/pjrt_host_{language}", *arguments], env=how.pop("env", self.environment()),
+                              capture_output=True, text=True, timeout=support.SECONDS_ALLOWED, check=False, **how)
+
+    def load(self, language, *arguments, **how):
+        """{name: (code, text)} of what the host says."""
+        done = self.run_host(language, *arguments, **how)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        rows = [line.split("\t") for line in done.stdout.splitlines()]
+        return {name: (int(code), text) for name, code, text in rows}
+
+    def both_levels(self):
+        """Before the database is made, and from it."""
+        yield
+        self.update()
+        yield
+
+
+class Hosts(HostTest):
+    EXPECTED = {
+        "good": (0, "good 42"),
+        "split": (0, "split 42"),
+        "grafted": (0, "grafted 42"),
+        "old": (EREFUSED, "{site}/jax_plugins/old.so (of pjrt-old) is not accepted: its major version is another one"),
+        "lacking": (EDEPENDENCY, "cannot load {site}/jax_plugins/lacking.so (of pjrt-lacking): libpjrt_helper.so: "
+                                 "cannot open shared object file: No such file or directory"),
+        "extension": (EPYTHON, "extension"),
+        "through": (EPYTHON, "extension"),  # Python is needed by a library that it needs
+    }
+
+    def make_wheels(self):
+        made = [plugin_wheel(self.wheels, name, HELPERS.get(name))
+                for name in ("good", "grafted", "old", "lacking", "through")]
+        return [*made, split_wheel(self.wheels), python_wheel(self.wheels)]
+
+    def check(self):
+        for _ in self.both_levels():
+            for language in ("c", "cxx"):
+                found = self.load(language)
+                for name, (code, text) in self.EXPECTED.items():
+                    self.assertEqual(found[name][0], code, found[name])
+                    self.assertIn(text.format(site=self.site), found[name][1])
+
+    def test_installed_by_pip(self):
+        self.install(*self.make_wheels())
+        self.check()
+
+    def test_installed_by_uv(self):
+        uv = managers.uv_program()
+        if not uv:
+            self.skipTest("there is no uv, and pip cannot get it")
+        done = subprocess.run([uv, "pip", "install", "--python", f"{self.prefix}/bin/python", "--no-index",
+                               "--no-deps", "--offline", *self.make_wheels()],
+                              env=support.environment(self.home, **managers.uv_environment(self.top)),
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check()
+
+    def test_uninstalled(self):
+        self.install(plugin_wheel(self.wheels, "good"))
+        self.update()
+        self.assertEqual(self.load("c"), {"good": (0, "good 42")})
+        subprocess.run([sys.executable, "-m", "pip", "--python", f"{self.prefix}/bin/python", "uninstall", "--quiet",
+                        "--yes", "pjrt-good"], env=support.environment(self.home), check=True, capture_output=True)
+        self.assertEqual(self.load("c"), {})
+
+    def test_replaced_after_indexing(self):
+        """Another build in the same place: what is there is loaded, with its own version."""
+        self.install(plugin_wheel(self.wheels, "good"))
+        self.update()
+        support.replace(f"{self.site}/jax_plugins/good.so", fixture("pjrt_old.so"))
+        self.assertEqual(self.load("c")["good"][0], EREFUSED)
+
+    def test_others_could_have_written_it(self):
+        self.install(plugin_wheel(self.wheels, "good"))
+        os.chmod(f"{self.site}/jax_plugins", 0o777)
+        for _ in self.both_levels():
+            code, text = self.load("cxx")["good"]
+            self.assertEqual(code, EPERMISSION)
+            self.assertIn(f"chmod go-w '{self.site}/jax_plugins'", text)
+
+
+class Crashes(HostTest):
+    def setUp(self):
+        super().setUp()
+        self.install(*(plugin_wheel(self.wheels, name) for name in ("good", "aborting", "hanging")))
+
+    def probe(self, name, *options, **how):
+        return self.run_program("probe", *options, "jax_plugins", name, **how)
+
+    def quarantine(self):
+        return self.run_program("quarantine", status=DONE).fields
+
+    def check_set_aside(self, name, reason):
+        code, text = self.load("c", "jax_plugins", name)[name]
+        self.assertEqual(code, ESETASIDE)
+        self.assertIn(f"is set aside: {reason}", text)
+        (identity, told, path), = self.quarantine()
+        self.assertRegex(identity, r"\Abuild-id-[0-9a-f]{40}\Z")
+        self.assertEqual((told, path), (reason, f"{self.site}/jax_plugins/{name}.so"))
+        self.assertIn(f"quarantine --clear {identity}", text)
+        return identity
+
+    def test_probe(self):
+        reply = self.probe("good", status=DONE)
+        self.assertEqual(reply.fields, [["jax_plugins", "good", "pjrt-good", "1.0",
+                                         f"{self.site}/jax_plugins/good.so", "loaded", ""]])
+        self.assertEqual(self.probe("good", "--json", status=DONE).objects[0]["outcome"], "loaded")
+        self.assertEqual(self.quarantine(), [])
+        self.assertIn("did you mean 'good'?", self.probe("god", status=NOT_FOUND).err)
+
+    def test_a_plugin_that_aborts(self):
+        reason = "it crashed (signal 6, Aborted) when it was probed"
+        reply = self.probe("aborting", status=COULD_NOT)
+        self.assertEqual(reply.fields[0][5:], ["crashed", reason])
+        identity = self.check_set_aside("aborting", reason)
+        self.assertEqual(self.probe("aborting", status=COULD_NOT).fields[0][5], "failed")
+        self.assertEqual(self.load("c", "jax_plugins", "good")["good"][0], 0)
+        self.run_program("quarantine", "--clear", "build-id-00", status=NOT_FOUND)
+        self.run_program("quarantine", "--clear", identity, status=DONE)
+        self.assertEqual(self.quarantine(), [])
+
+    def test_a_plugin_that_hangs(self):
+        reason = "it did not come back within 1 s when it was probed"
+        reply = self.probe("hanging", "--timeout", "1", status=COULD_NOT)
+        self.assertEqual(reply.fields[0][5:], ["hung", reason])
+        self.check_set_aside("hanging", reason)
+
+    def test_free_again_when_it_has_changed(self):
+        self.probe("aborting", status=COULD_NOT)
+        support.replace(f"{self.site}/jax_plugins/aborting.so", fixture("pjrt_good.so"))
+        self.assertEqual(self.load("c", "jax_plugins", "aborting")["aborting"], (0, "good 42"))
+
+    def test_a_host_that_is_guarded(self):
+        """It dies the first time; then it is told why not."""
+        for language in ("c", "cxx"):
+            done = self.run_host(language, "jax_plugins", "aborting")
+            self.assertLess(done.returncode, 0, done.stdout)
+            self.check_set_aside("aborting", "a process ended while it was being loaded")
+            self.run_program("quarantine", "--clear", status=DONE)
+            self.assertEqual(self.quarantine(), [])
+
+    def test_two_at_once(self):
+        """Who is killed while another one loads the same does not spoil it for that one."""
+        first = subprocess.Popen([f"{FIXTURES}/pjrt_host_c", "jax_plugins", "hanging"], env=self.environment(),
+                                 stdout=subprocess.DEVNULL)
+        self.addCleanup(support.end, first)
+        directory = f"{self.home}/state/entrydb/quarantine"
+        support.until(lambda: os.path.isdir(directory) and
+                           any(os.path.getsize(f"{directory}/{name}") for name in os.listdir(directory)))
+        self.assertEqual(self.quarantine(), [])
+        first.kill()
+        first.wait()
+        self.assertEqual(self.load("c", "jax_plugins", "hanging")["hanging"][0], ESETASIDE)
+
+    def test_python_code(self):
+        files = {"fine.py": "def hook(): raise SystemExit(9)\n", "torn.py": "import absent_module\n",
+                 "ending.py": "import os\nos.abort()\n"}
+        self.install(archives.write_wheel(self.wheels, "hooks", files, "[hooks]\nfine = fine:hook\ntorn = torn\n"
+                                                                       "lacking = fine:absent\nending = ending\n"))
+        expected = {"fine": ["loaded", ""], "torn": ["failed", "ModuleNotFoundError: No module named 'absent_module'"],
+                    "lacking": ["failed", "AttributeError: module 'fine' has no attribute 'absent'"],
+                    "ending": ["crashed", "it crashed (signal 6, Aborted) when it was probed"]}
+        for name, told in expected.items():
+            reply = self.run_program("probe", "hooks", name, status=DONE if name == "fine" else COULD_NOT)
+            self.assertEqual(reply.fields[0][5:], told)
+        self.assertEqual(self.quarantine(), [])
+
+
+class Sqlite(HostTest):
+    def test_its_shell_loads_an_extension(self):
+        """sqlite-vec announces nothing: its library is found by the symbol that it exports."""
+        shell = shutil.which("sqlite3")
+        if not shell:
+            self.skipTest("there is no sqlite3")
+        if not package_cache.pip_ran(sys.executable, "download", "--quiet", "--no-deps", "--only-binary", ":all:",
+                                     "--dest", self.wheels, "sqlite-vec==0.1.6"):
+            self.skipTest("pip cannot get sqlite-vec")
+        self.install(*(f"{self.wheels}/{name}" for name in os.listdir(self.wheels)))
+        self.update()
+        row, = self.run_program("plugins", "--json", "sqlite", status=DONE).objects
+        done = subprocess.run([shell, ":memory:", f".load {row['object']}", "SELECT vec_version()"],
+                              capture_output=True, text=True, check=True)
+        self.assertRegex(done.stdout, r"\Av0\.")
+
+
+if __name__ == "__main__":
+    support.main()

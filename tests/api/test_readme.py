@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""What the READMEs show is so.
+
+The sessions in README.md are run as they stand there, on a terminal, in a home of their
+own, without a network: with stand-ins for the packages that they install, of the same
+names, versions and entry points. What they print must be what is shown; numbers of
+distributions, times and the version of Python may be others. The program in C is
+compiled, the lines of Python are run. In every README, the files that are named must
+be there.
+
+    ENTRYDB_BUILD           the build directory, from which entrydb is installed
+    ENTRYDB_TEST_PLUGINS    the compiled plugins of tests/fixtures/plugins
+    ENTRYDB_PYTHON_PACKAGE  the Python package; without it, the lines of Python are skipped
+"""
+
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+import application
+from application import CXX, TOP, WARNINGS, run
+
+sys.path.insert(1, f"{TOP}/tests/cli")
+
+import archives  # noqa: E402: what it needs lies in another directory
+
+README = f"{TOP}/README.md"
+HOME = "/home/ann"   # whose the session is
+MOST_LINES = 150     # a first page is read to its end
+SECONDS_ALLOWED = 300
+PROMPT = "$ "
+NEXT = "--- next command ---"
+
+PACKAGES = [  # name, version, entry points, module
+    ("pytest_cov", "6.0.0", "[pytest11]\npytest_cov = pytest_cov.plugin\n", "pytest_cov/plugin.py"),
+    ("pytest_mock", "3.14.0", "[pytest11]\npytest_mock = pytest_mock\n", "pytest_mock/__init__.py"),
+]
+
+# What differs from machine to machine, and what it is compared as.
+UNSTABLE = [
+    (r"python3\.\d+", "python3.N"),
+    (r"\b\d+ (site directories|distributions|added|changed|removed|broken)", r"N \1"),
+    (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME"),
+    (r"[\t ]+", " "),  # columns are as wide as what stands in them
+]
+
+
+def read(path):
+    with open(path, encoding="utf-8") as stream:
+        return stream.read()
+
+
+def readmes():
+    """All but those in directories of builds."""
+    found = glob.glob("**/README.md", root_dir=TOP, recursive=True)
+    return [f"{TOP}/{path}" for path in found if not path.startswith("build")]
+
+
+def blocks(language):
+    """What README.md has between the fences of a language."""
+    return re.findall(rf"(?ms)^```{language}\n(.*?)^```$", read(README))
+
+
+def steps(session):
+    """(command, what it prints) for each command of a session."""
+    found = []
+    for line in session.splitlines():
+        if line.startswith(PROMPT):
+            found.append([line[len(PROMPT):], []])
+        elif found[-1][0].endswith("\\"):
+            found[-1][0] += f"\n{line}"
+        else:
+            found[-1][1].append(line)
+    return found
+
+
+def comparable(lines):
+    """Without what differs from machine to machine; directories are read in any order."""
+    text = "\n".join(lines)
+    for pattern, replacement in UNSTABLE:
+        text = re.sub(pattern, replacement, text)
+    return sorted(line.strip() for line in text.splitlines())
+
+
+def read_some(terminal):
+    """Nothing, once nobody has the other end open."""
+    try:
+        return os.read(terminal, 4096)
+    except OSError:
+        return b""
+
+
+class ReadmeTest(unittest.TestCase):
+    """An empty home in which entrydb is installed, and pip finds the stand-ins."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.installed = application.Installation(cls)
+        cls.wheels = f"{cls.installed.top}/wheels"
+        os.mkdir(cls.wheels)
+        with open(f"{os.environ['ENTRYDB_TEST_PLUGINS']}/pjrt_good.so", "rb") as stream:
+            archives.write_wheel(cls.wheels, "pjrt-good", {"jax_plugins/good.so": stream.read()},
+                                 "[jax_plugins]\ngood = jax_plugins.good:GetPjrtApi\n")
+        for name, version, entry_points, module in PACKAGES:
+            archives.write_wheel(cls.wheels, name.replace("_", "-"), {module: b""}, entry_points,
+                                 version)
+
+    def setUp(self):
+        self.home = f"{self.installed.top}/home"
+        os.mkdir(self.home)
+        self.addCleanup(shutil.rmtree, self.home)
+        self.environment = {**self.installed.environment, "HOME": self.home,
+                            "PATH": f"{self.installed.prefix}/bin:{os.environ['PATH']}",
+                            "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": self.wheels,
+                            "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+
+    def type(self, script):
+        """What a terminal shows where a shell runs the script."""
+        ours, theirs = os.openpty()
+        with subprocess.Popen(["timeout", str(SECONDS_ALLOWED), "bash", "-c", script],
+                              env={**self.environment, "NO_COLOR": "1"}, cwd=self.home,
+                              stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs):
+            os.close(theirs)
+            shown = b"".join(iter(lambda: read_some(ours), b""))
+        os.close(ours)
+        return shown.decode().replace("\r\n", "\n").replace(self.home, HOME)
+
+    def play(self, session):
+        """Run the commands in one shell, and compare what each prints."""
+        shown = steps(session)
+        script = "\n".join(f"echo '{NEXT}'\n{command}" for command, _ in shown)
+        printed = self.type(script).split(f"{NEXT}\n")[1:]
+        self.assertEqual(len(printed), len(shown))
+        for (command, expected), lines in zip(shown, printed):
+            self.assertEqual(comparable(expected), comparable(lines.splitlines()), command)
+
+    def make_environment(self, *packages):
+        """What activation would set."""
+        venv = f"{self.home}/venv"
+        run("python3", "-m", "venv", venv, env=self.environment)
+        run(f"{venv}/bin/pip", "install", "-q", *packages, env=self.environment)
+        return {"VIRTUAL_ENV": venv}
+
+    def test_session(self):
+        self.play(blocks("console")[0])
+
+    def test_cxx(self):
+        [source] = blocks("cpp")
+        with open(f"{self.home}/host.cpp", "w", encoding="utf-8") as stream:
+            stream.write(source)
+        self.environment.update(self.make_environment("pjrt-good"))
+        self.play(blocks("console")[1])
+        run(*CXX, "-std=c++11", *WARNINGS, "-Wno-shadow", "-o", f"{self.home}/host", f"{self.home}/host.cpp",
+            *self.installed.pkg_config("--cflags", "--libs"))
+
+    def test_python(self):
+        package = os.environ.get("ENTRYDB_PYTHON_PACKAGE")
+        if not package or not os.path.exists(f"{package}/entrydb/__init__.py"):
+            self.skipTest("no Python package is built; ENTRYDB_PYTHON_PACKAGE names one")
+        self.make_environment("pytest-cov", "pytest-mock")
+        [source] = blocks("python")
+        for _ in range(2):  # not indexed, then indexed
+            printed = run(f"{self.home}/venv/bin/python", "-c", source,
+                          env={**self.environment, "PYTHONPATH": package})
+            self.assertEqual(sorted(printed.splitlines()),
+                             ["pytest_cov pytest_cov.plugin 6.0.0", "pytest_mock pytest_mock 3.14.0"])
+            run(f"{self.installed.prefix}/bin/entrydb", "update", "--quiet", f"{self.home}/venv",
+                env=self.environment)
+
+    def test_length(self):
+        self.assertLessEqual(len(read(README).splitlines()), MOST_LINES)
+
+
+class Names(unittest.TestCase):
+    """What READMEs point to is there."""
+
+    def test_links(self):
+        for readme in readmes():
+            for target in re.findall(r"\]\(([^)#:]+)\)", read(readme)):
+                with self.subTest(readme=readme, link=target):
+                    self.assertTrue(os.path.exists(f"{os.path.dirname(readme)}/{target}"))
+
+    def test_files(self):
+        """Of whatever stands in back quotes and begins with a folder of this tree, or of its README."""
+        named = 0
+        for readme in readmes():
+            places = (TOP, os.path.dirname(readme))
+            for name in re.findall(r"`([\w.-]+/[\w./-]*)", read(readme)):
+                if not any(os.path.isdir(f"{place}/{name.split('/')[0]}") for place in places):
+                    continue
+                named += 1
+                with self.subTest(readme=readme, file=name):
+                    self.assertTrue(any(os.path.exists(f"{place}/{name}") for place in places))
+        self.assertGreater(named, 10)
+
+    def test_manual_pages(self):
+        """entrydb(5) in a README, .Xr entrydb 5 in another page."""
+        pages = glob.glob(f"{TOP}/*/man/*.[1-9]")
+        installed = {tuple(os.path.basename(page).rsplit(".", 1)) for page in pages}
+        for file in readmes() + pages:
+            text = read(file)
+            for page in re.findall(r"\b((?:lib)?entrydb[a-z-]*)\((\d)\)", text) + re.findall(
+                    r"(?m)^\.Xr ((?:lib)?entrydb\S*) (\d)", text):
+                with self.subTest(file=file, page=page):
+                    self.assertIn(page, installed)
+
+
+if __name__ == "__main__":
+    unittest.main()

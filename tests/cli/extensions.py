@@ -1,0 +1,27 @@
+"""Shared objects that Python would take for extensions, as far as the dynamic linker looks."""
+
+import os
+import subprocess
+
+from support import write
+
+
+def compile_object(place, name, source, *options):
+    """Its path, place/name."""
+    os.makedirs(place, exist_ok=True)
+    write(f"{place}/{name}.c", source)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", f"{place}/{name}", f"{place}/{name}.c", *options],
+                   check=True)
+    return f"{place}/{name}"
+
+
+def make_extension(place, symbol, library=None):
+    """The bytes of one that needs the symbol, from the library where one is named; that is left
+    in place."""
+    options = []
+    if library:
+        compile_object(place, library, f"void {symbol}(void) {{}}\n")
+        options = [f"-L{place}", f"-l:{library}"]
+    source = f"void {symbol}(void);\nvoid *PyInit__C(void) {{ return {symbol}; }}\n"
+    with open(compile_object(place, "_C.so", source, *options), "rb") as stream:
+        return stream.read()

@@ -1,0 +1,122 @@
+"""The reference: the Python interpreters at hand and what they answer.
+
+ENTRYDB_TEST_PYTHONS names executables, separated by colons; otherwise
+python3.10 to python3.15 are looked for on PATH and under pyenv. Each one is
+run before it counts: pyenv puts names on PATH that lead nowhere.
+"""
+
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MINORS = range(10, 16)
+PROBE = ("import sys, platform; print(platform.python_implementation(), "
+         "'%d.%d.%d' % sys.version_info[:3], sys.executable, sep='\\n')")
+
+
+class Interpreter:
+    def __init__(self, executable, version):
+        self.executable = executable
+        self.version = version
+        self.rules = ".".join(version.split(".")[:2])
+
+
+def candidates():
+    named = os.environ.get("ENTRYDB_TEST_PYTHONS")
+    if named:
+        return [name for name in named.split(":") if name]
+    found = [shutil.which(f"python3.{minor}") for minor in MINORS]
+    pyenv = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
+    for minor in MINORS:
+        found += sorted(glob.glob(f"{pyenv}/versions/*/bin/python3.{minor}"))
+    found += glob.glob("/usr/bin/python3.[0-9][0-9]")
+    return [name for name in found if name]
+
+
+def probe(executable):
+    """The interpreter behind a name, or None where it does not run."""
+    try:
+        done = subprocess.run([executable, "-I", "-S", "-c", PROBE], capture_output=True,
+                              text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    lines = done.stdout.splitlines()
+    if done.returncode or len(lines) != 3 or lines[0] != "CPython":
+        return None
+    major, minor = map(int, lines[1].split(".")[:2])
+    return Interpreter(lines[2], lines[1]) if (major, minor) >= (3, 10) else None
+
+
+def interpreters():
+    """Working CPythons, oldest first, one for each full version."""
+    by_version = {}
+    for executable in candidates():
+        found = probe(executable)
+        if found:
+            by_version.setdefault(found.version, found)
+    return sorted(by_version.values(), key=lambda each: version_key(each.version))
+
+
+def one_per_minor(found):
+    """The newest of each minor version: they share their rules."""
+    return list({each.rules: each for each in found}.values())
+
+
+def version_key(version):
+    return [int(part) for part in version.split(".")]
+
+
+class Worker:
+    """One long-lived interpreter that answers queries; `rules` is for --python."""
+
+    def __init__(self, interpreter, importlib_metadata=None):
+        self.interpreter = interpreter
+        self.rules = "im10" if importlib_metadata else interpreter.rules
+        self.label = interpreter.version + (" importlib_metadata" if importlib_metadata else "")
+        command = [interpreter.executable, "-I", "-S", "-X", "utf8", f"{HERE}/reference_worker.py"]
+        if importlib_metadata:
+            command.append(importlib_metadata)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.read()
+
+    def read(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the worker of Python {self.label} ended early, "
+                               f"status {self.process.wait()}")
+        return json.loads(line)
+
+    def ask(self, cwd, path, queries):
+        """queries: dicts of entry_points() parameters; one answer for each."""
+        return self.send({"cwd": cwd, "path": path, "queries": queries})
+
+    def send(self, request):
+        self.process.stdin.write(json.dumps(request).encode() + b"\n")
+        self.process.stdin.flush()
+        return self.read()
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait()
+
+
+def start_workers(found, importlib_metadata=None):
+    workers = [Worker(each) for each in found]
+    if importlib_metadata:
+        # It wants 3.11 or later; the newest is as good as any other.
+        able = [each for each in found if version_key(each.version) >= [3, 11]]
+        workers += [Worker(each, importlib_metadata) for each in able[-1:]]
+    return workers
+
+
+def announce(found):
+    for each in found:
+        print(f"Python {each.version}: {each.executable}")
+    if not found:
+        print("SKIP: no CPython 3.10 or later that runs")
+        sys.exit(77)

@@ -1,0 +1,590 @@
+"""The rules of `entrydb audit`: of each, an attack that it finds and the honest neighbour that it leaves alone."""
+
+import base64
+import hashlib
+import json
+import os
+import re
+import sqlite3
+import stat
+import time
+
+import support
+from support import (COULD_NOT, DONE, NOT_FOUND, SITE, STRANGER, TOP, USAGE, CommandTest, metadata,
+                     needs_root, write)
+
+MANUAL = f"{TOP}/indexer/man/entrydb-audit.1"
+KEYS = ["rule", "level", "distribution", "version", "group", "name", "file", "message", "fingerprint"]
+CYRILLIC_A, OVERRIDE = "\u0430", "\u202e"
+
+
+def digest(content):
+    return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+
+
+class Site(CommandTest):
+    """An environment as pip leaves it: RECORD with hashes, INSTALLER, scripts."""
+
+    def setUp(self):
+        super().setUp()
+        self.bin = f"{self.prefix}/bin"
+        self.system = f"{self.top}/system"
+        for path in (self.bin, self.system):
+            os.makedirs(path)
+        os.umask(0o022)
+
+    def install(self, name, text="", version="1.0", modules=None, requires=(), installer="pip", hashes=True, **more):
+        """Files as an installer writes them; returns the dist-info directory."""
+        info = f"{name}-{version}.dist-info"
+        headers = metadata(name, version) + "".join(f"Requires-Dist: {other}\n" for other in requires)
+        files = {f"{info}/METADATA": headers, f"{info}/entry_points.txt": text}
+        files.update({f"{module.replace('.', '/')}.py": f"# {name}\n"
+                      for module in (modules if modules is not None else [name])})
+        files.update(more.pop("files", {}))
+        for line in text.partition("[console_scripts]")[2].partition("[")[0].splitlines():
+            command, equals, value = line.partition(" = ")
+            if equals and "/" not in command:
+                files[f"../../../bin/{command}"] = \
+                    f"#!/usr/bin/python3\nfrom {value.partition(':')[0]} import main\nmain()\n"
+        if installer:
+            files[f"{info}/INSTALLER"] = f"{installer}\n"
+        record = []
+        for path, content in files.items():
+            content = content.encode()
+            target = os.path.normpath(f"{self.site}/{path}")
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            write(target, content)
+            if path.startswith("../"):
+                os.chmod(target, 0o755)
+            record.append(f"{path},{digest(content) if hashes else ''},{len(content)}\n")
+        write(f"{self.site}/{info}/RECORD", "".join(record) + f"{info}/RECORD,,\n")
+        return f"{self.site}/{info}"
+
+    def audit(self, *options, status=None, path=None, **how):
+        return self.run_program("audit", "--json", *options, self.prefix, status=status,
+                                env=self.environment(PATH=path or f"{self.bin}:{self.system}"), **how)
+
+    def found(self, *options, **how):
+        return [(one["rule"], one["distribution"]) for one in self.audit(*options, **how).objects]
+
+    def rules(self, *options, **how):
+        return sorted({rule for rule, _ in self.found(*options, **how)})
+
+    def executable(self, name, content="#!/bin/sh\n", directory=None):
+        path = f"{directory or self.system}/{name}"
+        write(path, content)
+        os.chmod(path, 0o755)
+
+
+class Rules(Site):
+    """`bad` plants what the manual gives as an example; `good` is as near to it as an honest package comes."""
+
+    def check(self, rule, bad, good=None, others=()):
+        """`others`: rules that rightly find it, too."""
+        if good:
+            good()
+            self.assertNotIn(rule, self.rules())
+        bad()
+        found = self.rules()
+        self.assertIn(rule, found)
+        self.assertEqual(sorted(set(found) - {rule} - set(others)), [])
+
+    def test_an_honest_environment(self):
+        self.install("alpha", "[console_scripts]\nalpha = alpha:main\n[alpha.plugins]\na = alpha.sub:C\n",
+                     modules=["alpha", "alpha/sub"])
+        self.install("beta", "[alpha.plugins]\nb = alpha:D\n", requires=["Alpha >= 1"])
+        self.assertEqual(self.audit(status=DONE).objects, [])
+
+    def test_command_hijack(self):
+        self.check("command-hijack",
+                   lambda: self.install("cloud-tools", "[console_scripts]\naws = cloud_tools:main\n", modules=["cloud_tools"]),
+                   lambda: self.install("awscli", "[console_scripts]\naws = awscli:main\n"),
+                   ["command-conflict", "file-changed"])
+
+    def test_command_lookalike(self):
+        self.check("command-lookalike",
+                   lambda: self.install("speed", "[console_scripts]\ndokcer = speed:main\n"),
+                   lambda: self.install("pip", "[console_scripts]\npip3.12 = pip:main\npip3 = pip:main\n"))
+
+    def test_command_lookalike_of_three_letters(self):
+        """Of short names only a swap counts: `gti` for git, but neither `gip` nor `gita`."""
+        self.install("short", "[console_scripts]\ngip = short:main\ngita = short:main\n")
+        self.assertEqual(self.rules(), [])
+        self.install("swap", "[console_scripts]\ngti = swap:main\n")
+        self.assertEqual(self.found(), [("command-lookalike", "swap")])
+
+    def test_command_shadows(self):
+        self.executable("frobnicate")
+        self.executable("sphinx", "#!/usr/bin/python3\nfrom alpha.other import x\n")
+        self.executable("shim", '#!/usr/bin/env bash\nexec "/opt/pyenv/libexec/pyenv" exec "$program" "$@"\n')
+        self.executable("old", "#!/usr/bin/python3\n# EASY-INSTALL-ENTRY-SCRIPT: 'Alpha==0.1','console_scripts','old'\n")
+        write(f"{self.system}/text", "not a program")
+        self.check("command-shadows",
+                   lambda: self.install("beta", "[console_scripts]\nfrobnicate = beta:main\n"),
+                   lambda: self.install("alpha", "[console_scripts]\nsphinx = alpha:main\nshim = alpha:main\n"
+                                        "old = alpha:main\ntext = alpha:main\n"))
+
+    def test_the_order_of_the_path_is_told(self):
+        self.executable("frobnicate")
+        self.install("beta", "[console_scripts]\nfrobnicate = beta:main\n")
+        for path, words in ((f"{self.bin}:{self.system}", "is hidden by"), (f"{self.system}:{self.bin}", "comes first"),
+                            (self.system, "were this environment active")):
+            self.assertIn(words, self.audit(path=path).objects[0]["message"])
+
+    def test_command_builtin(self):
+        self.check("command-builtin", lambda: self.install("quick", "[console_scripts]\ntest = quick:main\n"),
+                   lambda: self.install("tests", "[console_scripts]\ntests = tests:main\n[quick]\ntest = tests:x\n"))
+
+    def test_command_conflict(self):
+        self.check("command-conflict",
+                   lambda: self.install("second", "[console_scripts]\nserve = second:main\n"),
+                   lambda: self.install("first", "[console_scripts]\nserve = first:main\n"), ["file-changed"])
+        told = {one["distribution"]: one["message"] for one in self.audit().objects if one["rule"] == "command-conflict"}
+        self.assertIn("does not run this one", told["first"])
+        self.assertIn("runs this one", told["second"])
+
+    def test_name_control(self):
+        self.check("name-control",
+                   lambda: self.install("evil", f"[pytest{OVERRIDE}]\nplug = evil:x\n[g]\nesc\x1b[2J = evil:x\n"),
+                   lambda: self.install("fine", "[g]\nгруппа = fine:x\n日本 = fine:x\n"))
+
+    def test_name_confusable(self):
+        self.check("name-confusable",
+                   lambda: self.install("evil", f"[g]\np{CYRILLIC_A}th = evil:x\n"),
+                   lambda: self.install("fine", "[g]\nгруппа = fine:x\nnaïve = fine:x\n"))
+        self.assertIn("looks like 'path'", self.audit().objects[0]["message"])
+
+    def test_name_path(self):
+        self.check("name-path",
+                   lambda: self.install("evil", "[console_scripts]\n../../.bashrc = evil:main\n-rf = evil:main\n"),
+                   lambda: self.install("fine", "[envs]\nns/Game-v1 = fine:x\n"))
+
+    def test_module_foreign(self):
+        self.install("victim", "[g]\nv = victim:x\n")
+        self.check("module-foreign", lambda: self.install("evil", "[g]\nx = victim:y\n"),
+                   lambda: self.install("extension", "[g]\ny = victim:y\n", requires=["victim[all]>=1; extra == 'x'"]))
+
+    def test_module_unlisted(self):
+        def plant():
+            self.install("evil", "[g]\nx = dropped.plugin:y\n")
+            os.mkdir(f"{self.site}/dropped")
+            write(f"{self.site}/dropped/plugin.py", "")
+        self.check("module-unlisted", plant)
+
+    def test_module_outside(self):
+        elsewhere = f"{self.top}/elsewhere.py"
+        write(elsewhere, "# linked\n")
+
+        def plant():
+            self.install("linked", "[g]\nx = linked:y\n")
+            os.remove(f"{self.site}/linked.py")
+            os.symlink(elsewhere, f"{self.site}/linked.py")
+            self.install("system", "[g]\ncall = os:system\n")
+
+        def inside():
+            self.install("fine", "[g]\nz = fine:y\n")
+            os.rename(f"{self.site}/fine.py", f"{self.prefix}/fine.py")
+            os.symlink(f"{self.prefix}/fine.py", f"{self.site}/fine.py")
+        self.check("module-outside", plant, inside)
+        self.assertEqual(self.found(), [("module-outside", "linked"), ("module-outside", "system")])
+
+    def test_target_missing(self):
+        self.check("target-missing", lambda: self.install("hollow", "[g]\nx = not_there.at_all:y\n"),
+                   lambda: self.install("full", "[g]\nx = full:not_there\n"))
+
+    def test_target_broken(self):
+        text = b"\x7fELF" + b"no library"
+
+        def plant():
+            self.install("native", "[g]\nx = native_plugin:entry\n")
+            write(f"{self.site}/native_plugin.so", text)
+            with open(f"{self.site}/native-1.0.dist-info/RECORD", "a", encoding="utf-8") as record:
+                record.write(f"native_plugin.so,{digest(text)},{len(text)}\n")
+        self.check("target-broken", plant)
+
+    def test_distribution_broken(self):
+        self.check("distribution-broken", lambda: self.install("broken", "[g]\nno equals sign\n"),
+                   lambda: self.install("fine", "[g]\na = b = c\n"), ["target-missing"])
+
+    def test_file_changed(self):
+        self.install("alpha", "[console_scripts]\nalpha = alpha:main\n", files={"other.py": ""})
+
+        def plant():
+            write(f"{self.site}/alpha.py", "import evil\n")
+            write(f"{self.bin}/alpha", "#!/bin/sh\n")
+        self.check("file-changed", plant, lambda: write(f"{self.site}/other.py", "changed, and no entry point's"))
+        self.assertEqual([os.path.normpath(one["file"]) for one in self.audit().objects],
+                         [f"{self.bin}/alpha", f"{self.site}/alpha.py"])
+
+    def test_a_line_added_to_entry_points_txt(self):
+        info = self.install("alpha", "[g]\na = alpha:x\n")
+        with open(f"{info}/entry_points.txt", "a", encoding="utf-8") as text:
+            text.write("[pytest11]\nspy = alpha:spy\n")
+        self.assertEqual(self.rules(), ["file-changed", "runs-unasked"])
+
+    def test_record_missing(self):
+        def plant():
+            os.remove(f"{self.install('bare', '[g]' + chr(10) + 'x = bare:y' + chr(10))}/RECORD")
+        self.check("record-missing", plant, lambda: self.install("fine"))
+
+    def test_hash_missing(self):
+        self.check("hash-missing", lambda: self.install("loose", "[g]\nx = loose:y\n", hashes=False),
+                   lambda: self.install("data", "[h]\nx = data:y\n"))
+
+    def test_installer_missing(self):
+        self.check("installer-missing", lambda: self.install("copied", installer=None), lambda: self.install("fine"))
+
+    def test_installed_from_url(self):
+        self.check("installed-from-url",
+                   lambda: self.install("fork", files={"fork-1.0.dist-info/direct_url.json":
+                                                       '{"url": "https://example.org/fork.zip", "archive_info": {}}'}),
+                   lambda: self.install("fine", files={"fine-1.0.dist-info/direct_url.json": '{"url": [}'}))
+        self.assertIn("https://example.org/fork.zip", self.audit().objects[0]["message"])
+
+    def test_writable_by_others(self):
+        self.install("alpha", "[g]\nx = alpha.sub:y\n", modules=["alpha/sub"])
+        self.check("writable-by-others", lambda: os.chmod(f"{self.site}/alpha", 0o777),
+                   lambda: os.chmod(f"{self.site}/alpha/sub.py", 0o600))
+        self.assertIn("everybody may write it", self.audit().objects[0]["message"])
+
+    @needs_root
+    def test_a_file_of_somebody_else(self):
+        self.install("alpha", "[g]\nx = alpha:y\n")
+        os.chown(f"{self.site}/alpha.py", STRANGER, STRANGER)
+        self.assertEqual(self.rules(), ["writable-by-others"])
+
+    def test_startup_unlisted(self):
+        self.check("startup-unlisted", lambda: write(f"{self.site}/zz.pth", "import os; os.system('x')\n"),
+                   lambda: write(f"{self.site}/paths.pth", "/some/where\n# import nothing\n"))
+        write(f"{self.site}/tool.start", "tool.start:begin\n")
+        write(f"{self.site}/sitecustomize.py", "")
+        self.assertEqual(len(self.audit().objects), 3)
+
+    def test_startup_code(self):
+        self.check("startup-code", lambda: self.install("alpha", files={"alpha.pth": "import alpha\n"}))
+        write(f"{self.site}/alpha.pth", "import alpha, evil\n")
+        self.assertEqual(self.rules(), ["file-changed", "startup-code"])
+
+    def test_runs_unasked(self):
+        self.check("runs-unasked", lambda: self.install("spy", "[pytest11]\nspy = spy:plugin\n"),
+                   lambda: self.install("fine", "[pytest]\nfine = fine:plugin\n"))
+
+    def test_forbidden(self):
+        self.install("alpha", "[g]\nx = alpha:y\nz = alpha:y\n")
+        self.assertEqual(self.rules(), [])
+        self.run_program("disable", "--prefix", self.prefix, "g/x", status=DONE)
+        self.assertEqual(self.found(), [("forbidden", "alpha")])
+
+    def test_news(self):
+        self.install("alpha", "[g]\nx = alpha:y\n")
+        self.update()
+        self.install("beta", "[g]\nx = beta:y\n")
+        self.update()
+        self.assertEqual(self.rules(), [])
+        now = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(time.time() + 60))
+        for since in ("1 hour", f"2020-01-01..{now}"):
+            found = [one for one in self.audit("--since", since).objects if one["distribution"]]
+            self.assertEqual([(one["rule"], one["distribution"]) for one in found], [("news", "beta")])
+            self.assertIn("install beta 1.0, by 'entrydb update", found[0]["message"])
+        self.assertEqual(self.rules("--since", "2020-01-01..2020-02-01"), [])
+
+    def test_since_when_and_by_what(self):
+        self.update()
+        self.install("spy", "[pytest11]\nspy = spy:plugin\n")
+        self.update()
+        self.assertRegex(self.audit().objects[0]["message"],
+                         r"spy:plugin runs in each run of pytest, since 20\d\d-\d\d-\d\d \d\d:\d\d by 'entrydb update ")
+
+
+class Manual(Site):
+    def test_every_rule_is_explained_and_planted(self):
+        with open(MANUAL, encoding="utf-8") as file:
+            sections = re.split(r"^\.It Sy ([a-z-]+) Pq (error|warning|note)\n", file.read(), flags=re.M)
+        explained = list(zip(sections[1::3], sections[2::3]))
+        known = [(one["rule"], one["level"]) for one in
+                 self.run_program("audit", "--rules", "--json", status=DONE).objects]
+        self.assertEqual(sorted(explained), sorted(known))
+        with open(__file__, encoding="utf-8") as file:
+            tests = file.read()
+        for rule, text in zip(sections[1::3], sections[3::3]):
+            self.assertIn(f"def test_{rule.replace('-', '_')}(", tests)
+            example = re.search(r"^\.Dl (.*)\n", text, re.M)
+            self.assertTrue(example, rule)
+            words = example.group(1).replace("\\e", "\\").split(": ")[-1]
+            self.assertIn(words, tests, rule)
+
+    def test_text(self):
+        reply = self.run_program("audit", "--rules", status=DONE)
+        self.assertIn("command-hijack (error)", reply.lines)
+
+
+class Output(Site):
+    def setUp(self):
+        super().setUp()
+        self.install("cloud-tools", "[console_scripts]\naws = cloud_tools:main\n[pytest11]\n"
+                     + "".join(f"p{i} = cloud_tools:p\n" for i in range(9)), modules=["cloud_tools"])
+
+    def test_text(self):
+        reply = self.run_program("audit", self.prefix, status=NOT_FOUND)
+        self.assertEqual([line.split("\t")[:4] for line in reply.lines],
+                         [["error", "command-hijack", "cloud-tools 1.0", "console_scripts/aws"],
+                          ["note", "runs-unasked", "1 distribution", "pytest11 (9)"]])
+        self.assertIn("1 errors, 0 warnings, 9 notes", reply.err)
+
+    def test_json(self):
+        first = self.audit().objects[0]
+        self.assertEqual(list(first), KEYS)
+        self.assertEqual(first["file"], f"{self.site}/cloud-tools-1.0.dist-info/entry_points.txt")
+        self.assertEqual((first["group"], first["name"]), ("console_scripts", "aws"))
+
+    def test_fail_on(self):
+        for level, status in (("error", NOT_FOUND), ("warning", NOT_FOUND), ("none", DONE)):
+            self.audit("--fail-on", level, status=status)
+        self.install("other", "[pytest11]\nx = other:y\n")
+        os.remove(f"{self.site}/cloud-tools-1.0.dist-info/entry_points.txt")
+        self.run_program("forget", self.site)
+
+    def test_notes_alone(self):
+        prefix = f"{self.top}/notes"
+        self.site, self.prefix = f"{prefix}/{SITE}", prefix
+        self.bin = f"{prefix}/bin"
+        os.makedirs(self.site)
+        self.install("spy", "[pytest11]\nx = spy:y\n")
+        self.audit(status=DONE)
+        self.audit("--fail-on", "note", status=NOT_FOUND)
+
+    def test_baseline(self):
+        known = f"{self.top}/known"
+        write(known, self.audit().out)
+        self.assertEqual(self.audit("--baseline", known, status=DONE).objects, [])
+        self.install("evil", "[console_scripts]\ngit = evil:main\n")
+        self.assertEqual(self.found("--baseline", known, status=NOT_FOUND), [("command-hijack", "evil")])
+
+    def test_a_baseline_holds_where_the_environment_is_moved(self):
+        known = f"{self.top}/known"
+        write(known, self.audit().out)
+        os.rename(self.prefix, f"{self.top}/moved")
+        self.prefix, self.bin = f"{self.top}/moved", f"{self.top}/moved/bin"
+        self.assertEqual(self.audit("--baseline", known, status=DONE).objects, [])
+
+    def test_another_target_is_another_finding(self):
+        known = f"{self.top}/known"
+        write(known, self.audit().out)
+        self.install("cloud-tools", "[console_scripts]\naws = worse:main\n", modules=["worse"])
+        self.assertEqual(self.rules("--baseline", known), ["command-hijack"])
+
+    def test_bad_baselines(self):
+        bad = f"{self.top}/bad"
+        for content, words in (("nonsense\n", "line 1 is not a finding"), ("[]\n", "line 1"), ("{}\n", "line 1"),
+                               (self.audit().out + '{"fingerprint": 5}\n', "line 11"),
+                               ('{"fingerprint": "short"}', "line 1"), ("[" * 100000, "line 1"), ("\0\n", "line 1")):
+            write(bad, content)
+            reply = self.audit("--baseline", bad, status=COULD_NOT)
+            self.assertEqual((reply.out, reply.err.count("\n")), ("", 1), str(reply))
+            self.assertIn(words, reply.err)
+        for path in (f"{self.top}/absent", self.top):
+            self.assertEqual(self.audit("--baseline", path, status=COULD_NOT).err.count("\n"), 1)
+
+    def test_usage(self):
+        for words in (["--fail-on", "fatal"], ["--since", "yesteryear"], ["--since", "2020..never"], ["--since", ""]):
+            self.assertRegex(self.audit(*words, status=USAGE).err, r"\Aentrydb: .*--help'\n\Z")
+        self.assertIn("did you mean 'audit'", self.run_program("audti", status=USAGE).err)
+
+    def test_facts(self):
+        facts = f"{self.top}/facts.db"
+        self.audit("--facts", facts)
+        with sqlite3.connect(facts) as connection:
+            self.assertEqual(connection.execute('SELECT count(*) FROM finding').fetchone(), (10,))
+            self.assertEqual(connection.execute('SELECT evidence FROM "command-hijack"').fetchall(),
+                             [("cloud_tools:main",)])
+        connection.close()
+        self.audit("--facts", f"{self.top}/no/such/place", status=COULD_NOT)
+
+    def test_a_link_where_results_are_to_be_written(self):
+        target, link = f"{self.top}/precious", f"{self.top}/out.sarif"
+        write(target, "precious")
+        os.symlink(target, link)
+        self.audit("--sarif", link)
+        with open(target, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "precious")
+        self.assertTrue(stat.S_ISREG(os.lstat(link).st_mode))
+
+
+class Sarif(Site):
+    """By hand, what the schema requires; and what GitHub's code scanning does."""
+
+    def sarif(self, *options):
+        path = f"{self.top}/out.sarif"
+        self.audit("--sarif", path, *options)
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_structure(self):
+        self.install("evil", "[console_scripts]\naws = evil:main\n-x/y = evil:main\n[g\x9b]\nä = evil:main\n")
+        write(f"{self.site}/odd name%.pth", "import \udcff".encode("utf-8", "surrogateescape"))
+        log = self.sarif()
+        self.assertEqual(log["version"], "2.1.0")
+        self.assertIn("2.1.0", log["$schema"])
+        [run] = log["runs"]
+        driver = run["tool"]["driver"]
+        self.assertEqual(driver["name"], "entrydb audit")
+        rules = [rule["id"] for rule in driver["rules"]]
+        self.assertEqual(len(rules), len(set(rules)))
+        for rule in driver["rules"]:
+            self.assertTrue(rule["shortDescription"]["text"] and rule["help"]["text"])
+            self.assertIn(rule["defaultConfiguration"]["level"], ("error", "warning", "note"))
+        for base in run["originalUriBaseIds"].values():
+            self.assertRegex(base["uri"], r"\Afile:///[!-~]*/\Z")
+        self.assertGreater(len(run["results"]), 3)
+        for result in run["results"]:
+            self.assertEqual(rules[result["ruleIndex"]], result["ruleId"])
+            self.assertTrue(result["message"]["text"])
+            self.assertNotIn("baselineState", result)
+            self.assertRegex(result["partialFingerprints"]["entrydb/v1"], r"\A[0-9a-f]{32}\Z")
+            [location] = result["locations"]
+            artifact = location["physicalLocation"]["artifactLocation"]
+            self.assertIn(artifact["uriBaseId"], run["originalUriBaseIds"])
+            self.assertRegex(artifact["uri"], r"\A([A-Za-z0-9._~/-]|%[0-9A-F]{2})+\Z")
+            self.assertFalse(artifact["uri"].startswith("/"))
+        self.assertIn("lib/python3.11/site-packages/odd%20name%25.pth",
+                      [result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in run["results"]])
+
+    # The properties of the objects that are written; the schema allows no others than these and
+    # some more, but in "properties", and requires those marked "!".
+    SHAPES = {
+        "log": {"$schema": None, "version!": None, "runs!": ["run"]},
+        "run": {"tool!": "tool", "originalUriBaseIds": {"*": "artifactLocation"}, "results": ["result"]},
+        "tool": {"driver!": "driver"},
+        "driver": {"name!": None, "version": None, "rules": ["rule"]},
+        "rule": {"id!": None, "shortDescription": "text", "help": "text", "defaultConfiguration": {"level": None}},
+        "text": {"text!": None},
+        "artifactLocation": {"uri": None, "uriBaseId": None},
+        "result": {"ruleId": None, "ruleIndex": None, "level": None, "message!": "text", "locations": ["location"],
+                   "partialFingerprints": {"*": None}, "baselineState": None, "properties": {"*": None}},
+        "location": {"physicalLocation": {"artifactLocation": "artifactLocation"},
+                     "logicalLocations": [{"name": None, "fullyQualifiedName": None}]},
+    }
+
+    def check_shape(self, value, shape):
+        if isinstance(shape, list):
+            for item in value:
+                self.check_shape(item, shape[0])
+        elif isinstance(shape, str):
+            self.check_shape(value, self.SHAPES[shape])
+        elif shape is None:
+            self.assertNotIsInstance(value, (dict, list))
+        else:
+            known = {key.rstrip("!"): inner for key, inner in shape.items()}
+            for key in shape:
+                if key.endswith("!"):
+                    self.assertIn(key[:-1], value)
+            for key, inner in value.items():
+                self.assertTrue(key in known or "*" in known, key)
+                self.check_shape(inner, known.get(key, known.get("*")))
+
+    def test_nothing_else(self):
+        self.install("evil", "[console_scripts]\naws = evil:main\n[pytest11]\nx = evil:p\n")
+        write(f"{self.site}/x.pth", "import x\n")
+        known = f"{self.top}/known"
+        write(known, self.audit().out)
+        self.check_shape(self.sarif("--baseline", known), "log")
+
+    def test_baseline_state(self):
+        self.install("evil", "[console_scripts]\naws = evil:main\n")
+        known = f"{self.top}/known"
+        write(known, self.audit().out)
+        self.install("worse", "[console_scripts]\ngit = worse:main\n")
+        states = {result["properties"]["distribution"]: result["baselineState"]
+                  for result in self.sarif("--baseline", known)["runs"][0]["results"]}
+        self.assertEqual(states, {"evil": "unchanged", "worse": "new"})
+
+    def test_on_standard_output(self):
+        self.assertEqual(json.loads(self.audit("--sarif", "-").out)["runs"][0]["results"], [])
+
+
+class Lists(Site):
+    def configure(self, text):
+        path = f"{self.home}/.config/entrydb/audit.conf"
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        write(path, text)
+        return path
+
+    def test_groups_and_commands_of_a_site(self):
+        self.install("ours", "[ours.hooks.deploy]\nx = ours:y\n[console_scripts]\ndeploy = ours:main\n")
+        self.install("theirs", "[console_scripts]\ndeploy2 = theirs:main\n")
+        self.assertEqual(self.rules(), [])
+        self.configure("# ours\ngroup ours.hooks.* when we deploy\ncommand deploy Our-S ours\n\ncommand deploy2\n")
+        self.assertEqual(self.found(), [("command-hijack", "theirs"), ("runs-unasked", "ours")])
+        self.assertIn("when we deploy", self.audit().objects[1]["message"])
+
+    def test_a_provider_is_a_permission(self):
+        self.install("ours", "[console_scripts]\naws = ours:main\n")
+        path = self.configure("command aws ours\n")
+        self.assertEqual(self.rules(), [])
+        os.chmod(path, 0o666)
+        self.assertIn("not believed", self.audit(status=COULD_NOT).err)
+
+    def test_nonsense(self):
+        for text in ("grupo x\n", "group\n", "command\n", "\0\n"):
+            self.configure("\n" + text)
+            reply = self.audit(status=COULD_NOT)
+            self.assertIn("line 2: expected", reply.err)
+
+
+class Hostile(Site):
+    def test_text_is_escaped(self):
+        self.install("evil", "[console_scripts]\n\x1b[2J\x07 = evil:main\n")
+        write(f"{self.site}/\x1b]0;x.pth", "import x; '\x1b[31m'\n")
+        for words in ([], ["--json"]):
+            out = self.run_program("audit", *words, self.prefix, status=NOT_FOUND).out
+            self.assertNotRegex(out, r"[\x00-\x08\x0b-\x1f\x7f]")
+
+    def test_records(self):
+        info = self.install("evil", "[g]\nx = evil:y\n")
+        for record in (b"", b'"', b"\0" * 100, b"evil.py,sha256=,\n", b"evil.py,sha256=!!!,1\n", b"," * 1000 + b"\n",
+                       b"/dev/zero,sha256=AAAA,1\nevil.py,md5=00,\n", b"../" * 500 + b"etc/shadow,sha256=x,1\n",
+                       b"\xff\xfe.py,sha256=x,1\n"):
+            write(f"{info}/RECORD", record)
+            self.audit()
+
+    def test_files_that_never_end(self):
+        info = self.install("evil", "[g]\nx = evil:y\n")
+        for name in ("INSTALLER", "direct_url.json", "RECORD"):
+            if os.path.exists(f"{info}/{name}"):
+                os.remove(f"{info}/{name}")
+            os.mkfifo(f"{info}/{name}")
+        self.assertEqual(self.rules(), ["installer-missing", "record-missing"])
+
+    def test_direct_urls(self):
+        info = self.install("evil")
+        for text in ("[]", "5", '"x"', '{"url": {"a": 1}}', '{"url": 5, "dir_info": []}', "\xff", "{" * 5000):
+            write(f"{info}/direct_url.json", text.encode("latin-1"))
+            self.audit(status=DONE)
+
+    def test_one_large_file_in_many_records(self):
+        """Each file is hashed a few times at most, however many RECORDs give it another hash."""
+        self.install("large", "[g]\nx = large:y\n")
+        with open(f"{self.site}/large.py", "wb") as file:
+            file.truncate(64 << 20)
+        for number in range(60):
+            info = self.install(f"claims{number}", modules=[])
+            write(f"{info}/RECORD", f"large.py,{digest(str(number).encode())},1\n")
+        self.assertEqual([one for one in self.found() if one[0] == "file-changed"][4:], [])
+
+    def test_a_database_that_is_none(self):
+        os.makedirs(os.path.dirname(self.database))
+        write(self.database, "nonsense")
+        self.install("evil", "[console_scripts]\naws = evil:main\n")
+        self.assertEqual(self.found(status=NOT_FOUND), [("command-hijack", "evil")])
+
+    def test_an_edit_that_the_database_missed(self):
+        """The disk is judged, not what the database remembers of it."""
+        info = self.install("alpha", "[g]\nx = alpha:y\n")
+        self.index()
+        with open(f"{info}/entry_points.txt", "a", encoding="utf-8") as text:
+            text.write("[console_scripts]\naws = alpha:main\n")
+        self.assertEqual(self.rules(), ["command-hijack", "file-changed"])
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,202 @@
+"""Completion in bash, zsh and fish, each in the shell itself (zsh and fish: where they are installed)."""
+
+import os
+import re
+import select
+import shutil
+import subprocess
+import time
+
+import support
+from support import DONE, PROGRAM, TOP, CommandTest, add_distribution
+
+COMPLETIONS = f"{TOP}/hooks/completions"
+BASH = r"""
+source "$1"
+shift
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+_entrydb "$1"
+printf '%s\n' "${COMPREPLY[@]}"
+"""
+ZSH = r"""
+fpath=({folder} $fpath)
+autoload -U compinit && compinit -u -D
+unsetopt list_beep auto_menu
+tell() {{ print -r -- "$BUFFER" >{told}.part && command mv {told}.part {told} }}
+zle -N tell
+bindkey '^I' complete-word '^T' tell
+PS1='READY> '
+"""
+
+
+class CompletionTest(CommandTest):
+    shell = None
+
+    def setUp(self):
+        super().setUp()
+        self.executable = shutil.which(self.shell)
+        if not self.executable:
+            self.skipTest(f"there is no {self.shell}")
+        # One name needs quotes; the last group cannot be typed.
+        add_distribution(self.site, "odd", text="[pytest11]\ncov = m:f\nxdist = m:g\ntwo words = m:h\n"
+                                                "[console_scripts]\ntool = m:h\n[g\x1bh]\nn = m:f\n")
+        os.makedirs(f"{self.top}/folder")
+        with open(f"{self.top}/file.whl", "w", encoding="ascii"):
+            pass
+
+    def shell_environment(self):
+        return self.environment(PATH=f"{os.path.dirname(PROGRAM)}:{os.environ['PATH']}", ENTRYDB_PATH=self.site,
+                                TERM="dumb", ZDOTDIR=self.home, SHELL=self.executable)
+
+    def commands(self):
+        return set(re.findall(r"(?m)^  ([a-z]+)\b", self.run_program("--help", status=DONE).out))
+
+    def options(self, command):
+        return set(re.findall(r"(?m)^  (--[a-z-]+)", self.run_program(command, "--help", status=DONE).out))
+
+
+class Whole:
+    """What a shell offers for a line, word by word: all of it can be asked for."""
+
+    def test_commands(self):
+        self.assertEqual(self.offered(""), self.commands())
+        self.assertEqual(self.offered("l"), {"list", "log"})
+        self.assertEqual(self.offered("--quiet", "l"), {"list", "log"})
+        self.assertEqual(self.offered("help", "wh"), {"why"})
+
+    def test_options_are_those_of_the_command(self):
+        for command in self.commands():
+            self.assertEqual(self.offered(command, "--"), self.options(command), command)
+        self.assertEqual(self.offered("add", "--i"), {"--into"})
+
+    def test_values(self):
+        self.assertEqual(self.offered("list", "--fresh", ""), {"trust", "roots", "exact"})
+        self.assertEqual(self.offered("list", "--color", "a"), {"auto", "always"})
+        self.assertEqual(self.offered("list", "--python", "im"), {"im10"})
+        self.assertEqual(self.offered("update", "--hook", "dp"), {"dpkg"})
+        self.assertEqual(self.offered("list", "--group", "pyt"), {"pytest11"})
+        for value, status in (("3.14", DONE), ("im10", DONE)):
+            self.run_program("list", "--python", value, "--path", self.site, status=status)
+
+    def test_every_option_with_an_argument_has_values(self):
+        """What its help shows with an argument is never followed by a command."""
+        text = self.run_program("--help", status=DONE).out
+        for option in re.findall(r"(?m)^  (--[a-z-]+) [A-Z]", text):
+            self.assertNotIn("list", self.offered(option, "l"), option)
+
+    def test_files_and_directories(self):
+        self.assertEqual(self.offered("update", f"{self.top}/fo"), {f"{self.top}/folder"})
+        self.assertEqual(self.offered("add", f"{self.top}/fi"), {f"{self.top}/file.whl"})
+        self.assertEqual(self.offered("list", "--db", f"{self.top}/fi"), {f"{self.top}/file.whl"})
+        self.assertEqual(self.offered("list", "--path", f"{self.top}/f"), {f"{self.top}/folder"})
+
+    def test_groups_and_names(self):
+        for command in ("list", "why"):
+            self.assertEqual(self.offered(command, ""), {"pytest11", "console_scripts"}, "what can be typed")
+            self.assertEqual(self.offered(command, "pytest11", "x"), {"xdist"})
+            self.assertEqual(self.offered(command, "console_scripts", ""), {"tool"})
+        self.assertEqual(self.offered("list", "pytest11", "xdist", ""), set())
+
+    def test_groups_are_those_of_the_options_before(self):
+        add_distribution(f"{self.top}/other", "other", text="[elsewhere]\nn = m:f\n")
+        self.assertEqual(self.offered("list", "--path", f"{self.top}/other", ""), {"elsewhere"})
+        self.assertEqual(self.offered("list", "--path", f"{self.top}/other", "elsewhere", ""), {"n"})
+
+
+class Bash(Whole, CompletionTest):
+    shell = "bash"
+
+    def offered(self, *words):
+        done = subprocess.run([self.executable, "--norc", "-c", BASH, "bash", f"{COMPLETIONS}/entrydb.bash", "entrydb",
+                               *words], env=self.shell_environment(), capture_output=True, text=True, check=True)
+        self.assertEqual(done.stderr, "")
+        return set(done.stdout.splitlines()) - {""}
+
+    def test_options_that_bash_has_split(self):
+        self.assertEqual(self.offered("list", "--fresh", "=", "e"), {"exact"})
+        self.assertEqual(self.offered("list", "--fresh", "="), {"trust", "roots", "exact"})
+        self.assertEqual(self.offered("list", "--path", "=", f"{self.top}/other", ""), set())
+
+    def test_quoting(self):
+        self.assertEqual(self.offered("list", "pytest11", "t"), {"two\\ words"})
+
+    def test_it_is_registered(self):
+        script = f"source {COMPLETIONS}/entrydb.bash; complete -p entrydb"
+        done = subprocess.run([self.executable, "--norc", "-c", script], capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout, "complete -F _entrydb entrydb\n")
+
+
+class Fish(Whole, CompletionTest):
+    shell = "fish"
+
+    def offered(self, *words):
+        """Without the explanations; fish ends a directory with a slash."""
+        script = f"source {COMPLETIONS}/entrydb.fish; complete --do-complete \"$argv\""
+        done = subprocess.run([self.executable, "--no-config", "-c", script, "entrydb", *words],
+                              env=self.shell_environment(), capture_output=True, text=True, check=True)
+        self.assertEqual(done.stderr, "")
+        return {line.split("\t")[0].rstrip("/") for line in done.stdout.splitlines()}
+
+    def test_option_with_its_value_in_one_word(self):
+        self.assertEqual(self.offered("list", "--fresh=e"), {"--fresh=exact"})
+
+    def test_explanations(self):
+        script = f"source {COMPLETIONS}/entrydb.fish; complete --do-complete 'entrydb why'"
+        done = subprocess.run([self.executable, "--no-config", "-c", script], env=self.shell_environment(),
+                              capture_output=True, text=True, check=True)
+        self.assertRegex(done.stdout, r"\Awhy\twho provides it")
+
+
+class Zsh(CompletionTest):
+    """What the line becomes when the tab key is pressed: zsh completes nowhere but on a terminal."""
+
+    shell = "zsh"
+
+    def completed(self, line):
+        told = f"{self.top}/told"
+        ours, theirs = os.openpty()
+        child = subprocess.Popen([self.executable, "-f", "-i"], env=self.shell_environment(), stdin=theirs,
+                                 stdout=theirs, stderr=theirs, start_new_session=True)
+        self.addCleanup(support.end, child)
+        os.close(theirs)
+        self.addCleanup(os.close, ours)
+        setup = f"{self.top}/setup"
+        with open(setup, "w", encoding="utf-8") as file:
+            file.write(ZSH.format(folder=COMPLETIONS, told=told))
+        os.write(ours, f". {setup}\n".encode())
+        self.read_until(ours, lambda seen: b"READY" in seen)
+        os.write(ours, f"{line}\t\x14".encode())
+        self.read_until(ours, lambda seen: os.path.exists(told))
+        with open(told, encoding="utf-8") as file:
+            shown = file.read()
+        os.unlink(told)
+        return shown.removesuffix("\n")
+
+    def read_until(self, terminal, is_done):
+        """What the shell prints is read all the time, so that it never waits for us."""
+        seen, deadline = b"", time.monotonic() + support.SECONDS_ALLOWED
+        while not is_done(seen):
+            self.assertLess(time.monotonic(), deadline, seen)
+            if select.select([terminal], [], [], 0.02)[0]:
+                seen += os.read(terminal, 65536)
+
+    def test_what_the_line_becomes(self):
+        os.makedirs(f"{self.top}/folder/inner")
+        for line, expected in (
+                ("upd", "update "), ("help wh", "help why "), ("list --fres", "list --fresh "),
+                ("list --fresh ex", "list --fresh exact "), ("list --fresh=ex", "list --fresh=exact "),
+                ("list pyt", "list pytest11 "), ("why pytest11 xd", "why pytest11 xdist "),
+                ("list pytest11 tw", "list pytest11 two\\ words "), ("add --int", "add --into "),
+                (f"list --path {self.top}/fo", f"list --path {self.top}/folder/"),
+                (f"update {self.top}/folder/in", f"update {self.top}/folder/inner/")):
+            with self.subTest(line=line):
+                self.assertEqual(self.completed(f"entrydb {line}"), f"entrydb {expected}")
+
+    def test_groups_are_those_of_the_options_before(self):
+        add_distribution(f"{self.top}/other", "other", text="[elsewhere]\nn = m:f\n")
+        self.assertEqual(self.completed(f"entrydb list --path {self.top}/other else"),
+                         f"entrydb list --path {self.top}/other elsewhere ")
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+"""Twice the input takes twice the time, in memory that has a bound, for each kind of input.
+
+A row of CASES makes an input of n parts and says what is run on it. The program is run on
+n and on 2n; what is compared is the processor time that it used for itself, which other work
+on the machine and the file system hardly change, the least of some runs of each. Work with
+the square of the input takes four times as long; a factor of GROWTH is allowed, since caches
+get colder. The sizes are such that the square would take minutes. The largest memory of each run must stay
+below the case's bound.
+"""
+
+import math
+import os
+import subprocess
+import sys
+import zipfile
+
+from archives import write_tar
+from support import (CommandTest, PROGRAM, build_type_is_sanitized, main, metadata,
+                     remove_tree, write)
+
+GROWTH = 2.8
+NOISE = 0.05  # seconds of the processor, for what does not grow: the start, the database's pages
+RUNS = 3
+ATTEMPTS = 5
+MEGABYTE = 1 << 20
+NO_METADATA = "Metadata-Version: 2.1\nName: a\nVersion: 1\n"
+
+
+# --- inputs: each makes one of n parts below top, and gives the arguments to run ---
+
+def site_of(top):
+    site = f"{top}/venv/lib/python3.11/site-packages"
+    os.makedirs(site)
+    return site
+
+
+def update(top, *paths):
+    return ["update", "--db", f"{top}/db", *(paths or [f"{top}/venv"])]
+
+
+def distribution(site, name, points, record=None):
+    info = f"{site}/{name}-1.dist-info"
+    os.mkdir(info)
+    write(f"{info}/METADATA", metadata(name, "1"))
+    write(f"{info}/entry_points.txt", "[g]\n" + "\n".join(points) + "\n")
+    if record is not None:
+        write(f"{info}/RECORD", record)
+    return info
+
+
+def modules_missing_from_record(top, n):
+    distribution(site_of(top), "a", [f"e{i} = missing{i}:f" for i in range(n)],
+                 "".join(f"other{i}.py,,\n" for i in range(n)))
+    return update(top)
+
+
+def modules_of_one_package(top, n):
+    """The package is there, its modules are not, and it has as many others."""
+    site = site_of(top)
+    os.mkdir(f"{site}/p")
+    for i in range(n):
+        write(f"{site}/p/other{i}.py", "")
+    distribution(site, "a", [f"e{i} = p.missing{i}:f" for i in range(n)])
+    return update(top)
+
+
+def modules_beside_objects(top, n):
+    site = site_of(top)
+    for i in range(n):
+        write(f"{site}/other{i}.so", "")
+    distribution(site, "a", [f"e{i} = missing{i}:f" for i in range(n)])
+    return update(top)
+
+
+def one_module_of_many_suffixes(top, n):
+    distribution(site_of(top), "a", [f"e{i} = m:f{i}" for i in range(n)],
+                 "".join(f"m.{i}.so,,\n" for i in range(n)))
+    return update(top)
+
+
+def record_of_one_line(top, n):
+    """It never ends, and looks like a path of the module at every other byte."""
+    distribution(site_of(top), "a", ["e = m:f"], "m." * n)
+    return update(top)
+
+
+def distributions(top, n):
+    site = site_of(top)
+    for i in range(n):
+        distribution(site, f"d{i}", [f"e{i} = m{i}:f"], "")
+    return update(top)
+
+
+def into(top, archive):
+    site_of(top)
+    return ["add", "--db", f"{top}/db", "--into", f"{top}/venv/lib/python3.11/site-packages", archive]
+
+
+def write_members(path, members):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in members:
+            archive.writestr(name, data)
+    return path
+
+
+def files_of(name, prefix=""):
+    yield f"{prefix}{name}-1.dist-info/METADATA", metadata(name, "1")
+    yield f"{prefix}{name}-1.dist-info/entry_points.txt", f"[g]\n{name} = m:f\n"
+
+
+def distributions_of_a_wheel(top, n):
+    return write_members(f"{top}/a.whl", (file for i in range(n) for file in files_of(f"d{i}")))
+
+
+def wheel_into(top, n):
+    return into(top, distributions_of_a_wheel(top, n))
+
+
+def wheel_of_one_name_into(top, n):
+    """Each replaces the one before."""
+    path = write_members(f"{top}/a.whl", ((f"a-{i}.dist-info/METADATA", NO_METADATA) for i in range(n)))
+    return into(top, path)
+
+
+def wheel_catalogued(top, n):
+    return ["add", "--db", f"{top}/db", distributions_of_a_wheel(top, n)]
+
+
+def zip_on_the_path(top, n):
+    return ["list", "--path", distributions_of_a_wheel(top, n)]
+
+
+def archives(top, n):
+    os.mkdir(f"{top}/many")
+    for i in range(n):
+        write_members(f"{top}/many/d{i}.whl", files_of(f"d{i}"))
+    return f"{top}/many"
+
+
+def archives_into(top, n):
+    return into(top, archives(top, n))
+
+
+def archives_catalogued(top, n):
+    return ["add", "--db", f"{top}/db", archives(top, n)]
+
+
+def archives_listed(top, n, name=None):
+    """One distribution in each, all of them of one name, which is contested n times."""
+    os.mkdir(f"{top}/many")
+    for i in range(n):
+        write_members(f"{top}/many/{i}.whl", files_of(name or f"d{i}"))
+    subprocess.run([PROGRAM, "add", "--quiet", "--db", f"{top}/listed", f"{top}/many"], check=True)
+    return ["list", "--db", f"{top}/listed"]
+
+
+def archives_of_one_name_listed(top, n):
+    return archives_listed(top, n, "same")
+
+
+def archives_of_one_name_explained(top, n):
+    return ["why", *archives_listed(top, n, "same")[1:], "g", "same"]
+
+
+def tar_of_site_directories(top, n):
+    """Each distribution lies in one of its own, beside a module."""
+    tree = {}
+    for i in range(n):
+        site = f"s{i}/site-packages/"
+        tree |= {path: data.encode() for path, data in files_of(f"d{i}", site)}
+        tree[f"{site}m.py"] = b""
+    return ["add", "--db", f"{top}/db", write_tar(f"{top}/a.tar", tree)]
+
+
+def tar_of_nested_site_directories(top, n):
+    """Each contains the next, a hundred deep; below the last one are n modules."""
+    tree, site = {}, ""
+    for i in range(100):
+        site += f"{i % 10}/"
+        tree |= {path: data.encode() for path, data in files_of(f"d{i}", site)}
+    tree |= {f"{site}m{i}.py": b"" for i in range(n)}
+    return ["add", "--db", f"{top}/db", write_tar(f"{top}/a.tar", tree)]
+
+
+def files_named_by_setup_cfg(top, n):
+    """As many members as it names, none of them one of these."""
+    names = ", ".join(f"f{i}" for i in range(n))
+    tree = {"s-1/setup.cfg": f"[metadata]\nname = s\n[options]\nentry_points = file: {names}\n".encode()}
+    tree |= {f"s-1/g{i}": b"" for i in range(n)}
+    return ["add", "--db", f"{top}/db", write_tar(f"{top}/s-1.tar", tree)]
+
+
+def entry_points(top, n):
+    distribution(site_of(top), "a", [f"e{i} = m{i % 7}:f" for i in range(n)])
+    return update(top)
+
+
+def path_entries(top, n):
+    for i in range(n):
+        os.makedirs(f"{top}/s{i}")
+    return update(top, *(f"{top}/s{i}" for i in range(n)))
+
+
+def path_entries_scanned(top, n):
+    """Of which each has a distribution, with which the others are compared by name."""
+    words = []
+    for i in range(n):
+        os.makedirs(f"{top}/s{i}")
+        distribution(f"{top}/s{i}", f"d{i}", [f"e{i} = m:f"])
+        words += ["--path", f"{top}/s{i}"]
+    return ["list", *words]
+
+
+def pth_lines(top, n):
+    site = site_of(top)
+    distribution(site, "a", ["e = m:f"])
+    for i in range(n):
+        os.makedirs(f"{top}/s{i}")
+    write(f"{site}/a.pth", "".join(f"{top}/s{i}\n" for i in range(n)))
+    return ["list"]
+
+
+# name, n, megabytes of memory that 2n may take
+def audited(top, n):
+    """Each claims the same command, and a module of the next one, which all list."""
+    site = site_of(top)
+    for i in range(n):
+        distribution(site, f"d{i}", [f"p{i} = m{(i + 1) % n}:f", "[console_scripts]", "shared = shared:f"],
+                     "".join(f"m{i}/{j}.py,,\n" for j in range(20)) + f"m{i}.py,,\nshared.py,,\n")
+    return ["audit", "--quiet", "--fail-on", "none", f"{top}/venv"]
+
+
+CASES = [
+    (modules_missing_from_record, 10000, 100),
+    (modules_of_one_package, 2000, 100),
+    (modules_beside_objects, 2000, 100),
+    (one_module_of_many_suffixes, 20000, 150),
+    (record_of_one_line, 500000, 100),
+    (distributions, 1000, 100),
+    (audited, 700, 150),
+    (entry_points, 50000, 250),
+    (wheel_into, 10000, 250),
+    (wheel_of_one_name_into, 10000, 250),
+    (wheel_catalogued, 10000, 250),
+    (zip_on_the_path, 5000, 250),
+    (archives_into, 500, 100),
+    (archives_catalogued, 500, 100),
+    (archives_listed, 2000, 150),
+    (archives_of_one_name_listed, 2000, 150),
+    (archives_of_one_name_explained, 2000, 150),
+    (tar_of_site_directories, 3000, 250),
+    (tar_of_nested_site_directories, 5000, 250),
+    (files_named_by_setup_cfg, 10000, 150),
+    (path_entries, 1000, 100),
+    (path_entries_scanned, 500, 100),
+    (pth_lines, 1000, 100),
+]
+
+
+class Growth(CommandTest):
+    """A method for each row; see test_of()."""
+
+    def run_once(self, arguments, env):
+        """The seconds of the processor, and the bytes at most."""
+        if "--into" in arguments or arguments[0] in ("add", "update"):
+            for name in ("db", "db.lock"):
+                if os.path.exists(f"{self.work}/{name}"):
+                    os.unlink(f"{self.work}/{name}")
+        with open(os.devnull, "wb") as nowhere:
+            child = subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=nowhere,
+                                     stderr=subprocess.PIPE, env=env)
+            err = child.stderr.read()
+            _, status, used = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            child.stderr.close()
+        self.assertEqual(child.returncode, 0, f"{arguments[:6]}: {err[:2000]}")
+        return used.ru_utime, used.ru_maxrss << 10
+
+    def measure(self, make, n):
+        self.work = f"{self.top}/{n}"
+        os.mkdir(self.work)
+        arguments = make(self.work, n)
+        env = self.environment(VIRTUAL_ENV=f"{self.work}/venv") if arguments == ["list"] else self.environment()
+        runs = [self.run_once(arguments, env) for _ in range(RUNS)]
+        remove_tree(self.work)
+        return min(seconds for seconds, _ in runs), max(size for _, size in runs)
+
+    def measure_both(self, make, n):
+        """Again where the machine was busy with other things: what counts is the least of each."""
+        once = twice = math.inf
+        size = 0
+        for _ in range(ATTEMPTS):
+            once = min(once, self.measure(make, n)[0])
+            seconds, most = self.measure(make, 2 * n)
+            twice, size = min(twice, seconds), max(size, most)
+            if twice < GROWTH * max(once, NOISE):
+                break
+        return once, twice, size
+
+    def check(self, make, n, megabytes):
+        once, twice, size = self.measure_both(make, n)
+        text = f"{make.__name__}: {n}: {once:.2f} s; {2 * n}: {twice:.2f} s, {size // MEGABYTE} MB"
+        print(text, flush=True)
+        self.assertLess(twice, GROWTH * max(once, NOISE), text)
+        self.assertLess(size, megabytes * MEGABYTE, text)
+
+
+def test_of(row):
+    return lambda self: self.check(*row)
+
+
+for _row in CASES:
+    setattr(Growth, f"test_{_row[0].__name__}", test_of(_row))
+
+
+if __name__ == "__main__":
+    if build_type_is_sanitized():
+        print("SKIP: a sanitized program is not measured")
+        sys.exit(77)
+    main()

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""What is refused because it is too large, endless or no file; and Ctrl-C in the midst of much.
+
+Each limit is named in entrydb(1), LIMITS. One archive or distribution beyond it costs one
+line and its own rows, no more.
+"""
+
+import os
+import resource
+import signal
+import subprocess
+import time
+import zipfile
+
+from archives import write_zip
+from support import COULD_NOT, DONE, CommandTest, SECONDS_ALLOWED, add_distribution, build_type_is_sanitized, main, metadata, query, write
+
+MEGABYTE = 1 << 20
+TERABYTE = 1 << 40
+MEMORY = 600 * MEGABYTE  # bytes of address space, of which the program needs a few to start
+PATIENCE = 3             # seconds from Ctrl-C to the end
+FILES = ("METADATA", "entry_points.txt", "RECORD", "direct_url.json")
+
+
+def bounded():
+    """The child may not have more memory; without this the test would have to watch it."""
+    if not build_type_is_sanitized():
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def make_sparse(path):
+    with open(path, "wb") as file:
+        file.truncate(TERABYTE)
+
+
+class OddFiles(CommandTest):
+    """Instead of a file: a FIFO, an endless device, a terabyte of nothing."""
+
+    kinds = {
+        "fifo": os.mkfifo,
+        "device": lambda path: os.symlink("/dev/zero", path),
+        "sparse": make_sparse,
+    }
+
+    def each_kind(self):
+        for kind, make in self.kinds.items():
+            with self.subTest(kind):
+                yield make
+
+    def put(self, make, path):
+        if os.path.lexists(path):
+            os.unlink(path)
+        make(path)
+
+    def test_metadata_files(self):
+        """The others are read; for the program ends, and soon."""
+        for file in FILES:
+            info = add_distribution(self.site, f"odd-{file.partition('.')[0]}")
+            add_distribution(self.site, f"sound-{file.partition('.')[0]}")
+            for make in self.each_kind():
+                self.put(make, f"{info}/{file}")
+                self.update(preexec_fn=bounded, status=DONE)
+                names = [row[0] for row in query(self.database, "SELECT DISTINCT distribution FROM entry_points")]
+                self.assertIn(f"sound-{file.partition('.')[0]}", names)
+                self.list(preexec_fn=bounded, status=DONE)
+
+    def test_pth_and_pyvenv_cfg(self):
+        add_distribution(self.site, "alpha")
+        env = self.environment(VIRTUAL_ENV=self.prefix)
+        for path in (f"{self.site}/a.pth", f"{self.prefix}/pyvenv.cfg"):
+            for make in self.each_kind():
+                self.put(make, path)
+                reply = self.run_program("list", "demo", env=env, preexec_fn=bounded, status=DONE)
+                self.assertIn("alpha", reply.out)
+            os.unlink(path)
+
+    def test_archives(self):
+        """A tarball may be followed, or preceded, by nothing but zeros."""
+        for name in ("a.whl", "a.tar.gz", "a.conda"):
+            for make in self.each_kind():
+                self.put(make, f"{self.top}/{name}")
+                reply = self.run_program("add", "--db", f"{self.top}/db", f"{self.top}/{name}",
+                                         preexec_fn=bounded)
+                self.assertIn(reply.status, (DONE, COULD_NOT), str(reply))
+                self.assertEqual(" 0 distributions" in reply.err, True, str(reply))
+
+
+class TooMuch(CommandTest):
+    def refuse(self, reason):
+        reply = self.update(preexec_fn=bounded, status=DONE)
+        self.assertRegex(reply.err, reason)
+        self.assertLess(len(reply.err.splitlines()), 5, str(reply))
+        self.assertEqual(query(self.database, "SELECT DISTINCT distribution FROM entry_points"), [("sound",)])
+
+    def setUp(self):
+        super().setUp()
+        add_distribution(self.site, "sound")
+
+    def test_entry_points_of_one_distribution(self):
+        add_distribution(self.site, "odd", text="[g]\n" + "a=\n" * (4 << 20))
+        self.refuse("more than 262144 entry points")
+
+    def test_a_long_group_with_many_entry_points(self):
+        add_distribution(self.site, "odd", text="[" + "g" * MEGABYTE + "]\n" + "a=b\n" * 1000)
+        self.refuse("more than 67108864 bytes of groups, names and values")
+
+    def test_many_links_to_one_file(self):
+        """Each of them is small enough; together they are not."""
+        write(f"{self.top}/large", "[g]\n" + "".join(f"e{i} = {'m' * 1000}\n" for i in range(14000)))
+        for i in range(50):
+            info = add_distribution(self.site, f"odd{i}")
+            os.unlink(f"{info}/entry_points.txt")
+            os.symlink(f"{self.top}/large", f"{info}/entry_points.txt")
+        reply = self.list(preexec_fn=bounded)
+        self.assertIn("more than 134217728 bytes of entry points", reply.err)
+        self.assertIn(reply.status, (DONE, COULD_NOT))
+
+    def test_a_tarball_that_a_conda_packs_again(self):
+        """Three megabytes of .conda were three gigabytes in memory."""
+        with zipfile.ZipFile(f"{self.top}/a.conda", "w", zipfile.ZIP_DEFLATED) as archive:
+            with archive.open("pkg-a.tar.zst", "w") as member:
+                for _ in range(200):
+                    member.write(bytes(MEGABYTE))
+        add = ("add", "--db", f"{self.top}/db", f"{self.top}/a.conda")
+        reply = self.run_program(*add, preexec_fn=bounded, status=COULD_NOT)
+        self.assertIn("larger than 67108864 bytes", reply.err)
+
+
+class Interruption(CommandTest):
+    """Ctrl-C ends it soon, and what was published stays as it was."""
+
+    def interrupt(self, *arguments, makes=None):
+        """Once it is known how long it takes: in the midst of it. makes: the path of what it makes."""
+        began = time.monotonic()
+        self.start(*arguments, stdout=subprocess.DEVNULL).wait(timeout=SECONDS_ALLOWED)
+        took = time.monotonic() - began
+        if makes:
+            os.unlink(makes)
+        child = self.start(*arguments, stdout=subprocess.DEVNULL)
+        time.sleep(took / 4)
+        self.assertIsNone(child.poll(), f"it was over before it could be interrupted: {took} s before")
+        child.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        _, err = child.communicate(timeout=SECONDS_ALLOWED)
+        ended = time.monotonic() - began
+        self.assertLess(ended, max(PATIENCE, took / 2), f"{arguments[:3]}: {took} s before")
+        self.assertIn(child.returncode, (COULD_NOT, -signal.SIGINT), err)
+        self.assertFalse(makes and os.path.exists(makes))
+
+    def make_site(self, count, points):
+        text = "[g]\n" + "".join(f"e{i} = m{i}:f\n" for i in range(points))
+        for i in range(count):
+            add_distribution(self.site, f"d{i}", text=text)
+
+    def test_update_and_verify(self):
+        self.make_site(150, 5000)
+        self.interrupt("update", self.prefix, makes=self.database)
+        self.update()
+        self.interrupt("verify", self.prefix)
+        self.interrupt("list", "--path", self.site)
+
+    def test_add(self):
+        text = "[g]\n" + "".join(f"e{i} = m{i}:f\n" for i in range(5000))
+        tree = {}
+        for i in range(150):
+            tree |= {f"d{i}-1.dist-info/METADATA": metadata(f"d{i}", "1"), f"d{i}-1.dist-info/entry_points.txt": text}
+        path = write_zip(f"{self.top}/a.whl", tree)
+        self.interrupt("add", "--db", f"{self.top}/db", path, makes=f"{self.top}/db")
+        self.interrupt("add", "--into", self.site, path, makes=self.database)
+
+
+if __name__ == "__main__":
+    main()

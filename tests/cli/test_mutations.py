@@ -1,0 +1,241 @@
+"""Databases and archives of which bits, bytes, pages, rows or members were changed: no crash, no hang, and healing.
+
+Most telling under AddressSanitizer, where it takes most of its time. ENTRYDB_TEST_MUTATION_SECONDS: how long for each
+of the two. ENTRYDB_TEST_SEED: repeat a run.
+"""
+
+import contextlib
+import os
+import random
+import shutil
+import sqlite3
+import time
+
+import archives
+import support
+from support import COULD_NOT, DONE, NOT_FOUND, CommandTest, add_distribution, is_sound, leftovers, query, write
+
+LONG = bool(os.environ.get("ENTRYDB_TEST_LONG"))
+USUAL_SECONDS = 1800 if LONG else 18 if support.build_type_is_sanitized() else 4
+SECONDS = float(os.environ.get("ENTRYDB_TEST_MUTATION_SECONDS", USUAL_SECONDS))
+SEED = int(os.environ.get("ENTRYDB_TEST_SEED", time.time_ns() % 1_000_000))
+PAGE = 4096
+BATCH = 60  # archives in one call
+FACTS = ("SELECT d.directory, e.group_name, e.name, e.value FROM distribution d "
+         "LEFT JOIN entry_point e ON e.distribution = d.id ORDER BY 1, 2, 3, 4")
+
+
+class MutationTest(CommandTest):
+    number = 0  # of the round
+
+    def setUp(self):
+        super().setUp()
+        self.choose = random.Random(SEED)
+
+    def each_round(self):
+        """Numbers, until the time is over; at least one."""
+        began = time.monotonic()
+        while self.number == 0 or time.monotonic() - began < SECONDS:
+            yield self.number
+            self.number += 1
+        print(f"\n{type(self).__name__}: {self.number} rounds (seed {SEED})", flush=True)
+
+    def _formatMessage(self, msg, standardMsg):
+        return f"seed {SEED}, round {self.number}: {super()._formatMessage(msg, standardMsg)}"
+
+    def check_sane(self, reply):
+        super().check_sane(reply)
+        self.assertIn(reply.status, (DONE, NOT_FOUND, COULD_NOT), str(reply))
+
+    # --- changes of bytes ---
+
+    def flip_bits(self, data):
+        for _ in range(self.choose.choice((1, 1, 10, 300))):
+            data[self.choose.randrange(len(data))] ^= 1 << self.choose.randrange(8)
+
+    def set_bytes(self, data):
+        at = self.choose.randrange(len(data))
+        for offset in range(min(self.choose.choice((1, 2, 4, 8)), len(data) - at)):
+            data[at + offset] = self.choose.choice((0, 1, 0x7F, 0x80, 0xFF))
+
+    def move_bytes(self, data):
+        size = self.choose.randrange(1, 1 + min(600, len(data)))
+        start, to = (self.choose.randrange(len(data) - size + 1) for _ in range(2))
+        data[to:to + size] = data[start:start + size]
+
+    def cut_off(self, data):
+        del data[self.choose.randrange(len(data)):]
+
+    def double(self, data):
+        data += data[self.choose.randrange(len(data)):]
+
+
+class Databases(MutationTest):
+    """Whatever was done to it: questions are answered or refused, and one update makes it right."""
+
+    STATEMENTS = (
+        "UPDATE root SET {number} = {value}", "UPDATE distribution SET {row} = {value} WHERE {some}",
+        "UPDATE distribution SET normalized_name = NULL WHERE {some}", "DELETE FROM distribution WHERE {some}",
+        "UPDATE distribution SET directory = '../../../etc' || id WHERE {some}", "DELETE FROM entry_point WHERE {some}",
+        "UPDATE entry_point SET id = id + {value} WHERE {some}",
+        "UPDATE distribution SET id = id + {value} WHERE {some}",
+        "UPDATE root SET id = {value} WHERE {some}", "UPDATE root SET path = '../' || path WHERE {some}",
+        "UPDATE entry_point SET name = printf('%.*c', 100000, 'x') WHERE {some}",
+        "UPDATE root SET kind = 'zip' WHERE {some}",
+        "UPDATE entry_point SET value = char(27, 10, 0, 155) || value WHERE {some}", "DELETE FROM target WHERE {some}",
+        "UPDATE target SET object = '../../../lib/libc.so.6', symbol = 'system', kind = 'native', state = 'ok'",
+        "DROP INDEX entry_point_name", "DROP VIEW entry_points", "DROP TABLE event", "CREATE TABLE more (x)",
+        "CREATE TRIGGER evil AFTER INSERT ON event BEGIN DELETE FROM root; END", "PRAGMA user_version = {value}",
+        "CREATE VIEW endless AS WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n FROM x) SELECT n FROM x",
+        "PRAGMA writable_schema = 1; UPDATE sqlite_schema SET rootpage = {page} WHERE {some}",
+        "PRAGMA writable_schema = 1; DELETE FROM sqlite_schema WHERE {some}", "PRAGMA journal_mode = WAL",
+        "PRAGMA page_size = 512; VACUUM", "PRAGMA encoding = 'UTF-16'; VACUUM", "PRAGMA auto_vacuum = 1; VACUUM",
+    )
+
+    def setUp(self):
+        super().setUp()
+        for number in range(60):
+            add_distribution(self.site, f"more{number}",
+                             text="[other]\n" + "".join(f"name{number}.{i} = m{i}:f\n" for i in range(number)))
+        add_distribution(self.site, "broken", text="[x\n")
+        self.update()
+        self.index()
+        self.truth = query(self.database, FACTS)
+        with open(self.database, "rb") as file:
+            self.good = file.read()
+
+    def test_questions_and_healing(self):
+        for _ in self.each_round():
+            write(self.database, self.good)
+            how = self.choose.choice((self.change_bytes, self.change_pages, self.change_by_statement))
+            how()
+            told = self.integrity_tells()
+            self.ask()
+            os.mkdir(f"{self.site}/passing")  # so that the directory is listed again
+            os.rmdir(f"{self.site}/passing")
+            self.heal(told)
+
+    def change_bytes(self):
+        data = bytearray(self.good)
+        self.choose.choice((self.flip_bits, self.set_bytes, self.move_bytes, self.cut_off, self.double))(data)
+        write(self.database, bytes(data))
+
+    def change_pages(self):
+        data = bytearray(self.good)
+        pages = len(data) // PAGE
+        for _ in range(self.choose.choice((1, 1, 3))):
+            to = PAGE * self.choose.randrange(1, pages)
+            source = PAGE * self.choose.randrange(pages)
+            data[to:to + PAGE] = self.choose.choice((data[source:source + PAGE], bytes(PAGE), os.urandom(PAGE)))
+        write(self.database, bytes(data))
+
+    def change_by_statement(self):
+        words = {"value": self.choose.choice((-1, 0, 1, 7, 1 << 31, 1 << 40, 1 << 62, -(1 << 63))),
+                 "number": self.choose.choice(("distributions", "broken", "watched", "mtime", "settled")),
+                 "row": self.choose.choice(("position", "directory_stamp", "watched", "settled", "has_metadata")),
+                 "some": f"rowid % {self.choose.choice((1, 2, 50))} = 0", "page": self.choose.randrange(30)}
+        with contextlib.closing(sqlite3.connect(self.database)) as connection:
+            with contextlib.suppress(sqlite3.Error):
+                connection.execute("PRAGMA ignore_check_constraints = 1")
+                connection.executescript(self.choose.choice(self.STATEMENTS).format(**words))
+                connection.commit()
+
+    def integrity_tells(self):
+        """Does SQLite itself see that it is damaged?"""
+        try:
+            return not is_sound(self.database)
+        except (sqlite3.Error, UnicodeDecodeError):
+            return True
+
+    def ask(self):
+        """Two questions at a time: starting the program takes most of the time."""
+        questions = (["list", "--path", self.site], ["list", "--db", self.database, "--json"],
+                     ["why", "other", "name7.1", "--path", self.site, "--fresh", "exact"],
+                     ["groups", "--path", self.site], ["verify", self.prefix], ["log", "--db", self.database])
+        for words in self.choose.sample(questions, 2):
+            self.run_program(*words)
+
+    def heal(self, told):
+        self.update()
+        self.assertLessEqual(set(leftovers(self.database)), {"entry_points.db.damaged"})
+        self.assertTrue(is_sound(self.database))
+        now = query(self.database, FACTS)
+        if told:
+            self.assertEqual(now, self.truth)
+        self.assertEqual({row[0] for row in now}, {row[0] for row in self.truth})
+        if self.choose.random() < 0.2:
+            self.assertNotIn("set aside", self.update().err, "one update was not enough")
+        for name in leftovers(self.database):
+            os.unlink(f"{os.path.dirname(self.database)}/{name}")
+
+
+class Archives(MutationTest):
+    """Whatever was done to them: each is added or refused, and nothing of it is left once it is gone."""
+
+    def setUp(self):
+        super().setUp()
+        self.sources = f"{self.top}/sources"
+        os.mkdir(self.sources)
+        self.make_sources()
+        self.originals = {}
+        for name in sorted(os.listdir(self.sources)):
+            with open(f"{self.sources}/{name}", "rb") as file:
+                self.originals[name] = file.read()
+
+    def make_sources(self):
+        tree = archives.installed(files={"spam/native.so": os.urandom(300)})
+        debian = archives.below("usr/lib/python3/dist-packages", tree)
+        pyproject = '[project]\nname = "spam"\nversion = "1"\n[project.scripts]\na = "b:c"\n'
+        setup_cfg = "[metadata]\nname = spam\n[options.entry_points]\nconsole_scripts =\n  a = b:c\n"
+        source = archives.source(files={"pyproject.toml": pyproject, "setup.cfg": setup_cfg})
+        egg = {"EGG-INFO/PKG-INFO": archives.metadata(), "EGG-INFO/entry_points.txt": archives.ENTRY_POINTS}
+        archives.write_zip(f"{self.sources}/spam-1.0-py3-none-any.whl", tree)
+        archives.write_zip(f"{self.sources}/stored-1.0-py3-none-any.whl", tree, archives.zipfile.ZIP_STORED)
+        archives.write_zip(f"{self.sources}/spam-1.0.egg", egg)
+        archives.write_zip(f"{self.sources}/spam-1.0.zip", source)
+        for ending in ("tar", "tar.gz", "tar.bz2", "tar.xz"):
+            archives.write_tar(f"{self.sources}/spam-1.0.{ending}", source)
+            archives.write_tar(f"{self.sources}/files.{ending}", debian)
+        if shutil.which("zstd"):
+            archives.write_conda(f"{self.sources}/spam-1.0-py_0.conda",
+                                 archives.below("lib/python3.11/site-packages", tree))
+        if shutil.which("dpkg-deb"):
+            for compression in ("none", "xz"):
+                archives.write_deb(f"{self.sources}/spam-{compression}_1_all.deb", debian, compression)
+        if shutil.which("rpmbuild"):
+            archives.write_rpm(f"{self.sources}/spam-1-1.noarch.rpm",
+                               archives.below("usr/lib/python3.11/site-packages", tree))
+
+    def test_add(self):
+        for number in self.each_round():
+            mutants = f"{self.top}/mutants"
+            os.mkdir(mutants)
+            for index in range(BATCH):
+                self.make_mutant(f"{mutants}/{index}")
+            how = [["--db", f"{self.top}/catalogue.db"], ["--into", self.site]][number % 2]
+            self.run_program("add", *how, *(f"{mutants}/{path}" for path in sorted(os.listdir(mutants))))
+            shutil.rmtree(mutants)
+            self.check_kept(how)
+
+    def make_mutant(self, directory):
+        name = self.choose.choice(sorted(self.originals))
+        data = bytearray(self.originals[name])
+        for _ in range(self.choose.choice((1, 1, 2, 5))):
+            if data:
+                self.choose.choice((self.flip_bits, self.set_bytes, self.move_bytes, self.cut_off, self.double))(data)
+        os.mkdir(directory)
+        write(f"{directory}/{name}", bytes(data))
+
+    def check_kept(self, how):
+        file = self.database if how[0] == "--into" else how[1]
+        if os.path.exists(file):
+            self.assertTrue(is_sound(file))
+        if how[0] == "--into":
+            self.list("demo", status=NOT_FOUND)  # readers see the disk
+            self.run_program("list", "--db", file)
+            self.update()
+            self.assertEqual(query(file, "SELECT count(*) FROM distribution"), [(0,)])
+
+
+if __name__ == "__main__":
+    support.main()

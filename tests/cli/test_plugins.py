@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+"""Native plugins: would they load, of which kind are they, where do their hosts find them?
+
+The shared objects are those of tests/fixtures, which ENTRYDB_TEST_PLUGINS names as built.
+"""
+
+import os
+import re
+import shutil
+import sqlite3
+import unittest
+
+import support
+from archives import write_zip
+from support import (COULD_NOT, DONE, NOT_FOUND, STRANGER, USAGE, CommandTest, add_distribution,
+                     needs_root, query, write)
+
+FIXTURES = os.environ.get("ENTRYDB_TEST_PLUGINS") or f"{support.TOP}/build/tests/fixtures"
+MACHINE_AT = 18   # e_machine in an ELF header
+AARCH64, X86_64 = 183, 62
+TOWEL = "[towel]\nsymbol = towel_*_entry towel_plugin_version\nname = kind_*\n"
+
+
+def fixture(name):
+    with open(f"{FIXTURES}/{name}", "rb") as file:
+        return file.read()
+
+
+def of_another_machine(image):
+    machine = X86_64 if image[MACHINE_AT] == AARCH64 else AARCH64
+    return image[:MACHINE_AT] + machine.to_bytes(2, "little") + image[MACHINE_AT + 2:]
+
+
+def of_a_later_libc(image):
+    """It asks for a version of the C library that will never be."""
+    version = re.search(rb"\0GLIBC_2\.(\d+(\.\d+)?)\0", image)[0]
+    return image.replace(version, version.replace(b"_2.", b"_9."))
+
+
+class PluginTest(CommandTest):
+    def install(self, name, files, text=""):
+        """A distribution with these files, path: bytes, all of them in its RECORD."""
+        info = add_distribution(self.site, name, text=text)
+        for path, content in files.items():
+            os.makedirs(os.path.dirname(os.path.normpath(f"{self.site}/{path}")), exist_ok=True)
+            write(os.path.normpath(f"{self.site}/{path}"), content)
+        write(f"{info}/RECORD", "".join(f"{path},,\n" for path in files))
+
+    def plugins(self, *arguments, status=DONE, path=None):
+        return self.run_program("plugins", "--json", "--path", path or self.site, *arguments, status=status).objects
+
+    def both_ways(self, *arguments):
+        """Read from the disk, then from the database: the same."""
+        found = self.plugins(*arguments)
+        self.index()
+        self.assertEqual(self.plugins(*arguments), found)
+        return found
+
+
+class WouldItLoad(PluginTest):
+    """What entry points lead to, judged with the libraries that it needs."""
+
+    def judge(self, files, module="pkg.outer", attr="AdbcDriverInit"):
+        self.install("pkg", files, text=f"[g]\nn = {module}:{attr}\n")
+        first = self.list("--json", "g", status=DONE).objects[0]
+        self.index()
+        self.assertEqual(self.list("--json", "g", status=DONE).objects[0], first)
+        return first
+
+    def test_library_beside_it(self):
+        found = self.judge({"pkg/outer.so": fixture("outer.so"), "pkg/deps/libinner.so": fixture("libinner.so")})
+        self.assertEqual((found["kind"], found["state"], found["missing"]), ("native", "ok", None))
+        self.assertRegex(found["build_id"], r"\A[0-9a-f]{40}\Z")
+        self.assertRegex(found["glibc"], r"\A2\.\d+")
+        self.assertEqual(found["size"], len(fixture("outer.so")))
+
+    def test_library_is_missing(self):
+        found = self.judge({"pkg/outer.so": fixture("outer.so")})
+        self.assertEqual((found["kind"], found["state"]), ("native", "missing-dependency"))
+        self.assertEqual(found["missing"], "libinner.so")
+        self.assertIn("missing      libinner.so", self.run_program("why", "g", "n", "--path", self.site).out)
+        self.assertIn(("missing-dependency",), query(self.database, "SELECT state FROM target"))
+        # It may have come since, though nothing of the package has changed.
+        os.makedirs(f"{self.site}/pkg/deps")
+        write(f"{self.site}/pkg/deps/libinner.so", fixture("libinner.so"))
+        self.assertEqual(self.list("--json", "g").objects[0]["state"], "ok")
+
+    def test_verify_looks_again(self):
+        self.judge({"pkg/outer.so": fixture("outer.so"), "pkg/deps/libinner.so": fixture("libinner.so")})
+        self.run_program("verify", self.prefix, status=DONE)
+        os.unlink(f"{self.site}/pkg/deps/libinner.so")
+        reply = self.run_program("verify", self.prefix, status=NOT_FOUND)
+        self.assertIn("pkg-1.0.dist-info: what its entry points lead to is not as it was", reply.out)
+        self.assertIn("pkg-1.0.dist-info: its plugins are not as they were", reply.out)
+
+    def test_python_by_a_library(self):
+        found = self.judge({"pkg/outer.so": fixture("outer_python.so"),
+                            "pkg/deps/libinner_python.so": fixture("libinner_python.so")})
+        self.assertEqual((found["kind"], found["state"], found["python_by"]),
+                         ("extension", "ok", "libinner_python.so"))
+
+    def test_symbols_of_a_host(self):
+        found = self.judge({"pkg/outer.so": fixture("undefined.so")}, attr="entry")
+        self.assertEqual((found["kind"], found["state"], found["undefined"]),
+                         ("native", "needs-host", "missing_from_everywhere"))
+
+    def test_another_machine(self):
+        found = self.judge({"pkg/outer.so": of_another_machine(fixture("native.so"))}, attr="entry")
+        self.assertEqual((found["kind"], found["state"]), ("unresolved", "wrong-architecture"))
+        self.assertRegex(self.run_program("why", "g", "n", "--path", self.site).out, "made for +(aarch64|x86-64)")
+
+    def test_later_libc(self):
+        found = self.judge({"pkg/outer.so": of_a_later_libc(fixture("outer.so")),
+                            "pkg/deps/libinner.so": fixture("libinner.so")})
+        self.assertEqual(found["state"], "missing-dependency")
+        self.assertRegex(found["missing"], r"\AGLIBC_9\.")
+        self.assertRegex(found["glibc"], r"\A9\.")
+
+    def test_wheel_that_is_not_installed(self):
+        wheel = f"{self.top}/pkg-1.0-py3-none-any.whl"
+        for files, expected in (
+                ({"pkg/deps/libinner.so": fixture("libinner.so")}, ("native", "ok", None)),
+                ({}, ("native", "missing-dependency", "libinner.so"))):
+            tree = {"pkg/outer.so": fixture("outer.so"),
+                    "pkg-1.0.dist-info/METADATA": support.metadata("pkg", "1.0"),
+                    "pkg-1.0.dist-info/entry_points.txt": "[g]\nn = pkg.outer:AdbcDriverInit\n"} | files
+            tree["pkg-1.0.dist-info/RECORD"] = "".join(f"{path},,\n" for path in tree)
+            write_zip(wheel, tree)
+            self.run_program("add", "--db", f"{self.top}/wheels.db", wheel, status=DONE)
+            found = self.run_program("list", "--json", "--db", f"{self.top}/wheels.db", status=DONE).objects[0]
+            self.assertEqual((found["kind"], found["state"], found["missing"]), expected)
+
+
+class Kinds(PluginTest):
+    def test_each(self):
+        for kind in ("vulkan", "gstreamer", "ladspa", "vamp", "opencl"):
+            self.install(kind, {f"{kind}/kind_{kind}.so": fixture(f"kind_{kind}.so")})
+        found = self.both_ways()
+        self.assertEqual([(row["kind"], row["distribution"], row["state"]) for row in found],
+                         [(kind, kind, "ok") for kind in sorted(("vulkan", "gstreamer", "ladspa", "vamp", "opencl"))])
+        self.assertEqual(self.plugins("vamp", "kind_vamp")[0]["symbol"], "vampGetPluginDescriptor")
+        self.assertEqual(self.plugins("vamp", "other", status=NOT_FOUND), [])
+
+    def test_what_is_none(self):
+        native = fixture("kind_vamp.so")
+        self.install("none", {
+            "none/sqlite.so": fixture("kind_sqlite.so"), "none/libOpenCL.so.1": fixture("kind_opencl.so"),
+            "none/_m.cpython-311-x86_64-linux-gnu.so": native, "none/_m.abi3.so": native, "none/x.py": native,
+            "none/needs_python.so": fixture("needs_python.so"), "none/text.so": b"vampGetPluginDescriptor",
+            "../../../../outside.so": native})
+        self.assertEqual(self.plugins(status=NOT_FOUND), [])
+        self.index()
+        self.assertEqual(self.plugins(status=NOT_FOUND), [])
+
+    def test_data_of_a_wheel(self):
+        self.install("data", {"../../libtowel.so.1": fixture("kind_vamp.so")})
+        found = self.both_ways("vamp")
+        self.assertEqual((found[0]["name"], os.path.realpath(found[0]["object"])),
+                         ("towel", f"{self.prefix}/lib/libtowel.so.1"))
+
+    def test_no_entry_points(self):
+        self.install("quiet", {"quiet/kind_vamp.so": fixture("kind_vamp.so")})
+        self.index()
+        self.assertEqual(self.list("--json", status=NOT_FOUND).out, "")
+        self.assertEqual(query(self.database, "SELECT count(*) FROM entry_points"), [(0,)])
+        self.assertEqual(query(self.database, "SELECT kind, name, object_kind, state FROM plugins"),
+                         [("vamp", "kind_vamp", "native", "ok")])
+        self.assertEqual(self.run_program("verify", self.prefix).status, DONE)
+
+    def test_follows_what_is_installed(self):
+        self.install("one", {"one/kind_vamp.so": fixture("kind_vamp.so")})
+        self.index()
+        self.install("two", {"two/kind_ladspa.so": fixture("kind_ladspa.so")})
+        self.assertEqual([row["kind"] for row in self.plugins()], ["ladspa", "vamp"])  # stale: from the disk
+        self.update()
+        self.assertEqual([row["kind"] for row in self.plugins()], ["ladspa", "vamp"])
+        shutil.rmtree(f"{self.site}/one-1.0.dist-info")
+        self.update()
+        self.assertEqual([row["kind"] for row in self.plugins()], ["ladspa"])
+        self.assertTrue(support.is_sound(self.database))
+
+    def test_shadowed(self):
+        self.install("twice", {"twice/kind_vamp.so": fixture("kind_vamp.so")})
+        first = f"{self.top}/first"
+        os.makedirs(first)
+        add_distribution(first, "twice", "2.0", text="")
+        found = self.run_program("plugins", "--path", first, "--path", self.site)
+        self.assertEqual(found.status, NOT_FOUND, str(found))
+
+    def test_a_sites_own(self):
+        self.install("own", {"own/kind_site.so": fixture("kind_site.so")})
+        root = os.path.dirname(self.prefix)
+        inside = self.prefix[len(root):]
+        ask = ("plugins", "--root", root, "--path", f"{inside}/{support.SITE}")
+        self.assertEqual(self.run_program(*ask).status, NOT_FOUND)
+        self.run_program("update", "--root", root, inside, status=DONE)
+        os.makedirs(f"{root}/etc/entrydb")
+        write(f"{root}/etc/entrydb/plugin-kinds.conf", TOWEL)
+        expected = ["towel", "site", "ok"]
+        self.assertEqual(self.run_program(*ask, status=DONE).fields[0][:3], expected)  # not what was looked for
+        self.run_program("update", "--root", root, inside, status=DONE)
+        self.assertEqual(query(self.database, "SELECT kind, name FROM plugins"), [("towel", "site")])
+        self.assertEqual(self.run_program(*ask, status=DONE).fields[0][:3], expected)
+        write(f"{root}/etc/entrydb/plugin-kinds.conf", "[towel]\ncolour = red\n")
+        reply = self.run_program("update", "--root", root, inside, status=DONE)
+        self.assertIn("plugin-kinds.conf: line 2: 'colour'", reply.err)
+        self.assertEqual(query(self.database, "SELECT kind, name FROM plugins"), [])
+        os.chmod(f"{root}/etc/entrydb/plugin-kinds.conf", 0o666)
+        self.assertIn("not believed", self.run_program("update", "--root", root, inside, "--fresh", "exact").err)
+
+
+class Export(PluginTest):
+    def setUp(self):
+        super().setUp()
+        self.install("adbc-driver-outer", {"pkg/libadbc_driver_outer.so": fixture("outer.so"),
+                                           "pkg/deps/libinner.so": fixture("libinner.so")})
+        self.drivers = f"{self.prefix}/etc/adbc/drivers"
+        self.manifest = f"{self.drivers}/outer.toml"
+
+    def read(self, path=None):
+        with open(path or self.manifest, encoding="utf-8") as file:
+            return file.read()
+
+    def test_written_and_taken_away(self):
+        self.run_program("export", "adbc", self.prefix, status=DONE)
+        self.assertIn(f'shared = "{self.site}/pkg/libadbc_driver_outer.so"\n', self.read())
+        self.assertIn('entrypoint = "AdbcDriverInit"\nshared', self.read())
+        self.assertEqual(os.stat(self.manifest).st_mode & 0o7777, 0o644)
+        before = support.stamp(self.manifest)
+        self.run_program("export", "adbc", self.prefix, status=DONE)
+        self.assertEqual(support.stamp(self.manifest), before)
+        shutil.rmtree(f"{self.site}/adbc_driver_outer-1.0.dist-info", ignore_errors=True)
+        shutil.rmtree(f"{self.site}/adbc-driver-outer-1.0.dist-info", ignore_errors=True)
+        self.update()
+        self.assertEqual(os.listdir(self.drivers), [".entrydb"])
+
+    def test_not_before_it_is_asked_for(self):
+        self.update()
+        self.assertFalse(os.path.exists(f"{self.prefix}/etc"))
+
+    def test_hooks_keep_it_current(self):
+        self.run_program("export", "opencl", self.prefix, status=DONE)
+        self.install("icd", {"icd/libtowel.so": fixture("kind_opencl.so")})
+        self.run_program("update", "--hook", "pip", self.prefix, status=DONE)
+        self.assertEqual(self.read(f"{self.prefix}/etc/OpenCL/vendors/towel.icd"), f"{self.site}/icd/libtowel.so\n")
+
+    def test_what_others_wrote(self):
+        os.makedirs(self.drivers)
+        write(self.manifest, "mine\n")
+        reply = self.run_program("export", "adbc", self.prefix, status=COULD_NOT)
+        self.assertIn("outer.toml: left alone", reply.err)
+        self.assertEqual(self.read(), "mine\n")
+        os.unlink(self.manifest)
+        self.run_program("export", "adbc", self.prefix, status=DONE)
+        write(self.manifest, self.read() + "# and mine\n")  # no longer what was written
+        shutil.rmtree(f"{self.site}/adbc-driver-outer-1.0.dist-info")
+        self.update()
+        self.assertTrue(self.read().endswith("# and mine\n"))
+
+    def test_no_link_is_followed(self):
+        os.makedirs(self.drivers)
+        write(f"{self.top}/precious", "precious\n")
+        os.symlink(f"{self.top}/precious", self.manifest)
+        self.run_program("export", "adbc", self.prefix, status=COULD_NOT)
+        self.assertEqual(self.read(f"{self.top}/precious"), "precious\n")
+        self.assertTrue(os.path.islink(self.manifest))
+
+    @needs_root
+    def test_as_its_owner(self):
+        for directory, _, files in os.walk(self.prefix):
+            for path in [directory, *(f"{directory}/{file}" for file in files)]:
+                os.chown(path, STRANGER, STRANGER)
+        self.run_program("export", "adbc", self.prefix, status=DONE)
+        self.assertEqual(os.stat(self.manifest).st_uid, STRANGER)
+        shutil.rmtree(self.drivers)
+        os.makedirs(f"{self.top}/elsewhere")
+        os.symlink(f"{self.top}/elsewhere", self.drivers)
+        os.lchown(self.drivers, STRANGER, STRANGER)
+        self.run_program("export", "adbc", self.prefix, status=COULD_NOT)
+        self.assertEqual(os.listdir(f"{self.top}/elsewhere"), [])
+
+    def test_usage(self):
+        self.assertIn("expected adbc or opencl", self.run_program("export", "odbc", status=USAGE).err)
+
+    def test_no_prefix(self):
+        bare = f"{self.top}/bare"
+        os.makedirs(bare)
+        self.assertIn("belongs to no prefix", self.run_program("export", "adbc", bare, status=COULD_NOT).err)
+
+
+class Database(PluginTest):
+    def test_contract(self):
+        self.install("p", {"p/kind_vamp.so": fixture("kind_vamp.so")})
+        self.index()
+        with sqlite3.connect(f"file:{self.database}?mode=ro&immutable=1", uri=True) as connection:
+            columns = [row[1] for row in connection.execute("PRAGMA table_info(plugins)")]
+        self.assertEqual(columns, ["root", "distribution", "version", "kind", "name", "object_kind", "object",
+                                   "symbol", "state", "build_id", "size", "glibc", "glibcxx", "missing",
+                                   "undefined", "python_by"])
+
+
+if __name__ == "__main__":
+    unittest.main()

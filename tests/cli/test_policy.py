@@ -1,0 +1,220 @@
+"""What may be loaded: the verbs enable and disable, their files, and who obeys them."""
+
+import os
+import stat
+import subprocess
+import unittest
+
+from support import (COULD_NOT, DONE, NOT_FOUND, PROGRAM, STRANGER, USAGE, CommandTest,
+                     add_distribution, needs_root)
+
+TEXT = "[g]\nn = m:f\nother = m:f\n[h]\nn = m:f\n"
+
+
+class PolicyTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        add_distribution(self.site, "Some.Thing", text=TEXT)
+        self.root = f"{self.top}/root"
+        os.makedirs(self.root)
+        self.environment_file = f"{self.prefix}/etc/entrydb/policy.conf"
+        self.user_file = f"{self.home}/.config/entrydb/policy.conf"
+
+    def environment(self, **variables):
+        variables.setdefault("XDG_CONFIG_HOME", "")
+        return super().environment(**variables)
+
+    def allowed(self, *options, **how):
+        reply = self.list("--allowed", *options, **how)
+        return ["/".join(row[:2]) for row in reply.fields]
+
+    def verdict(self, group, name, *options):
+        reply = self.run_program("why", "--path", self.site, *options, group, name, status=DONE)
+        return reply.lines[-1].strip()
+
+    def write_policy(self, path, text):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(text)
+
+    @staticmethod
+    def read(path):
+        with open(path, encoding="utf-8") as stream:
+            return stream.read()
+
+
+class Verbs(PolicyTest):
+    def test_disable_and_enable(self):
+        everything = self.allowed()
+        for where in (["--user"], ["--prefix", self.prefix]):
+            reply = self.run_program("disable", *where, "g/n", status=DONE)
+            file = self.user_file if where == ["--user"] else self.environment_file
+            self.assertEqual((reply.out, reply.err), ("", f"entrydb: {file}: g/n disabled\n"))
+            self.assertEqual(self.read(file), "[g]\nn = disable\n")
+            self.assertEqual(self.allowed(), ["g/other", "h/n"])
+            self.assertEqual(self.verdict("g", "n"), f"allowed      no: {file}, line 2: [g] n = disable")
+            self.run_program("enable", *where, "g/n", status=DONE)
+            self.assertEqual(self.read(file), "[g]\n")
+            self.assertEqual(self.allowed(), everything)
+
+    def test_what_is_disabled_is_found_all_the_same(self):
+        self.run_program("disable", "--user", "g", status=DONE)
+        self.assertEqual(len(self.list("g", status=DONE).fields), 2)
+        self.list("--allowed", "g", status=NOT_FOUND)
+
+    def test_distribution_and_program(self):
+        self.run_program("disable", "--user", "*", "--distribution", "some_thing", status=DONE)
+        self.assertEqual(self.allowed(), [])
+        self.run_program("enable", "--user", "*", "--distribution", "SOME-THING", status=DONE)
+        self.run_program("disable", "--user", "g", "--program", "host", status=DONE)
+        self.run_program("enable", "--user", "g/n", "--program", "host", status=DONE)
+        self.assertEqual(self.allowed("--program", "host"), ["g/n", "h/n"])
+        self.assertEqual(self.allowed("--program", "guest"), ["g/n", "g/other", "h/n"])
+        self.assertEqual(self.verdict("g", "other", "--program", "host"),
+                         f"allowed      no: {self.user_file}, line 3: [g] * = disable program=host")
+
+    def test_the_user_counts_more_than_the_environment(self):
+        self.run_program("disable", "--prefix", self.prefix, "g", status=DONE)
+        self.run_program("enable", "--user", "g/n", status=DONE)
+        self.assertEqual(self.allowed(), ["g/n", "h/n"])
+        self.assertEqual(self.read(self.user_file), "[g]\nn = enable\n")
+
+    def test_a_wider_rule_of_the_same_file(self):
+        self.run_program("disable", "--user", "g", status=DONE)
+        self.run_program("disable", "--user", "g/n", status=DONE)
+        self.run_program("enable", "--user", "g/n", status=DONE)
+        self.assertEqual(self.read(self.user_file), "[g]\n* = disable\nn = enable\n")
+        self.assertEqual(self.allowed(), ["g/n", "h/n"])
+
+    def test_priority(self):
+        self.run_program("enable", "--user", "g/n", "--priority", "-3", status=DONE)
+        self.assertEqual(self.read(self.user_file), "[g]\nn = enable priority=-3\n")
+        self.run_program("enable", "--user", "g/n", "--priority", "much", status=USAGE)
+
+    def test_the_variable_counts_most(self):
+        self.run_program("enable", "--user", "g/n", status=DONE)
+        self.assertNotIn("g/n", self.allowed(env=self.environment(ENTRYDB_DISABLE="g/n")))
+
+    def test_another_root(self):
+        self.run_program("disable", "--root", self.root, "g/n", status=DONE)
+        self.assertEqual(self.read(f"{self.root}/etc/entrydb/policy.conf"), "[g]\nn = disable\n")
+        os.rename(self.prefix, f"{self.root}/venv")
+        site = self.site.replace(self.prefix, "/venv")
+        self.assertEqual(self.allowed("--root", self.root, path=site), ["g/other", "h/n"])
+        self.run_program("disable", "--root", self.root, "--prefix", "/venv", "h", status=DONE)
+        self.assertEqual(self.allowed("--root", self.root, path=site), ["g/other"])
+
+    def test_the_config_directory_of_the_user(self):
+        env = self.environment(XDG_CONFIG_HOME=f"{self.home}/elsewhere")
+        self.run_program("disable", "--user", "g/n", env=env, status=DONE)
+        self.assertEqual(self.read(f"{self.home}/elsewhere/entrydb/policy.conf"), "[g]\nn = disable\n")
+
+    def test_usage(self):
+        self.run_program("disable", status=USAGE)
+        self.run_program("disable", "g/n", "more", status=USAGE)
+        self.run_program("disable", "--user", "--prefix", self.prefix, "g/n", status=USAGE)
+        self.assertIn("--user", self.run_program("disable", "--user", "--prefix", "/", "g").err)
+
+    def test_no_place(self):
+        env = self.environment(HOME="")
+        self.assertIn("HOME", self.run_program("disable", "--user", "g", env=env, status=COULD_NOT).err)
+        self.run_program("disable", "--prefix", f"{self.top}/nowhere", "g", status=COULD_NOT)
+
+    def test_what_no_file_can_say(self):
+        reply = self.run_program("disable", "--user", "g/a=b", status=COULD_NOT)
+        self.assertIn("cannot be written", reply.err)
+        self.assertFalse(os.path.exists(self.user_file))
+
+    def test_twenty_at_once(self):
+        running = [self.start("disable", "--quiet", "--user", f"g/n{number}") for number in range(20)]
+        self.assertEqual([child.wait() for child in running], [DONE] * 20)
+        lines = self.read(self.user_file).splitlines()
+        self.assertEqual(sorted(lines[1:]), sorted(f"n{number} = disable" for number in range(20)))
+
+
+class Files(PolicyTest):
+    def test_comments_and_order_stay(self):
+        text = "# ours\n\n[g]\nx = disable  # why\n\n[h]\n# more\ny = enable\n"
+        self.write_policy(self.user_file, text)
+        self.run_program("disable", "--user", "g/n", status=DONE)
+        self.assertEqual(self.read(self.user_file), text.replace("# why\n", "# why\nn = disable\n"))
+
+    def test_a_line_that_is_not_understood(self):
+        self.write_policy(self.user_file, "[g]\nn = disabel\n")
+        self.assertEqual(self.allowed(), ["g/other", "h/n"])
+        self.assertIn("line 2, which cannot be understood: [g] n = disabel", self.verdict("g", "n"))
+        self.write_policy(self.user_file, "[g]\nn\n")
+        self.assertEqual(self.allowed(), ["h/n"])
+
+    def test_files_that_are_not_obeyed(self):
+        cases = {"larger than 65536 bytes": lambda: self.write_policy(self.user_file, "#" * 70000),
+                 "others may write it": lambda: os.chmod(self.user_file, 0o646),
+                 "is not a file": lambda: (os.unlink(self.user_file), os.mkfifo(self.user_file))}
+        for reason, spoil in cases.items():
+            self.write_policy(self.user_file, "[g]\nn = disable\n")
+            spoil()
+            reply = self.list("--allowed", status=COULD_NOT)
+            self.assertEqual(reply.out, "")
+            self.assertIn(self.user_file, reply.err)
+            self.assertIn(reason, reply.err)
+            self.list(status=DONE)
+            os.unlink(self.user_file)
+
+    def test_not_utf_8(self):
+        os.makedirs(os.path.dirname(self.user_file))
+        with open(self.user_file, "wb") as stream:
+            stream.write(b"[g]\nn = \xff\n")
+        self.assertIn("not UTF-8", self.list("--allowed", status=COULD_NOT).err)
+
+    def test_everybody_may_read_it(self):
+        self.run_program("disable", "--prefix", self.prefix, "g/n", status=DONE, preexec_fn=lambda: os.umask(0o077))
+        self.assertEqual(stat.S_IMODE(os.stat(self.environment_file).st_mode), 0o644)
+
+
+@needs_root
+class Owners(PolicyTest):
+    def test_root_works_as_the_owner_of_the_environment(self):
+        for path in (self.prefix, self.site):
+            os.chown(path, STRANGER, STRANGER)
+        self.run_program("disable", "--prefix", self.prefix, "g/n", status=DONE)
+        self.assertEqual(os.stat(self.environment_file).st_uid, STRANGER)
+        self.assertEqual(self.allowed(), ["g/other", "h/n"])
+
+    def test_a_link_of_the_owner_is_not_followed(self):
+        os.chown(self.prefix, STRANGER, STRANGER)
+        victim = f"{self.top}/victim"
+        os.makedirs(victim)
+        os.symlink(victim, f"{self.prefix}/etc")
+        os.lchown(f"{self.prefix}/etc", STRANGER, STRANGER)
+        self.run_program("disable", "--prefix", self.prefix, "g/n", status=COULD_NOT)
+        self.assertEqual(os.listdir(victim), [])
+
+    def test_a_file_of_somebody_else(self):
+        self.write_policy(self.user_file, "[g]\nn = disable\n")
+        os.chown(self.user_file, STRANGER, STRANGER)
+        self.assertIn(f"belongs to user {STRANGER}", self.list("--allowed", status=COULD_NOT).err)
+
+    def test_others_may_not_change_the_system(self):
+        if os.path.exists("/etc/entrydb/policy.conf"):
+            self.skipTest("this machine has rules")
+        reply = self.run_program("disable", "g/n", user=STRANGER, status=COULD_NOT)
+        self.assertIn("--user has your own", reply.err)
+
+    def test_more_privileges_than_the_caller(self):
+        """Only the system's rules count, and the environment's variables not at all."""
+        self.run_program("disable", "--user", "g/n", status=DONE)
+        self.run_program("disable", "--prefix", self.prefix, "g/other", status=DONE)
+        privileged = f"{self.top}/entrydb"
+        subprocess.run(["cp", PROGRAM, privileged], check=True)
+        os.chmod(privileged, 0o4755)
+        os.chmod(self.top, 0o755)
+        env = self.environment(ENTRYDB_DISABLE="h")
+        done = subprocess.run([privileged, "list", "--allowed", "--path", self.site], env=env, text=True,
+                              user=STRANGER, group=STRANGER, extra_groups=[], capture_output=True, check=False)
+        if "Some.Thing" not in done.stdout:
+            self.skipTest(f"a privileged program cannot be run here: {done.stderr}")
+        self.assertEqual(len(done.stdout.splitlines()), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,162 @@
+"""Console scripts started from the database: by the interpreter of their environment, with their own
+arguments, signals and exit status; native ones without any interpreter.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import support
+from support import COULD_NOT, DONE, NOT_FOUND, USAGE, CommandTest, add_distribution, write
+
+SCRIPT = """
+import os, signal, sys
+def main():
+    print(repr((sys.argv, sys.prefix, sys.path[0] == "", __name__)))
+    return int(sys.argv[1]) if sys.argv[1:] and sys.argv[1].isdigit() else None
+class Holder:
+    @staticmethod
+    def deep():
+        print("deep")
+def end():
+    os.kill(os.getpid(), signal.SIGKILL)
+def wait():
+    print("ready", flush=True)
+    signal.pause()
+def stdin():
+    print(sys.stdin.read())
+"""
+TEXT = """[console_scripts]
+tool = tool.cli:main
+deep = tool.cli:Holder.deep
+end = tool.cli:end
+wait = tool.cli:wait
+stdin = tool.cli:stdin
+no-function = tool.cli
+broken = not a value
+native = tool.program:main
+[other]
+deep = tool.cli:Holder.deep
+"""
+
+
+class RunTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        minor = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        self.site = f"{self.prefix}/lib/{minor}/site-packages"
+        shutil.rmtree(self.prefix)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", self.prefix], check=True)
+        add_distribution(self.site, "tool", text=TEXT)
+        os.makedirs(f"{self.site}/tool")
+        write(f"{self.site}/tool/__init__.py", "")
+        write(f"{self.site}/tool/cli.py", SCRIPT)
+
+    def environment(self, **variables):
+        return super().environment(VIRTUAL_ENV=self.prefix, XDG_CONFIG_HOME="", **variables)
+
+    def run_script(self, *arguments, **how):
+        """The program is replaced by the script: any status may come back."""
+        done = subprocess.run(self.command(["run", *arguments]), env=how.pop("env", None) or self.environment(),
+                              capture_output=True, text=True, timeout=support.SECONDS_ALLOWED,
+                              **{"stdin": subprocess.DEVNULL, **how}, check=False)
+        return done
+
+    def told(self, *arguments, **how):
+        done = self.run_script(*arguments, **how)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return eval(done.stdout)  # what the script itself printed
+
+
+class Python(RunTest):
+    def test_what_a_script_sees(self):
+        for indexed in (False, True):
+            if indexed:
+                self.update()
+            argv, prefix, has_current, name = self.told("tool", "--json", "--", "-x", "")
+            self.assertEqual(argv, [f"{self.prefix}/bin/tool", "--json", "--", "-x", ""])
+            self.assertEqual((prefix, has_current, name), (self.prefix, False, "tool.cli"))
+
+    def test_nothing_is_imported_from_the_current_directory(self):
+        os.makedirs(f"{self.top}/elsewhere/tool")
+        write(f"{self.top}/elsewhere/tool/__init__.py", "raise SystemExit(99)")
+        self.told("tool", cwd=f"{self.top}/elsewhere")
+
+    def test_exit_status_and_signals(self):
+        self.assertEqual(self.run_script("tool", "7").returncode, 7)
+        self.assertEqual(self.run_script("end").returncode, -signal.SIGKILL)
+        child = subprocess.Popen(self.command(["run", "wait"]), env=self.environment(), stdout=subprocess.PIPE,
+                                 stderr=subprocess.DEVNULL)
+        self.addCleanup(child.stdout.close)
+        self.assertEqual(child.stdout.readline(), b"ready\n")
+        child.send_signal(signal.SIGTERM)
+        self.assertEqual(child.wait(), -signal.SIGTERM)
+
+    def test_standard_input(self):
+        self.assertEqual(self.run_script("stdin", stdin=None, input="text").stdout, "text\n")
+
+    def test_a_dotted_attribute_and_another_group(self):
+        self.assertEqual(self.run_script("deep").stdout, "deep\n")
+        self.assertEqual(self.run_script("--group", "other", "deep").stdout, "deep\n")
+
+    def test_a_directory_that_the_interpreter_does_not_have(self):
+        target = f"{self.top}/target"
+        add_distribution(target, "aside", text="[console_scripts]\naside = aside:main\n")
+        write(f"{target}/aside.py", "def main():\n    print('aside')\n")
+        done = self.run_script("--path", self.site, "--path", target, "aside")
+        self.assertEqual((done.stdout, done.stderr), ("aside\n", ""))
+
+    def test_print(self):
+        done = self.run_script("--print", "tool", "x")
+        python = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        self.assertEqual(done.stdout, f"{self.prefix}/bin/{python}\ttool.cli:main\ttool\t1.0\n")
+
+    def test_what_cannot_be_run(self):
+        for name, reason in (("no-function", "names no function"), ("broken", "names no function")):
+            reply = self.run_program("run", name, status=COULD_NOT)
+            self.assertIn(reason, reply.err)
+        shutil.rmtree(f"{self.prefix}/bin")
+        reply = self.run_program("run", "tool", status=COULD_NOT)
+        self.assertIn("no Python was found", reply.err)
+
+    def test_unknown_names(self):
+        reply = self.run_program("run", "tol", status=NOT_FOUND)
+        self.assertIn("did you mean 'tool'?", reply.err)
+        reply = self.run_program("run", "nothing-like-it", status=NOT_FOUND)
+        self.assertIn("there is no 'nothing-like-it' in group 'console_scripts'", reply.err)
+        self.run_program("run", status=USAGE)
+        self.run_program("run", "--json", "tool", status=USAGE)
+
+    def test_policy(self):
+        reply = self.run_program("run", "tool", env=self.environment(ENTRYDB_DISABLE="console_scripts/tool"),
+                                 status=COULD_NOT)
+        self.assertIn("tool is disabled: ENTRYDB_DISABLE names console_scripts/tool", reply.err)
+
+
+class Native(RunTest):
+    def setUp(self):
+        super().setUp()
+        shutil.rmtree(f"{self.prefix}/bin")  # no interpreter is needed
+        source = f"{self.top}/program.c"
+        write(source, '#include <stdio.h>\n#include <stdlib.h>\nint main(int argc, char **argv)\n{\n'
+                      'for (int i = 0; i < argc; i++) puts(argv[i]);\nreturn argc;\n}\n')
+        compiler = os.environ.get("CC") or "cc"
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", f"{self.site}/tool/program.so", source], check=True)
+
+    def test_called_as_main_is(self):
+        done = self.run_script("native", "--json", "b c")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (3, "native\n--json\nb c\n", ""))
+
+    def test_print(self):
+        self.assertEqual(self.run_script("--print", "native").stdout,
+                         f"{self.site}/tool/program.so\tmain\ttool\t1.0\n")
+
+    def test_not_to_be_trusted(self):
+        os.chmod(f"{self.site}/tool/program.so", 0o777)
+        self.assertIn("others may write", self.run_program("run", "native", status=COULD_NOT).err)
+
+
+if __name__ == "__main__":
+    support.main()

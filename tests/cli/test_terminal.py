@@ -1,0 +1,144 @@
+"""Where a person looks: aligned columns, headings, colours; and that pipes have none of them."""
+
+import os
+import pty
+import re
+
+import support
+from support import DATABASE, DONE, NOT_FOUND, SITE, USAGE, CommandTest, add_distribution, change_database
+
+COLOR = re.compile("\x1b\\[[0-9;]*m")
+XTERM = {"TERM": "xterm-256color", "NO_COLOR": None}
+
+
+class TerminalTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        add_distribution(self.site, "alpha")
+        add_distribution(self.site, "longer-name", "22.0", text="[a.much.longer.group]\n\u4e00\u4e8c = m:f\n")
+
+    def on_terminal(self, *words, status=DONE, stderr=None, **variables):
+        """What the program shows on a terminal; stderr goes there, too, unless it is given."""
+        ours, theirs = pty.openpty()
+        child = self.start(*words, stdout=theirs, stderr=stderr or theirs,
+                           env=self.environment(**{**XTERM, **variables}))
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 65536):
+                shown += piece
+        except OSError:  # nobody holds the other end
+            pass
+        os.close(ours)
+        self.assertEqual(child.wait(), status, shown)
+        return shown.decode().replace("\r\n", "\n")
+
+    def list_words(self, *words):
+        return ["list", "--path", self.site, *words]
+
+
+class Columns(TerminalTest):
+    def plain(self, *words):
+        return self.on_terminal(*words, "--color", "never").splitlines()
+
+    def test_list(self):
+        lines = self.plain(*self.list_words("--python", "3.11"))
+        self.assertEqual(lines, [
+            "GROUP                NAME       VALUE                    DISTRIBUTION  VERSION",
+            "a.much.longer.group  \u4e00\u4e8c       m:f                      longer-name   22.0",
+            "console_scripts      alpha-cmd  alpha.cli:run            alpha         1.0",
+            "demo                 alpha      alpha.plugin:main [x,y]  alpha         1.0"])
+
+    def test_groups(self):
+        self.assertEqual(self.plain("groups", "--path", self.site), [
+            "GROUP                COUNT", "a.much.longer.group  1", "console_scripts      1", "demo                 1"])
+
+    def test_log(self):
+        self.update()
+        lines = self.plain("log", "--path", self.site)
+        self.assertEqual(lines[0].split(), ["TIME", "ACTION", "DISTRIBUTION", "ROOT", "COMMAND", "USER"])
+        at = lines[0].index("COMMAND")
+        self.assertEqual({line[at:at + 14] for line in lines[1:]}, {"entrydb update"})
+
+    def test_one_that_is_very_wide_does_not_push_the_others_aside(self):
+        add_distribution(self.site, "wide", text=f"[demo]\n{'w' * 200} = m:f\n")
+        lines = self.plain(*self.list_words("demo"))
+        self.assertLess(lines[0].index("VALUE"), 60)
+        self.assertEqual(len([line for line in lines if line.split()[2:3] == ["m:f"]]), 1)
+
+    def test_nothing_found_has_no_headings(self):
+        shown = self.on_terminal(*self.list_words("somewhere.else"), status=NOT_FOUND)
+        self.assertEqual(shown, "entrydb: nothing was found\n")
+
+    def test_names_cannot_speak_to_the_terminal(self):
+        add_distribution(self.site, "odd", text="[demo]\n\x1b[31mred\x9b = m:f\n")
+        shown = "\n".join(self.plain(*self.list_words("demo")))
+        self.assertIn("\\x1b[31mred\\u009b  m:f", shown)
+        self.assertNotIn("\x1b", shown)
+
+    def test_in_a_pipe_there_are_tabs_and_no_headings(self):
+        self.assertEqual(self.list("demo", env=self.environment(**XTERM)).out,
+                         "demo\talpha\talpha.plugin:main [x,y]\talpha\t1.0\n")
+        self.assertIn("demo\t1\n", self.run_program("groups", "--path", self.site).out)
+
+    def test_json_is_the_same(self):
+        words = self.list_words("--json")
+        self.assertEqual(self.on_terminal(*words), self.run_program(*words).out)
+
+
+class Colors(TerminalTest):
+    def test_auto(self):
+        self.assertRegex(self.on_terminal(*self.list_words()), COLOR)
+        self.assertRegex(self.on_terminal(*self.list_words("--color", "auto")), COLOR)
+        for variables in ({"NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": None}, {"TERM": ""}):
+            self.assertNotRegex(self.on_terminal(*self.list_words(), **variables), COLOR)
+        self.assertRegex(self.on_terminal(*self.list_words(), NO_COLOR=""), COLOR)
+        self.assertNotRegex(self.list(env=self.environment(**XTERM)).out, COLOR)
+
+    def test_always_and_never(self):
+        for words in (["list"], ["groups"], ["why", "demo", "alpha"]):
+            words += ["--path", self.site]
+            plain = self.run_program(*words, "--color", "never", status=DONE)
+            self.assertNotRegex(plain.out, COLOR)
+            colored = self.run_program(*words, "--color=always", status=DONE,
+                                       env=self.environment(NO_COLOR="1", TERM="dumb"))
+            self.assertRegex(colored.out, COLOR)
+            self.assertEqual(COLOR.sub("", colored.out), plain.out)
+            self.assertNotRegex(self.on_terminal(*words, "--color", "never"), COLOR)
+
+    def test_other_words(self):
+        reply = self.run_program("list", "--color", "sometimes", status=USAGE)
+        self.assertIn("--color sometimes: expected auto, always or never", reply.err)
+
+    def test_alignment_does_not_depend_on_it(self):
+        colored = self.on_terminal(*self.list_words())
+        self.assertEqual(COLOR.sub("", colored), self.on_terminal(*self.list_words("--color", "never")))
+
+
+class LogOrder(CommandTest):
+    def test_events_of_several_databases_are_in_the_order_of_time(self):
+        second = f"{self.top}/second"
+        for number, prefix in enumerate((self.prefix, second)):
+            for name in ("one", "two", "three"):
+                add_distribution(f"{prefix}/{SITE}", f"{name}{number}")
+                self.update(prefix)
+            change_database(f"{prefix}/{DATABASE}", f"UPDATE event SET time = 1000 + id * 10 + {number}")
+        reply = self.run_program("log", "--json", "--path", self.site, "--path", f"{second}/{SITE}", status=DONE)
+        times = [event["time"] for event in reply.objects]
+        self.assertEqual(times, sorted(times))
+        databases = [event["database"] for event in reply.objects]
+        self.assertNotEqual(databases, sorted(databases), "they alternate")
+        text = self.run_program("log", "--path", self.site, "--path", f"{second}/{SITE}", status=DONE)
+        self.assertEqual([row[0] for row in text.fields], times)
+
+    def test_within_a_second_the_order_is_that_of_the_database(self):
+        for name in ("first", "mm", "aa"):
+            add_distribution(self.site, name)
+            self.update()
+        change_database(self.database, "UPDATE event SET time = 1000")
+        names = [event["distribution"] for event in self.run_program("log", "--json", "--path", self.site).objects]
+        self.assertEqual(names[-2:], ["mm", "aa"])
+
+
+if __name__ == "__main__":
+    support.main()

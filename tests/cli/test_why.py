@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""`entrydb why` names what stands against loading an entry point, without running anything."""
+
+import os
+import shutil
+
+from archives import described, write_files
+from extensions import make_extension
+from support import CommandTest, main
+
+CIRCLE = '''"""A device.
+
+import torch
+"""
+import os, torch.nn as nn  # import torch
+
+
+def autoload():
+    pass
+'''
+
+
+class WhyTest(CommandTest):
+    def install(self, name, files, value, group="torch.backends"):
+        files = {f"{name}/{path}": data for path, data in files.items()}
+        write_files(self.site, described(files, name, "1.0", f"[{group}]\n{name} = {value}\n"))
+
+    def problems(self, name, group="torch.backends"):
+        found = self.run_program("why", "--json", group, name, "--path", self.site, status=0)
+        return found.objects[0]["problem"]
+
+    def test_none(self):
+        self.install("good", {"__init__.py": "def autoload(): pass\n"}, "good:autoload")
+        self.assertIsNone(self.problems("good"))
+        reply = self.run_program("why", "torch.backends", "good", "--path", self.site, status=0)
+        self.assertNotIn("problem", reply.out)
+
+    def test_removed(self):
+        """Metadata that was left behind."""
+        self.install("gone", {"sub/__init__.py": "", "__init__.py": ""}, "gone.sub:autoload")
+        shutil.rmtree(f"{self.site}/gone")
+        self.assertEqual(self.problems("gone"), "gone/sub/__init__.py is listed in RECORD and not "
+                                                "there: the package is gone, its metadata was left")
+
+    def test_no_module(self):
+        self.install("never", {}, "never.there:autoload")
+        self.assertEqual(self.problems("never"), f"nothing in {self.site} is the module never.there")
+
+    def test_elsewhere(self):
+        """A module of another distribution is not missed."""
+        self.install("one", {"__init__.py": ""}, "one")
+        self.install("two", {"__init__.py": "def autoload(): pass\n"}, "one:autoload")
+        self.assertEqual(self.problems("two"), "one/__init__.py has no autoload in it")
+
+    def test_attribute(self):
+        """Only where nothing can have brought it."""
+        texts = {"def other(): pass\n": False, "from .x import *\n": True, "autoload = 1\n": True,
+                 "def __getattr__(name): pass\n": True, "if 1:\n    def autoload(): pass\n": True,
+                 "exec('def auto' 'load(): pass')  # autoload\n": True}
+        for number, (text, has_it) in enumerate(texts.items()):
+            with self.subTest(text):
+                self.install(f"p{number}", {"__init__.py": text}, f"p{number}:autoload.x")
+                problem = self.problems(f"p{number}")
+                self.assertEqual(problem, None if has_it else f"p{number}/__init__.py has no autoload in it")
+
+    def test_symbol(self):
+        extension = make_extension(self.top, "_ZN2at6absentEv")
+        self.install("bad", {"__init__.py": "from . import _C, autoload\n", "_C.so": extension},
+                     "bad:autoload")
+        self.assertEqual(self.problems("bad"), "bad/_C.so needs the symbol _ZN2at6absentEv, which "
+                                               "no library that it needs has")
+
+    def test_library(self):
+        """One that another package brings is no problem: the host has imported that."""
+        extension = make_extension(self.top, "present", "libpresent.so")
+        files = {"sub/mod.py": "def autoload(): pass\n", "_C.abi3.so": extension, "elsewhere/_D.so": extension}
+        self.install("bad", files, "bad.sub.mod:autoload")
+        self.assertEqual(self.problems("bad"), "bad/_C.abi3.so needs libpresent.so, which is not found")
+        os.makedirs(f"{self.site}/host/lib")
+        os.rename(f"{self.top}/libpresent.so", f"{self.site}/host/lib/libpresent.so")
+        self.assertIsNone(self.problems("bad"))
+
+    def test_circle(self):
+        """Where the plugin is imported first, its host asks for what is not there yet."""
+        self.install("circle", {"__init__.py": CIRCLE}, "circle:autoload")
+        self.assertEqual(self.problems("circle"),
+                         "a program that imports it before torch fails: circle/__init__.py imports torch "
+                         "in line 5, torch asks for autoload, and that comes in line 8")
+
+    def test_no_circle(self):
+        texts = ("def autoload(): pass\nimport torch\n",  # soon enough
+                 "def f():\n    import torch\ndef autoload(): pass\n",
+                 "from .torch import x\ndef autoload(): pass\n",
+                 "import torchaudio, a.torch\ndef autoload(): pass\n",
+                 "import os\nos.environ['TORCH_DEVICE_BACKEND_AUTOLOAD'] = '0'\n" + CIRCLE)
+        for number, text in enumerate(texts):
+            with self.subTest(text):
+                self.install(f"p{number}", {"__init__.py": text}, f"p{number}:autoload")
+                self.assertIsNone(self.problems(f"p{number}"))
+        self.install("other", {"__init__.py": CIRCLE}, "other:autoload", group="other.backends")
+        self.assertIsNone(self.problems("other", group="other.backends"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""Runs of the program in which one allocation, or one system call, fails.
+
+An allocation fails by failing_memory.c, which is preloaded; a system call by
+strace's injection. What happens before the program's main() is left alone: the
+dynamic linker is somebody else's.
+"""
+
+import dataclasses
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, f"{os.path.dirname(HERE)}/cli")
+
+import support  # noqa: E402
+
+# What may fail, and how. An interrupted call says nothing at all: it is to be repeated.
+ERRORS = {
+    "openat": ("EIO", "ENFILE", "EMFILE", "ENOMEM", "EINTR"),
+    "openat2": ("EIO", "ENFILE", "EMFILE", "ENOMEM", "EINTR"),
+    "open": ("EIO", "ENFILE", "EMFILE", "ENOMEM", "EINTR"),
+    "read": ("EIO", "EINTR"),
+    "pread64": ("EIO", "EINTR"),
+    "getdents64": ("EIO", "ENOMEM"),
+    "stat": ("EIO", "ENOMEM"),
+    "lstat": ("EIO", "ENOMEM"),
+    "fstat": ("EIO", "ENOMEM"),
+    "newfstatat": ("EIO", "ENOMEM"),
+    "statx": ("EIO", "ENOMEM"),
+    "access": ("EIO", "ENOMEM"),
+    "faccessat": ("EIO", "ENOMEM"),
+    "faccessat2": ("EIO", "ENOMEM"),
+    "readlink": ("EIO", "ENOMEM"),
+    "readlinkat": ("EIO", "ENOMEM"),
+    "getcwd": ("ENOMEM",),
+    "lseek": ("EIO",),
+    "mmap": ("ENOMEM",),
+    "write": ("ENOSPC", "EIO"),  # by stdio: only a request to stop, which is obeyed, would interrupt it
+    "pwrite64": ("ENOSPC", "EIO", "EINTR"),
+    "copy_file_range": ("ENOSPC", "EIO"),
+    "ftruncate": ("EIO",),
+    "fsync": ("EIO",),
+    "fdatasync": ("EIO",),
+    "fchmod": ("EIO",),
+    "fchown": ("EIO",),
+    "mkdir": ("ENOSPC", "EIO"),
+    "mkdirat": ("ENOSPC", "EIO"),
+    "rename": ("EIO", "ENOSPC"),
+    "renameat": ("EIO", "ENOSPC"),
+    "renameat2": ("EIO", "ENOSPC"),
+    "link": ("EIO",),
+    "linkat": ("EIO",),
+    "unlink": ("EIO",),
+    "unlinkat": ("EIO",),
+    "utimensat": ("EIO",),
+    "flock": ("ENOLCK", "EINTR"),
+    "fcntl": ("ENOLCK",),
+    "ioctl": ("EIO",),
+    "dup": ("EMFILE",),
+    "socketpair": ("EMFILE",),
+    "pipe2": ("EMFILE", "ENFILE"),
+}
+
+MAIN_BEGINS = '"/dev/null"'  # the first file that main() opens
+STRACE = shutil.which("strace")
+CALL = re.compile(r"^(\d+) +(\w+)\(")
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """One failure: of allocation number `at`, or of that call of `name` with `error`."""
+    at: int
+    name: str = ""
+    error: str = ""
+    stays: bool = False
+
+    def __str__(self):
+        if self.name:
+            return f"{self.name} number {self.at} fails with {self.error}"
+        return f"allocation {self.at} fails" + (", and all that follow" if self.stays else "")
+
+    @property
+    def means_nothing(self):
+        return self.error == "EINTR"
+
+
+def build_preload(directory):
+    """Compile failing_memory.c; its path."""
+    path = f"{directory}/failing_memory.so"
+    subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O1", "-fno-builtin",
+                    "-o", path, f"{HERE}/failing_memory.c"], check=True)
+    return path
+
+
+def run(command, env, wrapper=()):
+    """The exit status, stdout and stderr; output as bytes."""
+    return subprocess.run([*wrapper, *command], env=env, stdin=subprocess.DEVNULL,
+                          capture_output=True, timeout=support.SECONDS_ALLOWED)
+
+
+def run_with(fault, command, env, preload):
+    if fault.name:
+        rule = f"inject={fault.name}:error={fault.error}:when={fault.at}"
+        wrapper = (STRACE, "-f", "-qq", "-o", "/dev/null", "-e", f"trace={fault.name}", "-e", rule, "--")
+        return run(command, env, wrapper)
+    env = {**env, "LD_PRELOAD": preload, "FAULT_AT": str(fault.at)}
+    if fault.stays:
+        env["FAULT_STAYS"] = "1"
+    return run(command, env)
+
+
+def count_allocations(command, env, preload, scratch):
+    file = f"{scratch}/allocations"
+    run(command, {**env, "LD_PRELOAD": preload, "FAULT_COUNT": file})
+    with open(file, encoding="ascii") as stream:
+        return int(stream.read())
+
+
+def calls_of(command, env, scratch):
+    """(name, number) of each system call that the program proper makes, in order. A number
+    stands for that call of each process, a child's being counted from 1 again, as strace does;
+    so those that the dynamic linker made are left out for children as well."""
+    file = f"{scratch}/calls"
+    run(command, env, (STRACE, "-f", "-qq", "-o", file, "--"))
+    counts, linking, found, begun = {}, set(), {}, False
+    with open(file, encoding="utf-8", errors="replace") as stream:
+        for line in stream:
+            match = CALL.match(line)
+            if not match:
+                continue
+            process, name = match.groups()
+            counts[match.groups()] = number = counts.get((process, name), 0) + 1
+            if not begun:
+                linking.add((name, number))
+            elif name in ERRORS and (name, number) not in linking:
+                found[name, number] = None
+            begun = begun or (name.startswith("open") and MAIN_BEGINS in line)
+    return found
+
+
+def memory_faults(command, env, preload, scratch):
+    """Each allocation, once alone and once with all that follow."""
+    count = count_allocations(command, env, preload, scratch)
+    return [Fault(at, stays=stays) for at in range(1, count + 1) for stays in (False, True)]
+
+
+def call_faults(command, env, scratch):
+    return [Fault(number, name, error) for name, number in calls_of(command, env, scratch)
+            for error in ERRORS[name]]

@@ -1,0 +1,66 @@
+/*
+ * fuzz_tree_zip.c - whatever members a zip has, a scan of it gives distributions, sound or
+ * broken, and the same ones again when it knows their rows.
+ *
+ * The input is that of archives_of_input().
+ */
+#include "libquery/disk/tree_zip.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "libquery/disk/scan.h"
+#include "tests/fuzz/archives.h"
+#include "tests/fuzz/input.h"
+#include "tests/fuzz/rows.h"
+
+static int each_child(void *payload, struct slice name)
+{
+	struct wheel_record listing = {0};
+	struct wheel_file file;
+	struct slice bytes;
+	size_t at = 0;
+
+	tree_is_editable(payload, name, NULL);
+	tree_has_stem(payload, name, NULL);
+	if (tree_listing(payload, name, &listing, NULL) < 0 || wheel_record_is_null(&listing))
+		return 0;
+	while (wheel_record_find_object(&listing, &at, &file))
+		if (tree_fetch(payload, name, file.spelled, &bytes, NULL) == 0)
+			free((char *)bytes.ptr);
+	return 0;
+}
+
+static void scan(struct tree *tree)
+{
+	struct scan_options how = {
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
+	        .egg_base = SLICE("x.egg"),
+	};
+	struct root_record root = {0}, again = {0};
+
+	require(scan_tree(tree, &how, &root, NULL) == 0);
+	rows_check(&root);
+	how.known = &root;
+	require(scan_tree(tree, &how, &again, NULL) == 0);
+	rows_check_same(&root, &again);
+	root_record_free(&again);
+	root_record_free(&root);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *name;
+	struct bytes zip = archives_of_input(input_of(data, size), &name);
+	int fd = memfd_create("zip", MFD_CLOEXEC);
+	struct tree *tree = NULL;
+
+	require(fd >= 0 && write(fd, zip.ptr, zip.len) == (ssize_t)zip.len);
+	if (tree_open_zip(fd, "fuzz", (struct stamp){1, 2, 3}, &tree, NULL) == 0) {
+		tree_children(tree, each_child, tree, NULL);
+		scan(tree);
+	}
+	tree_close(tree);
+	free(zip.ptr);
+	return 0;
+}

@@ -1,0 +1,122 @@
+/*
+ * fuzz_writer.c - whatever others have made of a database, one update leaves a sound one,
+ * with the distributions that are on the disk. Only a file that says it is another
+ * application's stays as it is.
+ *
+ * The input is that of hostile_change().
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/fuzz/answers.h"
+#include "tests/fuzz/hostile.h"
+#include "tests/fuzz/input.h"
+#include "tests/fuzz/scratch.h"
+
+#define SITE          "venv/lib/python3.12/site-packages"
+#define DATABASE      "venv/var/lib/entrydb/entry_points.db"
+#define DISTRIBUTIONS 12
+
+static void write_distribution(unsigned number)
+{
+	char path[128], text[256];
+	int len;
+
+	snprintf(path, sizeof(path), SITE "/d%u-%u.dist-info", number % 10, number);
+	scratch_directory(path);
+	len = snprintf(text, sizeof(text), "Name: D%u\nVersion: %u\n", number % 10, number);
+	snprintf(path, sizeof(path), SITE "/d%u-%u.dist-info/METADATA", number % 10, number);
+	scratch_write(path, (struct slice){text, (size_t)len});
+	len = snprintf(text, sizeof(text),
+	               "[g%u]\nn%u = m.%u:f [x,y]\n[console_scripts]\nc=m:f\n%s", number % 3,
+	               number, number, number % 5 ? "" : "[broken\n");
+	snprintf(path, sizeof(path), SITE "/d%u-%u.dist-info/entry_points.txt", number % 10,
+	         number);
+	scratch_write(path, (struct slice){text, (size_t)len});
+}
+
+struct bytes {
+	char of[1 << 20];
+	size_t len;
+};
+
+static struct slice read_database(struct bytes *bytes)
+{
+	int fd = open(scratch_path(DATABASE), O_RDONLY | O_CLOEXEC);
+	ssize_t len = read(fd, bytes->of, sizeof(bytes->of));
+
+	require(len >= 0 && (size_t)len < sizeof(bytes->of));
+	close(fd);
+	bytes->len = (size_t)len;
+	return (struct slice){bytes->of, bytes->len};
+}
+
+/* The database as an update makes it, once. */
+static struct slice sound(void)
+{
+	static struct bytes bytes;
+
+	if (bytes.len > 0)
+		return (struct slice){bytes.of, bytes.len};
+	for (unsigned i = 0; i < DISTRIBUTIONS; i++)
+		write_distribution(i);
+	answers_update(scratch_path("venv"));
+	require(read_database(&bytes).len > 0);
+	unlink(scratch_path(DATABASE));
+	return (struct slice){bytes.of, bytes.len};
+}
+
+/* A whole header of SQLite, with another application's number or none. */
+static bool is_of_others(struct slice file)
+{
+	static const unsigned char ours[] = {'E', 'P', 'D', 'I'};
+
+	return file.len >= 100 && memcmp(file.ptr, "SQLite format 3", 16) == 0 &&
+	       memcmp(file.ptr + 68, ours, sizeof(ours)) != 0;
+}
+
+static void check_left_alone(struct slice file)
+{
+	static struct bytes after;
+
+	answers_update_refused(scratch_path("venv"));
+	require(slice_equal(read_database(&after), file));
+}
+
+/*
+ * Rows of distributions that are as they were are believed, as they must be: whoever can
+ * write them owns the file. But the directory has changed, and is listed again.
+ */
+static void touch_site(void)
+{
+	scratch_directory(SITE "/other");
+	require(rmdir(scratch_path(SITE "/other")) == 0);
+}
+
+static void check_made_sound(void)
+{
+	answers_update(scratch_path("venv"));
+	answers_check_sound(scratch_path(DATABASE));
+	require(answers_count(scratch_path(DATABASE),
+	                      "SELECT count(*) FROM distribution d JOIN root r ON r.id = d.root"
+	                      " WHERE r.path = 'lib/python3.12/site-packages'") == DISTRIBUTIONS);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct bytes changed;
+	struct slice file;
+
+	scratch();
+	scratch_silence();
+	hostile_change(scratch_write(DATABASE, sound()), input_of(data, size));
+	file = read_database(&changed);
+	touch_site();
+	if (is_of_others(file))
+		check_left_alone(file);
+	else
+		check_made_sound();
+	return 0;
+}

@@ -1,0 +1,425 @@
+"""python -m entrydb on, off and status, and the script entrydb, in environments of a wheel.
+
+What is written there is written with the owner's rights, through no link, and gone when
+entrydb is uninstalled. The tests with a second user make and remove one: root runs them.
+"""
+
+import functools
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+import wheels
+from wheels import FILES, Environment, clean_environment, read, run, scratch, write
+
+import reference
+
+setUpModule = wheels.set_up
+VICTIM = "what nobody may change\n"
+RACE_SECONDS = 3
+
+# A line of a .pth file that puts a finder of distributions beside Python's own.
+FINDER = ("import sys; exec('class Other:\\n def find_spec(*a): return None\\n"
+          " def find_distributions(*a): return ()\\nsys.meta_path.append(Other())')\n")
+PATCH = "import importlib.metadata as m; m.distributions = lambda: ()\n"
+
+
+@functools.cache
+def template():
+    return Environment(reference.interpreters()[-1], wheels.wheel())
+
+
+def copy(environment, prefix):
+    """An environment moves, but for the first lines of its scripts."""
+    shutil.copytree(environment.prefix, prefix, symlinks=True)
+    script = read(f"{prefix}/bin/entrydb")
+    write(f"{prefix}/bin/entrydb", script.replace(environment.prefix, prefix))
+    return environment.at(prefix)
+
+
+class SwitchTest(unittest.TestCase):
+    """Each test has an environment of its own, all below one directory."""
+
+    def setUp(self):
+        self.place = f"{scratch()}/{self.id().rpartition('.')[2]}"
+        os.mkdir(self.place)
+        self.environment = self.make(f"{self.place}/venv")
+
+    def make(self, prefix):
+        return copy(template(), prefix)
+
+    def entrydb(self, *arguments, status=0, **keywords):
+        """What it says."""
+        done = self.environment.entrydb(*arguments, check=False, **keywords)
+        self.assertEqual(done.returncode, status, done.stdout)
+        self.assertNotIn("Traceback", done.stdout)
+        return done.stdout
+
+    def victim(self):
+        file = f"{self.place}/victim"
+        write(file, VICTIM)
+        return file
+
+
+class Verbs(SwitchTest):
+    def test_on_and_off(self):
+        record = read(self.environment.record())
+        for _ in range(2):
+            self.assertIn(f"{self.environment.prefix}: on ", self.entrydb("on"))
+            self.assertEqual(self.environment.written(), list(FILES))
+        for name in FILES:
+            self.assertEqual(read(self.environment.record()).count(f"\n{name},sha256="), 1)
+        for _ in range(2):
+            self.assertEqual(self.entrydb("off"), f"{self.environment.prefix}: off\n")
+            self.assertEqual(self.environment.written(), [])
+        self.assertEqual(read(self.environment.record()), record)
+
+    def test_uninstalled(self):
+        """No interpreter is told of what is gone, and a new installation begins anew."""
+        self.entrydb("on")
+        self.environment.pip("uninstall", "-y", "entrydb")
+        self.assertEqual(self.environment.written(), [])
+        self.assertEqual(run(self.environment.python, "-c", "print(1)").stdout, "1\n")
+        self.environment.pip("install", "--no-deps", "--no-index", wheels.wheel())
+        self.assertEqual(self.environment.written(), [])
+        self.assertIn(": off\n", self.entrydb("status", status=1))
+
+    def test_silent_when_the_module_is_gone(self):
+        self.entrydb("on")
+        os.remove(f"{self.environment.site}/_entrydb_site.py")
+        self.assertEqual(run(self.environment.python, "-c", "print(1)").stdout, "1\n")
+
+    def test_files_that_are_links_to_a_cache(self):
+        """As uv places them in one of its modes."""
+        cache = f"{self.place}/cache"
+        os.mkdir(cache)
+        for directory in (self.environment.site, f"{self.environment.site}/entrydb"):
+            for name in os.listdir(directory):
+                if name.endswith((".py", ".so")):
+                    os.rename(f"{directory}/{name}", f"{cache}/{name}")
+                    os.symlink(f"{cache}/{name}", f"{directory}/{name}")
+        self.assertIn(f"{self.environment.prefix}: on ", self.entrydb("on"))
+        self.assertEqual(self.environment.written(), list(FILES))
+        self.assertIn("importlib.metadata is accelerated", self.entrydb("status"))
+
+    def test_all_environments_below_a_directory(self):
+        bare = f"{self.place}/bare"
+        run(reference.interpreters()[-1].executable, "-m", "venv", "--without-pip", bare)
+        for _ in range(2):
+            said = self.entrydb("on", "--all-venvs", self.place)
+            self.assertIn(f"{self.environment.prefix}: on ", said)
+            self.assertIn(f"{bare}: entrydb is not installed there", said)
+        self.assertIn(f"{self.environment.prefix}: on\n",
+                      self.entrydb("status", f"--all-venvs={self.place}"))
+        self.assertIn(f"{self.environment.prefix}: off\n",
+                      self.entrydb("off", "--all-venvs", self.place))
+        self.assertEqual(self.environment.written(), [])
+
+    def test_none_below_a_directory(self):
+        os.mkdir(f"{self.place}/empty")
+        for place, status, why in (("empty", 1, "no virtual environment below it has entrydb"),
+                                   ("absent", 3, "No such file or directory")):
+            for verb in ("on", "off", "status"):
+                said = self.entrydb(verb, "--all-venvs", f"{self.place}/{place}", status=status)
+                self.assertIn(f"entrydb: {self.place}/{place}: {why}", said)
+
+    def test_a_directory_whose_pth_files_are_not_run(self):
+        target = f"{self.place}/target"
+        shutil.copytree(self.environment.site, target)
+        self.environment.pip("uninstall", "-y", "entrydb")
+        for verb, status in (("on", 3), ("status", 1)):
+            said = self.entrydb(verb, status=status, PYTHONPATH=target)
+            self.assertIn(target, said)
+        self.assertFalse([name for name in FILES if os.path.exists(f"{target}/{name}")])
+
+    def test_wrong_usage(self):
+        for wrong in ((), ("on", "--all"), ("off", "--all-venvs"), ("status", "x", "y"),
+                      ("on", "--all-venvs="), ("list", "--no-such")):
+            with self.subTest(wrong):
+                self.entrydb(*wrong, status=2)
+        self.assertEqual(self.environment.written(), [])
+
+    def test_words_that_were(self):
+        for old, new in (("enable", "on"), ("disable", "off")):
+            for rest in ((), ("--all-venvs", self.place), ("pytest11",)):
+                said = self.entrydb(old, *rest, status=2)
+                self.assertIn(f"'python -m entrydb {new}'", said)
+                self.assertEqual(said.count("\n"), 1)
+
+    def test_help(self):
+        for arguments in (("--help",), ("-h",), ("on", "--help"), ("status", "-h")):
+            said = self.entrydb(*arguments)
+            self.assertTrue(said.startswith("usage: python -m entrydb on|off|status"))
+
+
+class Status(SwitchTest):
+    def reason(self, *options, status=1, **variables):
+        """Why this interpreter is not accelerated."""
+        done = run(self.environment.python, *options, "-m", "entrydb", "status", check=False,
+                   **variables)
+        self.assertEqual(done.returncode, status, done.stdout)
+        [line] = [line for line in done.stdout.splitlines() if line.startswith("this interpreter")]
+        return line.partition("importlib.metadata is ")[2]
+
+    def test_accelerated(self):
+        self.entrydb("on")
+        self.assertEqual(self.reason(status=0), "accelerated")
+
+    def test_off(self):
+        self.assertIn("off here; 'python -m entrydb on'", self.reason())
+
+    def test_switched_off_for_a_process(self):
+        self.entrydb("on")
+        self.assertIn("ENTRYDB=0", self.reason(ENTRYDB="0"))
+
+    def test_without_site(self):
+        self.entrydb("on")
+        self.assertIn("-S", self.reason("-S", PYTHONPATH=self.environment.site))
+
+    def test_a_start_that_failed(self):
+        self.entrydb("on")
+        write(f"{self.environment.site}/entrydb.pth", "# nothing\n")
+        os.remove(f"{self.environment.site}/entrydb.start")
+        self.assertIn("entrydb.pth has not been run", self.reason())
+
+    def test_nobody_reads_it(self):
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = subprocess.run([self.environment.python, "-m", "entrydb", "status"], stdout=writing,
+                              stderr=subprocess.PIPE, env=clean_environment())
+        os.close(writing)
+        self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, b""))
+
+    def test_another_finder(self):
+        self.entrydb("on")
+        write(f"{self.environment.site}/finder.pth", FINDER)
+        self.assertIn("Other on sys.meta_path", self.reason())
+
+    def test_a_patch(self):
+        self.entrydb("on")
+        write(f"{self.environment.site}/patch.pth", PATCH)
+        self.assertIn("changed in a way", self.reason())
+
+    def test_a_damaged_extension(self):
+        extension = f"{self.environment.site}/entrydb/_native.abi3.so"
+        with open(extension, "rb") as stream:
+            data = stream.read()
+        self.entrydb("on")
+        for left in (0, 100, 4096, len(data) // 2):
+            with self.subTest(left):
+                os.remove(extension)
+                with open(extension, "wb") as stream:
+                    stream.write(data[:left])
+                said = self.entrydb("status", status=1)
+                self.assertIn("not accelerated: the extension cannot be loaded: ", said)
+                self.assertEqual(said.count("\n"), 2)
+        os.remove(extension)
+        self.assertIn("the extension cannot be loaded", self.entrydb("status", status=1))
+
+
+class Script(SwitchTest):
+    """The script of the environment is the program."""
+
+    def script(self, *arguments, check=True, **variables):
+        return run(f"{self.environment.prefix}/bin/entrydb", *arguments, check=check, **variables)
+
+    def test_the_programs_verbs(self):
+        self.script("update", "--quiet", self.environment.prefix)
+        self.assertEqual(sorted(line.split("\t")[1] for line in
+                                self.script("list", "pytest11").stdout.splitlines()),
+                         list(wheels.PLUGINS))
+        self.assertIn("pytest11", self.script("groups").stdout)
+        self.assertEqual(self.script("list", "nobody", check=False).returncode, 1)
+        self.assertEqual(self.script("nonsense", check=False).returncode, 2)
+
+    def test_arguments_environment_and_status(self):
+        program = f"{self.environment.site}/entrydb/bin/entrydb"
+        os.remove(program)
+        write(program, '#!/bin/sh\necho "$VIRTUAL_ENV|$*"\nexit 5\n')
+        os.chmod(program, 0o755)
+        for arguments in (("enable", "pytest11"), ("disable", "x/y"), ("--version",), ()):
+            done = self.script(*arguments, check=False, VIRTUAL_ENV="/another")
+            self.assertEqual((done.returncode, done.stdout),
+                             (5, f"{self.environment.prefix}|{' '.join(arguments)}\n"))
+
+    def test_a_broken_pipe_ends_it(self):
+        program = f"{self.environment.site}/entrydb/bin/entrydb"
+        os.remove(program)
+        write(program, "#!/bin/sh\nkill -PIPE $$\n")
+        os.chmod(program, 0o755)
+        self.assertEqual(self.script(check=False).returncode, -signal.SIGPIPE)
+
+    def test_confused_with_the_module(self):
+        for verb in ("on", "off", "status"):
+            done = self.script(verb, check=False)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"'python -m entrydb {verb}'", done.stdout)
+
+    def test_without_the_program(self):
+        os.remove(f"{self.environment.site}/entrydb/bin/entrydb")
+        done = self.script("list", check=False)
+        self.assertEqual((done.returncode, done.stdout.count("\n")), (3, 1))
+        self.assertIn("install the package again", done.stdout)
+        self.assertIn("without a database", self.entrydb("on", status=3))
+
+
+class Planted(SwitchTest):
+    """Links that somebody has left where files will be written."""
+
+    def test_links(self):
+        victim = self.victim()
+        for name in [*FILES, *(f"{each}.new" for each in FILES)]:
+            os.symlink(victim, f"{self.environment.site}/{name}")
+        self.entrydb("on")
+        self.assertEqual(read(victim), VICTIM)
+        self.assertFalse(os.path.islink(f"{self.environment.site}/entrydb.pth"))
+        self.entrydb("off")
+        self.assertEqual(read(victim), VICTIM)
+
+    def test_a_record_that_is_a_link(self):
+        victim = self.victim()
+        os.remove(self.environment.record())
+        os.symlink(victim, f"{self.environment.site}/entrydb-0.1.0.dist-info/RECORD")
+        self.entrydb("on")
+        self.assertEqual(read(victim), VICTIM)
+
+    def test_a_directory_of_that_name(self):
+        os.mkdir(f"{self.environment.site}/entrydb.pth")
+        said = self.entrydb("on", status=3)
+        self.assertRegex(said, ": entrydb.pth: Is a directory")
+        self.assertNotIn(".entrydb", " ".join(os.listdir(self.environment.site)))
+
+
+class User:
+    """A real user, made for one test."""
+
+    def __init__(self, test):
+        if os.geteuid() != 0:
+            test.skipTest("only root can make a second user")
+        if not shutil.which("useradd") or not shutil.which("userdel"):
+            test.skipTest("no useradd and userdel")
+        self.name = f"entrydb{os.getpid()}"
+        run("useradd", "--no-create-home", "--shell", "/bin/false", self.name)
+        test.addCleanup(run, "userdel", self.name)
+        found = pwd.getpwnam(self.name)
+        self.uid, self.gid = found.pw_uid, found.pw_gid
+        self.rights = {"user": self.uid, "group": self.gid, "extra_groups": []}
+
+    def take(self, top):
+        """All of it belongs to this user from now on."""
+        for place, directories, files in os.walk(top):
+            for name in (".", *directories, *files):
+                os.chown(f"{place}/{name}", self.uid, self.gid, follow_symlinks=False)
+
+
+class Users(SwitchTest):
+    """Root, and somebody who is not."""
+
+    def setUp(self):
+        self.user = User(self)
+        super().setUp()
+
+    def theirs(self):
+        """An environment of the second user's, in a directory of theirs."""
+        found = self.make(f"{self.place}/home/venv")
+        self.user.take(f"{self.place}/home")
+        return found
+
+    def test_root_acts_as_the_owner(self):
+        theirs = self.theirs()
+        for command in (lambda *words: self.entrydb(*words, "--all-venvs", f"{self.place}/home"),
+                        lambda *words: theirs.entrydb(*words).stdout):
+            self.assertIn(f"{theirs.prefix}: on ", command("on"))
+            self.assertEqual(theirs.written(), list(FILES))
+            for file in (*(f"{theirs.site}/{name}" for name in FILES), theirs.record(),
+                         f"{theirs.prefix}/var/lib/entrydb/entry_points.db"):
+                self.assertEqual(os.stat(file).st_uid, self.user.uid, file)
+            command("off")
+            self.assertEqual(theirs.written(), [])
+
+    def test_root_has_no_more_rights_than_the_owner(self):
+        theirs = self.theirs()
+        os.chmod(theirs.site, 0o555)
+        said = self.entrydb("on", "--all-venvs", f"{self.place}/home", status=3)
+        self.assertRegex(said, "(RECORD|entrydb.start): Permission denied")
+        self.assertEqual(theirs.written(), [])
+
+    def test_a_user_who_is_in_no_list(self):
+        theirs = self.theirs()
+        self.user.uid = self.user.gid = 2000000 + os.getpid()
+        self.user.take(f"{self.place}/home")
+        self.assertIn(": on ", self.entrydb("on", "--all-venvs", f"{self.place}/home"))
+        self.assertEqual(os.stat(f"{theirs.site}/entrydb.pth").st_uid, self.user.uid)
+
+    def test_a_link_to_what_is_roots(self):
+        theirs = self.theirs()
+        for step in (theirs.site, os.path.dirname(theirs.site), f"{theirs.prefix}/lib"):
+            with self.subTest(step):
+                kept = f"{os.path.dirname(step)}/kept"
+                os.rename(step, kept)
+                os.symlink(step.replace(theirs.prefix, self.environment.prefix), step)
+                self.entrydb("on", "--all-venvs", f"{self.place}/home", status=1)
+                self.assertEqual(self.environment.written(), [])
+                os.remove(step)
+                os.rename(kept, step)
+
+    def test_directories_of_several_users(self):
+        theirs = self.theirs()
+        os.chown(theirs.site, 0, 0)
+        said = self.entrydb("on", "--all-venvs", f"{self.place}/home", status=1)
+        self.assertIn(f"{theirs.prefix}: left alone", said)
+        self.assertEqual(theirs.written(), [])
+
+    def test_a_directory_that_is_exchanged_all_the_time(self):
+        theirs = self.theirs()
+        racer = subprocess.Popen(
+            ["/bin/sh", "-c", 'while :; do mv "$1" "$1.kept"; ln -s "$2" "$1"; rm "$1"; '
+             'mv "$1.kept" "$1"; done', "sh", theirs.site, self.environment.site],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            **self.user.rights)
+        try:
+            until = time.monotonic() + RACE_SECONDS
+            while time.monotonic() < until:
+                self.environment.entrydb("on", "--all-venvs", f"{self.place}/home", check=False)
+                self.assertEqual(self.environment.written(), [])
+        finally:
+            racer.kill()
+            racer.wait()
+        self.assertEqual(self.environment.written(), [])
+
+    def test_what_is_roots_is_left_alone_by_others(self):
+        """Also where the permissions would let them."""
+        python = self.reachable_python()
+        os.chmod(self.environment.site, 0o777)
+        done = run(python, "-m", "entrydb", "on", "--all-venvs", self.place, check=False,
+                   rights=self.user.rights, PYTHONPATH=self.environment.site)
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn(f"{self.environment.prefix}: left alone, as it belongs to root", done.stdout)
+        self.assertEqual(self.environment.written(), [])
+
+    def reachable_python(self):
+        """One that the second user may run, too."""
+        for each in reference.interpreters():
+            for name in (each.executable, f"/usr/bin/python{each.rules}"):
+                try:
+                    if not subprocess.run([name, "-c", ""], env=clean_environment(), cwd="/",
+                                          **self.user.rights).returncode:
+                        return name
+                except OSError:
+                    continue
+        self.skipTest("no Python that another user may run")
+
+    def test_names_with_control_characters(self):
+        theirs = self.make(f"{self.place}/home/a\x1b[2Jb")
+        self.user.take(f"{self.place}/home")
+        said = self.entrydb("on", "--all-venvs", f"{self.place}/home")
+        self.assertIn(r"a\x1b[2Jb: on ", said)
+        self.assertEqual(theirs.written(), list(FILES))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""The package under the newest Pythons, which Debian's unstable suite has.
+
+debootstrap makes a Debian of that suite, from the mirror that this machine's apt uses; it is
+kept in the cache of the tests (to get newer Pythons, remove it there). This tree and what
+was built of it are seen inside, and so are the distributions in the cache; the tests of the
+package run there with each of the Pythons.
+"""
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[1:1] = [f"{os.path.dirname(HERE)}/cli", f"{os.path.dirname(HERE)}/hooks"]
+
+import debian_root  # noqa: E402
+import package  # noqa: E402
+import package_cache  # noqa: E402
+import program  # noqa: E402
+from support import TOP  # noqa: E402
+
+setUpModule = package.require
+SUITE = "unstable"
+PYTHONS = ("python3.14", "python3.15")
+LIBRARIES = ("libelf1t64", "libnettle8t64", "libsqlite3-0", "zlib1g", "libarchive13t64")
+SECONDS_ALLOWED = 1800
+SCRATCH = "/var/tmp"  # inside; these sources may lie in /tmp
+LONG = bool(os.environ.get("ENTRYDB_TEST_LONG"))
+CASES = 100000 if LONG else 4000  # of the differential test
+SEED = "14" if not LONG else None
+
+
+def suite():
+    """The directory of the Debian, made if it is not there."""
+    wanted = [*PYTHONS, *(f"{each}-venv" for each in PYTHONS), *LIBRARIES]
+    place = f"{package_cache.cache_directory()}/debian-{SUITE}-{platform.machine()}"
+    with debian_root.locked(place):
+        package_cache.publish(lambda scratch: bootstrap(wanted, f"{scratch}/root"), place)
+    return f"{place}/root"
+
+
+def bootstrap(wanted, root):
+    mirror = debian_root.mirrors(debian_root.release())
+    if not mirror:
+        debian_root.skip("apt says no mirror of Debian")
+    done = debian_root.run(["debootstrap", "--variant=minbase", f"--include={','.join(wanted)}",
+                            SUITE, root, *mirror])
+    if done.returncode:
+        debian_root.skip(f"debootstrap of {SUITE}: {debian_root.last_line(done)}")
+    shutil.rmtree(f"{root}/var/cache/apt/archives")
+    return True
+
+
+class Unstable(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        debian_root.check_tools()
+        cls.root = suite()
+        cls.cache = package_cache.cache_directory()
+
+    def run_inside(self, script, *arguments):
+        """A test of the package, in each of the Pythons; its output."""
+        seen = {TOP, self.cache, os.path.dirname(os.path.realpath(program.default_program())),
+                os.path.realpath(package.directory())}
+        for place in seen:
+            os.makedirs(f"{self.root}{place}", exist_ok=True)
+        mounts = [debian_root.PROC, "--rbind /dev /dev", f"-t tmpfs tmpfs {SCRATCH}",
+                  *(f"--bind {place} {place}" for place in sorted(seen))]
+        inside = debian_root.Root(self.root, mounts)
+        done = inside.run(PYTHONS[0], f"{HERE}/{script}", *arguments, timeout=SECONDS_ALLOWED,
+                          env=self.environment())
+        said = debian_root.text_of(done)
+        self.assertEqual(done.returncode, 0, said[-6000:])
+        return said
+
+    def environment(self):
+        own = {key: value for key, value in os.environ.items() if key == "ENTRYDB_TEST_LONG"}
+        return {**own, "TMPDIR": SCRATCH, "ENTRYDB": os.path.realpath(program.default_program()),
+                "ENTRYDB_PYTHON_PACKAGE": os.path.realpath(package.directory()),
+                "ENTRYDB_TEST_CACHE": self.cache,
+                "ENTRYDB_TEST_PYTHONS": ":".join(f"/usr/bin/{each}" for each in PYTHONS)}
+
+    def test_behaviour(self):
+        self.run_inside("test_behaviour.py")
+
+    def test_replaced(self):
+        self.run_inside("test_replaced.py", *([] if LONG else [
+            "ReplacedTest.test_importlib_metadata_of_python"]))
+
+    def test_differential(self):
+        said = self.run_inside("differential.py", "--cases", str(CASES),
+                               *(["--seed", SEED] if SEED else []))
+        for each in PYTHONS:
+            self.assertIn(f"Python {each.removeprefix('python')}.", said)
+        self.assertNotRegex(said, "(roots|exact): not recognised")
+
+
+if __name__ == "__main__":
+    unittest.main()

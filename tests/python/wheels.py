@@ -1,0 +1,130 @@
+"""The wheel of the package, and virtual environments that it is installed in.
+
+ENTRYDB_PYTHON_WHEEL names a wheel that was built already; otherwise pip builds one. A
+test module is skipped where pip cannot get what builds it: setUpModule = wheels.set_up.
+"""
+
+import copy
+import functools
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, f"{TOP}/tests/cli")
+
+FOLDER = f"{TOP}/libquery/python"
+ASK = ("import importlib.metadata as m; "
+       "print(*[e.name for e in m.entry_points(group='pytest11')], sep='\\n')")
+PLUGINS = ("alpha", "beta", "gamma")
+FILES = ("entrydb.pth", "entrydb.start")
+
+
+@functools.cache
+def scratch():
+    """A directory of this process, which other users may look into."""
+    place = tempfile.mkdtemp(prefix="entrydb-wheel-")
+    os.chmod(place, 0o755)
+    unittest.addModuleCleanup(shutil.rmtree, place, ignore_errors=True)
+    return place
+
+
+def clean_environment(**variables):
+    env = {key: value for key, value in os.environ.items()
+           if not key.startswith(("ENTRYDB", "PYTHON", "PIP_", "XDG_")) and key != "VIRTUAL_ENV"}
+    env.update(HOME=scratch(), XDG_STATE_HOME=f"{scratch()}/state",
+               PIP_DISABLE_PIP_VERSION_CHECK="1")
+    env.update(variables)
+    return env
+
+
+def run(*command, check=True, rights={}, **variables):
+    """rights: subprocess's user, group and extra_groups."""
+    done = subprocess.run(command, env=clean_environment(**variables), text=True, cwd="/",
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=900, **rights)
+    if check and done.returncode:
+        raise AssertionError(f"{command}: status {done.returncode}\n{done.stdout[-3000:]}")
+    return done
+
+
+def set_up():
+    wheel()
+
+
+@functools.cache
+def wheel():
+    return os.environ.get("ENTRYDB_PYTHON_WHEEL") or build()
+
+
+def build():
+    done = run(sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", f"{scratch()}/wheels",
+               FOLDER, check=False)
+    if done.returncode and "scikit-build-core" in done.stdout and "No matching" in done.stdout:
+        raise unittest.SkipTest("pip cannot get scikit-build-core")
+    if done.returncode:
+        raise AssertionError(done.stdout[-3000:])
+    return glob.glob(f"{scratch()}/wheels/*.whl")[0]
+
+
+def write(file, text):
+    with open(file, "w", encoding="utf-8") as stream:
+        stream.write(text)
+
+
+def read(file):
+    with open(file, encoding="utf-8") as stream:
+        return stream.read()
+
+
+class Environment:
+    """A virtual environment with a wheel of entrydb and three distributions with plugins."""
+
+    def __init__(self, interpreter, package):
+        self.interpreter = interpreter
+        self.prefix = f"{scratch()}/venv-{interpreter.version}"
+        if not os.path.exists(self.prefix):
+            run(interpreter.executable, "-m", "venv", "--without-pip", self.prefix)
+        self.pip("install", "--no-deps", "--no-index", "--force-reinstall", package)
+        for name in PLUGINS:
+            info = f"{self.site}/{name}-1.0.dist-info"
+            os.makedirs(info, exist_ok=True)
+            write(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+            write(f"{info}/entry_points.txt", f"[pytest11]\n{name} = {name}.plugin\n")
+
+    def at(self, prefix):
+        """The same, where it has been copied to."""
+        found = copy.copy(self)
+        found.prefix = prefix
+        return found
+
+    @property
+    def python(self):
+        return f"{self.prefix}/bin/python"
+
+    @property
+    def site(self):
+        return f"{self.prefix}/lib/python{self.interpreter.rules}/site-packages"
+
+    def pip(self, *arguments):
+        return run(sys.executable, "-m", "pip", "--python", self.python, *arguments)
+
+    def entrydb(self, *arguments, **keywords):
+        return run(self.python, "-m", "entrydb", *arguments, **keywords)
+
+    def ask(self, code=ASK, **variables):
+        return sorted(run(self.python, "-c", code, **variables).stdout.split())
+
+    def record(self):
+        [file] = glob.glob(f"{self.site}/entrydb-*.dist-info/RECORD")
+        return file
+
+    def written(self):
+        """Which of the files that switch it on are there, under any name."""
+        return sorted(name for name in os.listdir(self.site)
+                      if name.lstrip(".").startswith(FILES))

@@ -1,0 +1,447 @@
+/*
+ * test_loader.c - opening shared objects: what is refused and why, what the
+ * messages say, that threads and constructors may use a loader at once.
+ *
+ * The plugins of fixtures/plugins are copied into a directory of the test's
+ * own, so that their owner and mode are the test's to decide.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "libquery/native/loader.h"
+
+#define PATH_ROOM 4096 /* bytes */
+#define STRANGER  ((uid_t)12345)
+
+struct fixture {
+	char directory[64];
+	char path[PATH_ROOM]; /* of the last copy */
+	struct loader *loader;
+	struct error error;
+	void *symbol;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	strcpy(f->directory, "/tmp/test_loader_XXXXXX");
+	f->loader = loader_create();
+	*state = f;
+	return mkdtemp(f->directory) && f->loader ? 0 : -1;
+}
+
+static void remove_children(const char *path)
+{
+	DIR *directory = opendir(path);
+	struct dirent *child;
+
+	while (directory && (child = readdir(directory)) != NULL)
+		unlinkat(dirfd(directory), child->d_name, 0);
+	if (directory)
+		closedir(directory);
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	loader_free(f->loader);
+	error_clear(&f->error);
+	remove_children(f->directory);
+	rmdir(f->directory);
+	free(f);
+	return 0;
+}
+
+static void write_file(const char *path, const char *bytes, size_t length)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, length), (ssize_t)length);
+	assert_int_equal(fchmod(fd, 0755), 0);
+	close(fd);
+}
+
+/* Copy a plugin into the directory, as @to; f->path names the copy. */
+static void copy_to(struct fixture *f, const char *name, const char *to)
+{
+	char from[PATH_ROOM], bytes[65536];
+	ssize_t length;
+	int fd;
+
+	assert_non_null(getenv("ENTRYDB_TEST_PLUGINS"));
+	snprintf(from, sizeof(from), "%s/%s", getenv("ENTRYDB_TEST_PLUGINS"), name);
+	snprintf(f->path, sizeof(f->path), "%s/%s", f->directory, to);
+	fd = open(from, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	length = read(fd, bytes, sizeof(bytes));
+	close(fd);
+	assert_true(length > 0 && length < (ssize_t)sizeof(bytes));
+	write_file(f->path, bytes, (size_t)length);
+}
+
+static void copy_plugin(struct fixture *f, const char *name)
+{
+	copy_to(f, name, name);
+}
+
+static int load(struct fixture *f, const char *symbol)
+{
+	const struct load_request request = {
+	        .object = f->path, .symbol = symbol, .distribution = "some-plugin"};
+
+	return loader_symbol(f->loader, &request, &f->symbol, &f->error);
+}
+
+static int call(void *symbol)
+{
+	int (*function)(void);
+
+	memcpy(&function, &symbol, sizeof(function)); /* ISO C has no cast for this */
+	return function();
+}
+
+static void assert_message(const struct fixture *f, const char *part)
+{
+	assert_non_null(strstr(error_text(&f->error), part));
+}
+
+static void test_loads(void **state)
+{
+	struct fixture *f = *state;
+	void *first;
+
+	copy_plugin(f, "native.so");
+	assert_int_equal(load(f, "entry"), 0);
+	assert_int_equal(call(f->symbol), 42);
+	first = f->symbol;
+	assert_int_equal(load(f, "entry"), 0);
+	assert_ptr_equal(f->symbol, first);
+	assert_int_equal(load(f, "GetPjrtApi"), 0);
+	loader_free(f->loader);
+	f->loader = NULL;
+	assert_int_equal(call(first), 42); /* nothing was closed */
+}
+
+static void test_symlink_is_the_same(void **state)
+{
+	struct fixture *f = *state;
+	char target[PATH_ROOM];
+	void *first;
+
+	copy_plugin(f, "native.so");
+	assert_int_equal(load(f, "entry"), 0);
+	first = f->symbol;
+	strcpy(target, f->path);
+	strcat(f->path, ".link");
+	assert_int_equal(symlink(target, f->path), 0);
+	assert_int_equal(load(f, "entry"), 0);
+	assert_ptr_equal(f->symbol, first);
+}
+
+/* The same bytes elsewhere are a second object, with data of its own. */
+static void test_copy_is_another(void **state)
+{
+	struct fixture *f = *state;
+	void *first;
+
+	copy_plugin(f, "native.so");
+	assert_int_equal(load(f, "entry"), 0);
+	first = f->symbol;
+	copy_to(f, "native.so", "copy.so");
+	assert_int_equal(load(f, "entry"), 0);
+	assert_ptr_not_equal(f->symbol, first);
+	assert_int_equal(call(f->symbol), 42);
+}
+
+/* A function that is lacking is missed when the object is opened, or when it is called. */
+static void test_lazy(void **state)
+{
+	struct fixture *f = *state;
+	struct load_request request = {.symbol = "entry", .lazy = true};
+
+	copy_plugin(f, "undefined.so");
+	request.object = f->path;
+	assert_int_equal(load(f, "entry"), ERROR_UNDEFINED);
+	assert_int_equal(loader_symbol(f->loader, &request, &f->symbol, &f->error), 0);
+	assert_non_null(f->symbol);
+}
+
+/* What asks before may refuse, and is told of no end then. */
+static int refuse_it(void *payload, const struct load_request *request, struct error *error)
+{
+	++*(int *)payload;
+	return error_set(error, ERROR_SET_ASIDE, "%s: no", request->object);
+}
+
+static int allow_it(void *payload, const struct load_request *request, struct error *error)
+{
+	(void)request;
+	(void)error;
+	++*(int *)payload;
+	return 0;
+}
+
+static void count_end(void *payload)
+{
+	*(int *)payload += 10;
+}
+
+static void test_asked_before_the_first_time(void **state)
+{
+	struct fixture *f = *state;
+	int count = 0;
+	struct load_request request = {
+	        .symbol = "entry", .before = refuse_it, .after = count_end, .payload = &count};
+
+	copy_plugin(f, "native.so");
+	request.object = f->path;
+	assert_int_equal(loader_symbol(f->loader, &request, &f->symbol, &f->error),
+	                 ERROR_SET_ASIDE);
+	assert_int_equal(count, 1);
+	request.before = allow_it;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(loader_symbol(f->loader, &request, &f->symbol, &f->error), 0);
+	assert_int_equal(count, 12);
+}
+
+static void test_words_of_linkers(void **state)
+{
+	(void)state;
+	assert_int_equal(loader_code_of("/a.so: undefined symbol: f"), ERROR_UNDEFINED);
+	assert_int_equal(loader_code_of("Error relocating /a.so: f: symbol not found"),
+	                 ERROR_UNDEFINED);
+	assert_int_equal(loader_code_of("b.so: cannot open shared object file: No such file"),
+	                 ERROR_DEPENDENCY);
+	assert_int_equal(loader_code_of("Error loading shared library b.so: No such file"),
+	                 ERROR_DEPENDENCY);
+	assert_int_equal(loader_code_of("/a.so: invalid ELF header"), ERROR_LOAD);
+}
+
+static void test_version(void **state)
+{
+	struct fixture *f = *state;
+
+	copy_plugin(f, "versioned.so");
+	assert_int_equal(load(f, "current_entry"), 0);
+	assert_int_equal(load(f, "old_entry"), ERROR_NO_SYMBOL); /* as elf_file.c says */
+}
+
+static void test_no_such_symbol(void **state)
+{
+	struct fixture *f = *state;
+
+	copy_plugin(f, "native.so");
+	assert_int_equal(load(f, "exit_"), ERROR_NO_SYMBOL);
+	assert_message(f, f->path);
+	assert_message(f, "some-plugin");
+	assert_message(f, "undefined symbol: exit_");
+	assert_null(f->symbol);
+}
+
+static void test_undefined_symbol(void **state)
+{
+	struct fixture *f = *state;
+
+	copy_plugin(f, "undefined.so");
+	assert_int_equal(load(f, "entry"), ERROR_UNDEFINED);
+	assert_message(f, "undefined symbol: missing_from_everywhere");
+	copy_plugin(f, "needs_python.so");
+	assert_int_equal(load(f, "entry"), ERROR_UNDEFINED);
+	assert_message(f, "undefined symbol: PyExc_RuntimeError");
+}
+
+static void test_not_an_object(void **state)
+{
+	struct fixture *f = *state;
+
+	snprintf(f->path, sizeof(f->path), "%s/text.so", f->directory);
+	write_file(f->path, "not an object", 13);
+	assert_int_equal(load(f, "entry"), ERROR_LOAD);
+	snprintf(f->path, sizeof(f->path), "%s", f->directory);
+	assert_int_equal(load(f, "entry"), ERROR_FORMAT);
+	snprintf(f->path, sizeof(f->path), "%s/absent.so", f->directory);
+	assert_int_equal(load(f, "entry"), ERROR_NOTFOUND);
+}
+
+static void test_arguments(void **state)
+{
+	struct fixture *f = *state;
+
+	copy_plugin(f, "native.so");
+	assert_int_equal(load(f, ""), ERROR_INVALID);
+	strcpy(f->path, "native.so");
+	assert_int_equal(load(f, "entry"), ERROR_INVALID);
+	loader_free(NULL);
+}
+
+static void assert_refused(struct fixture *f, const char *part)
+{
+	assert_int_equal(load(f, "entry"), ERROR_PERMISSION);
+	assert_message(f, part);
+	assert_message(f, "some-plugin");
+}
+
+static void test_writable_by_all(void **state)
+{
+	struct fixture *f = *state;
+
+	copy_plugin(f, "native.so");
+	assert_int_equal(chmod(f->path, 0757), 0);
+	assert_refused(f, "chmod go-w");
+	assert_int_equal(chmod(f->path, 0755), 0);
+	assert_int_equal(chmod(f->directory, 0777), 0);
+	assert_refused(f, f->directory);
+	assert_int_equal(chmod(f->directory, 01777), 0); /* as /tmp is */
+	assert_int_equal(load(f, "entry"), 0);
+}
+
+static void test_writable_by_own_group(void **state)
+{
+	struct fixture *f = *state;
+
+	copy_plugin(f, "native.so");
+	assert_int_equal(chown(f->path, (uid_t)-1, getegid()), 0);
+	assert_int_equal(chmod(f->path, 0775), 0);
+	assert_int_equal(load(f, "entry"), 0);
+}
+
+static void test_strangers(void **state)
+{
+	struct fixture *f = *state;
+
+	if (geteuid() != 0)
+		skip(); /* only root can give files away */
+	copy_plugin(f, "native.so");
+	assert_int_equal(chown(f->path, (uid_t)-1, STRANGER), 0);
+	assert_int_equal(chmod(f->path, 0775), 0);
+	assert_refused(f, "others may write");
+	assert_int_equal(chmod(f->path, 0755), 0);
+	assert_int_equal(chown(f->path, STRANGER, 0), 0);
+	assert_refused(f, "belongs to user 12345");
+	assert_int_equal(chown(f->path, 0, 0), 0);
+	assert_int_equal(chown(f->directory, STRANGER, 0), 0);
+	assert_refused(f, "belongs to user 12345");
+}
+
+/* The link lies where only its owner can write, its target elsewhere. */
+static void test_link_to_strangers(void **state)
+{
+	struct fixture *f = *state;
+	char link[PATH_ROOM], open_directory[PATH_ROOM + 8];
+
+	snprintf(open_directory, sizeof(open_directory), "%s/open", f->directory);
+	assert_int_equal(mkdir(open_directory, 0700), 0);
+	assert_int_equal(chmod(open_directory, 0777), 0);
+	copy_plugin(f, "native.so");
+	strcat(open_directory, "/a.so");
+	assert_int_equal(rename(f->path, open_directory), 0);
+	snprintf(link, sizeof(link), "%s/link.so", f->directory);
+	assert_int_equal(symlink(open_directory, link), 0);
+	strcpy(f->path, link);
+	assert_refused(f, "/open");
+	unlink(open_directory);
+	*strrchr(open_directory, '/') = '\0';
+	rmdir(open_directory);
+}
+
+/* For callback.c: the constructor of one plugin asks the same loader for another. */
+static struct fixture *calling;
+static int called;
+
+static void callback(void)
+{
+	char path[PATH_ROOM + 16];
+	void *symbol;
+
+	snprintf(path, sizeof(path), "%s/native.so", calling->directory);
+	called = loader_symbol(calling->loader,
+	                       &(struct load_request){.object = path, .symbol = "entry"}, &symbol,
+	                       NULL) == 0 &&
+	         call(symbol) == 42;
+}
+
+static void test_constructor_calls_back(void **state)
+{
+	struct fixture *f = *state;
+	char address[32];
+
+	calling = f;
+	copy_plugin(f, "native.so");
+	copy_plugin(f, "callback.so");
+	snprintf(address, sizeof(address), "%zx", (size_t)(uintptr_t)callback);
+	setenv("ENTRYDB_TEST_CALLBACK", address, 1);
+	assert_int_equal(load(f, "entry"), 0);
+	unsetenv("ENTRYDB_TEST_CALLBACK");
+	assert_true(called);
+	assert_int_equal(call(f->symbol), 3);
+}
+
+static void *load_often(void *payload)
+{
+	struct fixture *f = payload;
+	const struct load_request request = {.object = f->path, .symbol = "entry"};
+	void *symbol = NULL;
+
+	for (int i = 0; i < 100; i++)
+		if (loader_symbol(f->loader, &request, &symbol, NULL) < 0)
+			return NULL;
+	return symbol;
+}
+
+static void test_threads(void **state)
+{
+	struct fixture *f = *state;
+	pthread_t threads[4];
+	void *symbols[4];
+
+	copy_plugin(f, "native.so");
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, load_often, f), 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], &symbols[i]);
+	for (int i = 0; i < 4; i++) {
+		assert_non_null(symbols[i]);
+		assert_ptr_equal(symbols[i], symbols[0]);
+	}
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        TEST(test_loads),
+	        TEST(test_symlink_is_the_same),
+	        TEST(test_copy_is_another),
+	        TEST(test_lazy),
+	        TEST(test_asked_before_the_first_time),
+	        TEST(test_words_of_linkers),
+	        TEST(test_version),
+	        TEST(test_no_such_symbol),
+	        TEST(test_undefined_symbol),
+	        TEST(test_not_an_object),
+	        TEST(test_arguments),
+	        TEST(test_writable_by_all),
+	        TEST(test_writable_by_own_group),
+	        TEST(test_strangers),
+	        TEST(test_link_to_strangers),
+	        TEST(test_constructor_calls_back),
+	        TEST(test_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

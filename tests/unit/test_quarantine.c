@@ -1,0 +1,187 @@
+/*
+ * test_quarantine.c - what is set aside: found by its ID alone, freed, listed; and what
+ * becomes of an object whose loading a process did not survive.
+ */
+#include "libquery/native/quarantine.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "scratch.h"
+
+#define ID    "build-id-0123"
+#define OTHER "sha256-4567"
+
+static const char *directory(void)
+{
+	return scratch_path("state/entrydb/quarantine");
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	scratch_enter();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	scratch_leave();
+	return 0;
+}
+
+/* @reason: NULL where it is not set aside. */
+static void check_found(const char *id, const char *reason)
+{
+	struct error error = {0};
+	char *found = NULL;
+	int code = quarantine_find(directory(), id, &found, &error);
+
+	assert_string_equal(error_text(&error), "no error");
+	assert_int_equal(code, reason != NULL);
+	if (reason)
+		assert_string_equal(found, reason);
+	free(found);
+}
+
+static void add(const char *id, const char *object, const char *reason)
+{
+	assert_int_equal(quarantine_add(directory(), id, object, reason, NULL), 0);
+}
+
+static int tell(void *payload, const char *id, const char *object, const char *reason)
+{
+	strcat(payload, id);
+	strcat(payload, object);
+	strcat(payload, reason);
+	return 0;
+}
+
+static void test_add_find_remove(void **state)
+{
+	char told[256] = "";
+
+	(void)state;
+	check_found(ID, NULL); /* there is not even a directory */
+	add(ID, "/a\nb.so", "it crashed");
+	check_found(ID, "it crashed");
+	check_found(OTHER, NULL);
+	assert_int_equal(quarantine_walk(directory(), tell, told, NULL), 0);
+	assert_string_equal(told, ID "/a\nb.so"
+	                             "it crashed");
+	add(ID, "/a.so", "it hung");
+	check_found(ID, "it hung");
+	assert_int_equal(quarantine_remove(directory(), OTHER, NULL), 0);
+	assert_int_equal(quarantine_remove(directory(), ID, NULL), 1);
+	check_found(ID, NULL);
+}
+
+static void test_no_way_out_of_the_directory(void **state)
+{
+	(void)state;
+	add(ID, "/a.so", "it crashed");
+	scratch_text("state/entrydb/other", "text");
+	assert_int_equal(quarantine_remove(directory(), "../other", NULL), 0);
+	assert_int_equal(quarantine_remove(directory(), ".", NULL), 0);
+	assert_true(scratch_exists("state/entrydb/other"));
+}
+
+/* What somebody else could have put there says nothing. */
+static void test_what_is_not_believed(void **state)
+{
+	(void)state;
+	add(ID, "/a.so", "it crashed");
+	assert_int_equal(chmod(scratch_path("state/entrydb/quarantine/" ID), 0666), 0);
+	check_found(ID, NULL);
+	assert_int_equal(unlink(scratch_path("state/entrydb/quarantine/" ID)), 0);
+	assert_int_equal(mkfifo(scratch_path("state/entrydb/quarantine/" ID), 0600), 0);
+	check_found(ID, NULL);
+}
+
+/* A process that says when it loads something, and then waits, or ends as @dies says. */
+static pid_t begin_in_a_child(int dies)
+{
+	struct quarantine_watch watch;
+	int ready[2];
+	pid_t child;
+	char byte;
+
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	if (child == 0) {
+		if (quarantine_watch_begin(directory(), ID, "/a.so", &watch, NULL) != 0 ||
+		    write(ready[1], "", 1) != 1)
+			_exit(2);
+		if (dies)
+			_exit(0);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return child;
+}
+
+static void end_child(pid_t child)
+{
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void test_loading_that_is_survived(void **state)
+{
+	struct quarantine_watch watch;
+
+	(void)state;
+	assert_int_equal(quarantine_watch_begin(directory(), ID, "/a.so", &watch, NULL), 0);
+	check_found(ID, NULL);
+	quarantine_watch_end(&watch);
+	check_found(ID, NULL);
+	assert_false(scratch_exists("state/entrydb/quarantine/" ID ".loading"));
+}
+
+static void test_loading_that_is_not_survived(void **state)
+{
+	(void)state;
+	end_child(begin_in_a_child(1));
+	check_found(ID, "a process ended while it was being loaded");
+	check_found(ID, "a process ended while it was being loaded");
+	assert_false(scratch_exists("state/entrydb/quarantine/" ID ".loading"));
+}
+
+/* While one loads it, another one may; and is not taken for the one that ends. */
+static void test_two_that_load(void **state)
+{
+	struct quarantine_watch watch;
+	pid_t child = begin_in_a_child(0);
+
+	(void)state;
+	check_found(ID, NULL);
+	assert_int_equal(quarantine_watch_begin(directory(), ID, "/a.so", &watch, NULL), 0);
+	quarantine_watch_end(&watch);
+	assert_true(scratch_exists("state/entrydb/quarantine/" ID ".loading"));
+	end_child(child);
+	check_found(ID, "a process ended while it was being loaded");
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        TEST(test_add_find_remove),
+	        TEST(test_no_way_out_of_the_directory),
+	        TEST(test_what_is_not_believed),
+	        TEST(test_loading_that_is_survived),
+	        TEST(test_loading_that_is_not_survived),
+	        TEST(test_two_that_load),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

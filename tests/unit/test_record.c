@@ -1,0 +1,62 @@
+/*
+ * test_record.c - the words for targets: a contract with whoever reads the database by SQL.
+ */
+#include "db/record.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static void test_kinds_have_their_words(void **state)
+{
+	static const char *const words[] = {"unresolved", "python", "native", "extension",
+	                                    "bundled"};
+	enum target_kind kind = TARGET_NATIVE;
+
+	(void)state;
+	for (int i = 0; i <= TARGET_BUNDLED; i++) {
+		assert_string_equal(target_kind_name((enum target_kind)i), words[i]);
+		assert_true(target_kind_find(slice_of(words[i]), &kind));
+		assert_int_equal(kind, i);
+	}
+}
+
+static void test_states_have_their_words(void **state)
+{
+	static const char *const words[] = {"ok", "missing", "no-symbol", "ambiguous",
+	                                    "unresolved-editable"};
+	enum target_state found = TARGET_MISSING;
+
+	(void)state;
+	for (int i = 0; i <= TARGET_UNRESOLVED_EDITABLE; i++) {
+		assert_string_equal(target_state_name((enum target_state)i), words[i]);
+		assert_true(target_state_find(slice_of(words[i]), &found));
+		assert_int_equal(found, i);
+	}
+}
+
+static void test_other_words_mean_nothing(void **state)
+{
+	enum target_kind kind = TARGET_NATIVE;
+	enum target_state found = TARGET_MISSING;
+
+	(void)state;
+	assert_false(target_kind_find(SLICE("natives"), &kind));
+	assert_false(target_kind_find((struct slice){0}, &kind));
+	assert_false(target_state_find(SLICE("o"), &found));
+	assert_false(target_state_find((struct slice){0}, &found));
+	assert_int_equal(kind, TARGET_NATIVE);
+	assert_int_equal(found, TARGET_MISSING);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_kinds_have_their_words),
+	        cmocka_unit_test(test_states_have_their_words),
+	        cmocka_unit_test(test_other_words_mean_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

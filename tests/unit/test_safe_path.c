@@ -1,0 +1,309 @@
+/*
+ * test_safe_path.c - whose territory a path leads into: owners, links, sysroots, and
+ * what is made on the way. That a way cannot be exchanged while it is walked is tried
+ * by test_swap.c.
+ */
+#include "db/base/safe_path.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "scratch.h"
+
+#define STRANGER ((uid_t)12345)
+#define OTHER    ((uid_t)23456)
+#define GROUP    ((gid_t)34567)
+
+struct fixture {
+	struct error error;
+	int fd;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	scratch_enter();
+	assert_int_equal(chmod(scratch_top(), 0755), 0);
+	f->fd = -1;
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	if (f->fd >= 0)
+		close(f->fd);
+	error_clear(&f->error);
+	free(f);
+	scratch_leave();
+	return 0;
+}
+
+static int open_at(struct fixture *f, const char *path, const char *sysroot,
+                   enum safe_create create)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+	return safe_directory_open(path, sysroot, create, &f->fd, &f->error);
+}
+
+static void assert_leads_to(struct fixture *f, const char *path, const char *sysroot,
+                            const char *to)
+{
+	struct stat reached, wanted;
+
+	if (open_at(f, path, sysroot, SAFE_EXISTING) < 0)
+		fail_msg("%s: %s", path, error_text(&f->error));
+	assert_int_equal(fstat(f->fd, &reached), 0);
+	assert_int_equal(stat(scratch_path(to), &wanted), 0);
+	assert_int_equal(reached.st_ino, wanted.st_ino);
+	assert_int_equal(fsync(f->fd), 0);
+}
+
+static void assert_refused(struct fixture *f, const char *path, const char *sysroot, int code,
+                           const char *part)
+{
+	assert_int_equal(open_at(f, path, sysroot, SAFE_CREATE), code);
+	assert_int_equal(f->fd, -1);
+	if (!strstr(error_text(&f->error), part))
+		fail_msg("%s: %s", path, error_text(&f->error));
+}
+
+static uid_t owner_of(struct fixture *f, const char *path, const char *sysroot, gid_t *gid)
+{
+	uid_t uid = (uid_t)-1;
+
+	if (safe_path_owner(path, sysroot, &uid, gid, &f->error) < 0)
+		fail_msg("%s: %s", path, error_text(&f->error));
+	return uid;
+}
+
+static void give(const char *path, uid_t uid)
+{
+	scratch_directory(path);
+	assert_int_equal(lchown(scratch_path(path), uid, GROUP), 0);
+}
+
+static void link_to(const char *target, const char *path, uid_t uid)
+{
+	assert_int_equal(symlink(target, scratch_path(path)), 0);
+	assert_int_equal(lchown(scratch_path(path), uid, GROUP), 0);
+}
+
+#define NEEDS_ROOT()                                                                               \
+	do {                                                                                       \
+		if (geteuid() != 0)                                                                \
+			skip(); /* only root can give directories away */                          \
+	} while (0)
+
+static void test_spellings(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_directory("a/b/c");
+	assert_leads_to(f, "a/b", NULL, "a/b");
+	assert_leads_to(f, scratch_path("a/b"), NULL, "a/b");
+	assert_leads_to(f, scratch_path("a//b/./c/../../b/"), NULL, "a/b");
+	assert_leads_to(f, ".", NULL, "");
+	assert_leads_to(f, "/../..", NULL, "../..");
+	assert_int_equal(open_at(f, "a/x", NULL, SAFE_EXISTING), ERROR_NOTFOUND);
+	scratch_text("a/file", "");
+	assert_int_equal(open_at(f, "a/file", NULL, SAFE_EXISTING), ERROR_NOTFOUND);
+	assert_int_equal(open_at(f, "a/file/x", NULL, SAFE_CREATE), ERROR_NOTFOUND);
+	assert_int_equal(open_at(f, "a/file/../b", NULL, SAFE_CREATE), ERROR_NOTFOUND);
+}
+
+static void test_what_is_made(void **state)
+{
+	struct fixture *f = *state;
+	struct stat status;
+
+	scratch_directory("open");
+	scratch_directory("closed");
+	assert_int_equal(chmod("closed", 0700), 0);
+	umask(077);
+	assert_int_equal(open_at(f, "open/x/y", NULL, SAFE_CREATE), 0);
+	assert_int_equal(open_at(f, "closed/x/y", NULL, SAFE_CREATE), 0);
+	umask(022);
+	assert_int_equal(stat("open/x/y", &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0755);
+	assert_int_equal(stat("closed/x/y", &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0700);
+}
+
+static void test_own_links(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_directory("a/b");
+	link_to("b", "a/relative", geteuid());
+	link_to("../a/./relative", "a/further", geteuid());
+	link_to(scratch_path("a"), "absolute", geteuid());
+	link_to("loop", "loop", geteuid());
+	link_to("nowhere", "dangling", geteuid());
+	assert_leads_to(f, "a/relative", NULL, "a/b");
+	assert_leads_to(f, "absolute/further/", NULL, "a/b");
+	assert_leads_to(f, "a/relative/..", NULL, "a");
+	assert_refused(f, "loop", NULL, ERROR_FORMAT, "symbolic links");
+	assert_int_equal(open_at(f, "dangling", NULL, SAFE_EXISTING), ERROR_NOTFOUND);
+	assert_int_equal(chmod("a", 0777), 0);
+	assert_refused(f, "a/relative", NULL, ERROR_PERMISSION, "everybody may write");
+	assert_int_equal(chmod("a", 01777), 0);
+	assert_leads_to(f, "a/relative", NULL, "a/b");
+}
+
+static void test_territories(void **state)
+{
+	struct fixture *f = *state;
+	gid_t gid = 0;
+
+	NEEDS_ROOT();
+	give("home", 0);
+	give("home/alice", STRANGER);
+	give("home/alice/own", 0); /* by name hers: she can rename it */
+	assert_int_equal(owner_of(f, "home", NULL, &gid), 0);
+	assert_int_equal(gid, getegid());
+	assert_int_equal(owner_of(f, "home/alice", NULL, &gid), STRANGER);
+	assert_int_equal(gid, GROUP);
+	assert_int_equal(owner_of(f, "home/alice/own/absent/x", NULL, &gid), STRANGER);
+	assert_int_equal(owner_of(f, "home/absent/x", NULL, &gid), 0);
+	assert_refused(f, "home/alice/own", NULL, ERROR_PERMISSION, "home/alice belongs to user");
+	assert_refused(f, "home/alice/new", NULL, ERROR_PERMISSION, "12345");
+	assert_false(scratch_exists("home/alice/new"));
+	scratch_text("home/egg", "");
+	assert_int_equal(chown("home/egg", OTHER, GROUP), 0);
+	assert_int_equal(owner_of(f, "home/egg", NULL, &gid), OTHER);
+}
+
+/* In a sticky directory what lies there is its owner's; but the owner of that directory rules. */
+static void test_sticky(void **state)
+{
+	struct fixture *f = *state;
+	gid_t gid;
+
+	NEEDS_ROOT();
+	give("tmp", 0);
+	assert_int_equal(chmod("tmp", 01777), 0);
+	give("tmp/alice", STRANGER);
+	give("tmp/root", 0);
+	assert_leads_to(f, "tmp/root", NULL, "tmp/root");
+	assert_int_equal(owner_of(f, "tmp/alice", NULL, &gid), STRANGER);
+	give("tmp", STRANGER);
+	assert_int_equal(owner_of(f, "tmp/root", NULL, &gid), STRANGER);
+}
+
+static void test_links_of_others(void **state)
+{
+	struct fixture *f = *state;
+
+	NEEDS_ROOT();
+	give("tmp", 0);
+	assert_int_equal(chmod("tmp", 01777), 0);
+	scratch_directory("etc");
+	link_to("../etc", "tmp/planted", STRANGER);
+	link_to("../etc", "tmp/own", 0);
+	assert_refused(f, "tmp/planted", NULL, ERROR_PERMISSION, "tmp/planted is a symbolic link");
+	assert_refused(f, "tmp/planted/x", NULL, ERROR_PERMISSION, "not followed");
+	assert_leads_to(f, "tmp/own", NULL, "etc");
+	/* A group may rename root's own links in its directory. */
+	give("shared", 0);
+	assert_int_equal(chmod("shared", 0775), 0);
+	link_to("../etc", "shared/own", 0);
+	assert_refused(f, "shared/own", NULL, ERROR_PERMISSION, "not followed");
+}
+
+/* As the user himself: his own is his, root's is no obstacle, another's is. */
+static void test_as_a_user(void **state)
+{
+	struct fixture *f = *state;
+	int own, others;
+
+	NEEDS_ROOT();
+	give("home/alice/real", STRANGER);
+	give("home/alice", STRANGER);
+	give("home/bob", OTHER);
+	link_to("real", "home/alice/link", STRANGER);
+	assert_int_equal(seteuid(STRANGER), 0);
+	own = open_at(f, "home/alice/link/x", NULL, SAFE_CREATE);
+	others = safe_directory_open("home/bob", NULL, SAFE_EXISTING, &f->fd, &f->error);
+	assert_int_equal(seteuid(0), 0);
+	assert_int_equal(own, 0);
+	assert_int_equal(others, ERROR_PERMISSION);
+	assert_true(scratch_exists("home/alice/real/x"));
+}
+
+static void test_sysroot(void **state)
+{
+	struct fixture *f = *state;
+	char *sysroot = strdup(scratch_path("image"));
+
+	scratch_directory("image/data/var");
+	scratch_directory("outside");
+	link_to("/data/var", "image/var", geteuid());
+	link_to("../../../../../../../outside", "image/up", geteuid());
+	link_to(scratch_path("outside"), "image/out", geteuid());
+	assert_leads_to(f, scratch_path("image/var"), sysroot, "image/data/var");
+	assert_leads_to(f, scratch_path("image/../../data/var"), sysroot, "image/data/var");
+	assert_int_equal(open_at(f, scratch_path("image/up"), sysroot, SAFE_EXISTING),
+	                 ERROR_NOTFOUND);
+	assert_int_equal(open_at(f, scratch_path("image/out"), sysroot, SAFE_EXISTING),
+	                 ERROR_NOTFOUND);
+	assert_leads_to(f, scratch_path("image"), sysroot, "image");
+	assert_leads_to(f, scratch_path("outside"), "/", "outside");
+	assert_refused(f, scratch_path("image2"), sysroot, ERROR_INVALID, "not below");
+	assert_refused(f, scratch_path("outside"), sysroot, ERROR_INVALID, "not below");
+	free(sysroot);
+}
+
+static void test_sysroot_of_another(void **state)
+{
+	struct fixture *f = *state;
+	char *sysroot = strdup(scratch_path("home/image"));
+	gid_t gid;
+
+	NEEDS_ROOT();
+	give("home", STRANGER);
+	give("home/image", 0);
+	give("home/image/var", 0);
+	assert_refused(f, scratch_path("home/image/var"), sysroot, ERROR_PERMISSION, "12345");
+	assert_int_equal(owner_of(f, scratch_path("home/image/var"), sysroot, &gid), STRANGER);
+	free(sysroot);
+}
+
+/* 0, 1 and 2 are for messages. */
+static void test_low_descriptors(void **state)
+{
+	struct fixture *f = *state;
+	int kept = dup(STDIN_FILENO);
+
+	scratch_directory("a");
+	close(STDIN_FILENO);
+	assert_int_equal(open_at(f, "a", NULL, SAFE_EXISTING), 0);
+	assert_true(f->fd > STDERR_FILENO);
+	assert_int_equal(fcntl(f->fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	if (kept >= 0) {
+		assert_int_equal(dup2(kept, STDIN_FILENO), STDIN_FILENO);
+		close(kept);
+	}
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        TEST(test_spellings),       TEST(test_what_is_made), TEST(test_own_links),
+	        TEST(test_territories),     TEST(test_sticky),       TEST(test_links_of_others),
+	        TEST(test_as_a_user),       TEST(test_sysroot),      TEST(test_sysroot_of_another),
+	        TEST(test_low_descriptors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,283 @@
+/*
+ * test_swap.c - names that are exchanged while a writer works, over and over: the
+ * victim behind the planted links stays as it was.
+ *
+ * The attacker is a real second user where the test is root, as in a prefix that a
+ * user owns and root's package manager updates. ENTRYDB_TEST_SWAPS: how many writers
+ * have to stand it, default 200.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "db/base/safe_path.h"
+#include "db/publish.h"
+#include "db/reader.h"
+#include "db/writer.h"
+#include "records.h"
+#include "scratch.h"
+
+#define PREFIX    "home/venv"
+#define DIRECTORY PREFIX "/var/lib/entrydb"
+#define DATABASE  DIRECTORY "/entry_points.db"
+#define ATTACKER  ((uid_t)65534)
+
+static struct error error;
+static atomic_bool over;
+
+static long rounds(void)
+{
+	const char *text = getenv("ENTRYDB_TEST_SWAPS");
+
+	return text ? atol(text) : 200;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	scratch_enter();
+	assert_int_equal(chmod(scratch_top(), 0755), 0);
+	scratch_text("etc/passwd", "precious");
+	assert_int_equal(chmod("etc/passwd", 0600), 0);
+	over = false;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	error_clear(&error);
+	scratch_leave();
+	return 0;
+}
+
+/* What no attack may have changed: the file, its mode, and what is beside it. */
+static void check_victim(void)
+{
+	struct stat status;
+	size_t length;
+	char *bytes;
+
+	assert_int_equal(stat("etc/passwd", &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0600);
+	assert_int_equal(status.st_uid, geteuid());
+	bytes = scratch_read("etc/passwd", &length);
+	assert_int_equal(length, strlen("precious"));
+	assert_memory_equal(bytes, "precious", length);
+	free(bytes);
+	assert_int_equal(rmdir("etc"), -1);
+	assert_int_equal(errno, ENOTEMPTY);
+	assert_int_equal(stat("etc", &status), 0);
+	assert_int_equal(status.st_nlink, 2); /* no directory in it */
+	for (const char *const *name =
+	             (const char *const[]){"entry_points.db", "entry_points.db.new",
+	                                   "entry_points.db.lock", NULL};
+	     *name; name++) {
+		char path[100];
+
+		snprintf(path, sizeof(path), "etc/%s", *name);
+		assert_false(scratch_exists(path));
+	}
+}
+
+/* --- by the same user: whatever happens, no link is followed --- */
+
+static void *exchange_files(void *payload)
+{
+	static const char *const suffixes[] = {"", ".new", ".lock", ".damaged"};
+
+	(void)payload;
+	for (unsigned i = 0; !over; i++) {
+		char name[200], kept[220];
+
+		snprintf(name, sizeof(name), "%s%s", DATABASE, suffixes[i % 4]);
+		snprintf(kept, sizeof(kept), "%s.kept", name);
+		(void)!symlink(scratch_path("etc/passwd"), kept);
+		(void)!rename(kept, name);
+	}
+	return NULL;
+}
+
+static void test_files(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(records_store(DATABASE, "r", 1, &error), 0);
+	assert_int_equal(pthread_create(&thread, NULL, exchange_files, NULL), 0);
+	for (long i = 0; i < rounds(); i++)
+		(void)!records_store(DATABASE, "r", 1, NULL);
+	over = true;
+	pthread_join(thread, NULL);
+	check_victim();
+}
+
+/* --- by another user, to whom the prefix belongs --- */
+
+/* Each in turn, and back: links to root's directory and file, and what was there. */
+static void exchange_all(void)
+{
+	static const struct {
+		const char *name, *target;
+	} places[] = {
+	        {PREFIX "/var", "../../etc"},
+	        {PREFIX "/var/lib", "../../../etc"},
+	        {DIRECTORY, "../../../../../etc"},
+	        {DATABASE, "../../../../../etc/passwd"},
+	        {DATABASE ".new", "../../../../../etc/passwd"},
+	        {DATABASE ".lock", "../../../../../etc/passwd"},
+	};
+
+	for (unsigned i = 0;; i++) {
+		const char *name = places[i % 6].name;
+		char kept[200];
+
+		snprintf(kept, sizeof(kept), "%s.kept", name);
+		if (rename(name, kept) == 0) {
+			(void)!symlink(places[i % 6].target, name);
+			unlink(name);
+			rename(kept, name);
+		}
+	}
+}
+
+static pid_t start_attacker(void)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		if (setresuid(ATTACKER, ATTACKER, ATTACKER) != 0)
+			_exit(1);
+		exchange_all();
+	}
+	return child;
+}
+
+static void give_to_attacker(const char *path)
+{
+	assert_int_equal(chown(path, ATTACKER, (gid_t)-1), 0);
+}
+
+static void make_prefix(void)
+{
+	assert_int_equal(records_store(DATABASE, "forged", 1, &error), 0);
+	give_to_attacker(PREFIX);
+	give_to_attacker(PREFIX "/var");
+	give_to_attacker(PREFIX "/var/lib");
+	give_to_attacker(DIRECTORY);
+	give_to_attacker(DATABASE);
+}
+
+/* Root is turned away, each time, before anything is touched. */
+static void attack(const char *sysroot)
+{
+	struct writer_options options = {.may_replace = true, .sysroot = sysroot};
+	char *database = strdup(scratch_path(DATABASE));
+	pid_t child = start_attacker();
+	struct writer *writer = NULL;
+
+	options.file = database;
+	for (long i = 0; i < rounds(); i++) {
+		uid_t uid = 0;
+		gid_t gid;
+
+		assert_int_equal(writer_open(&options, &writer, &error), ERROR_PERMISSION);
+		assert_int_equal(publish_mark_stale(database, sysroot, &error), ERROR_PERMISSION);
+		assert_int_equal(safe_path_owner(database, sysroot, &uid, &gid, &error), 0);
+		assert_int_equal(uid, ATTACKER);
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	free(database);
+	check_victim();
+}
+
+static void test_prefix_of_another(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* only root can be a second user */
+	make_prefix();
+	attack(NULL);
+}
+
+static void test_sysroot_with_a_prefix_of_another(void **state)
+{
+	char *sysroot;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	make_prefix();
+	sysroot = strdup(scratch_path("home"));
+	attack(sysroot);
+	free(sysroot);
+}
+
+/* Who only reads gets rows of the database or an error; never of what a link leads to. */
+static void test_readers(void **state)
+{
+	pid_t child;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	make_prefix();
+	assert_int_equal(records_store("etc/real.db", "root's own", 1, &error), 0);
+	child = start_attacker();
+	for (long i = 0; i < rounds() * 5; i++) {
+		struct reader *reader = NULL;
+		struct root_record root;
+
+		if (reader_open(DATABASE, ATTACKER, &reader, NULL) == 0)
+			assert_int_equal(reader_root(reader, SLICE("root's own"), &root, NULL), 0);
+		reader_close(reader);
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+/* In a directory that everybody may write and is sticky, as /tmp is. */
+static void test_shared_directory(void **state)
+{
+	struct stat status;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	scratch_directory("tmp");
+	assert_int_equal(chmod("tmp", 01777), 0);
+	for (const char *const *name =
+	             (const char *const[]){"tmp/x.db", "tmp/x.db.new", "tmp/x.db.lock",
+	                                   "tmp/x.db.damaged", NULL};
+	     *name; name++) {
+		assert_int_equal(symlink("../etc/passwd", *name), 0);
+		assert_int_equal(lchown(*name, ATTACKER, (gid_t)-1), 0);
+	}
+	assert_int_equal(records_store("tmp/x.db", "r", 1, &error), 0);
+	assert_int_equal(lstat("tmp/x.db", &status), 0);
+	assert_true(S_ISREG(status.st_mode));
+	check_victim();
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        TEST(test_files),
+	        TEST(test_prefix_of_another),
+	        TEST(test_sysroot_with_a_prefix_of_another),
+	        TEST(test_readers),
+	        TEST(test_shared_directory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

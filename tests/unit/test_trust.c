@@ -1,0 +1,62 @@
+/*
+ * test_trust.c - whom to believe.
+ */
+#include "db/base/trust.h"
+
+#include <unistd.h>
+
+#include "scratch.h"
+
+#define STRANGER 12345
+
+static enum trust judge(uid_t uid, gid_t gid, mode_t mode)
+{
+	struct stat status = {.st_uid = uid, .st_gid = gid, .st_mode = mode};
+
+	return trust_of(&status, TRUST_NO_OTHER);
+}
+
+static void test_owners(void **state)
+{
+	struct stat status = {.st_uid = STRANGER, .st_mode = S_IFREG | 0644};
+
+	(void)state;
+	assert_int_equal(judge(0, 0, S_IFREG | 0644), TRUST_BELIEVED);
+	assert_int_equal(judge(geteuid(), 0, S_IFREG | 0644), TRUST_BELIEVED);
+	assert_int_equal(judge(STRANGER, 0, S_IFREG | 0644), TRUST_FOREIGN);
+	assert_int_equal(judge((uid_t)-1, 0, S_IFREG | 0644), TRUST_FOREIGN);
+	assert_int_equal(trust_of(&status, STRANGER), TRUST_BELIEVED);
+	assert_int_equal(trust_of(&status, STRANGER + 1), TRUST_FOREIGN);
+}
+
+static void test_writable(void **state)
+{
+	(void)state;
+	assert_int_equal(judge(0, 0, S_IFREG | 0646), TRUST_WRITABLE);
+	assert_int_equal(judge(0, STRANGER, S_IFREG | 0664), TRUST_WRITABLE);
+	assert_int_equal(judge(0, 0, S_IFREG | 0664), TRUST_BELIEVED);
+	assert_int_equal(judge(0, getegid(), S_IFREG | 0664), TRUST_BELIEVED);
+	assert_int_equal(judge(0, STRANGER, S_IFREG | 0644), TRUST_BELIEVED);
+}
+
+/* Where others may create, but not replace. */
+static void test_sticky(void **state)
+{
+	(void)state;
+	assert_int_equal(judge(0, 0, S_IFDIR | 0777), TRUST_WRITABLE);
+	assert_int_equal(judge(0, 0, S_IFDIR | S_ISVTX | 0777), TRUST_BELIEVED);
+	assert_int_equal(judge(0, STRANGER, S_IFDIR | S_ISVTX | 0775), TRUST_BELIEVED);
+	assert_int_equal(judge(STRANGER, 0, S_IFDIR | S_ISVTX | 0777), TRUST_FOREIGN);
+	assert_int_equal(judge(0, 0, S_IFREG | S_ISVTX | 0666), TRUST_WRITABLE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_owners),
+	        cmocka_unit_test(test_writable),
+	        cmocka_unit_test(test_sticky),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
