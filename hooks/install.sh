@@ -8,7 +8,7 @@ set -eu
 
 usage() {
     cat <<'END'
-usage: hooks/install.sh [--prefix DIR] [--packages | --uninstall]
+usage: hooks/install.sh [--prefix DIR] [--packages [FOR] | --uninstall]
 
 Installs what is missing to build entrydb (Debian and its kin: by apt-get), builds
 it, installs it, indexes the Python environments of this machine, and shows what
@@ -16,28 +16,73 @@ was found. Needs root, or sudo that asks for no password, for whatever the calle
 may not write.
 
   --prefix DIR   where to install (default /usr/local)
-  --packages     only install the packages that the build needs
-  --uninstall    remove all that this script installed, and the databases
+  --packages     only install the packages that are needed FOR: build (the default);
+                 deb: to make the Debian packages; quick: for tests/run --quick;
+                 tests: for all of tests/run
+  --uninstall    remove all that this script installed, and the databases that it made
   --help
 END
 }
 
-# name | test whether it is there | package in Debian, Fedora, Arch, openSUSE, Alpine
+# Every package that a command of this project needs, whichever command it is.
+# for | name | test whether it is there | package in Debian, Fedora, Arch, openSUSE, Alpine
 needs() {
-    cat <<'END'
-C compiler|command -v cc|build-essential gcc gcc gcc gcc
-C library headers|header stdio.h|build-essential glibc-devel glibc glibc-devel musl-dev
-C++ compiler|command -v c++|build-essential gcc-c++ gcc gcc-c++ g++
-CMake 3.25|has_cmake|cmake cmake cmake cmake cmake
-ninja|command -v ninja|ninja-build ninja-build ninja ninja ninja
-pkg-config|command -v pkg-config|pkg-config pkgconf pkgconf pkgconf pkgconf
-SQLite 3.40|pkg-config sqlite3 --atleast-version=3.40|libsqlite3-dev sqlite-devel sqlite sqlite3-devel sqlite-dev
-libarchive 3.6|pkg-config libarchive --atleast-version=3.6|libarchive-dev libarchive-devel libarchive libarchive-devel libarchive-dev
-libelf|pkg-config libelf|libelf-dev elfutils-libelf-devel libelf libelf-devel elfutils-dev
-zlib|pkg-config zlib|zlib1g-dev zlib-devel zlib zlib-devel zlib-dev
-nettle|pkg-config nettle|nettle-dev nettle-devel nettle libnettle-devel nettle-dev
-toml++|pkg-config tomlplusplus|libtomlplusplus-dev tomlplusplus-devel tomlplusplus tomlplusplus-devel tomlplusplus-dev
-sqlite3|command -v sqlite3|sqlite3 sqlite sqlite sqlite3 sqlite
+    cat <<END
+build|C compiler|command -v cc|build-essential gcc gcc gcc gcc
+build|C library headers|header stdio.h|build-essential glibc-devel glibc glibc-devel musl-dev
+build|C++ compiler|command -v c++|build-essential gcc-c++ gcc gcc-c++ g++
+build|CMake 3.25|has_cmake|cmake cmake cmake cmake cmake
+build|ninja|command -v ninja|ninja-build ninja-build ninja ninja ninja
+build|pkg-config|command -v pkg-config|pkg-config pkgconf pkgconf pkgconf pkgconf
+build|SQLite 3.40|pkg-config sqlite3 --atleast-version=3.40|libsqlite3-dev sqlite-devel sqlite sqlite3-devel sqlite-dev
+build|libarchive 3.6|pkg-config libarchive --atleast-version=3.6|libarchive-dev libarchive-devel libarchive libarchive-devel libarchive-dev
+build|libelf|pkg-config libelf|libelf-dev elfutils-libelf-devel libelf libelf-devel elfutils-dev
+build|zlib|pkg-config zlib|zlib1g-dev zlib-devel zlib zlib-devel zlib-dev
+build|nettle|pkg-config nettle|nettle-dev nettle-devel nettle libnettle-devel nettle-dev
+build|toml++|pkg-config tomlplusplus|libtomlplusplus-dev tomlplusplus-devel tomlplusplus tomlplusplus-devel tomlplusplus-dev
+build|sqlite3|command -v sqlite3|sqlite3 sqlite sqlite sqlite3 sqlite
+deb|debhelper|command -v dh|debhelper debhelper - debhelper -
+deb|debhelper for Python|command -v dh_python3|dh-python - - - -
+deb|dpkg-buildpackage|command -v dpkg-buildpackage|dpkg-dev dpkg-dev dpkg dpkg dpkg-dev
+deb|Python headers|has_python_headers /usr/bin/python3|python3-dev python3-devel python python3-devel python3-dev
+quick|cmocka|pkg-config cmocka|libcmocka-dev libcmocka-devel cmocka libcmocka-devel cmocka-dev
+quick|Python 3.10|has_python|python3 python3 python python3 python3
+quick|Python headers|has_python_headers|python3-dev python3-devel python python3-devel python3-dev
+quick|Python ensurepip|python_has ensurepip|python3-venv python3-pip python python3-pip python3
+quick|pip|python_has pip|python3-pip python3-pip python-pip python3-pip py3-pip
+quick|strace|command -v strace|strace strace strace strace strace
+tests|abidw|command -v abidw|abigail-tools libabigail libabigail - -
+tests|buildah|command -v buildah|buildah buildah buildah buildah buildah
+tests|libpq|pkg-config libpq|libpq-dev libpq-devel postgresql-libs postgresql-devel libpq-dev
+tests|PostgreSQL|has_postgresql|postgresql postgresql-server postgresql postgresql-server postgresql
+tests|busybox|command -v busybox|busybox busybox busybox busybox busybox
+tests|mkfs.btrfs|in_sbin mkfs.btrfs|btrfs-progs btrfs-progs btrfs-progs btrfsprogs btrfs-progs
+tests|mkfs.erofs|in_sbin mkfs.erofs|erofs-utils erofs-utils erofs-utils erofs-utils erofs-utils
+tests|mkfs.xfs|in_sbin mkfs.xfs|xfsprogs xfsprogs xfsprogs xfsprogs xfsprogs
+tests|mksquashfs|in_sbin mksquashfs|squashfs-tools squashfs-tools squashfs-tools squashfs squashfs-tools
+tests|rsync|command -v rsync|rsync rsync rsync rsync rsync
+tests|bsdtar|command -v bsdtar|libarchive-tools bsdtar libarchive bsdtar libarchive-tools
+tests|certificates|test -s /etc/ssl/certs/ca-certificates.crt|ca-certificates ca-certificates ca-certificates ca-certificates ca-certificates
+tests|clang|command -v clang|clang clang clang clang clang
+tests|clang-format|command -v clang-format|clang-format clang-tools-extra clang clang-tools clang-extra-tools
+tests|clang's run-time of the sanitizers|has_clang_runtime|libclang-rt-dev compiler-rt compiler-rt clang compiler-rt
+tests|debootstrap|command -v debootstrap|debootstrap debootstrap debootstrap debootstrap debootstrap
+tests|fish|command -v fish|fish fish fish fish fish
+tests|git|command -v git|git git git git git
+tests|lintian|command -v lintian|lintian - - - -
+tests|makepkg|command -v makepkg|makepkg pacman pacman - makepkg
+tests|mandoc|command -v mandoc|mandoc mandoc mandoc mandoc mandoc
+tests|musl-gcc|command -v musl-gcc|musl-tools musl-gcc musl - -
+tests|pacman|command -v pacman|pacman-package-manager pacman pacman - pacman
+tests|Python's own tests|has_python_suite|libpython$(system_python)-testsuite python3-test python python3-testsuite python3-tests
+tests|rpm|command -v rpmbuild|rpm rpm-build rpm-tools rpm-build rpm
+tests|shellcheck|command -v shellcheck|shellcheck ShellCheck shellcheck ShellCheck shellcheck
+tests|skopeo|command -v skopeo|skopeo skopeo skopeo skopeo skopeo
+tests|umoci|command -v umoci|umoci - - umoci -
+tests|xz|command -v xz|xz-utils xz xz xz xz
+tests|zip|command -v zip|zip zip zip zip zip
+tests|zsh|command -v zsh|zsh zsh zsh zsh zsh
+tests|zstd|command -v zstd|zstd zstd zstd zstd zstd
 END
 }
 
@@ -104,15 +149,65 @@ has_cmake() {
     return 1
 }
 
-# The lines of needs() whose test fails.
+has_python() {
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))'
+}
+
+python_has() {
+    python3 -c "import $1"
+}
+
+# has_python_headers [INTERPRETER]
+has_python_headers() {
+    "${1:-python3}" -c 'import os, sysconfig as s; os.stat(s.get_path("include") + "/Python.h")'
+}
+
+# X.Y of the distribution's own Python, whichever comes first in PATH.
+system_python() {
+    /usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || :
+}
+
+# Where there is no Python yet, nothing can be said of its version's tests.
+has_python_suite() {
+    [ -z "$(system_python)" ] || /usr/bin/python3 -c 'import test.test_zipfile'
+}
+
+# Debian keeps the server's programs off the path.
+has_postgresql() {
+    PATH=$PATH:$(echo /usr/lib/postgresql/*/bin | tr ' ' :) command -v initdb
+}
+
+# What is for root's hands may not be on the path of others.
+in_sbin() {
+    PATH=$PATH:/usr/sbin:/sbin command -v "$1"
+}
+
+# Without clang there is none to look for.
+has_clang_runtime() {
+    ! command -v clang || echo 'int main(void) { return 0; }' |
+        clang -fsanitize=address -x c -o "$scratch/sanitized" -
+}
+
+# The purposes whose needs the named one includes.
+purposes() {
+    case $1 in
+    build) say build ;;
+    deb | quick) say "build|$1" ;;
+    tests) say "build|deb|quick|tests" ;;
+    *) return 1 ;;
+    esac
+}
+
+# The lines of needs() for that purpose whose test fails.
 missing() {
-    needs | while IFS='|' read -r name test packages; do
+    needs | grep -E "^($(purposes "$1"))\\|" | while IFS='|' read -r _ name test packages; do
         $test >/dev/null 2>&1 </dev/null || say "$name|$packages"
     done
 }
 
+# A distribution that has no such package has "-" there.
 column() {
-    cut -d '|' -f 2 | cut -d ' ' -f "$1" | sort -u | tr '\n' ' '
+    cut -d '|' -f 2 | cut -d ' ' -f "$1" | grep -vxF -e - | sort -u | tr '\n' ' '
 }
 
 tell_what_is_missing() {
@@ -135,9 +230,21 @@ apt_get() {
     }
 }
 
+# What some need is only known once others are there: hence two rounds.
 install_packages() {
-    lacking=$(missing)
-    [ -n "$lacking" ] || return 0
+    lacking=$(missing "$1")
+    for _ in 1 2; do
+        [ -n "$lacking" ] || return 0
+        install_lacking
+        lacking=$(missing "$1")
+    done
+    [ -z "$lacking" ] || {
+        tell_what_is_missing "$lacking" >&2
+        die "this release of the distribution is too old"
+    }
+}
+
+install_lacking() {
     if ! command -v apt-get >/dev/null; then
         tell_what_is_missing "$lacking" >&2
         die "install them and run this again"
@@ -148,12 +255,7 @@ install_packages() {
     apt_get update
     # shellcheck disable=SC2086 # a list of names
     apt_get install --no-install-recommends $packages
-    new_packages=$packages
-    lacking=$(missing)
-    [ -z "$lacking" ] || {
-        tell_what_is_missing "$lacking" >&2
-        die "this release of the distribution is too old"
-    }
+    new_packages="${new_packages-}$packages"
 }
 
 # --- build and install ---
@@ -247,10 +349,11 @@ run_update() {
     "$@" >>"$scratch/update" 2>&1 </dev/null || :
 }
 
-# Databases made by this run are recorded, so that --uninstall knows them.
+# Databases made by this run are recorded, so that --uninstall knows them; others are not ours.
 index_machine() {
     say "Indexing the Python environments of this machine"
     : >"$scratch/update"
+    began=$(date +%s)
     if [ "$(id -u)" = 0 ] || ! can_be_root; then
         run_update "$program" update
     else
@@ -262,20 +365,29 @@ index_machine() {
     sed 's/^/    /' "$scratch/update"
     sed -n 's|^entrydb: \(/.*\.db\): [0-9]* site directories.*|\1|p' "$scratch/update" |
         sort -u >"$scratch/databases"
-    sed 's/^/database /' "$scratch/databases" >>"$scratch/record"
+    while read -r database; do
+        ! is_younger "$database" "$began" || say "database $database"
+    done <"$scratch/databases" >>"$scratch/record"
     sort -u -o "$scratch/record" "$scratch/record"
     save_record
+}
+
+# ask DATABASE QUERY: the answer; none where it cannot be had.
+ask() {
+    sqlite3 -readonly "file:$1?immutable=1" "$2" 2>/dev/null || :
+}
+
+# Does its audit trail begin at that time, or later? Each database has one from its first update;
+# that of a damaged one begins anew.
+is_younger() {
+    [ "$(ask "$1" "SELECT min(time) >= $2 AND sum(action = 'repair') = 0 FROM event")" = 1 ]
 }
 
 # "COUNT FILE" of the database with most entry points.
 fullest_database() {
     while read -r database; do
-        say "$(count_in "$database") $database"
+        say "$(ask "$database" 'SELECT count(*) FROM entry_point') $database"
     done <"$scratch/databases" | sort -rn | head -n 1
-}
-
-count_in() {
-    sqlite3 -readonly "file:$1?immutable=1" 'SELECT count(*) FROM entry_point' 2>/dev/null || echo 0
 }
 
 show() {
@@ -321,7 +433,33 @@ show_findings() {
 
 # --- removal ---
 
+# Somebody may have come to rely on a database since it was made.
+why_it_stays() {
+    if [ -n "$other_program" ]; then
+        say "$other_program uses it"
+    elif [ "$(ask "$1" "SELECT count(*) > 0 FROM root WHERE kind IN ('zip', 'archive')")" = 1 ]; then
+        say "archives are catalogued in it"
+    fi
+}
+
+# Another installation of entrydb, such as a package's.
+find_other_program() (
+    IFS=:
+    for directory in $PATH /usr/bin /usr/local/bin; do
+        other=$directory/entrydb
+        if [ -x "$other" ] && [ "$(readlink -f "$other")" != "$(readlink -f "$program")" ]; then
+            say "$other"
+            return
+        fi
+    done
+)
+
 remove_database() {
+    reason=$(why_it_stays "$1")
+    if [ -n "$reason" ]; then
+        say "$1 stays: $reason"
+        return
+    fi
     directory=$(dirname "$1")
     for_database=as_root
     if is_writable "$directory"; then
@@ -338,6 +476,7 @@ remove_database() {
 uninstall() {
     [ -e "$record" ] || die "$record: no such file; nothing was installed in $prefix by this script"
     cp "$record" "$scratch/record"
+    other_program=$(find_other_program)
     sed -n 's/^database //p' "$scratch/record" | while read -r database; do
         remove_database "$database"
     done
@@ -364,6 +503,7 @@ uninstall() {
 top=$(cd "$(dirname "$0")/.." && pwd)
 prefix=/usr/local
 action=install
+purpose=build
 while [ $# -gt 0 ]; do
     case $1 in
     --prefix)
@@ -372,7 +512,13 @@ while [ $# -gt 0 ]; do
         shift
         ;;
     --prefix=*) prefix=${1#--prefix=} ;;
-    --packages) action=packages ;;
+    --packages)
+        action=packages
+        if [ $# -ge 2 ] && purposes "$2" >/dev/null; then
+            purpose=$2
+            shift
+        fi
+        ;;
     --uninstall) action=uninstall ;;
     -h | --help)
         usage
@@ -407,9 +553,9 @@ if [ $action = install ] && ! $prefix_is_ours && ! can_be_root; then
 fi
 case $action in
 uninstall) uninstall ;;
-packages) install_packages ;;
+packages) install_packages "$purpose" ;;
 install)
-    install_packages
+    install_packages build
     build
     install_program
     index_machine

@@ -7,14 +7,18 @@ that apt takes to read of all the packages of Debian. Every command in it runs i
 namespace of its own: what is mounted vanishes with the command, whatever becomes of it.
 """
 
+import contextlib
 import fcntl
 import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
+import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -23,9 +27,11 @@ sys.path.insert(1, f"{os.path.dirname(HERE)}/cli")
 import package_cache  # noqa: E402: what it needs lies in another directory
 import program  # noqa: E402
 import support  # noqa: E402
+import target_root  # noqa: E402
 
 TOOLS = {"chroot": "coreutils", "debootstrap": "debootstrap", "dpkg-deb": "dpkg",
-         "dpkg-scanpackages": "dpkg-dev", "dpkg-shlibdeps": "dpkg-dev", "mount": "mount",
+         "dpkg-scanpackages": "dpkg-dev", "dh": "debhelper", "dh_python3": "dh-python",
+         "mount": "mount",
          "tar": "tar", "unshare": "util-linux"}  # and their packages
 # With entry points, and without further dependencies.
 PACKAGES = ("python3-markdown", "python3-tabulate")
@@ -36,6 +42,8 @@ PROC = "-t proc proc /proc"
 SECONDS_ALLOWED = 900
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8",
                "DEBIAN_FRONTEND": "noninteractive"}
+# Tests are run elsewhere; and what debuggers need, nobody here does.
+BUILD = {"DEB_BUILD_OPTIONS": "nocheck noautodbgsym parallel=1", "DEB_BUILD_PROFILES": "nocheck"}
 # What no test looks at.
 NEEDLESS = [f"/usr/share/{name}" for name in ("doc", "info", "locale", "man")]
 CONFIGURATION = "".join(f"path-exclude={path}/*\n" for path in NEEDLESS) + "force-unsafe-io\n"
@@ -79,44 +87,86 @@ def last_line(done):
     return (text_of(done).strip().splitlines() or ["(it said nothing)"])[-1]
 
 
-# --- the package under test ---
-
-def build_package():
-    """The .deb, built as a user would build it, in a build directory that is kept."""
-    cmake = os.environ.get("CMAKE") or "cmake"
-    key = hashlib.sha256(support.TOP.encode()).hexdigest()[:12]
-    build = f"{package_cache.cache_directory()}/deb-build-{key}"
-    with open(f"{build}.lock", "w", encoding="utf-8") as lock:
+@contextlib.contextmanager
+def locked(place):
+    """One process at a time makes what is kept there."""
+    with open(f"{place}.lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        must([cmake, "-S", support.TOP, "-B", build, "-DCMAKE_INSTALL_PREFIX=/usr",
-              "-DBUILD_TESTING=OFF", *(["-G", "Ninja"] if shutil.which("ninja") else [])])
-        must([cmake, "--build", build, "--parallel", "2"])
-        must([f"{os.path.dirname(shutil.which(cmake))}/cpack", "-G", "DEB"], cwd=build)
-    found = [name for name in os.listdir(build) if name.endswith(".deb")]
-    newest = max(found, key=lambda name: os.path.getmtime(f"{build}/{name}"))
-    return f"{build}/{newest}"
+        yield
+
+
+# --- the packages under test ---
+
+def build_packages():
+    """A directory with them, built of the sources as they are; kept until those change."""
+    with tempfile.TemporaryDirectory() as scratch:
+        target_root.pack_recipes(scratch)
+        key = contents_key(f"{scratch}/entrydb-{target_root.version()}.tar.xz")
+        place = f"{package_cache.cache_directory()}/debs-{key}"
+        with locked(f"{package_cache.cache_directory()}/debs"):
+            remove_others(place)
+            package_cache.publish(lambda directory: make_packages(scratch, directory), place)
+    return place
+
+
+def contents_key(tarball):
+    digest = hashlib.sha256()
+    with tarfile.open(tarball) as archive:
+        for member in archive:
+            digest.update(f"{member.name} {member.mode}\n".encode())
+            digest.update(archive.extractfile(member).read() if member.isfile() else b"")
+    return digest.hexdigest()[:12]
+
+
+def remove_others(place):
+    """Those of earlier sources."""
+    directory = os.path.dirname(place)
+    for name in os.listdir(directory):
+        if name.startswith("debs-") and f"{directory}/{name}" != place:
+            shutil.rmtree(f"{directory}/{name}")
+
+
+def make_packages(sources, place):
+    for name in os.listdir(sources):
+        if name.startswith("entrydb_"):
+            shutil.copy(f"{sources}/{name}", place)
+    source = next(name for name in os.listdir(place) if name.endswith(".dsc"))
+    must(["dpkg-source", "--extract", source, "source"], cwd=place)
+    must(["dpkg-buildpackage", "--unsigned-source", "--unsigned-changes"], cwd=f"{place}/source",
+         env=ENVIRONMENT | BUILD)
+    shutil.rmtree(f"{place}/source")
+    return True
+
+
+def packages(place):
+    """name -> file"""
+    return {name.split("_")[0]: f"{place}/{name}" for name in sorted(os.listdir(place))
+            if name.endswith(".deb")}
 
 
 def field(deb, name):
     return text_of(must(["dpkg-deb", "--field", deb, name])).strip()
 
 
-def libraries(deb):
-    """The names of what it depends on."""
-    return sorted(each.split()[0] for each in field(deb, "Depends").split(","))
+def libraries(*debs):
+    """The names of what they depend on, without each other."""
+    wanted = {re.split("[ :]", each.strip())[0] for deb in debs
+              for each in field(deb, "Depends").split(",")}
+    return sorted(wanted - {field(deb, "Package") for deb in debs})
 
 
 def renumbered(deb, version, place):
-    """The same package with another version."""
-    must(["dpkg-deb", "--raw-extract", deb, f"{place}/raw"])
-    control = f"{place}/raw/DEBIAN/control"
+    """The same package with another version; of others of ours it wants the same one."""
+    raw, name = f"{place}/raw-{field(deb, 'Package')}", f"{place}/{field(deb, 'Package')}.deb"
+    must(["dpkg-deb", "--raw-extract", deb, raw])
+    control = f"{raw}/DEBIAN/control"
     with open(control, encoding="utf-8") as stream:
         text = stream.read()
     old = field(deb, "Version")
-    support.write(control, text.replace(f"Version: {old}\n", f"Version: {version}\n"))
-    must(["dpkg-deb", "-Znone", "--root-owner-group", "-b", f"{place}/raw",
-          f"{place}/entrydb.deb"])
-    return f"{place}/entrydb.deb"
+    support.write(control, text.replace(f"Version: {old}\n", f"Version: {version}\n")
+                  .replace(f"(= {old})", f"(= {version})"))
+    must(["dpkg-deb", "-Znone", "--root-owner-group", "-b", raw, name])
+    return name
 
 
 # --- the tarball ---
@@ -135,19 +185,22 @@ def mirrors(codename):
     return text_of(done).split()[:1] if done.returncode == 0 else []
 
 
-def tarball(wanted):
+def tarball(wanted, installed=("python3",)):
     """The file with the root, made if it is not there; wanted: packages to have at hand."""
     codename = release()
-    key = hashlib.sha256("\n".join([*wanted, CONFIGURATION, REPOSITORY]).encode()).hexdigest()[:8]
+    contents = [*wanted, *installed, CONFIGURATION, REPOSITORY]
+    key = hashlib.sha256("\n".join(contents).encode()).hexdigest()[:8]
     place = f"{package_cache.cache_directory()}/debian-{codename}-{platform.machine()}-{key}"
-    package_cache.publish(lambda scratch: make_tarball(codename, wanted, scratch), place)
+    with locked(place):
+        package_cache.publish(
+            lambda scratch: make_tarball(codename, wanted, installed, scratch), place)
     return f"{place}/root.tar"
 
 
-def make_tarball(codename, wanted, scratch):
+def make_tarball(codename, wanted, installed, scratch):
     root = f"{scratch}/root"
-    done = run(["debootstrap", "--variant=minbase", "--include=python3", codename, root,
-                *mirrors(codename)])
+    include = [f"--include={','.join(installed)}"] if installed else []
+    done = run(["debootstrap", "--variant=minbase", *include, codename, root, *mirrors(codename)])
     if done.returncode:
         skip(f"debootstrap of {codename}: {last_line(done)}")
     support.write(f"{root}/etc/dpkg/dpkg.cfg.d/tests", CONFIGURATION)
@@ -212,15 +265,15 @@ class Root:
         shutil.copy(file, self.on_disk(path))
         return path
 
-    # -- what stock Python and entrydb say there --
+    # -- what importlib.metadata and entrydb say there --
 
     def python(self):
         """Whose rules, and the path entries."""
         return json.loads(self.text("python3", "-I", "-c", "import json, sys; print(json.dumps("
                                     "['%d.%d' % sys.version_info[:2], sys.path]))"))
 
-    def stock(self, path):
-        worker = self.put(f"{support.TOP}/tests/cli/stock_worker.py")
+    def python_answer(self, path):
+        worker = self.put(f"{support.TOP}/tests/cli/reference_worker.py")
         request = json.dumps({"cwd": "/", "path": path, "queries": [{}]}).encode() + b"\n"
         done = subprocess.run(self.command("python3", "-I", "-S", "-X", "utf8", worker),
                               env=ENVIRONMENT, input=request, stdout=subprocess.PIPE, check=True)

@@ -66,6 +66,11 @@ class Manager:
         return f"{self.root}{self.site_inside}"
 
     @property
+    def tree(self):
+        """What is carried as a whole, its database included."""
+        return self.root
+
+    @property
     def update_arguments(self):
         return ["--root", self.root]
 
@@ -184,6 +189,10 @@ class Environment(Manager):
     @property
     def site(self):
         return self.site_inside
+
+    @property
+    def tree(self):
+        return self.prefix
 
     @property
     def update_arguments(self):

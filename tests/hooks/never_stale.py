@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Is an answer ever stale? Random histories of real package managers against stock Python.
+"""Is an answer ever stale? Random histories of real package managers against importlib.metadata.
 
 usage: never_stale.py [--steps N] [--pip-steps N] [--seed S] [--managers A,B...] [--hooks PART]
                       [--keep DIRECTORY] [--verbose]
@@ -13,7 +13,7 @@ changed, and goes on after an update. Then the hook runs, is killed on its way, 
 run at all; a part of the steps begins after a rest, so that the database has nothing
 left to watch.
 
-After each step the answers at both levels of freshness are compared with stock's:
+After each step the answers at both levels of freshness are compared with importlib.metadata's:
 
     exact   must be equal, always
     roots   must be equal, but for what the times of a directory cannot show: where
@@ -44,8 +44,9 @@ import managers
 import tiny_packages
 from managers import Unavailable
 
+import carry
 import program
-import stock
+import reference
 import support
 
 REST_SECONDS = 2.2        # what is younger than 2 seconds is watched
@@ -58,6 +59,7 @@ POLL_SECONDS = 0.0002
 STALLED_SECONDS = 1.5     # too near to the 2 during which what is young is watched
 HOOK_KILLED = 0.15        # of the hooks that run
 RESTED = 0.15
+CARRIED = 0.15            # of the steps after which the database has been told of everything
 ACTIONS = ("other", "other", "rebuild", "rebuild", "same", "remove", "edit")
 SECONDS_ALLOWED = 120
 
@@ -77,12 +79,13 @@ class History:
         os.makedirs(home)
         self.entrydb = program.Program(home)
         self.manager = kind(scratch, interpreters[-1], self.random)
-        self.workers = stock.start_workers(interpreters)
+        self.workers = reference.start_workers(interpreters)
         self.installed = {}      # name -> package, as far as we know
         self.typical = 0.3       # seconds that the manager takes
         self.owed = False        # the database has not been told of everything
+        self.carried = False     # since it was: the tree is a copy, with its database
         self.uncertain = False   # one was killed: the manager may refuse what it finds
-        self.answers = {}        # what stock said last
+        self.answers = {}        # what importlib.metadata said last
         self.counts = collections.Counter()
         self.events = collections.deque(maxlen=HISTORY)
         self.findings = []
@@ -103,10 +106,12 @@ class History:
     def step(self, number):
         if self.random.random() < RESTED:
             self.rest()
-        self.before = self.stamp_on_disk()
         self.stalled = False
         self.event = [f"step {number}:"]
         self.events.append(self.event)
+        if not self.owed and self.random.random() < CARRIED:
+            self.carry()
+        self.before, self.outlined = self.stamp_on_disk(), self.outlines()
         self.owed = True
         self.change()
         self.hook()
@@ -221,6 +226,12 @@ class History:
                 os.killpg(child.pid, signal.SIGCONT)
             self.stalled |= time.monotonic() - began > STALLED_SECONDS
 
+    def carry(self):
+        how = self.random.choice((carry.as_it_is, carry.in_whole_seconds))
+        how(self.manager.tree)
+        self.carried = True
+        self.say("carried", how.__name__)
+
     # -- the hook ---------------------------------------------------------
 
     def hook(self):
@@ -243,7 +254,7 @@ class History:
                               capture_output=True, timeout=SECONDS_ALLOWED)
         if done.returncode or b"entrydb:" in done.stderr:
             raise Broken(f"the hook failed: {done.stderr.decode(errors='replace')}")
-        self.owed = False
+        self.owed = self.carried = False
 
     def hook_command(self):
         name = ["--hook", self.manager.hook or "uv"] if has_hooks() else ["--quiet"]
@@ -261,7 +272,7 @@ class History:
         self.clear_away()
         time.sleep(REST_SECONDS)
         self.update()
-        self.owed = False
+        self.owed = self.carried = False
 
     def clear_away(self):
         """The remains of killed runs, which would hide all that comes after them."""
@@ -298,23 +309,36 @@ class History:
         self.counts["changes"] += changed
         if excused:
             self.say("missed")
-        else:
+        if excused and self.carried:  # no later change of the directory would show it
+            self.rest()
+        elif not excused:
             self.owed = False
 
     def cannot_show(self):
-        return self.stalled or self.stamp_on_disk() == self.before
+        return (self.stalled or self.stamp_on_disk() == self.before
+                or (self.carried and self.outlines() == self.outlined))
+
+    def outlines(self):
+        """By which a distribution is known again in a tree that was carried."""
+        found = {}
+        for path in glob.glob(f"{self.manager.site}/*.dist-info/*"):
+            if os.path.basename(path) in ("METADATA", "entry_points.txt"):
+                with contextlib.suppress(FileNotFoundError):
+                    status = os.stat(path)
+                    found[path] = status.st_size, status.st_mtime_ns
+        return found
 
     def stamp_on_disk(self):
         try:
             status = os.stat(self.manager.site)
         except FileNotFoundError:
             return None
-        return status.st_mtime_ns, status.st_ctime_ns, status.st_dev
+        return status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
     def stamp_in_database(self):
         """The times of the site directory, as the published database has them."""
         site = self.manager.site
-        wanted = "SELECT path, mtime, ctime, dev FROM root WHERE settled"
+        wanted = "SELECT path, mtime, ctime, inode FROM root WHERE settled"
         with contextlib.suppress(sqlite3.Error):
             for path, *stamp in support.query(self.manager.database, wanted):
                 if site.endswith(f"/{path.lstrip('/')}"):
@@ -403,7 +427,7 @@ class Result:
 
 def run_all(options):
     """name -> Result, of all managers side by side."""
-    interpreters = stock.one_per_minor(stock.interpreters())
+    interpreters = reference.one_per_minor(reference.interpreters())
     # The oldest and the newest: their rules differ.
     interpreters = interpreters[:-1][:1] + interpreters[-1:]
     results = {name: Result(name) for name in options.managers}

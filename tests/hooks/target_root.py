@@ -2,7 +2,7 @@
 
 rpm, pacman and apk run inside that root (chroot) what a package wants run: so it holds a
 shell and the libraries that the program needs. After each step what the database alone
-says of the root is compared with what stock Python finds there.
+says of the root is compared with what importlib.metadata finds there.
 """
 
 import functools
@@ -21,7 +21,7 @@ sys.path.insert(1, f"{os.path.dirname(HERE)}/cli")
 
 import archives  # noqa: E402, F401: what it needs lies in another directory
 import program  # noqa: E402
-import stock  # noqa: E402
+import reference  # noqa: E402
 import support  # noqa: E402
 from managers import Unavailable  # noqa: E402
 from tiny_packages import Package  # noqa: E402
@@ -29,6 +29,9 @@ from tiny_packages import Package  # noqa: E402
 PROGRAM_INSIDE = "/usr/bin/entrydb"
 BUILD_SECONDS = 900
 NOT_PACKED = ("build", "tests", ".")  # so begin the names of what a package is built without
+
+UPSTREAM = {"ENTRYDB_HOMEPAGE": "https://example.org/entrydb",
+            "ENTRYDB_MAINTAINER": "Ann Packager <ann@example.org>"}
 
 # What stands in for the program, in the tests of those that go wrong.
 BROKEN = {"missing": None, "no program": b"\x7fELF, cut off\n", "failing": b"#!/bin/sh\nexit 3\n",
@@ -41,13 +44,20 @@ def version():
 
 
 def pack_sources(place):
-    """The tarball that a packager would start from."""
+    """The tarball that a packager would start from, of what is in the working tree."""
     name = f"entrydb-{version()}"
-    path = f"{place}/{name}.tar.gz"
-    with tarfile.open(path, "w:gz", compresslevel=1) as archive:
+    path = f"{place}/{name}.tar.xz"
+    with tarfile.open(path, "w:xz", preset=0) as archive:
         for entry in sorted(os.listdir(support.TOP)):
             if not entry.startswith(NOT_PACKED):
                 archive.add(f"{support.TOP}/{entry}", f"{name}/{entry}", filter=readable)
+    return path
+
+
+def pack_recipes(place):
+    """The tarball, and beside it the recipes that are made for it."""
+    path = pack_sources(place)
+    build([f"{support.TOP}/hooks/recipes.sh", path, place], place, env={**os.environ, **UPSTREAM})
     return path
 
 
@@ -104,11 +114,11 @@ class RootTest(unittest.TestCase):
             cls.manager_class.check()
         except Unavailable as reason:
             raise unittest.SkipTest(str(reason)) from None
-        found = stock.interpreters()
+        found = reference.interpreters()
         if not found:
             raise unittest.SkipTest("no CPython 3.10 or later that runs")
-        cls.stock = stock.start_workers(found[-1:])[0]
-        cls.addClassCleanup(cls.stock.close)
+        cls.reference = reference.start_workers(found[-1:])[0]
+        cls.addClassCleanup(cls.reference.close)
         cls.built, cls.package = package_of(cls.make_package)
 
     @staticmethod
@@ -118,7 +128,7 @@ class RootTest(unittest.TestCase):
 
     def setUp(self):
         self.top = support.make_directory(self)
-        self.manager = self.manager_class(self.top, self.stock.interpreter, random.Random(0))
+        self.manager = self.manager_class(self.top, self.reference.interpreter, random.Random(0))
         self.root, self.site = self.manager.root, self.manager.site
         self.entrydb = program.Program(self.top, support.PROGRAM)
         # The packages are the same for all tests: made once.
@@ -189,9 +199,9 @@ class RootTest(unittest.TestCase):
     # -- what is known ----------------------------------------------------
 
     def difference(self, level):
-        """None, or where the program's answer departs from stock's."""
-        answer = self.stock.ask("/", [self.site], [{}])[0]
-        command, reply = self.entrydb.list([self.manager.path_entry], {}, self.stock.rules,
+        """None, or where the program's answer departs from importlib.metadata's."""
+        answer = self.reference.ask("/", [self.site], [{}])[0]
+        command, reply = self.entrydb.list([self.manager.path_entry], {}, self.reference.rules,
                                            [*self.manager.list_options, "--fresh", level])
         wrong = program.difference(answer, reply)
         return wrong and f"{wrong}\n{command}"

@@ -9,6 +9,7 @@ must not notice.
 
 import contextlib
 import fcntl
+import glob
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(1, f"{os.path.dirname(HERE)}/cli")
 
 import debian_root  # noqa: E402: what it needs lies in another directory
+import target_root  # noqa: E402
 import tiny_packages  # noqa: E402
 from debian_root import DATABASE, PACKAGES, PROC, SITE, STATE, Root  # noqa: E402
 from tiny_packages import Package  # noqa: E402
@@ -29,18 +31,22 @@ import support  # noqa: E402
 
 PROGRAM = "/usr/bin/entrydb"
 SWITCH = "/etc/entrydb/no-dpkg-hook"
+BEFORE = f"{target_root.version()}-0"  # a version before that of the package
 KILLED_AFTER = (0, 0.002, 0.005, 0.01, 0.02)  # seconds
 HOOK_WAITS = 10  # seconds, for the lock
-PATIENCE = 30    # and what an apt run may take beside that
+PATIENCE = 120   # and what an apt run may take beside that, on a busy machine
 
-deb = archive = root_with_entrydb = None
+deb = debs = place = archive = root_with_entrydb = None
 
 
 def setUpModule():
-    global deb, archive, root_with_entrydb
+    global deb, debs, place, archive, root_with_entrydb
     debian_root.check_tools()
-    deb = debian_root.build_package()
-    archive = debian_root.tarball([*debian_root.libraries(deb), *PACKAGES])
+    place = debian_root.build_packages()
+    debs = debian_root.packages(place)
+    deb = debs["entrydb"]
+    runnable = [file for name, file in debs.items() if not name.endswith("-dev")]
+    archive = debian_root.tarball([*debian_root.libraries(*runnable), *PACKAGES])
     root_with_entrydb = Root.unpack(Module(), archive)
     root_with_entrydb.text("apt-get", "install", "-y", root_with_entrydb.put(deb))
 
@@ -89,7 +95,7 @@ class DpkgTest(unittest.TestCase):
     # -- what is then true --
 
     def difference(self, *options):
-        return program.difference(self.root.stock(self.path),
+        return program.difference(self.root.python_answer(self.path),
                                   self.root.listed(self.rules, self.path, *options))
 
     def check_in_step(self):
@@ -123,15 +129,33 @@ class ThePackage(DpkgTest):
         with self.refreshed("configure"):
             self.apt("install", self.entrydb, *PACKAGES)
         self.check_in_step()
-        self.assertGreater(len(self.root.stock(self.path)["rows"]), 10)
+        self.assertGreater(len(self.root.python_answer(self.path)["rows"]), 10)
 
     def test_lintian(self):
         if not shutil.which("lintian"):
             self.skipTest("lintian is not installed")
-        done = debian_root.run(["lintian", "--allow-root", "--pedantic", "--display-experimental",
-                                deb])
-        complaints = re.findall(r"^[A-Z]: .*", debian_root.text_of(done), re.MULTILINE)
+        files = [f"{place}/{name}" for name in os.listdir(place) if name.endswith((".dsc", ".changes"))]
+        done = debian_root.run(["lintian", "--allow-root", "--info", "--pedantic", *files])
+        complaints = re.findall(r"^[A-MO-Z]: .*", debian_root.text_of(done), re.MULTILINE)
         self.assertEqual(complaints, [], debian_root.text_of(done))
+
+    def test_nothing_is_hidden_from_lintian(self):
+        for file in debs.values():
+            contents = debian_root.text_of(debian_root.must(["dpkg-deb", "--contents", file]))
+            self.assertNotIn("lintian/overrides", contents)
+
+    def test_hardened(self):
+        """What debhelper asks the compiler for has reached it."""
+        for name, path in (("entrydb", PROGRAM[1:]), ("libentrydb0", "usr/lib/*/libentrydb.so.0.*")):
+            raw = f"{self.scratch}/{name}"
+            debian_root.must(["dpkg-deb", "--extract", debs[name], raw])
+            file = glob.glob(f"{raw}/{path}")[0]
+            dynamic = debian_root.text_of(debian_root.must(["readelf", "-dhW", file]))
+            self.assertRegex(dynamic, r"FLAGS_1\).*NOW")
+            self.assertRegex(dynamic, r"Type: +DYN")
+            names = debian_root.text_of(debian_root.must(["nm", "-D", file]))
+            self.assertIn("__stack_chk_fail", names)
+            self.assertIn("_chk@", names)
 
     def test_no_noisy_or_foreign_scripts(self):
         control = f"{self.scratch}/control"
@@ -143,12 +167,57 @@ class ThePackage(DpkgTest):
             debian_root.must(["shellcheck", f"{control}/postinst", f"{control}/postrm"])
 
     def test_triggers_cover_the_path_of_python(self):
-        """Where dpkg puts distributions on this release, the trigger looks."""
-        with open(f"{HERE}/../../hooks/dpkg/triggers", encoding="utf-8") as stream:
-            watched = re.findall(r"^interest-noawait (\S+)$", stream.read(), re.MULTILINE)
-        for entry in self.path:
-            if os.path.isdir(self.on_disk(entry)):
-                self.assertTrue(any(f"{entry}/".startswith(f"{each}/") for each in watched), entry)
+        """Where dpkg puts distributions, on this release and on later ones, the trigger looks."""
+        watched = self.watched()
+        later = [f"{top}/{python}/{site}" for top in ("/usr/lib", "/usr/local/lib")
+                 for python in ("python3.16", "pypy3.10") for site in ("dist-packages", "site-packages")]
+        there = [entry for entry in self.path if os.path.isdir(self.on_disk(entry))]
+        for entry in [*there, *later, "/usr/lib/pypy3/dist-packages"]:
+            self.assertTrue(any(f"{entry}/".startswith(f"{each}/") for each in watched), entry)
+        self.assertFalse([each for each in watched if each.count("/") < 3])
+
+    def watched(self):
+        control = f"{self.scratch}/triggers"
+        debian_root.must(["dpkg-deb", "--control", deb, control])
+        with open(f"{control}/triggers", encoding="utf-8") as stream:
+            return re.findall(r"^interest-noawait (\S+)$", stream.read(), re.MULTILINE)
+
+
+class AllPackages(DpkgTest):
+    """The program, the library and the module: upgraded, used, and purged without a trace."""
+
+    @classmethod
+    def make_root(cls):
+        return Root.unpack(cls, archive)
+
+    def test_upgraded_used_and_purged(self):
+        names = [name for name in debs if not name.endswith("-dev")]
+        before = self.files()
+        older = [self.root.put(debian_root.renumbered(debs[name], BEFORE, self.scratch))
+                 for name in names]
+        self.apt("install", *older, PACKAGES[0])
+        self.check_in_step()
+        self.apt("install", *(self.root.put(debs[name]) for name in names))
+        self.check_in_step()
+        self.check_the_packages_own_test()
+        self.apt("purge", "--autoremove", *names, PACKAGES[0])
+        self.assertEqual(sorted(self.files() - before), [])
+
+    def check_the_packages_own_test(self):
+        """The one that needs no compiler."""
+        done = self.root.run(self.root.put(f"{support.TOP}/hooks/dpkg/tests/installed"))
+        self.assertEqual(done.returncode, 0, debian_root.text_of(done))
+        self.assertIn("markdown.extensions", self.root.text(
+            "python3", "-c", "import entrydb; print(entrydb.entry_points().groups)"))
+
+    def files(self):
+        """All but what the package manager keeps for itself, and what the tests put there."""
+        found = set()
+        for directory, names, files in os.walk(self.root.path):
+            names[:] = [name for name in names if name not in ("proc", "srv", "__pycache__")]
+            found.update(f"{directory}/{name}" for name in files + names)
+        own = tuple(self.on_disk(f"/var/{each}") for each in ("lib/dpkg", "lib/apt", "log", "cache"))
+        return {path for path in found if not path.startswith(own)}
 
 
 class Steps(DpkgTest):
@@ -409,13 +478,13 @@ class Chrootless(DpkgTest):
         dpkg = ["dpkg", f"--root={target}", "--force-script-chrootless"]
         self.root.text(*dpkg, "-i", self.entrydb)
         self.root.text(*dpkg, "-i", self.tiny(), self.tiny("gamma_delta"))
-        self.assertEqual(sorted(self.names(target)), sorted(self.stock_names(target)))
+        self.assertEqual(sorted(self.names(target)), sorted(self.python_names(target)))
         self.assertIn("alpha", self.names(target))
         self.assertIn((SITE[1:],), support.query(self.on_disk(target + DATABASE),
                                                  "SELECT path FROM root"))
         self.root.text(*dpkg, "-P", "python3-alpha")
         self.assertNotIn("alpha", self.names(target))
-        self.assertEqual(sorted(self.names(target)), sorted(self.stock_names(target)))
+        self.assertEqual(sorted(self.names(target)), sorted(self.python_names(target)))
         self.assertEqual(self.root.events(), before)
         self.root.text(*dpkg, "-P", "entrydb")
         self.assertFalse(os.path.exists(self.on_disk(f"{target}{STATE}")))
@@ -431,8 +500,8 @@ class Chrootless(DpkgTest):
         return [row[1] for row in self.root.listed(self.rules, [SITE], "--root", target,
                                                    "--fresh", "trust").rows]
 
-    def stock_names(self, target):
-        return [row[1] for row in self.root.stock([f"{target}{SITE}"])["rows"]]
+    def python_names(self, target):
+        return [row[1] for row in self.root.python_answer([f"{target}{SITE}"])["rows"]]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """pacman, the real one, with the package of hooks/pacman/PKGBUILD installed in a root of its own.
 
 makepkg makes the package; pacman runs its hook inside the root. After each transaction
-the database alone has to say what stock Python finds.
+the database alone has to say what importlib.metadata finds.
 """
 
 import os
@@ -54,9 +54,7 @@ class PacmanTest(RootTest):
     @staticmethod
     def make_package(place):
         """makepkg refuses to work for root."""
-        target_root.pack_sources(place)
-        for name in ("PKGBUILD", "entrydb.install"):
-            shutil.copy(f"{support.TOP}/hooks/pacman/{name}", place)
+        target_root.pack_recipes(place)
         os.chown(place, support.STRANGER, support.STRANGER)
         env = {"PATH": os.environ["PATH"], "HOME": place, "LC_ALL": "C.UTF-8", "PKGEXT": ".pkg.tar",
                "PKGDEST": place, "BUILDDIR": place, "PACKAGER": "x"}

@@ -1,7 +1,7 @@
 """After every pip, the database is what the disk is, without a command in between.
 
-A real pip in a virtual environment that entrydb is installed and enabled in. After
-each step the rows of the database alone (--fresh trust) must be what stock Python
+A real pip in a virtual environment that entrydb is installed and switched on in. After
+each step the rows of the database alone (--fresh trust) must be what importlib.metadata
 finds. ENTRYDB_PYTHON_WHEEL names the wheel of entrydb; without it the module is skipped.
 """
 
@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -21,10 +20,13 @@ sys.path.insert(1, f"{os.path.dirname(HERE)}/cli")
 import tiny_packages  # noqa: E402: what it needs lies in another directory
 from tiny_packages import Package  # noqa: E402
 
-import stock  # noqa: E402
+import package_cache  # noqa: E402
+import reference  # noqa: E402
+import support  # noqa: E402
 from program import Program, difference  # noqa: E402
 
 WHEEL = os.environ.get("ENTRYDB_PYTHON_WHEEL")
+OLD_PIP = "pip==23.1.2"  # the first one that runs on Python 3.12 and later
 ALPHA = [Package("alpha", version, 1) for version in ("1.0", "1.1", "2.0")]
 BETA = Package("Beta.tools", "1.0", 2)
 
@@ -70,7 +72,7 @@ class Environment:
                         PIP_CONFIG_FILE=os.devnull, PIP_ROOT_USER_ACTION="ignore")
         self.run(interpreter.executable, "-I", "-m", "venv", "--system-site-packages", self.prefix)
         self.pip("install", WHEEL)
-        self.run(self.python, "-m", "entrydb", "enable")
+        self.run(self.python, "-m", "entrydb", "on")
         self.entrydb = Program(self.home, f"{self.site}/entrydb/bin/entrydb")
         self.entrydb.env = self.env
 
@@ -107,8 +109,8 @@ class PipTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.scratch = tempfile.mkdtemp(prefix="entrydb-pip-")
-        cls.interpreter = stock.one_per_minor(stock.interpreters())[-1]
-        cls.worker = stock.Worker(cls.interpreter)
+        cls.interpreter = reference.one_per_minor(reference.interpreters())[-1]
+        cls.worker = reference.Worker(cls.interpreter)
         cls.environment = Environment(cls.scratch, cls.interpreter)
 
     @classmethod
@@ -120,7 +122,7 @@ class PipTest(unittest.TestCase):
         self.environment.pip("uninstall", "-y", "alpha", "Beta.tools", "project")
 
     def check(self, *entries):
-        """The database alone against stock; gives the names in the group demo."""
+        """The database alone against importlib.metadata; gives the names in the group demo."""
         path = list(entries) or [self.environment.site]
         answer = self.worker.ask("/", path, [{}])[0]
         _, reply = self.environment.entrydb.list(path, {}, self.worker.rules, ["--fresh", "trust"])
@@ -182,6 +184,42 @@ class Steps(PipTest):
         self.assertRegex(last, r"pip: .*pip install ")
 
 
+class Versions(PipTest):
+    """The oldest pip that the interpreter's venv module brings is tested by the others; here
+    are an old one, and whatever is newest: from 26.3 on it refuses late imports."""
+
+    def use_pip(self, requirement):
+        place = tempfile.mkdtemp(dir=self.scratch)
+        if not package_cache.pip_ran(self.interpreter.executable, "download", "--no-deps",
+                                     "--only-binary", ":all:", "--dest", place, requirement,
+                                     quiet=True):
+            self.skipTest(f"pip cannot get {requirement}")
+        self.environment.pip("install", "--force-reinstall", *glob.glob(f"{place}/pip-*.whl"))
+
+    def test_versions(self):
+        for requirement in OLD_PIP, "pip<26.3", "pip":
+            with self.subTest(requirement):
+                self.use_pip(requirement)
+                said = self.install(ALPHA[0]).stdout
+                self.assertEqual(self.check(), ["alpha", "shared"])
+                said += self.install(ALPHA[2]).stdout
+                self.assertEqual(self.check(), ["alpha", "shared"])
+                said += self.environment.pip("uninstall", "-y", "alpha").stdout
+                self.assertEqual(self.check(), [])
+                for word in "entrydb:", "_entrydb", "nsafe import", "DEPRECATION":
+                    self.assertNotIn(word, said)
+
+    def test_a_hook_that_cannot_be_run_is_told_of(self):
+        hook = f"{self.environment.site}/entrydb/_hook.py"
+        os.rename(hook, f"{hook}.kept")
+        try:
+            self.assertNotIn("entrydb:", self.install(ALPHA[0]).stdout)
+            said = self.install(ALPHA[1], "--verbose").stdout
+            self.assertIn("entrydb: no database will be updated: ", said)
+        finally:
+            os.rename(f"{hook}.kept", hook)
+
+
 class Failures(PipTest):
     def test_a_failing_install(self):
         place, _ = self.environment.project("failing", "raise SystemExit(3)")
@@ -191,17 +229,14 @@ class Failures(PipTest):
         self.check()
 
     def test_interrupted(self):
-        place, flag = self.environment.project("slow", "import time; time.sleep(60)")
+        place, flag = self.environment.project("slow", "import time; time.sleep(1000)")
         child = subprocess.Popen([self.environment.python, "-m", "pip", "install",
                                   "--no-build-isolation", place], env=self.environment.env,
                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                  stderr=subprocess.DEVNULL, start_new_session=True)
-        until = time.monotonic() + 60
-        while not os.path.exists(flag) and time.monotonic() < until:
-            time.sleep(0.05)
+        support.until(lambda: os.path.exists(flag))
         os.killpg(child.pid, signal.SIGINT)
-        child.wait(timeout=60)
-        self.assertTrue(os.path.exists(flag))
+        child.wait(timeout=support.SECONDS_ALLOWED)
         self.check()
 
     def test_a_program_that_is_broken_or_missing(self):
@@ -242,8 +277,10 @@ class Failures(PipTest):
         done = self.environment.pip("uninstall", "-y", "entrydb")
         self.assertNotIn("Traceback", done.stdout)
         self.assertNotIn("rror", done.stdout)
+        self.assertEqual(glob.glob(f"{self.environment.site}/entrydb.*"), [])
         self.environment.pip("install", WHEEL)
-        self.assertTrue(glob.glob(f"{self.environment.site}/entrydb.pth"))
+        self.assertEqual(glob.glob(f"{self.environment.site}/entrydb.*"), [])
+        self.environment.run(self.environment.python, "-m", "entrydb", "on")
         self.check()
 
 

@@ -1,7 +1,7 @@
 """rpm, the real one, with the package of hooks/rpm/entrydb.spec installed in a root of its own.
 
 rpm runs its file triggers there. After each transaction the database alone has to say what
-stock Python finds.
+importlib.metadata finds.
 """
 
 import os
@@ -12,9 +12,9 @@ import managers
 import target_root
 from target_root import BROKEN, RootTest, package, support
 
-SPEC = f"{support.TOP}/hooks/rpm/entrydb.spec"
 FILES = {"entrydb": ["/usr/bin/entrydb", "/usr/{lib}/entrydb",
                      "/usr/{lib}/entrydb/entrydb-archive.so", "/usr/share/man/man1/entrydb.1",
+                     "/usr/share/man/man5/entrydb.5", "/usr/share/man/man7/entrydb-freshness.7",
                      "/var/lib/entrydb",
                      "/var/lib/entrydb/entry_points.db"],
          "entrydb-libs": ["/usr/{lib}/libentrydb.so.0", "/usr/{lib}/libentrydb.so.0.1.0"],
@@ -37,11 +37,12 @@ class RpmTest(RootTest):
 
     @staticmethod
     def make_package(place):
-        target_root.pack_sources(place)
+        target_root.pack_recipes(place)
         target_root.build(["rpmbuild", "-bb", "--nodeps", "--define", f"_topdir {place}/top",
                            "--define", f"_sourcedir {place}", "--define", "debug_package %{nil}",
                            "--define", f"_rpmdir {place}",
-                           "--define", "_build_name_fmt %%{NAME}.rpm", SPEC], place)
+                           "--define", "_build_name_fmt %%{NAME}.rpm", f"{place}/entrydb.spec"],
+                          place)
         return f"{place}/entrydb.rpm"
 
 
@@ -69,6 +70,12 @@ class Package(RpmTest):
         self.install(package("alpha"), package("beta"))
         self.install_entrydb()
         self.check(package("alpha"), package("beta"))
+
+    def test_verified(self):
+        """The database is there as the package says, modes and owners included."""
+        self.install(package("alpha"))
+        self.install_entrydb()
+        self.assertEqual(self.run_manager(self.manager.command("--verify", "entrydb")), "")
 
     def test_installed_again(self):
         self.install_entrydb()

@@ -9,7 +9,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import time
 import unittest
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -94,9 +93,7 @@ class Units(CommandTest):
 
     def test_what_the_other_service_runs(self):
         child = self.start(*self.words("entrydb-watch.service"), self.prefix)
-        end = time.monotonic() + support.SECONDS_ALLOWED
-        while not os.path.exists(self.database) and time.monotonic() < end:
-            time.sleep(0.05)
+        support.until(lambda: os.path.exists(self.database))
         child.terminate()
         out, err = child.communicate(timeout=support.SECONDS_ALLOWED)
         self.assertEqual((child.returncode, out), (DONE, b""), err)
@@ -118,6 +115,22 @@ class Units(CommandTest):
             "(SELECT 1 FROM distribution d WHERE d.root = r.id)",
         )
         self.assertEqual(sorted(row[0] for row in known), sorted(paths))
+
+class Installed(CommandTest):
+    """Where the installation puts them, systemd finds them by name."""
+
+    @unittest.skipUnless(shutil.which("systemctl"), "no systemctl")
+    def test_each_can_be_enabled_alone(self):
+        build = os.environ.get("ENTRYDB_BUILD") or f"{TOP}/build"
+        subprocess.run(["cmake", "--install", f"{build}/hooks", "--prefix", f"{self.top}/usr"],
+                       stdout=subprocess.DEVNULL, check=True)
+        for unit in ("entrydb.path", "entrydb.timer", "entrydb-watch.service"):
+            done = subprocess.run(["systemctl", f"--root={self.top}", "enable", unit],
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            links = glob.glob(f"{self.top}/etc/systemd/system/*.wants/{unit}")
+            self.assertEqual([os.readlink(link) for link in links],
+                             [f"/usr/lib/systemd/system/{unit}"])
 
 
 if __name__ == "__main__":

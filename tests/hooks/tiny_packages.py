@@ -153,9 +153,5 @@ class Maker:
 
 
 def write_wheel(path, package):
-    info = f"{package.stem}.dist-info"
-    tree = package.files() | {f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: test\n"
-                              b"Root-Is-Purelib: true\nTag: py3-none-any\n"}
-    record = "".join(archives.record_line(name, data) for name, data in tree.items())
-    tree[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
-    archives.write_zip(path, tree)
+    archives.write_zip(path, archives.described(package.files(), package.name, package.version,
+                                                directory=f"{package.stem}.dist-info"))

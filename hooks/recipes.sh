@@ -1,0 +1,78 @@
+#!/bin/sh
+# Fill in the recipes of distributions for a tarball of the sources.
+#
+#     hooks/recipes.sh entrydb-VERSION.tar.xz DIRECTORY
+#
+# Writes entrydb.spec for rpm, PKGBUILD and APKBUILD with their scripts, and, where dpkg-source
+# is at hand, Debian's source package. .ci/release does so for a release.
+#
+#   ENTRYDB_HOMEPAGE    where the project lives
+#   ENTRYDB_MAINTAINER  "Name <address>"
+#   SOURCE_DATE_EPOCH   the time that changelogs tell, in seconds (default: the tarball's)
+set -eu
+
+die() {
+    printf 'recipes.sh: %s\n' "$*" >&2
+    exit 1
+}
+
+if [ $# != 2 ] || [ ! -f "$1" ] || [ ! -d "$2" ]; then
+    die "usage: hooks/recipes.sh TARBALL DIRECTORY"
+fi
+hooks=$(cd "$(dirname "$0")" && pwd)
+tarball=$(realpath "$1")
+directory=$(cd "$2" && pwd)
+: "${ENTRYDB_HOMEPAGE:?where the project lives}" "${ENTRYDB_MAINTAINER:?the maintainer}"
+version=$(basename "$tarball" .tar.xz)
+version=${version#entrydb-}
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(stat -c %Y "$tarball")}
+export SOURCE_DATE_EPOCH
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# date FORMAT: the time of the release.
+date_of() {
+    LC_ALL=C TZ=UTC date --date="@$SOURCE_DATE_EPOCH" "+$1"
+}
+
+checksum() {
+    "$1" "$tarball" | cut -d ' ' -f 1
+}
+
+# fill FILE: to standard output.
+fill() {
+    sed -e "s|@VERSION@|$version|g" -e "s|@HOMEPAGE@|$ENTRYDB_HOMEPAGE|g" \
+        -e "s|@MAINTAINER@|$ENTRYDB_MAINTAINER|g" \
+        -e "s|@DATE@|$(date_of '%a, %d %b %Y %H:%M:%S +0000')|g" \
+        -e "s|@DAY@|$(date_of '%a %b %d %Y')|g" \
+        -e "s|@SHA256@|$(checksum sha256sum)|g" -e "s|@SHA512@|$(checksum sha512sum)|g" "$1"
+}
+
+# put FILE DIRECTORY: filled in, with its name and mode.
+put() {
+    fill "$1" >"$2/$(basename "$1")"
+    chmod --reference="$1" "$2/$(basename "$1")"
+}
+
+# What stands in hooks/dpkg becomes debian/ of the unpacked sources.
+debian_source() {
+    tree=$scratch/entrydb-$version
+    tar -C "$scratch" -xf "$tarball"
+    (cd "$hooks/dpkg" && find . -type d) | while read -r each; do
+        mkdir -p "$tree/debian/$each"
+    done
+    (cd "$hooks/dpkg" && find . -type f) | while read -r each; do
+        put "$hooks/dpkg/$each" "$tree/debian/$(dirname "$each")"
+    done
+    cp "$tarball" "$scratch/entrydb_$version.orig.tar.xz"
+    (cd "$scratch" && dpkg-source --build "$tree" >/dev/null)
+    mv "$scratch"/entrydb_"$version"* "$directory"
+}
+
+put "$hooks/rpm/entrydb.spec" "$directory"
+for each in "$hooks"/pacman/PKGBUILD "$hooks"/pacman/entrydb.install "$hooks"/apk/*; do
+    put "$each" "$directory"
+done
+if command -v dpkg-source >/dev/null; then
+    debian_source
+fi
