@@ -1,0 +1,76 @@
+"""A directory as another host sees it over a slow network: far.c, mounted."""
+
+import ctypes
+import os
+import shlex
+import struct
+import subprocess
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+REQUESTS = ("look", "link", "list", "open", "read")
+COUNTS = struct.Struct(f"{len(REQUESTS)}Q")
+MNT_DETACH = 2
+PATIENCE = 60  # seconds
+
+
+def why_not():
+    """Why nothing can be mounted; None where it can."""
+    if os.geteuid() != 0:
+        return "only root can mount"
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+    except OSError as error:
+        return f"no FUSE: {error}"
+    return None
+
+
+def build(directory):
+    """The program, in that directory."""
+    target = f"{directory}/far"
+    if not os.path.exists(target):
+        subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-pthread",
+                        f"{HERE}/far.c", "-o", target], check=True)
+    return target
+
+
+class CannotMount(Exception):
+    pass
+
+
+class Far:
+    """@directory at @point: each request takes @delay seconds, and the kernel remembers what it
+    was told for @memory seconds."""
+
+    def __init__(self, program, directory, point, delay=0.0, memory=1.0):
+        os.makedirs(point, exist_ok=True)
+        self.point, self.counts = point, f"{point}.counts"
+        self.process = subprocess.Popen([program, directory, point, str(int(delay * 1e6)), str(memory), self.counts],
+                                        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        end = time.monotonic() + PATIENCE
+        while not os.path.ismount(point):
+            if self.process.poll() is not None or time.monotonic() > end:
+                self.unmount()
+                raise CannotMount(f"no FUSE: {self.why}")
+            time.sleep(0.002)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.unmount()
+
+    def requests(self):
+        with open(self.counts, "rb") as file:
+            return dict(zip(REQUESTS, COUNTS.unpack(file.read())))
+
+    def unmount(self):
+        if ctypes.CDLL(None).umount2(os.fsencode(self.point), MNT_DETACH) != 0:
+            self.process.kill()
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:  # somebody still has a file open there
+            self.process.kill()
+            self.process.wait()
+        with self.process.stderr as stream:
+            self.why = stream.read().decode(errors="replace").strip()

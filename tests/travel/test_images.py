@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Images of containers: built, committed, copied to an OCI layout, unpacked again, with a layer above."""
+
+import os
+import shutil
+import subprocess
+import unittest
+
+from travel import TravelTest, tool
+
+import support
+
+
+@support.needs_root
+class Images(TravelTest):
+    def setUp(self):
+        super().setUp()
+        self.buildah, self.umoci = tool(self, "buildah"), tool(self, "umoci")
+        self.layout = f"{self.top}/layout"
+
+    def build(self, *words):
+        """What buildah prints, with a storage of its own."""
+        done = subprocess.run([self.buildah, "--storage-driver", "vfs", "--root", f"{self.top}/storage",
+                               "--runroot", f"{self.top}/run", *words],
+                              env=dict(os.environ, HOME=self.home, BUILDAH_ISOLATION="chroot"),
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        if done.returncode:
+            self.skipTest(f"buildah {words[0]}: {done.stderr.strip()[-300:]}")
+        return done.stdout.strip()
+
+    def carry(self, program, *words):
+        done = subprocess.run([program, *words], env=dict(os.environ, HOME=self.home), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=False)
+        if done.returncode:
+            self.skipTest(f"{program}: {done.stderr.strip()[-300:]}")
+
+    def unpacked(self, tag):
+        """The environment in the image, as a runtime would unpack it."""
+        bundle = self.place()
+        self.carry(self.umoci, "unpack", "--image", f"{self.layout}:{tag}", bundle)
+        return f"{bundle}/rootfs/venv"
+
+    def made(self, *options):
+        """An image with the environment in it, in the layout as `first`."""
+        container = self.build("from", "scratch")
+        self.build("copy", container, self.prefix, "/venv")
+        self.build("commit", *options, container, f"oci:{self.layout}:first")
+        return container
+
+    def test_committed(self):
+        self.made()
+        self.check_anchored(self.unpacked("first"))
+
+    def test_committed_at_one_time(self):
+        """As for reproducible images: all times are that of the commit."""
+        self.made("--timestamp", "1000000000")
+        there = self.unpacked("first")
+        self.assertEqual(os.stat(f"{there}/{support.DATABASE}").st_mtime, 1000000000)
+        self.check_anchored(there)
+
+    def test_copied(self):
+        self.made()
+        skopeo = tool(self, "skopeo")
+        self.carry(skopeo, "copy", "--quiet", f"oci:{self.layout}:first", f"dir:{self.top}/directory")
+        self.carry(skopeo, "copy", "--quiet", f"dir:{self.top}/directory", f"oci:{self.layout}:second")
+        self.check_known(self.unpacked("second"))
+
+    def test_sealed(self):
+        self.update("--sealed", "--quiet", self.prefix)
+        self.made()
+        self.check_anchored(self.unpacked("first"))
+
+    def test_layer_above(self):
+        container = self.made()
+        where = f"{self.build('mount', container)}/venv"
+        site = self.site_of(where)
+        support.add_distribution(site, "added")
+        shutil.rmtree(self.info(where, "dist1"))
+        shutil.rmtree(self.info(where, "dist2"))
+        support.add_distribution(site, "dist2", "2.0")
+        shutil.rmtree(self.info(where, "dist3"))
+        support.add_distribution(site, "dist3", text=support.entry_points("dist3").replace("run", "nur"))
+        self.build("umount", container)
+        self.build("commit", container, f"oci:{self.layout}:second")
+        self.check_anchored(self.unpacked("second"),
+                            ["added-1.0.dist-info", "dist2-2.0.dist-info", "dist3-1.0.dist-info"])
+
+    def small_system(self, top, *programs):
+        """These programs, and the libraries that they need, in a root directory of their own."""
+        for program in programs:
+            needed = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout.split()
+            for path in [program, *[word for word in needed if word.startswith("/")]]:
+                os.makedirs(os.path.dirname(f"{top}{path}"), exist_ok=True)
+                shutil.copy(os.path.realpath(path), f"{top}{path}")
+
+    def test_recipe(self):
+        """The Dockerfile of entrydb-freshness(7), less what would have to be downloaded."""
+        with open(f"{support.TOP}/libquery/man/entrydb-freshness.7", encoding="utf-8") as file:
+            self.assertIn("&& entrydb update --sealed /opt/venv\n", file.read())
+        context = f"{self.top}/context"
+        shutil.copytree(self.site, f"{context}/site")
+        self.small_system(f"{context}/root", "/bin/sh", support.PROGRAM)
+        shutil.copy(support.PROGRAM, f"{context}/entrydb")
+        support.write(f"{context}/Dockerfile", "\n".join([
+            "FROM scratch", "COPY root /", "COPY entrydb /usr/bin/entrydb", f"COPY site /opt/venv/{support.SITE}",
+            "RUN entrydb update --sealed /opt/venv", "ENV PATH=/opt/venv/bin:/usr/bin:/bin", ""]))
+        self.build("bud", "--quiet", "--tag", f"oci:{self.layout}:recipe", context)
+        there = f"{os.path.dirname(self.unpacked('recipe'))}/opt/venv"
+        self.assertEqual(support.query(f"{there}/{support.DATABASE}", "SELECT sealed FROM publication"), [(1,)])
+        self.check_known(there)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""The accelerated importlib.metadata opens no file in a tree that was carried with its database."""
+
+import os
+import subprocess
+import sys
+import unittest
+
+import travel
+from travel import Opened, TravelTest, copy, workers
+
+import support
+
+sys.path.insert(1, f"{support.TOP}/tests/python")
+
+import package  # noqa: E402: what it needs lies in another directory
+
+setUpModule = package.require
+
+QUESTION = """
+import sys
+import importlib.metadata as metadata
+if "off" not in sys.argv:
+    import entrydb
+    entrydb.accelerate()
+sys.path[:] = [sys.argv[1]]
+found = metadata.entry_points(group="demo")
+print(*[f"{each.name}={each.value}" for each in found])
+"""
+WALK = QUESTION.replace('found = metadata.entry_points(group="demo")', """
+found = [each for distribution in metadata.distributions() for each in distribution.entry_points]
+""")
+
+
+class Python(TravelTest):
+    def fill(self, site):
+        """Nothing that Python would raise an exception on."""
+        for number in range(80):  # fewer are left to Python
+            support.add_distribution(site, f"dist{number}")
+        support.add_distribution(site, "contested", "1.0", text="[demo]\ncontested = one:main\n")
+        support.add_distribution(site, "contested", "2.0", text="[demo]\ncontested = two:main\n")
+
+    def ask(self, prefix, script, *arguments):
+        done = subprocess.run([workers()[-1].interpreter.executable, "-c", script, self.site_of(prefix), *arguments],
+                              env=package.python_environment(self.home), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=False, timeout=support.SECONDS_ALLOWED)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def check(self, prefix, script):
+        right = self.ask(prefix, script, "off")
+        self.assertIn("dist79", right)
+        with Opened(self.site_of(prefix)) as opened:
+            self.assertEqual(self.ask(prefix, script), right)
+        return opened.directories
+
+    def carried(self, *sealed):
+        if sealed:
+            self.update("--sealed", "--quiet", self.prefix)
+        there = self.place()
+        copy(self.prefix, there)
+        return there
+
+    def test_first_question(self):
+        self.assertEqual(self.check(self.carried(), QUESTION), [])
+
+    def test_first_question_where_it_was_sealed(self):
+        self.assertEqual(self.check(self.carried("sealed"), QUESTION), [])
+
+    def test_walk(self):
+        there = self.carried()
+        support.settle()  # what is younger is compared again for each distribution, which Python does
+        # The first few are Python's own, at home, too.
+        self.assertEqual(len(self.check(there, WALK)), len(self.check(self.prefix, WALK)))
+
+    def test_changed(self):
+        there = self.carried()
+        support.write(f"{self.info(there)}/entry_points.txt", "[demo]\nother = o:main\n")
+        self.assertEqual(self.check(there, QUESTION), ["dist3-1.0.dist-info"])
+
+
+if __name__ == "__main__":
+    unittest.main()
