@@ -1,0 +1,203 @@
+"""`import torch` calls the plugins of torch.backends, found by the database or not."""
+
+import json
+import os
+import re
+import shutil
+import unittest
+
+import torch_environment
+import package_cache
+from extensions import make_extension
+from support import settle
+from torch_environment import EnvironmentTest
+from wheels import write
+
+setUpModule = torch_environment.set_up
+
+GROUP = "torch.backends"
+IMPORT = "import torch; print('imported')"
+CALLED = "def autoload(): print('called')\n"
+SWITCH = "TORCH_DEVICE_BACKEND_AUTOLOAD"
+
+# The directory is on sys.path only from a moment of the run on, and later not any more.
+MOVING = """
+import sys
+import torch
+torch._import_device_backends()
+sys.path.insert(0, {place!r})
+torch._import_device_backends()
+sys.path.remove({place!r})
+torch._import_device_backends()
+"""
+
+
+# In conftest.py and test_it.py: an entry point that exists for one test, and is installed nowhere.
+CONFTEST = 'pytest_plugins = ["entrydb.testing"]\n'
+DEVICE = "called = []\ndef autoload(): called.append(True)\n"
+TESTS = """
+import torch
+import my_device
+
+def test_my_device(entry_point_database):
+    entry_point_database.add("torch.backends", "mine", "my_device:autoload")
+    torch._import_device_backends()
+    assert my_device.called
+
+def test_gone():
+    my_device.called.clear()
+    torch._import_device_backends()
+    assert not my_device.called
+"""
+
+
+class AutoloadTest(EnvironmentTest):
+    def check(self, source=IMPORT, says="", cause="", **how):
+        """says and cause: lines that the program writes."""
+        reply = self.script(source, **how)
+        self.assertIn(says, reply.out + reply.err)
+        self.assertIn(cause, reply.err)
+        return reply
+
+    def fails(self, name, cause, problem=None, source=IMPORT):
+        """`import torch` does, with torch's own words and that exception behind them; and
+        `entrydb why` knows the problem without an import."""
+        self.check(source, status=1, cause=cause, says=(
+            f"RuntimeError: Failed to load the backend extension: {name}. You can disable "
+            f"extension auto-loading with {SWITCH}=0.\n"))
+        reply = self.environment.entrydb("why", "--json", GROUP, name)
+        found = json.loads(reply.out)["problem"]
+        self.assertIn(problem, found) if problem else self.assertIsNone(found)
+
+
+class Found(AutoloadTest):
+    def test_none(self):
+        self.check(says="imported\n")
+
+    def test_switch(self):
+        """On where it is unset or exactly 1, as torch has it."""
+        self.plugin("well", GROUP, "well:autoload", CALLED)
+        for value, called in ((None, True), ("1", True), ("", False), ("0", False), ("true", False)):
+            with self.subTest(value):
+                reply = self.check(asks=["Answer"] if called else [],
+                                   **({} if value is None else {SWITCH: value}))
+                self.assertEqual(reply.out, "called\nimported\n" if called else "imported\n")
+
+    def test_two_of_a_name(self):
+        """Both are called, in the order of importlib.metadata."""
+        self.plugin("one", GROUP, "one:autoload", "def autoload(): print('one')", entry="same")
+        self.plugin("two", GROUP, "two:autoload", "def autoload(): print('two')", entry="same")
+        self.assertEqual(sorted(self.check().out.split()), ["imported", "one", "two"])
+
+    def test_at_run_time(self):
+        """As torch's own test has it: a directory that is added to sys.path later, and removed."""
+        place = f"{self.environment.scratch}/later"
+        write_distribution(place, "later", CALLED)
+        self.assertEqual(self.check(MOVING.format(place=place)).out, "called\n")
+
+    def test_no_metadata_is_read(self):
+        """No entry_points.txt is opened, of all the distributions."""
+        self.plugin("well", GROUP, "well:autoload", CALLED)
+        settle()
+        self.environment.entrydb("update", self.environment.prefix)
+        self.assertEqual(self.opened(accelerated=True), [])
+        self.assertGreater(len(self.opened(accelerated=False)), 1)
+
+    def opened(self, accelerated):
+        log = f"{self.environment.scratch}/strace"
+        self.environment.must("strace", "-f", "-e", "trace=open,openat", "-o", log,
+                              self.environment.python, "-c", IMPORT, accelerated=accelerated)
+        with open(log, errors="replace", encoding="utf-8") as stream:
+            return re.findall(r'"([^"]*/entry_points\.txt)"', stream.read())
+
+
+class Testing(AutoloadTest):
+    def test_fixture(self):
+        """An author of a back end tests its autoload without installing it."""
+        pytest = package_cache.pytest_directory(self.environment.python)
+        if not pytest:
+            self.skipTest("pip cannot get pytest")
+        place = f"{self.environment.scratch}/project"
+        os.makedirs(place)
+        for name, text in (("conftest", CONFTEST), ("my_device", DEVICE), ("test_it", TESTS)):
+            write(f"{place}/{name}.py", text)
+        for accelerated in (False, True):
+            reply = self.environment.must(self.environment.python, "-m", "pytest", "-q", place,
+                                          accelerated=accelerated, PYTHONPATH=pytest)
+            self.assertIn("2 passed", reply.out)
+
+
+class Broken(AutoloadTest):
+    def test_raises(self):
+        self.plugin("bad", GROUP, "bad:autoload", "def autoload(): raise OSError('no such device')")
+        self.fails("bad", "\nOSError: no such device\n")
+
+    def test_no_attribute(self):
+        self.plugin("bad", GROUP, "bad:autoload", "")
+        self.fails("bad", "\nAttributeError: module 'bad' has no attribute 'autoload'\n",
+                   "bad/__init__.py has no autoload in it")
+
+    def test_no_module(self):
+        self.plugin("bad", GROUP, "worse.absent:autoload", "")
+        self.fails("bad", "\nModuleNotFoundError: No module named 'worse'\n",
+                   f"nothing in {self.environment.site} is the module worse.absent")
+
+    def test_removed(self):
+        """The package is gone, and its metadata was left behind."""
+        self.plugin("bad", GROUP, "bad:autoload", CALLED)
+        shutil.rmtree(f"{self.environment.site}/bad")
+        self.fails("bad", "\nModuleNotFoundError: No module named 'bad'\n",
+                   "bad/__init__.py is listed in RECORD and not there")
+
+    def test_no_library(self):
+        self.extension_plugin("absent_function", "libabsent.so")
+        self.fails("bad", "\nImportError: libabsent.so: cannot open shared object file: "
+                          "No such file or directory\n",
+                   "bad/_C.so needs libabsent.so, which is not found")
+
+    def test_no_symbol(self):
+        """A function of C++ that this version of torch has not, say."""
+        self.extension_plugin("_ZN2at6absentEv")
+        self.fails("bad", "bad/_C.so: undefined symbol: _ZN2at6absentEv\n",
+                   "bad/_C.so needs the symbol _ZN2at6absentEv, which no library that it needs has")
+
+    def extension_plugin(self, symbol, library=None):
+        """One that imports an extension."""
+        extension = make_extension(f"{self.environment.scratch}/extension", symbol, library)
+        self.install("bad", {"bad/__init__.py": f"from . import _C\n{CALLED}", "bad/_C.so": extension},
+                     f"[{GROUP}]\nbad = bad:autoload\n")
+
+    def test_circle(self):
+        """It works for those who import torch first, and for nobody else."""
+        self.plugin("bad", GROUP, "bad:autoload", f"import torch\n{CALLED}")
+        self.assertEqual(self.check().out, "called\nimported\n")
+        self.fails("bad", "AttributeError: partially initialized module 'bad' has no attribute 'autoload'",
+                   "a program that imports it before torch fails", source="import bad")
+
+    def test_disabled(self):
+        """One plugin is switched off, and the others are called."""
+        self.plugin("bad", GROUP, "bad:autoload", "def autoload(): raise OSError('no such device')")
+        self.plugin("well", GROUP, "well:autoload", CALLED)
+        self.environment.must(self.environment.program, "disable", f"{GROUP}/bad",
+                              "--prefix", self.environment.prefix)
+        self.addCleanup(shutil.rmtree, f"{self.environment.prefix}/etc/entrydb")
+        reply = self.environment.must(self.environment.python, "-c", IMPORT)
+        self.assertEqual(reply.out, "called\nimported\n")
+        self.assertIn("  allowed      no: ", self.environment.entrydb("why", GROUP, "bad").out)
+
+    def test_exits(self):
+        """What is no Exception escapes torch, with its status."""
+        self.plugin("bad", GROUP, "bad:autoload", "import sys\ndef autoload(): sys.exit(7)")
+        self.assertEqual(self.check(status=7).out, "")
+
+
+def write_distribution(place, name, source):
+    info = f"{place}/{name}-1.0.dist-info"
+    os.makedirs(info, exist_ok=True)
+    write(f"{place}/{name}.py", source)
+    write(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    write(f"{info}/entry_points.txt", f"[{GROUP}]\n{name} = {name}:autoload\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
