@@ -1,0 +1,54 @@
+"""A Debian with nothing prepared, and the sources of this project in it.
+
+Of Debian there is what debootstrap calls minbase, and a repository with the packages that
+hooks/install.sh lists: what is not in that list cannot be installed there. No index of
+Python packages can be reached.
+"""
+
+import os
+import re
+import shutil
+import sys
+import unittest
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[1:1] = [f"{TOP}/tests/hooks", f"{TOP}/tests/cli"]
+
+import debian_root  # noqa: E402: what it needs lies in another directory
+
+MOUNTS = (debian_root.PROC, "-t devpts -o ptmxmode=666 devpts /dev/pts")
+SOURCES = "/srv/entrydb"
+NO_PART = ("build*", ".git", "__pycache__")
+PURPOSES = ("build", "deb", "quick")  # of packages, in hooks/install.sh
+ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+               "PIP_NO_INDEX": "1"}
+SECONDS_ALLOWED = 1700
+NOBODY = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups",
+          "env", "HOME=/nonexistent")
+
+
+def packages():
+    """Debian's names of what is needed, as the list has them."""
+    with open(f"{TOP}/hooks/install.sh", encoding="utf-8") as file:
+        rows = re.findall(r"^(\w+)\|[^|\n]*\|[^|\n]*\|([^ \n]+) ", file.read(), re.MULTILINE)
+    return sorted({package for purpose, package in rows if purpose in PURPOSES})
+
+
+class FreshTest(unittest.TestCase):
+    """Each test has a root of its own."""
+
+    @classmethod
+    def setUpClass(cls):
+        debian_root.check_tools()
+        cls.archive = debian_root.tarball(packages(), installed=())
+
+    def setUp(self):
+        self.root = debian_root.Root.unpack(self, self.archive).mounted(*MOUNTS)
+        shutil.copytree(TOP, self.root.on_disk(SOURCES), ignore=shutil.ignore_patterns(*NO_PART))
+
+    def run_there(self, *words, status=0):
+        """What the command says there, on both streams."""
+        done = self.root.run(*words, env=ENVIRONMENT, timeout=SECONDS_ALLOWED)
+        said = debian_root.text_of(done)
+        self.assertEqual(done.returncode, status, f"{words}\n{said[-20000:]}")
+        return said

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""hooks/install.sh on a fresh machine: all of it, and away again without a trace."""
+
+import os
+import shutil
+import unittest
+
+from fresh_machine import NOBODY, SOURCES, FreshTest
+
+import archives
+import debian_root
+import support
+import target_root
+
+INSTALL = f"{SOURCES}/hooks/install.sh"
+STATE = "/var/lib/entrydb"
+PROGRAM = "/usr/local/bin/entrydb"
+KEPT_PROGRAM = "/srv/program"
+SITE = "/usr/lib/python3/dist-packages"
+HOME = "/root"  # in there
+USERS_SITE = f"{HOME}/.local/lib/python3.11/site-packages"
+USERS_DATABASE = f"{HOME}/.local/state/entrydb/entry_points.db"
+PREFIX = "/srv/prefix"
+PACKAGES = "/srv/packages"
+BUILD_PACKAGES = f"""
+{INSTALL} --packages deb && cd {PACKAGES} && dpkg-source --extract *.dsc source && cd source &&
+dpkg-buildpackage --unsigned-source --unsigned-changes && dpkg --install ../*.deb &&
+debian/tests/development
+"""
+
+
+class Install(FreshTest):
+    def test_in_order(self):
+        """Each part begins with what the one before it has left."""
+        before = self.installed()
+        self.check_without_rights()
+        self.check_first_installation()
+        shutil.copy(self.root.on_disk(PROGRAM), self.root.on_disk(KEPT_PROGRAM))
+        self.check_uninstallation()
+        self.assertEqual(self.installed(), before)
+        self.check_installation_for_all_users()
+        self.check_what_was_there_stays()
+        self.check_what_others_use_stays()
+        self.check_package()
+
+    def installed(self):
+        """All that lies where the program and its databases go."""
+        paths = set()
+        for top in ("/usr/local", "/var/lib", HOME, "/home", "/etc/systemd"):
+            for directory, names, files in os.walk(self.root.on_disk(top)):
+                paths.update(os.path.join(directory, name) for name in names + files)
+        managers = self.root.on_disk("/var/lib/dpkg"), self.root.on_disk("/var/lib/apt")
+        return {path for path in paths if not path.startswith(managers)}
+
+    def check_without_rights(self):
+        said = self.run_there(*NOBODY, INSTALL, status=1)
+        self.assertRegex(said, r"\Ainstall.sh: /usr/local cannot be written; run this as root, or "
+                               r"with sudo set up, or name another --prefix\n\Z")
+        said = self.run_there(*NOBODY, INSTALL, "--prefix", "/tmp/own", status=1)
+        self.assertRegex(said, r"\Ainstall.sh: these packages are missing: [^\n]*\bcmake [^\n]*"
+                               r"- run this as root, or with sudo set up\n\Z")
+
+    def check_first_installation(self):
+        said = self.run_there(INSTALL)
+        for line in ("Installing packages: build-essential ", "\nBuilding\n",
+                     "\nInstalling in /usr/local\n", "\nIndexing the Python environments ",
+                     "\nThis machine has no Python package with entry points yet.",
+                     "\n$ entrydb groups --db ", "\n$ entrydb list --db ", "console_scripts",
+                     f"\nInstalled: {PROGRAM}. Databases: ", "\nNext: entrydb list"):
+            self.assertIn(line, said)
+
+    def check_uninstallation(self):
+        said = self.run_there(INSTALL, "--uninstall")
+        self.assertIn("Removed from /usr/local.\n", said)
+        self.assertIn("apt-get purge --autoremove ", said)
+        self.assertNotIn("entrydb", self.run_there("ldconfig", "-p"))
+
+    def check_installation_for_all_users(self):
+        """Whatever the umask of who installs it; one of two databases was there before."""
+        for site, name in ((SITE, "alpha"), (USERS_SITE, "beta")):
+            support.add_distribution(self.root.on_disk(site), name)
+        self.run_there(KEPT_PROGRAM, "update", "--quiet", USERS_SITE)
+        said = self.run_there("sh", "-c", f"umask 077; exec {INSTALL}")
+        for line in ("alpha", f"{STATE}/entry_points.db: ", "Databases: 2."):
+            self.assertIn(line, said)
+        # The lock is for who writes alone: a reader could hold it for ever.
+        hidden = ["!", "-name", "*.lock", "(", "!", "-readable", "-o", "-type", "d", "!",
+                  "-executable", ")"]
+        self.assertEqual(self.run_there(*NOBODY, "find", "/usr/local", STATE, *hidden), "")
+        self.assertRegex(self.run_there(*NOBODY, "entrydb", "--version"), r"\Aentrydb \d")
+
+    def check_what_was_there_stays(self):
+        said = self.run_there(INSTALL, "--uninstall")
+        self.assertFalse(os.path.exists(self.root.on_disk(PROGRAM)), said)
+        self.assertFalse(os.path.exists(self.root.on_disk(STATE)), said)
+        self.assertTrue(os.path.exists(self.root.on_disk(USERS_DATABASE)), said)
+
+    def check_what_others_use_stays(self):
+        """A database that has become somebody's catalogue, or another program's."""
+        plain, catalogue = (f"/srv/{name}/one.db" for name in ("plain", "catalogue"))
+        wheel = f"{self.root.on_disk('/srv')}/gamma-1.0-py3-none-any.whl"
+        archives.write_zip(wheel, archives.installed("gamma"))
+        self.run_there(KEPT_PROGRAM, "add", "/srv/gamma-1.0-py3-none-any.whl", "--db", catalogue)
+        for path in (plain, catalogue):
+            self.run_there(KEPT_PROGRAM, "update", SITE, "--db", path)
+        said = self.uninstall_after(plain, catalogue)
+        self.assertIn(f"{catalogue} stays: archives are catalogued in it\n", said)
+        self.assertNotIn(plain, said)
+        self.assertFalse(os.path.exists(self.root.on_disk(os.path.dirname(plain))))
+        self.run_there(KEPT_PROGRAM, "update", SITE, "--db", plain)
+        shutil.copy(self.root.on_disk(KEPT_PROGRAM), self.root.on_disk("/usr/bin/entrydb"))
+        self.assertIn(f"{plain} stays: /usr/bin/entrydb uses it\n", self.uninstall_after(plain))
+        os.unlink(self.root.on_disk("/usr/bin/entrydb"))
+
+    def uninstall_after(self, *databases):
+        """As if an installation in another prefix had made them; what is said."""
+        record = f"{self.root.on_disk(PREFIX)}/share/entrydb"
+        os.makedirs(record, exist_ok=True)
+        support.write(f"{record}/installed", "".join(f"database {path}\n" for path in databases))
+        return self.run_there(INSTALL, "--prefix", PREFIX, "--uninstall")
+
+    def check_package(self):
+        """dpkg-buildpackage makes them where nothing is but what they say that they need."""
+        os.mkdir(self.root.on_disk(PACKAGES))
+        target_root.pack_recipes(self.root.on_disk(PACKAGES))
+        self.run_there("env", *(f"{name}={value}" for name, value in debian_root.BUILD.items()),
+                       "sh", "-c", BUILD_PACKAGES)
+        self.assertRegex(self.run_there("entrydb", "list"), r"\talpha\.plugin:main ")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Programs that were compiled against an earlier library run with this one.
+
+tests/fixtures/released/libentrydb.so.N.abi says what the library offered, as abidw reads it of
+the library and its header. Since nothing is released yet, it says what is to be released.
+What comes is welcome; what goes, or changes its meaning for who was compiled before, needs a
+new N: the SOVERSION in libquery/CMakeLists.txt.
+
+    test_abi.py --record   writes the file anew: when SOVERSION grows, and at each release
+
+    ENTRYDB_BUILD  the build directory
+"""
+
+import contextlib
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.abspath(os.environ.get("ENTRYDB_BUILD") or f"{TOP}/build")
+LIBRARY = f"{BUILD}/libquery/libentrydb.so"
+HEADER = f"{TOP}/libquery/entrydb.h"
+RECORDS = f"{TOP}/tests/fixtures/released"
+# Nothing of the machine that wrote it, nor of how the insides look.
+PLAIN = ("--no-architecture", "--no-corpus-path", "--no-comp-dir-path", "--short-locs",
+         "--no-elf-needed", "--no-parameter-names", "--exported-interfaces-only",
+         "--drop-private-types", "--drop-undefined-syms", "--type-id-style", "hash")
+# Options begin with their size, by which the library tells what a caller knows of.
+MAY_GROW = """[suppress_type]
+  type_kind = struct
+  name_regexp = ^\\\\w+_options$
+  has_data_member_inserted_at = end
+"""
+BREAK = "SOVERSION in libquery/CMakeLists.txt must grow"
+
+# What the comparison itself is tried with.
+BEFORE = """
+enum colour { RED = 1, BLUE = 2 };
+struct box { int width; int height; };
+struct open_options { unsigned long size; int first; };
+int box_area(const struct box *box, enum colour colour);
+int box_open(const struct open_options *options);
+int box_area(const struct box *box, enum colour colour) { return box->width * (int)colour; }
+int box_open(const struct open_options *options) { return options->first; }
+"""
+ADDITIONS = {
+    "a function": (BEFORE, BEFORE + "int box_new(void);\nint box_new(void) { return 0; }\n"),
+    "a member of an enumeration": ("BLUE = 2 ", "BLUE = 2, GREEN = 3 "),
+    "an option": ("int first;", "int first; int second;"),
+}
+BREAKS = {
+    "a function is gone": ("int box_open", "static __attribute__((unused)) int box_open"),
+    "another type of an argument": ("enum colour colour)", "long long colour)"),
+    "an argument more": ("enum colour colour)", "enum colour colour, int more)"),
+    "another answer": ("int box_area", "long box_area"),
+    "members in another order": ("int width; int height;", "int height; int width;"),
+    "a larger structure": ("int height;", "int height; int depth;"),
+    "another value of a constant": ("BLUE = 2", "BLUE = 3"),
+    "an option before others": ("int first;", "int zeroth; int first;"),
+}
+
+
+def run(*command):
+    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+
+
+def soname(library):
+    return re.search(r"\(SONAME\).*\[(.*)\]", run("readelf", "-dW", library).stdout)[1]
+
+
+@contextlib.contextmanager
+def alone(header):
+    """A directory with that header and no other: what stands elsewhere is private."""
+    with tempfile.TemporaryDirectory() as directory:
+        shutil.copy(header, directory)
+        yield directory
+
+
+def record(library, header, file):
+    with alone(header) as headers:
+        done = run("abidw", *PLAIN, "--headers-dir", headers, "--out-file", file, library)
+    if done.returncode:
+        raise RuntimeError(done.stdout)
+
+
+def difference(file, library, header):
+    """What no longer holds of that record; empty if nothing."""
+    with alone(header) as headers, tempfile.NamedTemporaryFile("w", suffix=".txt") as suppressions:
+        suppressions.write(MAY_GROW)
+        suppressions.flush()
+        done = run("abidiff", "--no-architecture", "--no-added-syms", "--suppressions",
+                   suppressions.name, "--headers-dir2", headers, file, library)
+    return done.stdout if done.returncode else ""
+
+
+def reason_to_skip():
+    missing = [tool for tool in ("abidw", "abidiff", "readelf") if not shutil.which(tool)]
+    if missing:
+        return f"no {' and no '.join(missing)}"
+    if not os.path.exists(LIBRARY):
+        return "the shared library is not built"
+    if "__asan_init" in run("nm", "-D", LIBRARY).stdout:
+        return "sanitizers add symbols of their own"
+    if sys.maxsize < 2 ** 63 - 1:
+        return "the record is of a machine with 64 bits"
+    return None
+
+
+class AbiTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        reason = reason_to_skip()
+        if reason:
+            raise unittest.SkipTest(reason)
+        cls.scratch = tempfile.mkdtemp()
+        cls.addClassCleanup(shutil.rmtree, cls.scratch)
+
+
+class Library(AbiTest):
+    def test_nothing_breaks(self):
+        """With a new SOVERSION no record is of that name: the old one may be broken."""
+        file = f"{RECORDS}/{soname(LIBRARY)}.abi"
+        self.assertTrue(os.path.exists(file), f"{file} is missing: {__file__} --record writes it")
+        self.assertEqual(difference(file, LIBRARY, HEADER), "", BREAK)
+
+    def test_no_going_back(self):
+        """The newest record is that of this SOVERSION."""
+        numbers = [int(name.rsplit(".", 2)[1]) for name in glob.glob(f"{RECORDS}/libentrydb.so.*.abi")]
+        self.assertEqual(soname(LIBRARY), f"libentrydb.so.{max(numbers)}")
+
+    def test_a_planted_break(self):
+        """A record with a function more than there is, and one with another argument."""
+        with open(f"{RECORDS}/{soname(LIBRARY)}.abi", encoding="utf-8") as stream:
+            text = stream.read()
+        closes = re.search(r"<function-decl name='entrydb_close'.*?</function-decl>", text, re.DOTALL)[0]
+        other = closes.replace("type-id='", "type-id='" + self.type_of("entrydb_set_count", text) + "' was='")
+        for planted in (text.replace("name='entrydb_close'", "name='entrydb_shut'"),
+                        text.replace(closes, other)):
+            self.assertNotEqual(planted, text)
+            file = f"{self.scratch}/planted.abi"
+            with open(file, "w", encoding="utf-8") as stream:
+                stream.write(planted)
+            self.assertRegex(difference(file, LIBRARY, HEADER), "entrydb_(close|shut)")
+
+    @staticmethod
+    def type_of(function, text):
+        """Of its first argument."""
+        return re.search(rf"<function-decl name='{function}'.*?<parameter type-id='(\w+)'", text,
+                         re.DOTALL)[1]
+
+
+class Comparison(AbiTest):
+    """That it lets pass what may come, and catches what must not."""
+
+    def build(self, text, place):
+        """The library of which that text is the header, and the header."""
+        header, library = f"{self.scratch}/{place}/box.h", f"{self.scratch}/{place}/box.so"
+        os.makedirs(os.path.dirname(header), exist_ok=True)
+        with open(header, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        done = run(os.environ.get("CC") or "cc", "-g", "-shared", "-fPIC", "-Wl,-soname,box.so.0",
+                   "-include", header, "-x", "c", "-o", library, "/dev/null")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        return library, header
+
+    def differences(self, changes):
+        file = f"{self.scratch}/before.abi"
+        record(*self.build(BEFORE, "before"), file)
+        for what, (old, new) in changes.items():
+            self.assertIn(old, BEFORE)
+            yield what, difference(file, *self.build(BEFORE.replace(old, new), "after"))
+
+    def test_nothing(self):
+        for what, found in self.differences({"nothing": ("", "")}):
+            self.assertEqual(found, "", what)
+
+    def test_additions(self):
+        for what, found in self.differences(ADDITIONS):
+            with self.subTest(what):
+                self.assertEqual(found, "")
+
+    def test_breaks(self):
+        for what, found in self.differences(BREAKS):
+            with self.subTest(what):
+                self.assertNotEqual(found, "")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--record"]:
+        record(LIBRARY, HEADER, f"{RECORDS}/{soname(LIBRARY)}.abi")
+    else:
+        unittest.main()

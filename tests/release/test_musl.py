@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""The sources compile for musl, the C library of Alpine Linux, and call nothing that it lacks.
+
+By musl-gcc, without a library for musl but its own: of the others there are only the headers.
+So nothing is linked; instead, what the objects leave undefined must be in musl, or belong to
+one of those libraries by its name. The shim around toml++ is left out: there is no C++ library.
+
+    ENTRYDB_BUILD  the build directory, whose compile_commands.json names the sources
+"""
+
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.abspath(os.environ.get("ENTRYDB_BUILD") or f"{TOP}/build")
+COMPILER = "musl-gcc"
+OPTIONS = ("-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-fPIC")
+# Of libraries that are not there for musl; and the system's own, which are there for all.
+HEADERS = ("archive.h", "archive_entry.h", "gelf.h", "libelf.h", "libpq-fe.h", "nettle",
+           "pg_config_ext.h", "postgres_ext.h", "sqlite3.h", "zconf.h", "zlib.h", "asm", "asm-generic",
+           "linux")
+OTHER_LIBRARIES = re.compile(r"(?:archive|elf|gelf|nettle|sqlite3)_\w+|crc32\w*|inflate\w*"
+                             r"|PQ\w+|pyproject_\w+|_GLOBAL_OFFSET_TABLE_|__dso_handle")
+# Until 1.2.3 musl had the names with 64 for whoever defines _GNU_SOURCE; later ones have not.
+OLD_CONDITION = re.compile(r"#if defined\(_LARGEFILE64_SOURCE\) \|\| defined\(_GNU_SOURCE\)")
+NEW_CONDITION = "#if defined(_LARGEFILE64_SOURCE)"
+
+
+def output(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True).stdout
+
+
+def header_directory():
+    """Where the compiler finds those of musl."""
+    done = subprocess.run([COMPILER, "-E", "-v", "-x", "c", "/dev/null"], check=True,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return next(line.strip() for line in done.stderr.splitlines()
+                if line.startswith(" /") and os.path.exists(f"{line.strip()}/stdio.h"))
+
+
+def sources():
+    """What is compiled of the program, the library and the module that reads archives."""
+    with open(f"{BUILD}/compile_commands.json", encoding="utf-8") as stream:
+        files = {row["file"] for row in json.load(stream)}
+    tops = "|".join(re.escape(os.path.realpath(top)) for top in (BUILD, TOP))
+    rooms = re.compile(rf"(?:{tops})/(?:db|libquery|indexer)/(?!python/).*\.c")
+    return sorted(file for file in files if rooms.fullmatch(os.path.realpath(file)))
+
+
+def symbols(which, *files):
+    lines = output("nm", which, "--format=posix", *files).splitlines()
+    return {line.split()[0] for line in lines if " " in line}
+
+
+class Musl(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not shutil.which(COMPILER):
+            raise unittest.SkipTest(f"no {COMPILER}")
+        cls.scratch = tempfile.mkdtemp()
+        cls.addClassCleanup(shutil.rmtree, cls.scratch)
+        cls.include = f"{cls.scratch}/include"
+        cls.copy_headers_of_musl()
+        cls.link_other_headers()
+
+    @classmethod
+    def copy_headers_of_musl(cls):
+        shutil.copytree(header_directory(), cls.include)
+        for path in glob.glob(f"{cls.include}/**/*.h", recursive=True):
+            with open(path, encoding="utf-8") as stream:
+                text = stream.read()
+            with open(path, "w", encoding="utf-8") as stream:
+                stream.write(OLD_CONDITION.sub(NEW_CONDITION, text))
+
+    @classmethod
+    def link_other_headers(cls):
+        places = ["/usr/include", "/usr/include/postgresql",
+                  f"/usr/include/{output('cc', '-print-multiarch').strip()}"]
+        for name in HEADERS:
+            found = [f"{place}/{name}" for place in places if os.path.exists(f"{place}/{name}")]
+            if found:  # of what is optional, no source is compiled where it is not
+                os.symlink(found[0], f"{cls.include}/{name}")
+
+    def compile(self, source, number):
+        target = f"{self.scratch}/{number}.o"
+        done = subprocess.run([COMPILER, *OPTIONS, "-isystem", self.include, f"-I{TOP}", "-c",
+                               "-o", target, source], stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr[-4000:])
+        return target
+
+    def library_of_musl(self):
+        """By a rehearsal: asked for the file, gcc names that of the GNU library."""
+        source = self.write("empty.c", "int main(void) { return 0; }\n")
+        trace = output(COMPILER, "-static", "-Wl,--trace", "-o", f"{self.scratch}/empty", source)
+        return re.search(r"\S*/libc\.a", trace)[0]
+
+    def write(self, name, text):
+        with open(f"{self.scratch}/{name}", "w", encoding="utf-8") as stream:
+            stream.write(text)
+        return stream.name
+
+    def test_all_sources(self):
+        objects = [self.compile(source, number) for number, source in enumerate(sources())]
+        self.assertGreater(len(objects), 50)
+        known = symbols("--defined-only", *objects, self.library_of_musl())
+        wanted = symbols("--undefined-only", *objects) - known
+        self.assertEqual([name for name in sorted(wanted) if not OTHER_LIBRARIES.fullmatch(name)],
+                         [])
+
+    def test_a_call_that_musl_lacks_is_found(self):
+        """What the test above rests on."""
+        source = self.write("planted.c", "#include <string.h>\nconst char *text(void);\n"
+                                         "const char *text(void) { return strerrordesc_np(1); }\n")
+        with self.assertRaisesRegex(AssertionError, "strerrordesc_np"):
+            self.compile(source, "planted")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+""".ci/release: complete, and the same bytes from another place, at another time, by another user.
+
+What is released here is the working tree, committed to a repository of the test's own.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import unittest
+import zipfile
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+NO_PART = shutil.ignore_patterns("build*", ".git", "__pycache__", "*.pyc")
+COMMITTED = 1700000000
+LATER = COMMITTED + 86400
+SECONDS_ALLOWED = 600
+UPSTREAM = {"ENTRYDB_HOMEPAGE": "https://example.org/entrydb",
+            "ENTRYDB_MAINTAINER": "Ann Packager <ann@example.org>"}
+NO_INDEX = "pip cannot get"
+
+
+def scratch(test):
+    path = tempfile.mkdtemp()
+    test.addClassCleanup(shutil.rmtree, path)
+    return path
+
+
+def run(*command, check=True, **how):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=SECONDS_ALLOWED, **how)
+    if check and done.returncode:
+        raise AssertionError(f"{command}: {done.stdout[-4000:]}")
+    return done
+
+
+def git(repository, *words):
+    when = f"{COMMITTED} +0000"
+    env = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_GLOBAL": "/dev/null",
+           "GIT_AUTHOR_DATE": when, "GIT_COMMITTER_DATE": when}
+    return run("git", "-C", repository, "-c", "user.name=Ann", "-c", "user.email=ann@example.org",
+               *words, env=env).stdout
+
+
+def repository(test):
+    """A copy of the sources, and nothing else, committed."""
+    place = f"{scratch(test)}/entrydb"
+    shutil.copytree(TOP, place, ignore=NO_PART, symlinks=True)
+    git(place, "init", "--quiet")
+    git(place, "add", "--all")
+    git(place, "commit", "--quiet", "--message=all")
+    return place
+
+
+def release(test, place, *words, check=True, **environment):
+    """The directory that it filled, or what was said instead."""
+    target = f"{scratch(test)}/out"
+    done = run(f"{place}/.ci/release", "--directory", target, *words, check=False,
+               env={**os.environ, **UPSTREAM, **environment})
+    if NO_INDEX in done.stdout:
+        raise unittest.SkipTest(done.stdout.strip().splitlines()[0])
+    test.assertEqual(done.returncode == 0, check, done.stdout[-4000:])
+    return target if check else done.stdout
+
+
+def sums(directory):
+    with open(f"{directory}/SHA256SUMS", encoding="utf-8") as stream:
+        return {name: digest for digest, name in (line.split() for line in stream)}
+
+
+class ReleaseTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        missing = [name for name in ("git", "xz") if not shutil.which(name)]
+        if missing:
+            raise unittest.SkipTest(f"no {' and no '.join(missing)}")
+        cls.place = repository(cls)
+        cls.assertEqual = unittest.TestCase().assertEqual
+        with open(f"{TOP}/CMakeLists.txt", encoding="utf-8") as stream:
+            cls.version = re.search(r"project\(entrydb VERSION ([0-9.]+)", stream.read())[1]
+
+
+class Sources(ReleaseTest):
+    """Of what needs no compiler."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.first = release(cls, cls.place, "--sources")
+
+    def test_times_and_owners(self):
+        with tarfile.open(f"{self.first}/entrydb-{self.version}.tar.xz") as archive:
+            members = archive.getmembers()
+        self.assertEqual({(each.mtime, each.uname, each.gname) for each in members},
+                         {(COMMITTED, "root", "root")})
+        self.assertEqual({each.name.split("/")[0] for each in members}, {f"entrydb-{self.version}"})
+        self.assertFalse([each.name for each in members if each.mode & 0o022])
+
+    def test_elsewhere_and_later(self):
+        """Another copy, with other times; another user's settings."""
+        other = repository(type(self))
+        for directory, _, files in os.walk(other):
+            for name in files:
+                os.utime(f"{directory}/{name}", (LATER, LATER), follow_symlinks=False)
+        second = release(type(self), other, "--sources", TMPDIR=scratch(type(self)), TZ="Asia/Tokyo",
+                         LC_ALL="C.UTF-8", XZ_OPT="-9", CFLAGS="-O0")
+        self.assertEqual(sums(self.first), sums(second))
+
+    def test_only_what_is_committed(self):
+        with open(f"{self.place}/README.md", "a", encoding="utf-8") as stream:
+            stream.write("not committed\n")
+        second = release(type(self), self.place, "--sources")
+        git(self.place, "checkout", "--quiet", ".")
+        self.assertEqual(sums(self.first), sums(second))
+
+    def test_another_commit_differs(self):
+        """What the comparisons rest on."""
+        other = repository(type(self))
+        with open(f"{other}/README.md", "a", encoding="utf-8") as stream:
+            stream.write("one line more\n")
+        git(other, "commit", "--quiet", "--all", "--message=more")
+        self.assertNotEqual(sums(self.first), sums(release(type(self), other, "--sources")))
+
+    def test_nothing_is_left_to_fill_in(self):
+        for name in os.listdir(self.first):
+            if not name.endswith((".xz", ".gz", ".whl")):
+                with open(f"{self.first}/{name}", encoding="utf-8") as stream:
+                    text = stream.read()
+                self.assertNotRegex(text, r"@[A-Z0-9]+@|\.invalid\b", name)
+
+    def test_recipes_name_the_tarball(self):
+        digest = sums(self.first)[f"entrydb-{self.version}.tar.xz"]
+        with open(f"{self.first}/PKGBUILD", encoding="utf-8") as stream:
+            self.assertIn(f"sha256sums=({digest})", stream.read())
+        with open(f"{self.first}/entrydb-{self.version}.tar.xz", "rb") as stream:
+            digest = hashlib.sha512(stream.read()).hexdigest()
+        with open(f"{self.first}/APKBUILD", encoding="utf-8") as stream:
+            self.assertIn(f"\n{digest}  entrydb-{self.version}.tar.xz\n", stream.read())
+
+    def test_a_full_directory_is_left_alone(self):
+        said = run(f"{self.place}/.ci/release", "--directory", self.first, check=False,
+                   env={**os.environ, **UPSTREAM})
+        self.assertEqual((said.returncode, said.stdout),
+                         (1, f".ci/release: {self.first} is not empty\n"))
+
+
+class Tags(ReleaseTest):
+    def test_of_another_version(self):
+        git(self.place, "tag", "v99.0")
+        said = release(type(self), self.place, "--sources", check=False)
+        git(self.place, "tag", "--delete", "v99.0")
+        self.assertIn(f"the tag is v99.0, but the version is {self.version}", said)
+
+    def test_wants_its_changes_told(self):
+        other = repository(type(self))
+        tag = f"v{self.version}"
+        with open(f"{other}/CHANGELOG.md", encoding="utf-8") as stream:
+            text = stream.read()
+        for heading, right in (("Unreleased", False), (f"{self.version}] - 2026-12-01", True)):
+            with open(f"{other}/CHANGELOG.md", "w", encoding="utf-8") as stream:
+                stream.write(text.replace("## [Unreleased]",
+                                          f"## [{heading}{'' if right else ']'}"))
+            git(other, "commit", "--quiet", "--allow-empty", "--all", "--message=told")
+            git(other, "tag", "--force", tag)
+            found = release(type(self), other, "--sources", tag, check=right)
+            if not right:
+                self.assertIn(f"CHANGELOG.md has no section [{self.version}] with a date", found)
+
+
+@unittest.skipUnless("ENTRYDB_TEST_LONG" in os.environ, "builds the wheel twice: only with --long")
+class Whole(ReleaseTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.built_in = scratch(cls)
+        cls.first = release(cls, cls.place, TMPDIR=cls.built_in)
+        cls.wheel = next(name for name in sums(cls.first) if name.endswith(".whl"))
+
+    def test_reproducible(self):
+        second = release(type(self), repository(type(self)), TMPDIR=scratch(type(self)),
+                         TZ="Asia/Tokyo")
+        self.assertEqual(sums(self.first), sums(second))
+
+    def test_sums(self):
+        self.assertEqual(set(sums(self.first)), set(os.listdir(self.first)) - {"SHA256SUMS"})
+        run("sha256sum", "--strict", "--check", "SHA256SUMS", cwd=self.first)
+
+    def test_wheel(self):
+        self.assertRegex(self.wheel, rf"^entrydb-{self.version}-cp310-abi3-manylinux_\w+\.whl$")
+        with zipfile.ZipFile(f"{self.first}/{self.wheel}") as archive:
+            metadata = archive.read(f"entrydb-{self.version}.dist-info/METADATA").decode()
+            traces = [name for name in archive.namelist()
+                      if self.built_in.encode() in archive.read(name)]
+        self.assertIn(f"\nVersion: {self.version}\n", metadata)
+        self.assertEqual(traces, [])
+
+    def test_sdist(self):
+        with tarfile.open(f"{self.first}/entrydb-{self.version}.tar.gz") as archive:
+            names = set(archive.getnames())
+        for name in ("pyproject.toml", "PKG-INFO", "CMakeLists.txt", "LICENSE", "db/schema.sql",
+                     "libquery/python/entrydb/__init__.py"):
+            self.assertIn(f"entrydb-{self.version}/{name}", names)
+
+    def test_bill_of_materials(self):
+        with open(f"{self.first}/entrydb-{self.version}.spdx.json", encoding="utf-8") as stream:
+            document = json.load(stream)
+        packages = {each["SPDXID"]: each for each in document["packages"]}
+        self.assertEqual(len(packages), len(document["packages"]))
+        for each in document["relationships"]:
+            self.assertIn(each["relatedSpdxElement"], packages)
+        listed = {each["packageFileName"]: each["checksums"][0]["checksumValue"]
+                  for each in packages.values() if "packageFileName" in each}
+        expected = sums(self.first)
+        del expected[f"entrydb-{self.version}.spdx.json"]
+        self.assertEqual(listed, expected)
+        self.assertTrue([each for each in packages.values() if "sqlite" in each["name"]
+                         and "externalRefs" in each])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Databases of other versions: older ones are carried over, newer ones left alone.
+
+tests/fixtures/released has, of each release, entrydb-VERSION.db, which its program made of
+tree() below, and schema-N.sql, the schema of which user_version N was. Nothing is released
+yet: until then the checks are tried with a database that was made just now.
+
+    test_schema.py --record   writes both: at each release
+
+    ENTRYDB  the program
+"""
+
+import contextlib
+import glob
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(1, f"{TOP}/tests/cli")
+
+import support  # noqa: E402: what it needs lies in another directory
+from support import COULD_NOT, DATABASE, DONE, SITE, CommandTest, add_distribution, events, write  # noqa: E402
+
+RELEASED = f"{TOP}/tests/fixtures/released"
+SCHEMA = f"{TOP}/db/schema.sql"
+NAMES = ("alpha", "beta")  # of distributions, each with an entry point
+
+
+def tree(prefix):
+    for name in NAMES:
+        add_distribution(f"{prefix}/{SITE}", name)
+
+
+def statements(file):
+    """What makes something, without comments and layout; and its number."""
+    with open(file, encoding="utf-8") as stream:
+        text = re.sub(r"--[^\n]*", "", stream.read())
+    version = int(re.search(r"PRAGMA user_version = (\d+)", text)[1])
+    return version, [" ".join(each.split()) for each in text.split(";") if "CREATE" in each]
+
+
+def execute(file, *commands):
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        for command in commands:
+            connection.execute(command)
+        connection.commit()
+
+
+def contents(file):
+    with open(file, "rb") as stream:
+        return stream.read()
+
+
+class SchemaTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.prefix = f"{self.top}/prefix"
+        self.site, self.database = f"{self.prefix}/{SITE}", f"{self.prefix}/{DATABASE}"
+        tree(self.prefix)
+
+    def update(self, *words, status=DONE):
+        return self.run_program("update", *words, self.prefix, status=status)
+
+    def check_names(self, *names):
+        found = self.run_program("list", "--path", self.site, status=DONE).fields
+        self.assertEqual(sorted({row[3] for row in found}), sorted(names))
+
+
+class Older(SchemaTest):
+    def check_carried_over(self, file):
+        """Read, or else the disk is; brought up to date; and its audit trail goes on."""
+        os.makedirs(os.path.dirname(self.database), exist_ok=True)
+        shutil.copy(file, self.database)
+        trail = events(self.database)
+        self.assertTrue(trail)
+        self.check_names(*NAMES)
+        add_distribution(self.site, "late")
+        self.check_names(*NAMES, "late")
+        self.update()
+        self.check_names(*NAMES, "late")
+        self.assertEqual(events(self.database)[:len(trail)], trail)
+        self.assertTrue(support.is_sound(self.database))
+
+    def test_released(self):
+        found = sorted(glob.glob(f"{RELEASED}/entrydb-*.db"))
+        if not found:
+            self.skipTest("nothing is released yet")
+        for file in found:
+            with self.subTest(os.path.basename(file)):
+                self.check_carried_over(file)
+
+    def test_of_today(self):
+        self.update()
+        file = f"{self.top}/today.db"
+        shutil.move(self.database, file)
+        self.check_carried_over(file)
+
+    def test_of_an_older_version(self):
+        """As if version 0 had been released, with another table."""
+        self.update()
+        file = f"{self.top}/older.db"
+        shutil.move(self.database, file)
+        execute(file, "PRAGMA user_version = 0", "CREATE TABLE of_old (x)")
+        self.check_carried_over(file)
+
+
+class Newer(SchemaTest):
+    def setUp(self):
+        super().setUp()
+        self.update()
+        execute(self.database, "PRAGMA user_version = 2", "CREATE TABLE of_the_future (x)")
+        self.newer = contents(self.database)
+
+    def check_left_alone(self, reply):
+        self.assertIn(f"{self.database}: made by a newer entrydb (version 2 of the database", reply.err)
+        self.assertEqual(contents(self.database), self.newer)
+        self.assertEqual(support.leftovers(self.database), [])
+
+    def test_update_leaves_it_alone(self):
+        for words in ((), ("--fresh", "exact"), ("--sealed",)):
+            with self.subTest(words):
+                self.check_left_alone(self.update(*words, status=COULD_NOT))
+
+    def test_a_hook_says_so_and_fails_nothing(self):
+        self.check_left_alone(self.update("--hook", "pip", status=DONE))
+
+    def test_the_disk_answers(self):
+        self.check_names(*NAMES)
+        add_distribution(self.site, "late")
+        self.check_names(*NAMES, "late")
+
+    def test_of_a_named_file(self):
+        reply = self.run_program("update", "--db", self.database, self.prefix, status=COULD_NOT)
+        self.check_left_alone(reply)
+        reply = self.run_program("list", "--db", self.database, status=COULD_NOT)
+        self.assertIn("version 2 of the database, this program reads version", reply.err)
+
+    def test_a_damaged_header_is_none(self):
+        """The schema is ours, whatever the number says."""
+        execute(self.database, "DROP TABLE of_the_future")
+        self.assertIn("set aside", self.update().err)
+
+
+class Version(unittest.TestCase):
+    """user_version grows with the schema."""
+
+    def check(self, file):
+        recorded, before = statements(file)
+        version, now = statements(SCHEMA)
+        self.assertLessEqual(recorded, version)
+        self.assertEqual(recorded == version, before == now,
+                         "user_version in db/schema.sql and db/sql.h must grow with the schema")
+
+    def test_released(self):
+        found = sorted(glob.glob(f"{RELEASED}/schema-*.sql"))
+        if not found:
+            self.skipTest("nothing is released yet")
+        for file in found:
+            with self.subTest(os.path.basename(file)):
+                self.check(file)
+
+    def test_planted_breaks(self):
+        with open(SCHEMA, encoding="utf-8") as stream:
+            text = stream.read()
+        version, _ = statements(SCHEMA)
+        column, number = text + "\nCREATE TABLE more (x);\n", f"user_version = {version}"
+        with tempfile.TemporaryDirectory() as scratch:
+            file = f"{scratch}/schema.sql"
+            for planted, fails in ((text, False), (text + "-- more\n", False), (column, True),
+                                   (text.replace(number, f"user_version = {version - 1}"), True),
+                                   (column.replace(number, f"user_version = {version - 1}"), False),
+                                   (column.replace(number, f"user_version = {version + 1}"), True)):
+                write(file, planted)
+                with self.assertRaises(AssertionError) if fails else contextlib.nullcontext():
+                    self.check(file)
+
+
+def record():
+    with open(f"{TOP}/CMakeLists.txt", encoding="utf-8") as stream:
+        release = re.search(r"project\(entrydb VERSION ([0-9.]+)", stream.read())[1]
+    with tempfile.TemporaryDirectory() as scratch:
+        tree(scratch)
+        subprocess.run([support.PROGRAM, "update", scratch], check=True)
+        shutil.copy(f"{scratch}/{DATABASE}", f"{RELEASED}/entrydb-{release}.db")
+    shutil.copy(SCHEMA, f"{RELEASED}/schema-{statements(SCHEMA)[0]}.sql")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--record"]:
+        record()
+    else:
+        support.main()
