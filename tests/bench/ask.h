@@ -20,16 +20,17 @@ static inline entrydb *ask_open(const char *const *path, size_t count, enum entr
 	return db;
 }
 
-static inline void ask_read(const entrydb_entry *entry)
+static inline void ask_read(const entrydb_entry_point *entry)
 {
 	static const enum entrydb_field fields[] = {
-	        ENTRYDB_VALUE,        ENTRYDB_MODULE,       ENTRYDB_ATTR, ENTRYDB_EXTRAS,
-	        ENTRYDB_DISTRIBUTION, ENTRYDB_VERSION_TEXT, ENTRYDB_PATH,
+	        ENTRYDB_FIELD_VALUE,  ENTRYDB_FIELD_MODULE,       ENTRYDB_FIELD_ATTR,
+	        ENTRYDB_FIELD_EXTRAS, ENTRYDB_FIELD_DISTRIBUTION, ENTRYDB_FIELD_VERSION,
+	        ENTRYDB_FIELD_PATH,
 	};
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
 		size_t length;
-		const char *text = entrydb_entry_text(entry, fields[i], &length);
+		const char *text = entrydb_entry_point_text(entry, fields[i], &length);
 
 		bench_use(text, length);
 	}

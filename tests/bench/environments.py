@@ -21,6 +21,29 @@ WORDS = ("alpha beacon cedar delta ember falcon garnet harbor indigo juniper kes
          "marble nimbus onyx prism quartz raven sierra tundra umber velvet willow xenon yarrow zephyr").split()
 
 
+PLUGIN_GROUP = "bench.plugins"
+
+
+def make_plugins(prefix, count, shared_object):
+    """Each distribution with one native plugin."""
+    with open(shared_object, "rb") as stream:
+        plugin = stream.read()
+    os.makedirs(f"{prefix}/lib/python3.12/lib-dynload")
+    for number in range(count):
+        name = f"plugin_{number:04}"
+        info = f"{prefix}/{SITE}/{name}-1.0.dist-info"
+        texts = {"METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
+                 "entry_points.txt": f"[{PLUGIN_GROUP}]\n{name} = {name}.native:entry\n",
+                 "RECORD": f"{name}/native.so,,\n"}
+        os.makedirs(info)
+        os.makedirs(f"{prefix}/{SITE}/{name}")
+        for file, text in texts.items():
+            with open(f"{info}/{file}", "w", encoding="ascii") as stream:
+                stream.write(text)
+        with open(f"{prefix}/{SITE}/{name}/native.so", "wb") as stream:
+            stream.write(plugin)
+
+
 class Maker:
     def __init__(self, seed):
         self.random = random.Random(seed)

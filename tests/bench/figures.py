@@ -198,6 +198,42 @@ def opening(bench):
     yield Row(f"{work}, fresh=trust", "bare SQLite open, prepare, query, close", columns(lines, 1, 2))
 
 
+# --- native plugins ---
+
+# As JAX does: the entry points of a group, the module's file, the library beside it.
+FIND_IN_PYTHON = """
+import time
+start = time.perf_counter_ns()
+import importlib.metadata, importlib.util, pathlib, sys
+sys.path.insert(0, sys.argv[1])
+found = [each for each in importlib.metadata.entry_points(group=sys.argv[2]) if each.name == sys.argv[3]]
+path = pathlib.Path(importlib.util.find_spec(found[0].module).origin).resolve()
+assert path.exists()
+print(time.perf_counter_ns() - start)
+"""
+
+
+def plugin(bench):
+    """Each time in a process of its own, as that process measures it."""
+    count = bench.size(1000, 50)
+    prefix, name = f"{bench.scratch}/plugins", f"plugin_{count // 2:04}"
+    environments.make_plugins(prefix, count, bench.program("plugin.so"))
+    settle(bench)
+    bench.update(prefix)
+    one = [prefix, environments.PLUGIN_GROUP, name]
+    load, find, bare, registry = ([bench.program("plugin"), way, *one] for way in ("load", "find", "bare", "registry"))
+    known = [bench.program("plugin"), "known", f"{site_of(prefix)}/{name}/native.so", "entry"]
+    python = [*bench.python, "-c", FIND_IN_PYTHON, site_of(prefix), *one[1:]]
+    pairs = bench.interleave(lambda: bench.inside(load) - bench.inside(known), lambda: bench.inside(bare), times=10)
+    yield Row(f"find and load one plugin among {count:,}, less dlopen of the known path",
+              "bare SQLite open, query, close", scaled(pairs), at_most(1.5))
+    pairs = bench.interleave(lambda: bench.inside(find), lambda: bench.inside(python))
+    yield Row(f"find one plugin among {count:,}, in a new process", f"as JAX does (Python {bench.python_version})",
+              scaled(pairs), at_least(100))
+    pairs = bench.interleave(lambda: bench.inside(registry), lambda: 100.0)
+    yield Row("registry: look-up of a name that is loaded", "100 ns", pairs, at_most(1), unit="ns")
+
+
 # --- scans ---
 
 def scan(bench):
@@ -208,11 +244,11 @@ def scan(bench):
     site = site_of(prefix)
     for group, note in ((RARE_GROUP, "a group that few have"), (COMMON_GROUP, "a group that most have")):
         ours = [bench.program("visit"), group, site]
-        stock = [*bench.python, f"{HERE}/baseline.py", "scan", group, site]
-        bench.same_count(ours, stock)
-        pairs = bench.interleave(lambda c=ours: bench.inside(c), lambda c=stock: bench.inside(c))
+        python = [*bench.python, f"{HERE}/baseline.py", "scan", group, site]
+        bench.same_count(ours, python)
+        pairs = bench.interleave(lambda c=ours: bench.inside(c), lambda c=python: bench.inside(c))
         yield Row(f"scan of an unindexed directory, {count} distributions, {note}",
-                  f"stock's first call (Python {bench.python_version})", scaled(pairs), at_least(8))
+                  f"importlib.metadata, first (Python {bench.python_version})", scaled(pairs), at_least(12))
 
 
 # --- updates ---
@@ -280,10 +316,10 @@ def large_wheel(bench):
     if not os.path.exists(wheel):
         environments.make_wheel(wheel, members)
     ours = [bench.program("visit"), "", wheel]
-    stock = [*bench.python, f"{HERE}/baseline.py", "wheels", wheel]
-    pairs = bench.interleave(lambda: bench.inside(ours), lambda: bench.inside(stock))
+    python = [*bench.python, f"{HERE}/baseline.py", "wheels", wheel]
+    pairs = bench.interleave(lambda: bench.inside(ours), lambda: bench.inside(python))
     yield Row(f"a {members:,}-member wheel, in process", "zipfile reading entry_points.txt", scaled(pairs), at_least(5))
-    pairs = bench.interleave(lambda: bench.wall([bench.entrydb, "list", "--path", wheel]), lambda: bench.wall(stock))
+    pairs = bench.interleave(lambda: bench.wall([bench.entrydb, "list", "--path", wheel]), lambda: bench.wall(python))
     yield Row(f"a {members:,}-member wheel, `entrydb list`", "the same, both as whole processes", scaled(pairs))
 
 
@@ -318,13 +354,13 @@ def many_wheels(bench):
     directory, label = place_wheels(bench, bench.size(WHEELS, 50))
     every = sorted(glob.glob(f"{directory}/*.whl"))
     ours = [bench.program("visit"), "", *every]
-    stock = [*bench.python, f"{HERE}/baseline.py", "wheels", *every]
+    python = [*bench.python, f"{HERE}/baseline.py", "wheels", *every]
     against = "zipfile reading each entry_points.txt"
-    pairs = bench.interleave(lambda: bench.inside(ours), lambda: bench.inside(stock))
+    pairs = bench.interleave(lambda: bench.inside(ours), lambda: bench.inside(python))
     yield Row(f"{label}, in process", against, scaled(pairs), at_least(5))
     whole = [*bench.python, f"{HERE}/baseline.py", "scan", "", *every]
     pairs = bench.interleave(lambda: bench.inside(ours), lambda: bench.inside(whole))
-    yield Row(f"{label}, in process", f"stock's entry_points() on them (Python {bench.python_version})", scaled(pairs))
+    yield Row(f"{label}, in process", f"importlib.metadata on them (Python {bench.python_version})", scaled(pairs))
     database = f"{bench.scratch}/wheels.db"
 
     def add():
@@ -332,7 +368,7 @@ def many_wheels(bench):
             os.unlink(database)
         return bench.wall([bench.entrydb, "add", "--quiet", "--db", database, directory])
 
-    pairs = bench.interleave(add, lambda: bench.inside(stock))
+    pairs = bench.interleave(add, lambda: bench.inside(python))
     yield Row(f"{label}, `entrydb add` to a database", against, scaled(pairs), at_least(5))
 
 
@@ -359,6 +395,7 @@ FIGURES = {
     "lookup": lookup,
     "growth": growth,
     "open": opening,
+    "plugin": plugin,
     "scan": scan,
     "update": update,
     "install": install,

@@ -184,13 +184,21 @@ static void prepare(struct subject *subject, struct pool *pools, char *argument,
 /* The library must have been answering from the database, or another thing was measured. */
 static void check_fresh(struct subject *subject)
 {
-	for (size_t i = 0; subject->handle && i < entrydb_root_count(subject->handle); i++) {
-		entrydb_root root;
+	entrydb_error error = ENTRYDB_ERROR_INIT;
+	entrydb_path *path;
 
-		if (entrydb_root_get(subject->handle, i, &root, NULL) < 0 ||
-		    strcmp(root.state, "fresh") != 0)
-			bench_fail("%s: %s, %s", root.path, root.state, root.reason);
+	if (!subject->handle)
+		return;
+	if (entrydb_describe_path(subject->handle, &path, &error) < 0)
+		bench_fail("%s", entrydb_error_message(&error));
+	for (size_t i = 0; i < entrydb_path_count(path); i++) {
+		const entrydb_path_entry *entry = entrydb_path_get(path, i);
+
+		if (entrydb_path_entry_state(entry) != ENTRYDB_PATH_FRESH)
+			bench_fail("%s: %s", entrydb_path_entry_path(entry),
+			           entrydb_path_entry_reason(entry));
 	}
+	entrydb_path_free(path);
 }
 
 static double measure(struct subject *subject, size_t count)

@@ -91,26 +91,26 @@ class Asked:
 
 # --- questions ---
 
-def stock_of(bench):
-    return f"stock (Python {bench.python_version})"
+def python_of(bench):
+    return f"importlib.metadata (Python {bench.python_version})"
 
 
 def light(bench):
-    against = stock_of(bench)
+    against = python_of(bench)
     for count in sizes(bench):
-        asked = Asked(bench, count, "light", "stock")
+        asked = Asked(bench, count, "light", "python")
         yield asked.row("entrydb.entry_points(group=), first, with the import",
                         f"{against}, with its import", FIRST, at_least(20))
         yield asked.row("entrydb.entry_points(group=), again", against, LATER, at_least(50))
 
 
 def accelerated(bench):
-    against = stock_of(bench)
+    against = python_of(bench)
     for count in sizes(bench):
-        asked = Asked(bench, count, "accelerated", "stock-call")
+        asked = Asked(bench, count, "accelerated", "python-call")
         yield asked.row("accelerated entry_points(group=), first", against, FIRST, at_least(30))
         yield asked.row("accelerated entry_points(group=), again", against, LATER)
-        asked = Asked(bench, count, "lazy", "stock-call")
+        asked = Asked(bench, count, "lazy", "python-call")
         yield asked.row("accelerated by entrydb.pth, not imported yet, first", against, FIRST)
 
 
@@ -133,7 +133,7 @@ def cached_by_stevedore(bench):
 
 
 def walk(bench):
-    against, work = stock_of(bench), "pluggy's walk, accelerated"
+    against, work = python_of(bench), "pluggy's walk, accelerated"
     for count in sizes(bench):
         asked = Asked(bench, count, "walk-accelerated", "walk")
         yield asked.row(f"{work}, first", against, FIRST, at_least(5))
@@ -152,24 +152,24 @@ def virtual_environment(bench, name):
 
 
 def start(bench):
-    ours, site = virtual_environment(bench, "enabled")
-    baseline, _ = virtual_environment(bench, "not-enabled")
-    python_package.enable(ours, site)
+    ours, site = virtual_environment(bench, "on")
+    baseline, _ = virtual_environment(bench, "off")
+    python_package.switch_on(ours, site)
 
     def begin(python):
         return bench.processor([python, "-I", "-c", "pass"])
 
     pairs = bench.interleave(lambda: begin(ours), lambda: begin(baseline), times=STARTS)
     yield Difference("start of an interpreter, accelerated and unused, processor time",
-                     "not enabled", scaled(pairs, 1e6), at_most_more(0.3, "ms"), unit="ms")
+                     "off", scaled(pairs, 1e6), at_most_more(0.3, "ms"), unit="ms")
 
 
 def memory(bench):
     count = bench.size(PROMISED, 50)
     for kind, work in (("accelerated", "accelerated entry_points(group=)"),
                        ("light", "entrydb.entry_points(group=)")):
-        asked = Asked(bench, count, kind, "stock")
-        yield Row(f"peak memory after {work}, {count:,} distributions", stock_of(bench),
+        asked = Asked(bench, count, kind, "python")
+        yield Row(f"peak memory after {work}, {count:,} distributions", python_of(bench),
                   asked.pairs(MEMORY), unit="kB")
 
 

@@ -9,8 +9,9 @@ import os
 import shutil
 import subprocess
 
-TEXT_OF_PTH = ("import sys; sys.path.append(sys.argv[1]); import entrydb.__main__; "
-               "print(entrydb.__main__.PTH_TEXT, end='')")
+MODULES = ("_entrydb_site.py", "_entrydb_replacement.py")  # beside the package
+TEXT_OF_PTH = ("import sys; sys.path.append(sys.argv[1]); import entrydb._environment; "
+               "print(entrydb._environment.PTH_TEXT, end='')")
 
 
 def extension(build):
@@ -22,23 +23,25 @@ def assemble(build, directory):
     """A whole package, of the links that a build directory has."""
     shutil.copytree(f"{build}/libquery/python/entrydb", f"{directory}/entrydb",
                     ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(f"{build}/libquery/python/_entrydb_site.py", directory)
+    for name in MODULES:
+        shutil.copy(f"{build}/libquery/python/{name}", directory)
 
 
 def place(package, site, python):
     """Copy a package into a site directory, if it is not there yet, and compile it as pip
     would: a __pycache__ that comes later makes the site directory another one."""
-    if os.path.exists(f"{site}/_entrydb_site.py"):
+    if os.path.exists(f"{site}/{MODULES[0]}"):
         return
     shutil.copytree(f"{package}/entrydb", f"{site}/entrydb",
                     ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(f"{package}/_entrydb_site.py", site)
+    for name in MODULES:
+        shutil.copy(f"{package}/{name}", site)
     subprocess.run([python, "-I", "-m", "compileall", "-q", f"{site}/entrydb",
-                    f"{site}/_entrydb_site.py"], check=True)
+                    *(f"{site}/{name}" for name in MODULES)], check=True)
 
 
-def enable(python, site):
-    """What `python -m entrydb enable` writes, and no more."""
+def switch_on(python, site):
+    """The line that `python -m entrydb on` writes, and no more."""
     text = subprocess.run([python, "-I", "-S", "-c", TEXT_OF_PTH, site], check=True,
                           text=True, stdout=subprocess.PIPE).stdout
     with open(f"{site}/entrydb.pth", "w", encoding="utf-8") as stream:

@@ -6,8 +6,8 @@ Run with -I -S: sys.path is that of the interpreter with SITE at its end, where 
 packages entrydb and stevedore lie. The kinds, each with a first and a second question:
 
   light         import entrydb; entrydb.entry_points(group=GROUP)
-  stock         import importlib.metadata; importlib.metadata.entry_points(group=GROUP)
-  stock-call    the same, the import not counted
+  python        import importlib.metadata; importlib.metadata.entry_points(group=GROUP)
+  python-call   the same, the import not counted
   accelerated   the same after entrydb.accelerate()
   lazy          the same after what entrydb.pth does: no part of the package is imported yet
   stevedore     from stevedore import _cache; a Cache's get_group_all(GROUP)
@@ -30,7 +30,7 @@ def light():
     return lambda group: entrydb.entry_points(group=group)
 
 
-def stock():
+def importlib_metadata():
     import importlib.metadata
     return lambda group: importlib.metadata.entry_points(group=group)
 
@@ -46,18 +46,18 @@ def walk():
                           for entry in distribution.entry_points if entry.group == group]
 
 
-def import_stock():
+def import_metadata():
     import importlib.metadata  # noqa: F401
 
 
 def accelerate():
-    import_stock()
+    import_metadata()
     import entrydb
     entrydb.accelerate()
 
 
 def start_lazily():
-    import_stock()
+    import_metadata()
     import _entrydb_site
     _entrydb_site.start()
 
@@ -65,12 +65,12 @@ def start_lazily():
 # What comes before the clock starts, and what is measured: an import that returns a question.
 KINDS = {
     "light": (None, light),
-    "stock": (None, stock),
-    "stock-call": (import_stock, stock),
-    "accelerated": (accelerate, stock),
-    "lazy": (start_lazily, stock),
+    "python": (None, importlib_metadata),
+    "python-call": (import_metadata, importlib_metadata),
+    "accelerated": (accelerate, importlib_metadata),
+    "lazy": (start_lazily, importlib_metadata),
     "stevedore": (None, stevedore),
-    "walk": (import_stock, walk),
+    "walk": (import_metadata, walk),
     "walk-accelerated": (accelerate, walk),
 }
 

@@ -20,7 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[1:1] = [f"{os.path.dirname(HERE)}/hooks", f"{os.path.dirname(HERE)}/cli"]
 
 import managers  # noqa: E402: what it needs lies in another directory
-import stock  # noqa: E402
+import reference  # noqa: E402
 import tiny_packages  # noqa: E402
 
 DISTRIBUTIONS = 500
@@ -39,7 +39,7 @@ class LargerOf(DifferenceReach):
 
 class Transactions:
     def __init__(self, bench, name):
-        python = stock.interpreters()[-1]
+        python = reference.interpreters()[-1]
         place = f"{bench.scratch}/transactions"
         os.makedirs(place, exist_ok=True)
         self.bench, self.choose = bench, random.Random(1)

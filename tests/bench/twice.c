@@ -1,0 +1,31 @@
+/*
+ * twice.c - the first question of a process, and the same again, by a handle that is kept.
+ *
+ * usage: twice trust|roots GROUP PATH_ENTRY
+ *
+ * Prints the nanoseconds of the first one, opening included, how many entry points it
+ * found, and the nanoseconds of the second.
+ */
+#include "ask.h"
+
+int main(int argc, char **argv)
+{
+	enum entrydb_fresh fresh;
+	int64_t start, first, second;
+	const char *entry;
+	size_t found;
+	entrydb *db;
+
+	if (argc != 4 || entrydb_fresh_parse(argv[1], &fresh) < 0)
+		bench_fail("usage: twice trust|roots GROUP PATH_ENTRY");
+	entry = argv[3];
+	start = bench_now();
+	db = ask_open(&entry, 1, fresh);
+	found = ask_select(db, argv[2], NULL);
+	first = bench_now();
+	ask_select(db, argv[2], NULL);
+	second = bench_now();
+	entrydb_close(db);
+	printf("%lld\t%zu\t%lld\n", (long long)(first - start), found, (long long)(second - first));
+	return 0;
+}
