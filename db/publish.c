@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
-#include "db/base/libc.h"
+#include "db/base/file.h"
 #include "db/base/safe_path.h"
 #include "db/base/trust.h"
 
@@ -345,16 +345,10 @@ static int copy_by_hand(int from, int to)
 		errno = ENOMEM;
 		return -1;
 	}
-	while ((got = TEMP_FAILURE_RETRY(read(from, buffer, COPY_BUFFER))) != 0) {
-		if (got < 0)
-			return -1;
-		for (ssize_t put = 0, n; put < got; put += n) {
-			n = TEMP_FAILURE_RETRY(write(to, buffer + put, (size_t)(got - put)));
-			if (n < 0)
-				return -1;
-		}
-	}
-	return 0;
+	do {
+		got = file_read(from, buffer, COPY_BUFFER);
+	} while (got > 0 && file_write(to, buffer, (size_t)got) == 0);
+	return got == 0 ? 0 : -1;
 }
 
 /* A reflink where the file system can, else a copy within the kernel, else by hand. */

@@ -11,7 +11,6 @@
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
-#include "db/base/libc.h"
 #include "db/base/safe_path.h"
 #include "db/base/sha256.h"
 #include "db/base/text.h"
@@ -266,20 +265,6 @@ static int read_file(const struct work *work, const char *name, size_t limit, st
 	return 1;
 }
 
-static int write_all(int fd, const char *content)
-{
-	size_t length = strlen(content);
-
-	for (size_t done = 0; done < length;) {
-		ssize_t n = TEMP_FAILURE_RETRY(write(fd, content + done, length - done));
-
-		if (n <= 0)
-			return -1;
-		done += (size_t)n;
-	}
-	return fsync(fd);
-}
-
 static int write_file(const struct work *work, const char *name, const char *content)
 {
 	CLEANUP(cleanup_free) char *part = text_format(".%s" PART_SUFFIX, name);
@@ -289,8 +274,8 @@ static int write_file(const struct work *work, const char *name, const char *con
 		return error_nomem(work->error);
 	unlinkat(work->fd, part, 0); /* of a process that was killed */
 	fd = safe_openat(work->fd, part, O_WRONLY | O_CREAT | O_EXCL, 0644);
-	if (fd < 0 || write_all(fd, content) != 0 || fchmod(fd, 0644) != 0 ||
-	    renameat(work->fd, part, work->fd, name) != 0) {
+	if (fd < 0 || file_write(fd, content, strlen(content)) != 0 || fsync(fd) != 0 ||
+	    fchmod(fd, 0644) != 0 || renameat(work->fd, part, work->fd, name) != 0) {
 		int why = errno;
 
 		unlinkat(work->fd, part, 0);

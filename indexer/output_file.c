@@ -11,28 +11,16 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
-#include "db/base/libc.h"
+#include "db/base/file.h"
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
-
-static int write_all(int fd, struct slice text)
-{
-	while (text.len > 0) {
-		ssize_t n = TEMP_FAILURE_RETRY(write(fd, text.ptr, text.len));
-
-		if (n < 0)
-			return -1;
-		text = slice_from(text, (size_t)n);
-	}
-	return 0;
-}
 
 /* A device or a pipe is written to as it is. */
 static int write_in_place(const char *path, struct slice text, struct error *error)
 {
 	CLEANUP(cleanup_close) int fd = open(path, O_WRONLY | O_CLOEXEC);
 
-	if (fd < 0 || write_all(fd, text) < 0)
+	if (fd < 0 || file_write(fd, text.ptr, text.len) != 0)
 		return error_errno(error, errno, "cannot write %s", path);
 	return 0;
 }
@@ -45,7 +33,7 @@ static int write_part(const char *part, struct slice text, struct error *error)
 	fd = safe_openat(AT_FDCWD, part, O_WRONLY | O_CREAT | O_EXCL, 0666);
 	if (fd < 0)
 		return error_errno(error, errno, "cannot write %s", part);
-	if (write_all(fd, text) < 0 || close(take_fd(&fd)) != 0) {
+	if (file_write(fd, text.ptr, text.len) != 0 || close(take_fd(&fd)) != 0) {
 		error_errno(error, errno, "cannot write %s", part);
 		unlink(part);
 		return ERROR_IO;

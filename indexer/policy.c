@@ -13,7 +13,6 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
-#include "db/base/libc.h"
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "db/publish.h"
@@ -169,18 +168,11 @@ static int make_text(struct slice text, const struct change *change, char **out,
 
 static int write_text(const struct publication *publication, const char *text, struct error *error)
 {
-	size_t length = strlen(text), done = 0;
 	int fd = publication->new_fd;
 
-	if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0)
+	if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0 ||
+	    file_write(fd, text, strlen(text)) != 0)
 		return error_errno(error, errno, "cannot write %s", publication->path);
-	while (done < length) {
-		ssize_t n = TEMP_FAILURE_RETRY(write(fd, text + done, length - done));
-
-		if (n < 0)
-			return error_errno(error, errno, "cannot write %s", publication->path);
-		done += (size_t)n;
-	}
 	return 0;
 }
 

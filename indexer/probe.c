@@ -77,10 +77,7 @@ enum { MESSAGE_FD = 3 }; /* where the interpreter writes what it has to say */
 
 static void say(int fd, const char *text)
 {
-	size_t length = strlen(text) < MESSAGE_MAX ? strlen(text) : MESSAGE_MAX;
-
-	while (write(fd, text, length) < 0 && errno == EINTR)
-		;
+	file_write(fd, text, strnlen(text, MESSAGE_MAX)); /* nobody else could be told */
 }
 
 static _Noreturn void import_it(const struct probe *probe, int fd)

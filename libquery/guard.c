@@ -85,26 +85,31 @@ int guard_check(const char *object, const char *distribution, struct error *erro
 	                 object, distribution, reason, id);
 }
 
+/* Where what is to be said of an object is kept, and under which name: 1; 0: nowhere. */
+static int find_record(const char *object, char **directory, char **id, struct error *error)
+{
+	int code = guard_directory(directory, error);
+
+	if (code < 0 || !*directory)
+		return code;
+	code = guard_identify(object, id, error);
+	return code < 0 ? code : 1;
+}
+
 int guard_begin(const char *object, struct quarantine_watch *watch, struct error *error)
 {
 	CLEANUP(cleanup_free) char *directory = NULL;
 	CLEANUP(cleanup_free) char *id = NULL;
-	int code = guard_directory(&directory, error);
+	int code = find_record(object, &directory, &id, error);
 
-	if (code < 0 || !directory)
-		return code;
-	code = guard_identify(object, &id, error);
-	return code == 0 ? quarantine_watch_begin(directory, id, object, watch, error) : code;
+	return code > 0 ? quarantine_watch_begin(directory, id, object, watch, error) : code;
 }
 
 int guard_set_aside(const char *object, const char *reason, struct error *error)
 {
 	CLEANUP(cleanup_free) char *directory = NULL;
 	CLEANUP(cleanup_free) char *id = NULL;
-	int code = guard_directory(&directory, error);
+	int code = find_record(object, &directory, &id, error);
 
-	if (code < 0 || !directory)
-		return code;
-	code = guard_identify(object, &id, error);
-	return code == 0 ? quarantine_add(directory, id, object, reason, error) : code;
+	return code > 0 ? quarantine_add(directory, id, object, reason, error) : code;
 }

@@ -42,10 +42,9 @@
 static int stat_entry(const struct path_entry *entry, struct stat *status, struct error *error)
 {
 	struct slice spelled = slice_of(entry->spelled);
+	int found = file_status(AT_FDCWD, entry->path, status, error);
 
-	if (stat(entry->path, status) == 0)
-		return S_ISDIR(status->st_mode) || !slice_ends(spelled, SLICE("/"));
-	return errno_is_failure(errno) ? error_errno(error, errno, "%s", entry->path) : 0;
+	return found <= 0 ? found : S_ISDIR(status->st_mode) || !slice_ends(spelled, SLICE("/"));
 }
 
 /* --- the rows --- */

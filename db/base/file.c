@@ -46,6 +46,23 @@ ssize_t file_read(int fd, void *to, size_t size)
 	return (ssize_t)done;
 }
 
+int file_write(int fd, const void *bytes, size_t size)
+{
+	const char *from = bytes;
+
+	while (size > 0) {
+		ssize_t n = write(fd, from, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		from += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
 char *file_real_path(int fd)
 {
 	char link[sizeof("/proc/self/fd/") + 3 * sizeof(fd)], path[PATH_MAX];

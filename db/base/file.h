@@ -1,5 +1,5 @@
 /*
- * file.h - reading files of others.
+ * file.h - reading files of others, and writing whole.
  *
  * None of these is ended by a signal: an interrupted call is made again. What a path leads
  * to may be anything, a FIFO or a device for instance: nobody waits for it to be opened.
@@ -23,6 +23,9 @@ int file_status(int directory, const char *path, struct stat *status, struct err
 
 /* Up to @size bytes from where @fd stands; fewer only at the end of the file, -1 on failure. */
 ssize_t file_read(int fd, void *to, size_t size);
+
+/* All of the @size bytes, to where @fd stands: 0, or -1 on failure. */
+int file_write(int fd, const void *bytes, size_t size);
 
 /*
  * The path of what @fd stands for, without links, malloc'd; NULL where it cannot be told,

@@ -260,10 +260,9 @@ struct listing {
 static int is_of_kind(int directory, const char *path, mode_t kind, struct error *error)
 {
 	struct stat status;
+	int found = file_status(directory, path, &status, error);
 
-	if (fstatat(directory, path, &status, 0) == 0)
-		return (status.st_mode & S_IFMT) == kind;
-	return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
+	return found <= 0 ? found : (status.st_mode & S_IFMT) == kind;
 }
 
 static int is_file(const struct listing *listing, struct slice name)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/name_map.h"
 #include "db/base/unicode.h"
@@ -63,7 +64,6 @@ static bool add_startup(struct scan *scan, struct slice name)
 static int add_child(void *payload, struct slice name)
 {
 	struct scan *scan = payload;
-	struct distribution_record *rows;
 
 	if (scan->wants_objects && slice_ends(name, SLICE(".so")) && !add_object(scan, name))
 		return ERROR_NOMEM;
@@ -73,15 +73,8 @@ static int add_child(void *payload, struct slice name)
 		return 0;
 	if (scan->count == DISTRIBUTIONS_MAX)
 		return ERROR_LIMIT;
-	if (scan->count == scan->room) {
-		size_t room = scan->room ? scan->room * 2 : 64;
-
-		rows = realloc(scan->rows, room * sizeof(*rows));
-		if (!rows)
-			return ERROR_NOMEM;
-		scan->rows = rows;
-		scan->room = room;
-	}
+	if (!array_grow(&scan->rows, scan->count, sizeof(*scan->rows), &scan->room))
+		return ERROR_NOMEM;
 	scan->rows[scan->count] = (struct distribution_record){
 	        .directory = arena_copy(&scan->out->arena, name, &scan->failed),
 	        .settled = true,

@@ -54,14 +54,12 @@ static int write_record(int directory, const char *name, const char *object, con
 	CLEANUP(cleanup_free) char *text = text_format("%s\n%s", reason, object);
 	CLEANUP(cleanup_free) char *part = text_format("%s.%d.new", name, (int)getpid());
 	CLEANUP(cleanup_close) int fd = -1;
-	size_t len;
 
 	if (!text || !part)
 		return error_nomem(error);
-	len = strlen(text) < RECORD_MAX ? strlen(text) : RECORD_MAX;
 	unlinkat(directory, part, 0);
 	fd = safe_openat(directory, part, O_WRONLY | O_CREAT | O_EXCL, FILE_MODE);
-	if (fd < 0 || write(fd, text, len) != (ssize_t)len ||
+	if (fd < 0 || file_write(fd, text, strnlen(text, RECORD_MAX)) != 0 ||
 	    renameat(directory, part, directory, name) != 0)
 		return error_errno(error, errno, "cannot set %s aside", object);
 	return 0;
@@ -115,7 +113,6 @@ static int judge(int directory, const char *id, const char *loading, struct erro
 int quarantine_watch_begin(const char *directory, const char *id, const char *object,
                            struct quarantine_watch *watch, struct error *error)
 {
-	size_t len = strlen(object) < RECORD_MAX ? strlen(object) : RECORD_MAX;
 	int code;
 
 	*watch = QUARANTINE_WATCH_INIT;
@@ -126,8 +123,8 @@ int quarantine_watch_begin(const char *directory, const char *id, const char *ob
 	if (code == 0)
 		code = open_loading(watch->directory, watch->name, O_RDWR | O_CREAT, &watch->file,
 		                    error);
-	if (code > 0 &&
-	    (ftruncate(watch->file, 0) != 0 || write(watch->file, object, len) != (ssize_t)len))
+	if (code > 0 && (ftruncate(watch->file, 0) != 0 ||
+	                 file_write(watch->file, object, strnlen(object, RECORD_MAX)) != 0))
 		code = error_errno(error, errno, "cannot note that %s is being loaded", object);
 	if (code < 0)
 		quarantine_watch_end(watch);

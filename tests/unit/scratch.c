@@ -58,6 +58,20 @@ void scratch_leave(void)
 	nftw(top, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+int scratch_setup(void **state)
+{
+	(void)state;
+	scratch_enter();
+	return 0;
+}
+
+int scratch_teardown(void **state)
+{
+	(void)state;
+	scratch_leave();
+	return 0;
+}
+
 /* Make each directory above the file @path. */
 static void make_parents(const char *path)
 {

@@ -20,6 +20,10 @@ void scratch_enter(void);
 /* Remove it and all in it. */
 void scratch_leave(void);
 
+/* The same for cmocka, as a test's setup and teardown. */
+int scratch_setup(void **state);
+int scratch_teardown(void **state);
+
 /* Its absolute path. */
 const char *scratch_top(void);
 

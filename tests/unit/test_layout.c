@@ -23,13 +23,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	(void)state;
-	scratch_leave();
-	return 0;
-}
-
 static void check_prefix(const char *path, const char *root, const char *database,
                          const char *root_path)
 {
@@ -186,7 +179,7 @@ static void test_absolute(void **state)
 	assert_null(layout_absolute("absent/.."));
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, scratch_teardown)
 
 int main(void)
 {

@@ -166,24 +166,10 @@ static void test_mutants(void **state)
 	free(whole);
 }
 
-static int setup(void **state)
-{
-	(void)state;
-	scratch_enter();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	scratch_leave();
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test_setup_teardown(test_mutants, setup, teardown),
+	        cmocka_unit_test_setup_teardown(test_mutants, scratch_setup, scratch_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,20 +21,6 @@ static const char *directory(void)
 	return scratch_path("state/entrydb/quarantine");
 }
 
-static int setup(void **state)
-{
-	(void)state;
-	scratch_enter();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	scratch_leave();
-	return 0;
-}
-
 /* @reason: NULL where it is not set aside. */
 static void check_found(const char *id, const char *reason)
 {
@@ -170,7 +156,7 @@ static void test_two_that_load(void **state)
 	check_found(ID, "a process ended while it was being loaded");
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, scratch_setup, scratch_teardown)
 
 int main(void)
 {

@@ -140,20 +140,6 @@ int __wrap_openat(int directory, const char *name, int flags, mode_t mode)
 	return __real_openat(directory, name, flags, mode);
 }
 
-static int enter(void **state)
-{
-	(void)state;
-	scratch_enter();
-	return 0;
-}
-
-static int leave(void **state)
-{
-	(void)state;
-	scratch_leave();
-	return 0;
-}
-
 static void make_distribution(int number)
 {
 	char path[128], text[128];
@@ -230,7 +216,8 @@ int main(void)
 	        cmocka_unit_test(test_in_order),
 	        cmocka_unit_test(test_some_are_left_out),
 	        cmocka_unit_test(test_ended_early),
-	        cmocka_unit_test_setup_teardown(test_slow_directory, enter, leave),
+	        cmocka_unit_test_setup_teardown(test_slow_directory, scratch_setup,
+	                                        scratch_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, make_first_thread, NULL);
