@@ -113,11 +113,11 @@ static int placed_listing(struct tree *tree, struct slice child, struct wheel_re
 }
 
 static int placed_fetch(struct tree *tree, struct slice child, struct slice path,
-                        struct slice *bytes, struct error *error)
+                        struct elf_image *image, struct error *error)
 {
 	struct placed *placed = placed_of(tree);
 
-	return tree_fetch(placed->archive, in_archive(placed, child), path, bytes, error);
+	return tree_fetch(placed->archive, in_archive(placed, child), path, image, error);
 }
 
 static void cleanup_placed(struct placed *placed)

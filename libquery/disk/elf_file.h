@@ -13,6 +13,8 @@
 #ifndef LIBQUERY_DISK_ELF_FILE_H
 #define LIBQUERY_DISK_ELF_FILE_H
 
+#include <stdint.h>
+
 #include "db/base/error.h"
 #include "db/base/slice.h"
 
@@ -20,6 +22,13 @@
 #define ELF_TABLE_MAX    ((size_t)256 << 20) /* bytes of a symbol or string table */
 
 struct elf_file;
+
+/* A file of an archive in memory: whole, or, where it is large, what elf_extract() makes of it. */
+struct elf_image {
+	struct slice bytes;
+	int64_t size;      /* bytes of the whole */
+	uint64_t unpacked; /* bytes that were unpacked for it */
+};
 
 /* What an open file is. */
 struct elf_header {

@@ -52,6 +52,7 @@ struct closure {
 	struct library *own[LINKAGE_CLOSURE_MAX]; /* not in the linkage's memory */
 	size_t own_count;
 	size_t tries, lookups; /* so far; see LINKAGE_TRIES_MAX */
+	bool not_examined;     /* a library of the archive is there and was not read */
 	bool any_machine;      /* a library will do that is not for the object's machine */
 	struct error *error;
 };
@@ -186,21 +187,22 @@ static int read_installed(struct linkage *linkage, struct slice path, bool is_sy
 	return settle(code, &own, error);
 }
 
-static int read_archived(const struct linkage_archive *archive, struct slice path,
-                         struct library **out, struct error *error)
+static int read_archived(struct closure *closure, struct slice path, struct library **out)
 {
+	const struct linkage_archive *archive = closure->archive;
 	CLEANUP(cleanup_free) char *image = NULL;
 	CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;
-	struct slice bytes = {0};
+	struct elf_image fetched = {.size = 0};
 	struct error own = {0};
-	int code = archive->fetch(archive->payload, path, &bytes, &own);
+	int code = archive->fetch(archive->payload, path, &fetched, &own);
 
-	image = (char *)bytes.ptr;
+	image = (char *)fetched.bytes.ptr;
 	if (code == 0)
-		code = elf_file_open_memory(bytes, &file, &own);
+		code = elf_file_open_memory(fetched.bytes, &file, &own);
 	if (code == 0)
 		code = library_read(file, path, false, out, &own);
-	return settle(code, &own, error);
+	closure->not_examined |= code == ERROR_LIMIT;
+	return settle(code, &own, closure->error);
 }
 
 /* Of the archive at hand: kept as long as the closure. */
@@ -209,7 +211,7 @@ static int find_archived(struct closure *closure, struct slice path, struct libr
 	int code = 0;
 
 	if (closure->own_count < LINKAGE_CLOSURE_MAX)
-		code = read_archived(closure->archive, path, out, closure->error);
+		code = read_archived(closure, path, out);
 	if (code > 0)
 		closure->own[closure->own_count++] = *out;
 	return code;
@@ -717,7 +719,8 @@ static int judge(struct closure *closure, struct library_names *undefined,
 		if (code == 0)
 			code = judge_symbols(closure, i, undefined, report);
 	}
-	if (code == 0 && has_libc == 0) /* nothing is known here of what there is */
+	report->not_examined = closure->not_examined;
+	if (code == 0 && (has_libc == 0 || report->not_examined)) /* not known what there is */
 		closure->missing.count = undefined->count = 0;
 	return code < 0 ? code : 0;
 }

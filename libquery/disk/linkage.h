@@ -45,11 +45,13 @@ static inline void cleanup_linkage(struct linkage **linkage) /* for CLEANUP() */
 
 /*
  * Where the libraries are that lie beside an object that is not on the disk but in an
- * archive. @fetch gives the bytes, malloc'd and the caller's, of the file that the archive
- * has at @path, which begins with @directory: 0, ERROR_NOTFOUND and the like, or a failure.
+ * archive. @fetch gives the file that the archive has at @path, which begins with
+ * @directory, its bytes malloc'd and the caller's: 0, ERROR_NOTFOUND and the like, or a
+ * failure.
  */
 struct linkage_archive {
-	int (*fetch)(void *payload, struct slice path, struct slice *bytes, struct error *error);
+	int (*fetch)(void *payload, struct slice path, struct elf_image *image,
+	             struct error *error);
 	void *payload;
 	struct slice directory; /* ends in a slash; nothing on the disk begins so */
 };
@@ -57,6 +59,8 @@ struct linkage_archive {
 /* What there is to tell; texts are in the arena, lists have a space between two words. */
 struct linkage_report {
 	bool is_foreign;             /* this machine has C libraries, but none for it */
+	bool not_examined;           /* a library in the archive was too large to be read: what */
+	                             /* is missing or undefined is not known */
 	bool needs_python;           /* some symbol of Python's interface is not given, */
 	struct slice python_by;      /* in this needed library; null: in the object itself */
 	struct slice missing;        /* libraries, and versions of libraries */

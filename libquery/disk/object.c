@@ -33,19 +33,27 @@ static int spend(const struct object_site *site, size_t size, struct error *erro
 	                 OBJECTS_EXAMINED_MAX);
 }
 
+static int fetch(const struct object_site *site, struct slice spelled, struct elf_image *image,
+                 struct error *error)
+{
+	int code = spend(site, 0, error), spent;
+
+	if (code < 0)
+		return code;
+	code = site->fetch(site->payload, spelled, image, error);
+	spent = spend(site, (size_t)image->unpacked, code < 0 ? NULL : error);
+	return code < 0 ? code : spent;
+}
+
 static int open_fetched(const struct object_site *site, struct slice spelled, struct object *out,
                         struct error *error)
 {
-	struct slice image = {0};
-	int code = spend(site, 0, error);
+	struct elf_image image = {.size = 0};
+	int code = fetch(site, spelled, &image, error);
 
-	if (code == 0)
-		code = site->fetch(site->payload, spelled, &image, error);
-	out->image = (char *)image.ptr;
-	out->size = (int64_t)image.len;
-	if (code == 0)
-		code = spend(site, image.len, error);
-	return code < 0 ? code : elf_file_open_memory(image, &out->file, error);
+	out->image = (char *)image.bytes.ptr;
+	out->size = image.size;
+	return code < 0 ? code : elf_file_open_memory(image.bytes, &out->file, error);
 }
 
 static int open_installed(const struct object_site *site, struct slice path, struct object *out,
@@ -106,17 +114,10 @@ int object_describe(const struct object *object, struct arena *arena, struct tar
 /* --- judging --- */
 
 /* The linker's name for a file of the archive, without what it begins with, is the archive's. */
-static int fetch_beside(void *payload, struct slice path, struct slice *bytes, struct error *error)
+static int fetch_beside(void *payload, struct slice path, struct elf_image *image,
+                        struct error *error)
 {
-	const struct object_site *site = payload;
-	int code = spend(site, 0, error);
-
-	if (code == 0)
-		code = site->fetch(site->payload, slice_from(path, ARCHIVE_DIRECTORY.len), bytes,
-		                   error);
-	if (code == 0)
-		code = spend(site, bytes->len, error);
-	return code;
+	return fetch(payload, slice_from(path, ARCHIVE_DIRECTORY.len), image, error);
 }
 
 static int judge(const struct object_site *site, const struct object *object, struct slice path,
@@ -138,6 +139,8 @@ static int judge(const struct object_site *site, const struct object *object, st
 
 static enum target_state state_of(const struct linkage_report *report)
 {
+	if (report->not_examined)
+		return TARGET_NOT_EXAMINED;
 	if (!slice_is_null(report->missing))
 		return TARGET_MISSING_DEPENDENCY;
 	return slice_is_null(report->undefined) ? TARGET_OK : TARGET_NEEDS_HOST;

@@ -12,18 +12,19 @@
 #include "libquery/disk/wheel_record.h"
 
 /*
- * Gives the bytes of the file that RECORD spells @path; *@bytes is malloc'd and
- * freed by the caller. ERROR_NOTFOUND: no such file; ERROR_LIMIT: it is too large to be
- * examined. A failure (error.h) ends the resolution; any other error makes it an object
- * that exports nothing.
+ * Gives the file that RECORD spells @path; its bytes are malloc'd and freed by the caller.
+ * What was unpacked in vain is told, too. ERROR_NOTFOUND: no such file; ERROR_LIMIT: it is
+ * too large to be examined. A failure (error.h) ends the resolution; any other error makes
+ * it an object that exports nothing.
  */
-typedef int object_fetch(void *payload, struct slice path, struct slice *bytes,
+typedef int object_fetch(void *payload, struct slice path, struct elf_image *image,
                          struct error *error);
 
 /*
  * Bytes of shared objects that are examined for one distribution; as many entry points as
- * it likes may lead to the same large one. An installed object, of which the symbol tables
- * alone are read, counts for no more than OBJECT_INSTALLED_COST.
+ * it likes may lead to the same large one. Those of an archive count as far as they are
+ * unpacked. An installed object, of which the symbol tables alone are read, counts for no
+ * more than OBJECT_INSTALLED_COST.
  */
 #define OBJECTS_EXAMINED_MAX  ((size_t)4 << 30)
 #define OBJECT_INSTALLED_COST ((size_t)16 << 20)

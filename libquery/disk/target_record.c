@@ -57,11 +57,11 @@ static int find_record(struct resolving *work, struct error *error)
 	return code < 0 ? code : tree_listing(work->tree, child, record, error);
 }
 
-static int fetch(void *payload, struct slice path, struct slice *bytes, struct error *error)
+static int fetch(void *payload, struct slice path, struct elf_image *image, struct error *error)
 {
 	struct resolving *work = payload;
 
-	return tree_fetch(work->tree, work->distribution->directory, path, bytes, error);
+	return tree_fetch(work->tree, work->distribution->directory, path, image, error);
 }
 
 /* "x.dist-info/entry_points.txt,sha256=...,123" */

@@ -66,12 +66,21 @@ int tree_listing(struct tree *tree, struct slice child, struct wheel_record *out
 	return tree->operations->listing ? tree->operations->listing(tree, child, out, error) : 0;
 }
 
-int tree_fetch(struct tree *tree, struct slice child, struct slice path, struct slice *bytes,
+int tree_fetch(struct tree *tree, struct slice child, struct slice path, struct elf_image *image,
                struct error *error)
 {
+	int code;
+
+	*image = (struct elf_image){.size = 0};
 	if (!tree->operations->fetch)
 		return error_set(error, ERROR_NOTFOUND, "no such file");
-	return tree->operations->fetch(tree, child, path, bytes, error);
+	if (tree->unpacked > TREE_UNPACKED_MAX)
+		return error_set(error, ERROR_LIMIT,
+		                 "more than %llu bytes of shared objects in one archive",
+		                 (unsigned long long)TREE_UNPACKED_MAX);
+	code = tree->operations->fetch(tree, child, path, image, error);
+	tree->unpacked += image->unpacked;
+	return code;
 }
 
 /*

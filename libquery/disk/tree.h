@@ -16,10 +16,18 @@
 
 #include "db/base/error.h"
 #include "db/record.h"
+#include "libquery/disk/elf_file.h"
 #include "libquery/disk/wheel_record.h"
 
-#define TREE_OBJECT_MAX ((size_t)64 << 20)  /* bytes of a shared object within an archive */
+#define TREE_OBJECT_MAX ((size_t)64 << 20)  /* bytes of an archive's object that is read whole */
 #define TREE_KEPT_MAX   ((size_t)128 << 20) /* bytes of entry points kept of one path entry */
+
+/*
+ * Bytes that are unpacked to find the tables of a larger object (elf_extract.h), and those of
+ * all objects of one tree: links and lies may show one member a thousand times.
+ */
+#define TREE_OBJECT_UNPACKED_MAX ((uint64_t)2 << 30)
+#define TREE_UNPACKED_MAX        ((uint64_t)16 << 30)
 
 /* Look-ups for which an index of an archive does not pay: one distribution has up to 9. */
 #define TREE_INDEX_AFTER 16
@@ -56,8 +64,8 @@ struct tree_operations {
 	               struct outline *out, struct error *error);
 	int (*listing)(struct tree *tree, struct slice child, struct wheel_record *out,
 	               struct error *error);
-	int (*fetch)(struct tree *tree, struct slice child, struct slice path, struct slice *bytes,
-	             struct error *error);
+	int (*fetch)(struct tree *tree, struct slice child, struct slice path,
+	             struct elf_image *image, struct error *error);
 	void (*expect)(struct tree *tree, const struct distribution_record *distributions,
 	               size_t count);
 	void (*close)(struct tree *tree);
@@ -71,6 +79,7 @@ struct tree {
 	int fd;             /* of the directory or the zip, or -1 */
 	mode_t readers;     /* for whom this is read, as permissions to read; 0: for the caller */
 	size_t kept;        /* bytes of entry points read so far, up to TREE_KEPT_MAX */
+	uint64_t unpacked;  /* bytes of shared objects so far, up to TREE_UNPACKED_MAX */
 	bool withheld;      /* set where something in it is not for them: see below */
 };
 
@@ -141,10 +150,11 @@ int tree_listing(struct tree *tree, struct slice child, struct wheel_record *out
                  struct error *error);
 
 /*
- * The bytes of the file at @path beside @child, malloc'd; ERROR_NOTFOUND, ERROR_LIMIT.
- * Default: there is none.
+ * The shared object at @path beside @child, its bytes malloc'd; what was unpacked is told
+ * after an error, too. ERROR_NOTFOUND: the archive has no such file; ERROR_LIMIT: it has,
+ * but the object is not examined. Default: there is none.
  */
-int tree_fetch(struct tree *tree, struct slice child, struct slice path, struct slice *bytes,
+int tree_fetch(struct tree *tree, struct slice child, struct slice path, struct elf_image *image,
                struct error *error);
 
 /* Is @child an editable install: does its direct_url.json say so? 1, 0 or a failure. */

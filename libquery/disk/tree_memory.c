@@ -205,19 +205,39 @@ static const struct tree_file *find_beside(struct memory_tree *memory, struct sl
 	return find(memory, slice_first(site, site.len - 1), path);
 }
 
-static int fetch(struct tree *tree, struct slice child, struct slice path, struct slice *bytes,
+/* Has the archive a file at @path, whose bytes may not have been kept? 1, 0 or ERROR_NOMEM. */
+static int has_file(struct tree *tree, struct slice child, struct slice path, struct error *error)
+{
+	struct wheel_record files;
+	struct wheel_file file;
+	size_t at = 0;
+	int code = listing(tree, child, &files, error);
+
+	if (code < 0)
+		return code;
+	return wheel_record_find(&files, path, &at, &file) && slice_equal(file.path, path);
+}
+
+static int fetch(struct tree *tree, struct slice child, struct slice path, struct elf_image *image,
                  struct error *error)
 {
 	const struct tree_file *file = find_beside(memory_of(tree), child, path);
+	int listed = file ? 1 : has_file(tree, child, path, error);
 	char *copy;
 
-	if (!file)
+	if (listed < 0)
+		return listed;
+	if (!listed)
 		return error_set(error, ERROR_NOTFOUND, "no such file in the archive");
+	if (!file)
+		return error_set(error, ERROR_LIMIT, "too large to be kept");
 	copy = malloc(file->bytes.len + 1);
 	if (!copy)
 		return error_nomem(error);
 	memcpy(copy, file->bytes.ptr, file->bytes.len);
-	*bytes = (struct slice){copy, file->bytes.len};
+	image->bytes = (struct slice){copy, file->bytes.len};
+	image->size = (int64_t)file->bytes.len;
+	image->unpacked = file->bytes.len;
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/name_map.h"
 #include "libquery/disk/distname.h"
+#include "libquery/disk/elf_extract.h"
 #include "libquery/disk/path.h"
 #include "libquery/disk/zip.h"
 
@@ -253,7 +254,29 @@ static int listing(struct tree *tree, struct slice child, struct wheel_record *o
 	return 0;
 }
 
-static int fetch(struct tree *tree, struct slice child, struct slice path, struct slice *bytes,
+static int read_stream(void *payload, uint64_t at, char *to, size_t size, size_t *got,
+                       struct error *error)
+{
+	return zip_stream_read(payload, at, to, size, got, error);
+}
+
+/* Of a large object, its tables. */
+static int extract(struct tree *tree, const struct zip_member *member, struct elf_image *image,
+                   struct error *error)
+{
+	CLEANUP(cleanup_zip_stream) struct zip_stream *stream = NULL;
+	struct elf_source source = {.read = read_stream, .size = member->size};
+	int code = zip_stream_open(zip_of(tree), member, TREE_OBJECT_UNPACKED_MAX, &stream, error);
+
+	if (code < 0)
+		return code;
+	source.payload = stream;
+	code = elf_extract(&source, &image->bytes, error);
+	image->unpacked = zip_stream_unpacked(stream);
+	return code;
+}
+
+static int fetch(struct tree *tree, struct slice child, struct slice path, struct elf_image *image,
                  struct error *error)
 {
 	struct zip_member member;
@@ -261,7 +284,11 @@ static int fetch(struct tree *tree, struct slice child, struct slice path, struc
 	(void)child;
 	if (!find(tree, path, &member))
 		return error_set(error, ERROR_NOTFOUND, "no such member");
-	return zip_read(zip_of(tree), &member, TREE_OBJECT_MAX, bytes, error);
+	image->size = member.size < INT64_MAX ? (int64_t)member.size : INT64_MAX;
+	if (member.size > TREE_OBJECT_MAX)
+		return extract(tree, &member, image, error);
+	image->unpacked = member.size;
+	return zip_read(zip_of(tree), &member, TREE_OBJECT_MAX, &image->bytes, error);
 }
 
 /* --- opening --- */

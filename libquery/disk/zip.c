@@ -23,11 +23,6 @@
 #define LOCAL_SIZE 30                 /* bytes of a local header without name and extra */
 #define INPUT_SIZE ((size_t)32 << 10) /* bytes of packed data read at a time */
 
-enum member_method {
-	METHOD_STORED = 0,
-	METHOD_DEFLATED = 8,
-};
-
 struct zip {
 	struct zip_file file;
 	struct zip_directory directory;
@@ -187,7 +182,7 @@ static int check_readable(struct zip *zip, const struct zip_member *member, uint
 	if (data > end || member->packed > end - data)
 		return damaged(zip, member, "overlaps what follows it; this may be a zip bomb",
 		               error);
-	if (member->method != METHOD_STORED && member->method != METHOD_DEFLATED)
+	if (member->method != ZIP_STORED && member->method != ZIP_DEFLATED)
 		return error_set(error, ERROR_FORMAT,
 		                 "%s: %.*s: compression method %u is not supported", zip->file.name,
 		                 (int)member->name.len, member->name.ptr, member->method);
@@ -281,7 +276,7 @@ static int unpack(const struct zip *zip, const struct zip_member *member, uint64
 	uLong crc;
 	int code;
 
-	if (member->method == METHOD_STORED)
+	if (member->method == ZIP_STORED)
 		code = copy_stored(zip, member, data, out, error);
 	else
 		code = inflate_member(zip, member, data, out, error);
@@ -293,13 +288,17 @@ static int unpack(const struct zip *zip, const struct zip_member *member, uint64
 	return 0;
 }
 
-/* Where the packed bytes of @member start, if they can be read at all. */
-static int find_readable(struct zip *zip, const struct zip_member *member, uint64_t *data,
-                         struct error *error)
+int zip_locate(struct zip *zip, const struct zip_member *member, uint64_t *offset,
+               struct error *error)
 {
-	int code = find_data(zip, member, data, error);
+	int code = find_data(zip, member, offset, error);
 
-	return code < 0 ? code : check_readable(zip, member, *data, error);
+	return code < 0 ? code : check_readable(zip, member, *offset, error);
+}
+
+const struct zip_file *zip_file_of(const struct zip *zip)
+{
+	return &zip->file;
 }
 
 static int check_stored(const struct zip *zip, const struct zip_member *member, uint64_t at,
@@ -328,11 +327,11 @@ int zip_find_stored(struct zip *zip, const struct zip_member *member, bool (*sto
                     uint64_t *offset, struct error *error)
 {
 	uint64_t data = 0;
-	int code = find_readable(zip, member, &data, error);
+	int code = zip_locate(zip, member, &data, error);
 
 	if (code < 0)
 		return code;
-	if (member->method != METHOD_STORED || member->packed != member->size)
+	if (member->method != ZIP_STORED || member->packed != member->size)
 		return 0;
 	code = check_stored(zip, member, data, stop, error);
 	*offset = data;
@@ -345,7 +344,7 @@ int zip_read(struct zip *zip, const struct zip_member *member, size_t limit, str
 	CLEANUP(cleanup_free) char *bytes = NULL;
 	struct output output;
 	uint64_t data = 0;
-	int code = find_readable(zip, member, &data, error);
+	int code = zip_locate(zip, member, &data, error);
 
 	if (code < 0)
 		return code;

@@ -22,6 +22,7 @@
 #include "libquery/disk/zip_member.h"
 
 struct zip;
+struct zip_file;
 
 /*
  * Read the directory of the zip at @fd, whose position is neither used nor
@@ -63,6 +64,13 @@ bool zip_find(const struct zip *zip, struct slice name, struct zip_member *out);
 int zip_read(struct zip *zip, const struct zip_member *member, size_t limit, struct slice *out,
              struct error *error);
 
+/* Where in the file the packed bytes of a member lie, after the same checks but the sum's. */
+int zip_locate(struct zip *zip, const struct zip_member *member, uint64_t *offset,
+               struct error *error);
+
+/* The file that the zip is. */
+const struct zip_file *zip_file_of(const struct zip *zip);
+
 /*
  * Where in the file the bytes of a member lie that is stored, not packed: for what is too
  * large to be had in memory. 1, after the same checks as for zip_read() (@stop, which may
@@ -70,5 +78,29 @@ int zip_read(struct zip *zip, const struct zip_member *member, size_t limit, str
  */
 int zip_find_stored(struct zip *zip, const struct zip_member *member, bool (*stop)(void),
                     uint64_t *offset, struct error *error);
+
+/*
+ * A member as a stream, for what is too large to be had in memory: any part of it may be
+ * read, without its checksum. To go back means to unpack it from the beginning again, unless
+ * it is stored; so the bytes that are unpacked, skipped ones included, have a @limit.
+ */
+struct zip_stream;
+
+/* Both, and the zip, must stay; the caller closes *@out. The same errors as zip_read(). */
+int zip_stream_open(struct zip *zip, const struct zip_member *member, uint64_t limit,
+                    struct zip_stream **out, struct error *error);
+void zip_stream_close(struct zip_stream *stream); /* NULL is accepted */
+
+static inline void cleanup_zip_stream(struct zip_stream **stream)
+{
+	zip_stream_close(*stream);
+}
+
+/* Up to @size bytes from @at, fewer only at the end; *got says how many. ERROR_LIMIT: too deep. */
+int zip_stream_read(struct zip_stream *stream, uint64_t at, char *to, size_t size, size_t *got,
+                    struct error *error);
+
+/* Bytes that have been unpacked so far. */
+uint64_t zip_stream_unpacked(const struct zip_stream *stream);
 
 #endif

@@ -20,6 +20,12 @@ struct zip_member {
 	size_t place; /* of its record in the central directory: later is greater */
 };
 
+/* Of the methods, those that are read here. */
+enum zip_method {
+	ZIP_STORED = 0,
+	ZIP_DEFLATED = 8,
+};
+
 /* Bits of a member's flags. */
 enum zip_flag {
 	ZIP_ENCRYPTED = 1 << 0,

@@ -8,15 +8,19 @@ import os
 import re
 import shutil
 import sqlite3
+import struct
+import subprocess
+import sys
 import unittest
 
 import support
-from archives import write_zip
+from archives import described, write_conda, write_tar, write_zip
 from support import (COULD_NOT, DONE, NOT_FOUND, STRANGER, USAGE, CommandTest, add_distribution,
                      needs_root, query, write)
 
 FIXTURES = os.environ.get("ENTRYDB_TEST_PLUGINS") or f"{support.TOP}/build/tests/fixtures"
 MACHINE_AT = 18   # e_machine in an ELF header
+WHOLE = 64 << 20  # bytes of an object that is read whole from an archive
 AARCH64, X86_64 = 183, 62
 TOWEL = "[towel]\nsymbol = towel_*_entry towel_plugin_version\nname = kind_*\n"
 
@@ -35,6 +39,22 @@ def of_a_later_libc(image):
     """It asks for a version of the C library that will never be."""
     version = re.search(rb"\0GLIBC_2\.(\d+(\.\d+)?)\0", image)[0]
     return image.replace(version, version.replace(b"_2.", b"_9."))
+
+
+def behind_zeros(image):
+    """The same object, of 64 bits, with all but its headers behind so many zeros that it is not read whole."""
+    shifted, gap = bytearray(image), WHOLE + (1 << 20)
+    tables = [(32, 56, 54, 8), (40, 64, 58, 24)]  # of segments and of sections: where, how long, and their offset's place
+    for table_at, size, size_at, offset_at in tables:
+        table, = struct.unpack_from("<Q", image, table_at)
+        self_size, count = struct.unpack_from("<HH", image, size_at)
+        assert self_size == size
+        for at in range(table, table + count * size, size):
+            offset, = struct.unpack_from("<Q", image, at + offset_at)
+            struct.pack_into("<Q", shifted, at + offset_at, offset + gap)
+    sections, = struct.unpack_from("<Q", image, 40)
+    struct.pack_into("<Q", shifted, 40, sections + gap)
+    return bytes(shifted[:4096]) + bytes(gap - 4096) + bytes(shifted)
 
 
 class PluginTest(CommandTest):
@@ -129,6 +149,53 @@ class WouldItLoad(PluginTest):
             self.run_program("add", "--db", f"{self.top}/wheels.db", wheel, status=DONE)
             found = self.run_program("list", "--json", "--db", f"{self.top}/wheels.db", status=DONE).objects[0]
             self.assertEqual((found["kind"], found["state"], found["missing"]), expected)
+
+
+class LargeObjects(PluginTest):
+    """Archives are judged as what pip makes of them, however large the objects in them are."""
+    FACTS = ("kind", "state", "symbol", "build_id", "size", "glibc", "missing")
+
+    def facts(self, *arguments):
+        found = self.run_program("list", "--json", *arguments, status=DONE).objects[0]
+        return {key: found[key] for key in self.FACTS}
+
+    def check(self, image, state="ok"):
+        files = {"pkg/outer.so": image, "pkg/deps/libinner.so": fixture("libinner.so")}
+        tree = described(files, "pkg", entry_points="[g]\nn = pkg.outer:AdbcDriverInit\n")
+        wheel = write_zip(f"{self.top}/pkg-1.0-py3-none-any.whl", tree)
+        self.install("pkg", files, text="[g]\nn = pkg.outer:AdbcDriverInit\n")
+        self.run_program("add", "--db", f"{self.top}/wheels.db", wheel, status=DONE)
+        found = self.facts("--db", f"{self.top}/wheels.db")
+        self.assertEqual(found, self.facts("--path", self.site))
+        self.assertEqual((found["state"], found["size"]), (state, len(image) if state == "ok" else None))
+
+    def test_tables_at_the_front(self):
+        self.check(fixture("outer.so") + bytes(WHOLE))
+
+    def test_tables_at_the_end(self):
+        image = behind_zeros(fixture("outer.so"))
+        self.check(image)
+        opened = [sys.executable, "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1]).AdbcDriverInit"]
+        subprocess.run([*opened, f"{self.site}/pkg/outer.so"], check=True)  # it is a real one
+
+    def test_other_large_files(self):
+        self.check(bytes(WHOLE + 1), "no-symbol")
+
+    def test_tarballs(self):
+        """Nothing of that size is kept of them, and they say so, of what is needed, too."""
+        small, large = fixture("outer.so"), fixture("outer.so") + bytes(WHOLE)
+        inner = fixture("libinner.so")
+        for name, write_archive in (("pkg.tar", write_tar), ("pkg-1.0-0.conda", write_conda)):
+            for outer, inner_library, state in ((large, inner, "not-examined"),
+                                                (small, inner + bytes(WHOLE), "not-examined"), (small, inner, "ok")):
+                tree = described({"pkg/outer.so": outer, "pkg/deps/libinner.so": inner_library}, "pkg",
+                                 entry_points="[g]\nn = pkg.outer:AdbcDriverInit\nm = pkg.absent:f\n")
+                archive = write_archive(f"{self.top}/{name}",
+                                        {f"lib/python3.12/site-packages/{path}": data for path, data in tree.items()})
+                self.run_program("add", "--db", f"{self.top}/{name}.db", archive, status=DONE)
+                rows = {row["name"]: row["state"] for row in
+                        self.run_program("list", "--json", "--db", f"{self.top}/{name}.db", status=DONE).objects}
+                self.assertEqual(rows, {"n": state, "m": "missing"})
 
 
 class Kinds(PluginTest):

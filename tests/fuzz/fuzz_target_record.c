@@ -20,7 +20,7 @@ static struct slice take_line(struct slice *rest)
 }
 
 /* Every other file is not there, and none is an ELF file. */
-static int fetch(void *payload, struct slice path, struct slice *bytes, struct error *error)
+static int fetch(void *payload, struct slice path, struct elf_image *image, struct error *error)
 {
 	unsigned *calls = payload;
 
@@ -28,8 +28,7 @@ static int fetch(void *payload, struct slice path, struct slice *bytes, struct e
 		abort();
 	if (++*calls % 2)
 		return error_set(error, ERROR_NOTFOUND, "not there");
-	bytes->ptr = strdup("\177ELF and nothing else");
-	bytes->len = strlen(bytes->ptr);
+	image->bytes = slice_of(strdup("\177ELF and nothing else"));
 	return 0;
 }
 

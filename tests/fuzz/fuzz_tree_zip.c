@@ -18,7 +18,7 @@ static int each_child(void *payload, struct slice name)
 {
 	struct wheel_record listing = {0};
 	struct wheel_file file;
-	struct slice bytes;
+	struct elf_image image;
 	size_t at = 0;
 
 	tree_is_editable(payload, name, NULL);
@@ -26,8 +26,8 @@ static int each_child(void *payload, struct slice name)
 	if (tree_listing(payload, name, &listing, NULL) < 0 || wheel_record_is_null(&listing))
 		return 0;
 	while (wheel_record_find_object(&listing, &at, &file))
-		if (tree_fetch(payload, name, file.spelled, &bytes, NULL) == 0)
-			free((char *)bytes.ptr);
+		if (tree_fetch(payload, name, file.spelled, &image, NULL) == 0)
+			free((char *)image.bytes.ptr);
 	return 0;
 }
 

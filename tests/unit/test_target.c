@@ -417,14 +417,15 @@ static void test_bundle_without_object(void **state)
 }
 
 /* A wheel with one file, native.so under the name in the payload. */
-static int fetch(void *payload, struct slice path, struct slice *bytes, struct error *error)
+static int fetch(void *payload, struct slice path, struct elf_image *image, struct error *error)
 {
 	char *copy;
 
 	if (!slice_equal(path, slice_of(payload)))
 		return error_set(error, ERROR_NOTFOUND, "not in the wheel");
 	copy = malloc(65536);
-	*bytes = (struct slice){copy, read_plugin("native.so", copy, 65536)};
+	image->bytes = (struct slice){copy, read_plugin("native.so", copy, 65536)};
+	image->unpacked = image->bytes.len;
 	return 0;
 }
 

@@ -52,6 +52,7 @@ static void test_defaults(void **state)
 	CLEANUP(error_clear) struct error error = {0};
 	struct wheel_record record = {.text = CHILD};
 	struct slice text = CHILD;
+	struct elf_image image;
 	int64_t newest = 5;
 
 	(void)state;
@@ -66,7 +67,7 @@ static void test_defaults(void **state)
 	assert_int_equal(newest, 5);
 	assert_int_equal(tree_listing(&tree, CHILD, &record, &error), 0);
 	assert_true(wheel_record_is_null(&record));
-	assert_int_equal(tree_fetch(&tree, CHILD, CHILD, &text, &error), ERROR_NOTFOUND);
+	assert_int_equal(tree_fetch(&tree, CHILD, CHILD, &image, &error), ERROR_NOTFOUND);
 	assert_false(tree_is_editable(&tree, CHILD, NULL));
 	tree_close(&tree);
 	tree_close(NULL);

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "db/base/cleanup.h"
 #include "libquery/disk/zip.h"
 
 #define ROOM    ((size_t)4 << 20) /* bytes of the largest zip here */
@@ -384,6 +385,78 @@ static void test_limits(void **state)
 	assert_read(f, "large", large);
 }
 
+static void assert_streamed(struct zip_stream *stream, uint64_t at, size_t size,
+                            struct slice expected)
+{
+	char bytes[256];
+	size_t got;
+
+	assert_true(size <= sizeof(bytes));
+	assert_int_equal(zip_stream_read(stream, at, bytes, size, &got, NULL), 0);
+	assert_true(slice_equal((struct slice){bytes, got}, expected));
+}
+
+/* Any part of a member, in any order; and as much as is allowed, which going back costs again. */
+static void test_stream(void **state)
+{
+	struct fixture *f = *state;
+	static char data[100000];
+	struct slice large = {data, sizeof(data)};
+	struct zip_member m;
+	size_t got;
+
+	memcpy(data, "begin", 5);
+	memcpy(data + sizeof(data) - 3, "end", 3);
+	add(f, (struct member){.name = "packed", .deflate = true, .data = large});
+	add(f, (struct member){.name = "stored", .data = large});
+	finish(f);
+	assert_int_equal(reopen(f), 0);
+	for (size_t i = 0; i < 2; i++) {
+		CLEANUP(cleanup_zip_stream) struct zip_stream *stream = NULL;
+
+		assert_true(zip_find(f->zip, i ? SLICE("stored") : SLICE("packed"), &m));
+		assert_int_equal(zip_stream_open(f->zip, &m, 250000, &stream, NULL), 0);
+		assert_streamed(stream, 0, 5, SLICE("begin"));
+		assert_streamed(stream, sizeof(data) - 3, 200, SLICE("end"));
+		assert_streamed(stream, sizeof(data), 1, SLICE(""));
+		assert_streamed(stream, sizeof(data) + 5, 1, SLICE(""));
+		assert_streamed(stream, 2, 3, SLICE("gin"));
+		assert_int_equal(zip_stream_unpacked(stream), i ? 11 : 100005);
+		assert_streamed(stream, sizeof(data) - 3, 3, SLICE("end"));
+		assert_streamed(stream, 0, 0, SLICE(""));
+		assert_streamed(stream, 0, 1, SLICE("b"));
+		assert_int_equal(zip_stream_read(stream, 90000, data, 1, &got, &f->error),
+		                 i ? 0 : ERROR_LIMIT);
+	}
+}
+
+static void test_stream_of_a_liar(void **state)
+{
+	struct fixture *f = *state;
+	CLEANUP(cleanup_zip_stream) struct zip_stream *stream = NULL;
+	static char data[100000] = "begin";
+	struct zip_member m;
+	char bytes[16];
+	size_t got;
+
+	add(f, (struct member){
+	               .name = "liar", .deflate = true, .data = {data, sizeof(data)}, .size = 4});
+	add(f, (struct member){.name = "garbage", .method = 8, .data = SLICE("\377\377\377\377")});
+	add(f, (struct member){.name = "other", .local_name = "else", .data = SLICE("x")});
+	finish(f);
+	assert_int_equal(reopen(f), 0);
+	assert_true(zip_find(f->zip, SLICE("liar"), &m));
+	assert_int_equal(zip_stream_open(f->zip, &m, 1000, &stream, NULL), 0);
+	assert_streamed(stream, 0, 16, SLICE("begi"));
+	zip_stream_close(take(stream));
+	assert_true(zip_find(f->zip, SLICE("garbage"), &m));
+	assert_int_equal(zip_stream_open(f->zip, &m, 1000, &stream, NULL), 0);
+	assert_int_equal(zip_stream_read(stream, 0, bytes, 4, &got, NULL), ERROR_FORMAT);
+	zip_stream_close(take(stream));
+	assert_true(zip_find(f->zip, SLICE("other"), &m));
+	assert_int_equal(zip_stream_open(f->zip, &m, 1000, &stream, NULL), ERROR_FORMAT);
+}
+
 /* Each record of the directory names the same bytes: a bomb without any depth. */
 static void test_overlap(void **state)
 {
@@ -534,6 +607,8 @@ int main(void)
 	        TEST(test_newer_version),
 	        TEST(test_refused_members),
 	        TEST(test_limits),
+	        TEST(test_stream),
+	        TEST(test_stream_of_a_liar),
 	        TEST(test_overlap),
 	        TEST(test_overlap_of_many),
 	        TEST(test_many),
