@@ -92,6 +92,10 @@ class Databases(MutationTest):
         "PRAGMA page_size = 512; VACUUM", "PRAGMA encoding = 'UTF-16'; VACUUM", "PRAGMA auto_vacuum = 1; VACUUM",
     )
 
+    VALUES = ("NULL", "-1", "0", "1", "7", "1 << 31", "1 << 40", "1 << 62", "-9223372036854775808",
+              "9223372036854775807", "9e99", "''", "'../x'", "'/etc'", "'lib/python3.11/site-packages'",
+              "x'00ff'", "char(27, 10, 0, 155)", "printf('%.*c', 100000, 'x')")
+
     def setUp(self):
         super().setUp()
         for number in range(60):
@@ -107,7 +111,8 @@ class Databases(MutationTest):
     def test_questions_and_healing(self):
         for _ in self.each_round():
             write(self.database, self.good)
-            how = self.choose.choice((self.change_bytes, self.change_pages, self.change_by_statement))
+            how = self.choose.choice((self.change_bytes, self.change_pages, self.change_by_statement,
+                                      self.change_column))
             how()
             told = self.integrity_tells()
             self.ask()
@@ -134,10 +139,21 @@ class Databases(MutationTest):
                  "number": self.choose.choice(("distributions", "broken", "watched", "mtime", "settled")),
                  "row": self.choose.choice(("position", "directory_stamp", "watched", "settled", "has_metadata")),
                  "some": f"rowid % {self.choose.choice((1, 2, 50))} = 0", "page": self.choose.randrange(30)}
+        self.execute(self.choose.choice(self.STATEMENTS).format(**words))
+
+    def change_column(self):
+        """Of each table any, in all of its rows or in one of them."""
+        columns = query(self.database, "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_xinfo(t.name) c "
+                                       "WHERE t.type = 'table' AND c.hidden = 0")
+        table, column = self.choose.choice(columns)
+        where = self.choose.choice(("", f"WHERE rowid = (SELECT min(rowid) FROM {table})"))
+        self.execute(f"UPDATE {table} SET {column} = {self.choose.choice(self.VALUES)} {where}")
+
+    def execute(self, script):
         with contextlib.closing(sqlite3.connect(self.database)) as connection:
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("PRAGMA ignore_check_constraints = 1")
-                connection.executescript(self.choose.choice(self.STATEMENTS).format(**words))
+                connection.executescript(script)
                 connection.commit()
 
     def integrity_tells(self):
