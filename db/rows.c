@@ -425,6 +425,33 @@ static int read_belongings(struct sql *sql, struct root_record *root, const stru
 	return code;
 }
 
+static int read_entry_points(struct sql *sql, struct group *group, struct arena *arena,
+                             struct error *error)
+{
+	sqlite3_stmt *row = sql_get(sql, SQL_ENTRY_POINTS_OF, error);
+	int code, read = 0;
+
+	if (!row)
+		return sql_code(sql);
+	sqlite3_bind_int64(row, 1, group->owner->id);
+	while (read == 0 && (code = sql_step(sql, row, error)) > 0)
+		read = read_item(sql, row, group, arena, error);
+	sqlite3_reset(row);
+	if (read < 0 || code < 0)
+		return read < 0 ? read : code;
+	return give_to_owner(group, arena) ? 0 : error_nomem(error);
+}
+
+int rows_entry_points(struct sql *sql, struct distribution_record *distribution,
+                      struct arena *arena, struct error *error)
+{
+	struct group group = {.kind = &entry_points, .owner = distribution};
+	int code = read_entry_points(sql, &group, arena, error);
+
+	free(group.items);
+	return code;
+}
+
 int rows_distributions(struct sql *sql, struct root_record *root, bool belongings,
                        struct error *error)
 {

@@ -30,6 +30,10 @@ int rows_publication(struct sql *sql, struct publication_record *out, struct err
 int rows_distributions(struct sql *sql, struct root_record *root, bool belongings,
                        struct error *error);
 
+/* Fill @distribution, whose id is set, with its entry points, into @arena. */
+int rows_entry_points(struct sql *sql, struct distribution_record *distribution,
+                      struct arena *arena, struct error *error);
+
 /* Fill @root, whose id is set, with its start-up code, into its arena. */
 int rows_startups(struct sql *sql, struct root_record *root, struct error *error);
 

@@ -129,6 +129,7 @@ CREATE TABLE event (
 	id           INTEGER PRIMARY KEY,
 	time         INTEGER NOT NULL, -- seconds since 1970
 	action       TEXT NOT NULL,    -- index install upgrade downgrade change remove forget repair
+	                               -- entry-point entry-point-gone entry-point-changed
 	                               -- startup startup-gone
 	root         TEXT NOT NULL,
 	distribution TEXT,

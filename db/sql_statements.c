@@ -44,6 +44,10 @@ const char *const sql_statements[SQL_COUNT] = {
                 TARGET_COLUMNS) " FROM entry_point LEFT JOIN target ON target.entry_point = "
                                 "entry_point.id "
                                 "WHERE id " ENTRY_POINTS_OF_ROOT " ORDER BY id",
+        [SQL_ENTRY_POINTS_OF] = "SELECT " COLUMNS(ENTRY_POINT_COLUMNS) ", " COLUMNS(
+                TARGET_COLUMNS) " FROM entry_point LEFT JOIN target ON target.entry_point = "
+                                "entry_point.id "
+                                "WHERE id " ENTRY_POINTS_OF_DISTRIBUTION " ORDER BY id",
         [SQL_PLUGINS] = "SELECT " COLUMNS(PLUGIN_COLUMNS) ", " COLUMNS(
                 TARGET_COLUMNS) " FROM plugin CROSS JOIN target ON entry_point = id "
                                 "WHERE id " ENTRY_POINTS_OF_ROOT " ORDER BY id",

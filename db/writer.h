@@ -83,6 +83,10 @@ int writer_carried(struct writer *writer, struct carried *out, struct error *err
 int writer_find_root(struct writer *writer, struct slice path, struct root_record *out,
                      struct error *error);
 
+/* The entry points of a distribution, whose id is set, as the database has them; in @arena. */
+int writer_entry_points(struct writer *writer, struct distribution_record *distribution,
+                        struct arena *arena, struct error *error);
+
 /* Call @each for every root; a non-zero answer ends the walk and is returned. */
 int writer_roots(struct writer *writer, root_each *each, void *payload, struct error *error);
 

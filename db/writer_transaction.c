@@ -352,6 +352,12 @@ int writer_find_root(struct writer *writer, struct slice path, struct root_recor
 	return code < 0 ? code : 1;
 }
 
+int writer_entry_points(struct writer *writer, struct distribution_record *distribution,
+                        struct arena *arena, struct error *error)
+{
+	return rows_entry_points(&writer->sql, distribution, arena, error);
+}
+
 int writer_roots(struct writer *writer, root_each *each, void *payload, struct error *error)
 {
 	return rows_roots(&writer->sql, each, payload, error);

@@ -132,11 +132,12 @@ static const char *text_or(struct slice text, const char *otherwise)
 	return text.len ? text.ptr : otherwise;
 }
 
-/* "name 1.0 -> 2.0", "name 1.0", or what else the event is about. malloc'd. */
+/* "name 1.0 -> 2.0", "name 1.0", "name group/entry: value", or what else it is about. malloc'd. */
 static char *describe(const struct reader_event *facts)
 {
 	bool both = facts->old_version.len && facts->version.len;
-	const char *only = text_or(facts->old_version, text_or(facts->version, ""));
+	const char *only =
+	        text_or(facts->old_version, text_or(facts->version, text_or(facts->detail, "")));
 
 	if (slice_is_null(facts->distribution))
 		return strdup(text_or(facts->detail, ""));

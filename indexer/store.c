@@ -1,16 +1,12 @@
 /*
- * store.c - see store.h. The audit trail is made here, where old and new meet.
+ * store.c - see store.h. What is told of it to the audit trail: trail.h.
  */
 #include "indexer/store.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "db/base/arena.h"
-#include "db/base/cleanup.h"
 #include "db/base/name_map.h"
-#include "db/base/text.h"
-#include "libquery/disk/version.h"
+#include "indexer/trail.h"
 
 #define POSITION_GAP 1024u               /* between two positions, at first */
 #define POSITION_MAX ((uint32_t)1 << 31) /* place_of() has 32 bits for them */
@@ -20,6 +16,7 @@ struct store {
 	struct root_record *root;
 	const struct root_record *known; /* NULL: the root is new */
 	struct store_counts *counts;
+	struct trail trail;
 	struct name_map by_name; /* what to call a distribution -> index in known */
 	bool *met;               /* of known: it is there still, or as another version */
 	bool *lives;             /* of known: its row lives on */
@@ -29,35 +26,11 @@ struct store {
 	struct error *error;
 };
 
-/* What people call it: its Name, else its directory. */
-static struct slice title(const struct distribution_record *distribution)
-{
-	return slice_is_null(distribution->name) ? distribution->directory : distribution->name;
-}
-
 /* What tells that a distribution is another version of one that was there. */
 static struct slice identity(const struct distribution_record *distribution)
 {
 	return slice_is_null(distribution->normalized_name) ? distribution->directory
 	                                                    : distribution->normalized_name;
-}
-
-static int log_change(struct store *store, struct slice action,
-                      const struct distribution_record *old, const struct distribution_record *now)
-{
-	struct event_record event = {
-	        .action = action,
-	        .root = store->root->path,
-	        .distribution = title(now ? now : old),
-	};
-
-	if (old)
-		event.old_version = old->version;
-	if (now) {
-		event.version = now->version;
-		event.detail = now->error;
-	}
-	return writer_log(store->writer, &event, store->error);
 }
 
 /* The number of a distribution among those of its root; see schema.sql. */
@@ -115,16 +88,6 @@ static bool same_stamps(const struct distribution_record *a, const struct distri
 	       slice_equal(a->version, b->version);
 }
 
-/* Versions that PEP 440 cannot order, and two spellings of one, are neither up nor down. */
-static struct slice action_of_change(struct slice old, struct slice now)
-{
-	int order;
-
-	if (!version_compare(old, now, &order) || order == 0)
-		return SLICE("change");
-	return order < 0 ? SLICE("upgrade") : SLICE("downgrade");
-}
-
 static int log_new(struct store *store, const struct distribution_record *now)
 {
 	const struct distribution_record *old;
@@ -135,7 +98,7 @@ static int log_new(struct store *store, const struct distribution_record *now)
 	at = find_old(store, now);
 	if (at == SIZE_MAX) {
 		store->counts->added++;
-		return log_change(store, SLICE("install"), NULL, now);
+		return trail_install(&store->trail, now);
 	}
 	old = &store->known->distributions[at];
 	store->met[at] = true;
@@ -143,7 +106,7 @@ static int log_new(struct store *store, const struct distribution_record *now)
 	if (store->lives[at] && same_stamps(old, now))
 		return 0;
 	store->counts->changed++;
-	return log_change(store, action_of_change(old->version, now->version), old, now);
+	return trail_change(&store->trail, old, now);
 }
 
 /* --- positions --- */
@@ -273,72 +236,13 @@ static int drop_gone(struct store *store)
 		code = writer_drop_distribution(store->writer, old->id, store->error);
 		if (code == 0 && !store->met[i]) {
 			store->counts->removed++;
-			code = log_change(store, SLICE("remove"), old, NULL);
+			code = trail_remove(&store->trail, old);
 		}
 	}
 	return code;
 }
 
 /* --- start-up code --- */
-
-#define LOGGED_CODE_MAX 200 /* bytes of a line of code in the audit trail */
-
-/* What makes a line the same line: not its number. */
-static struct slice startup_key(const struct startup_record *row, struct arena *arena, bool *failed)
-{
-	char *key = arena_alloc(arena, row->file.len + row->code.len + 1);
-
-	if (!key) {
-		*failed = true;
-		return SLICE("");
-	}
-	memcpy(key, row->file.ptr, row->file.len);
-	key[row->file.len] = '/'; /* in no name of a file */
-	memcpy(key + row->file.len + 1, row->code.ptr, row->code.len);
-	return (struct slice){key, row->file.len + 1 + row->code.len};
-}
-
-static int log_startup(struct store *store, struct slice action, const struct startup_record *row)
-{
-	size_t len = row->code.len < LOGGED_CODE_MAX ? row->code.len : LOGGED_CODE_MAX;
-	CLEANUP(cleanup_free)
-	char *detail = text_format("%.*s%s%.*s", (int)row->file.len, row->file.ptr,
-	                           row->code.len ? ": " : "", (int)len, row->code.ptr);
-
-	if (!detail)
-		return error_nomem(store->error);
-	return writer_log(store->writer,
-	                  &(struct event_record){
-	                          .action = action,
-	                          .root = store->root->path,
-	                          .detail = slice_of(detail),
-	                  },
-	                  store->error);
-}
-
-/* An event for each line of @these that is not among @those; their number, or a code. */
-static int log_missing(struct store *store, struct slice action, const struct root_record *these,
-                       const struct root_record *those)
-{
-	CLEANUP(arena_free) struct arena keys = ARENA_INIT;
-	CLEANUP(name_map_free) struct name_map there = {0};
-	bool failed = false;
-	int count = 0, code = 0;
-
-	for (size_t i = 0; i < those->startup_count; i++)
-		name_map_put(&there, startup_key(&those->startups[i], &keys, &failed), 0, &failed);
-	for (size_t i = 0; !failed && code == 0 && i < these->startup_count; i++) {
-		struct slice key = startup_key(&these->startups[i], &keys, &failed);
-
-		if (failed || name_map_get(&there, key) != NAME_MAP_NONE)
-			continue;
-		count++;
-		code = log_startup(store, action, &these->startups[i]);
-	}
-	if (failed)
-		return error_nomem(store->error);
-	return code < 0 ? code : count;
-}
 
 /* A root that is seen for the first time has no past, and so no events of its lines. */
 static int store_startups(struct store *store)
@@ -350,25 +254,14 @@ static int store_startups(struct store *store)
 	if (startups_equal(store->root, known ? known : &nothing))
 		return 0;
 	if (known)
-		code = log_missing(store, SLICE("startup"), store->root, known);
-	if (known && code >= 0)
-		code = log_missing(store, SLICE("startup-gone"), known, store->root);
+		code = trail_startups(&store->trail, known, store->root);
 	return code < 0 ? code : writer_put_startups(store->writer, store->root, store->error);
 }
 
 static int log_first_sight(struct store *store)
 {
-	char detail[64];
-
-	snprintf(detail, sizeof(detail), "%zu distributions", store->root->distribution_count);
 	store->counts->added += store->root->distribution_count;
-	return writer_log(store->writer,
-	                  &(struct event_record){
-	                          .action = SLICE("index"),
-	                          .root = store->root->path,
-	                          .detail = slice_of(detail),
-	                  },
-	                  store->error);
+	return trail_first_sight(&store->trail, store->root->distribution_count);
 }
 
 static bool same_facts(const struct root_record *a, const struct root_record *b)
@@ -405,6 +298,7 @@ int store_root(struct writer *writer, struct root_record *root, const struct roo
 	        .root = root,
 	        .known = known,
 	        .counts = counts,
+	        .trail = {writer, root->path, error},
 	        .error = error,
 	};
 	bool failed = false;

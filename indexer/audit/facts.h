@@ -6,6 +6,7 @@
  *     files        whether the files that run are the ones installed, and whose they are
  *     commands     what else is on the PATH
  *     names        names that are not what they seem
+ *     set_aside    shared objects that crashed or hung when they were loaded
  *
  * Everything is read as data, nothing is run. What fails in the worksheet sticks there
  * (worksheet.h); what cannot be read on the disk is told on stderr, and left out.
@@ -72,6 +73,7 @@ int writable_read(struct facts_site *site, struct error *error);
 int installed_requirements(struct worksheet *sheet, struct error *error);
 int files_locate(struct worksheet *sheet, struct error *error);
 int commands_read(struct worksheet *sheet, const char *sysroot, struct error *error);
+int set_aside_read(struct worksheet *sheet, struct error *error);
 int lists_read(struct worksheet *sheet, struct error *error);
 
 #endif

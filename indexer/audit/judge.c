@@ -101,6 +101,8 @@ static int read_facts(struct judge *judge, struct error *error)
 	if (code == 0)
 		code = commands_read(judge->sheet, judge->options->sysroot, error);
 	if (code == 0)
+		code = set_aside_read(judge->sheet, error);
+	if (code == 0)
 		code = installed_requirements(judge->sheet, error);
 	return code < 0 ? code : read_policies(judge, error);
 }

@@ -105,6 +105,10 @@ CREATE TABLE near_command (entry_point INTEGER PRIMARY KEY, known TEXT NOT NULL)
 CREATE TABLE trait (distribution INTEGER NOT NULL, entry_point INTEGER, trait TEXT NOT NULL,
                     field TEXT NOT NULL, shown TEXT NOT NULL) STRICT;
 
+-- Builds of shared objects that are in quarantine, and why; which build an object is, by its path.
+CREATE TABLE quarantine (build TEXT PRIMARY KEY, reason TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE object (path TEXT PRIMARY KEY, build TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
 -- What policy forbids.
 CREATE TABLE forbidden_entry (entry_point INTEGER PRIMARY KEY, reason TEXT NOT NULL) STRICT;
 
@@ -312,6 +316,9 @@ INSERT INTO rule (name, level, what, remedy) VALUES
 	('target-broken', 'warning',
 	 'A native plugin would not load here.',
 	 'Install what it needs; ''entrydb why GROUP NAME'' explains.'),
+	('target-quarantined', 'warning',
+	 'A native plugin crashed or hung when it was loaded, and is not loaded again.',
+	 'Look for another build of it; ''entrydb quarantine --clear'' lets it be tried again.'),
 	('distribution-broken', 'error',
 	 'Python''s importlib.metadata raises an exception on the distribution, and with it on any question for all entry points.',
 	 'Install the distribution again, or remove its directory.'),
@@ -347,7 +354,10 @@ INSERT INTO rule (name, level, what, remedy) VALUES
 	 '''entrydb enable GROUP/NAME'' allows it.'),
 	('news', 'note',
 	 'Something came, went or changed in the time that --since gives.',
-	 'See that it was you, or somebody you know.');
+	 'See that it was you, or somebody you know.'),
+	('target-changed', 'note',
+	 'An entry point leads elsewhere than before, in the time that --since gives.',
+	 'See that the new version of the distribution means it so.');
 
 -- An entry point with all that rules speak of.
 CREATE VIEW announced AS
@@ -494,6 +504,12 @@ SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.state AS evidence,
   FROM announced a
  WHERE a.state IN ('no-symbol', 'ambiguous', 'wrong-architecture', 'missing-dependency');
 
+CREATE VIEW "target-quarantined" AS
+SELECT a.site, a.distribution, a.id AS entry_point, a.file, q.reason AS evidence,
+       a.object || ': ' || q.reason AS message
+  FROM announced a JOIN site s ON s.id = a.site
+  JOIN object o ON o.path = s.path || '/' || a.object JOIN quarantine q ON q.build = o.build;
+
 CREATE VIEW "distribution-broken" AS
 SELECT site, id AS distribution, NULL AS entry_point, directory AS file, error AS evidence,
        error AS message
@@ -559,17 +575,34 @@ CREATE VIEW "forbidden" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, f.reason AS evidence, f.reason AS message
   FROM "forbidden_entry" f JOIN announced a ON a.id = f.entry_point;
 
+-- Events of the time that is asked for. The detail of one about an entry point begins with its
+-- group, its name and a colon.
+CREATE VIEW recent AS
+SELECT v.*, d.id AS distribution_id, d.directory,
+       (SELECT a.id FROM announced a
+         WHERE v.action GLOB 'entry-point*' AND a.distribution = d.id
+           AND substr(v.detail, 1, length(a.label) + 2) = a.label || ': ' LIMIT 1) AS entry_point,
+       v.time || ' ' || v.action || ' ' || coalesce(v.distribution, '') || ' ' || coalesce(v.detail, '')
+           AS evidence,
+       strftime('%Y-%m-%d %H:%M', v.time, 'unixepoch') AS moment,
+       coalesce(', by ''' || v.command || '''', '') AS author
+  FROM event v JOIN period p ON v.time BETWEEN p.begins AND p.ends
+  LEFT JOIN distribution d ON d.site = v.site AND d.title = v.distribution;
+
 CREATE VIEW "news" AS
-SELECT v.site, d.id AS distribution, NULL AS entry_point, d.directory AS file,
-       v.time || ' ' || v.action || ' ' || coalesce(v.distribution, v.detail, '') AS evidence,
-       strftime('%Y-%m-%d %H:%M', v.time, 'unixepoch') || ' ' || v.action
-       || coalesce(' ' || v.distribution, '')
+SELECT v.site, v.distribution_id AS distribution, v.entry_point, v.directory AS file, v.evidence,
+       v.moment || ' ' || v.action || coalesce(' ' || v.distribution, '')
        || CASE WHEN v.old_version IS NOT NULL AND v.version IS NOT NULL
                THEN ' ' || v.old_version || ' -> ' || v.version
                ELSE coalesce(' ' || v.version, ' ' || v.old_version, '') END
-       || coalesce(': ' || v.detail, '') || coalesce(', by ''' || v.command || '''', '') AS message
-  FROM event v JOIN period p ON v.time BETWEEN p.begins AND p.ends
-  LEFT JOIN distribution d ON d.site = v.site AND d.title = v.distribution;
+       || coalesce(': ' || v.detail, '') || v.author AS message
+  FROM recent v WHERE v.action <> 'entry-point-changed';
+
+CREATE VIEW "target-changed" AS
+SELECT v.site, v.distribution_id AS distribution, v.entry_point,
+       v.directory || '/entry_points.txt' AS file, v.evidence,
+       v.moment || ' ' || v.detail || v.author AS message
+  FROM recent v WHERE v.action = 'entry-point-changed';
 
 -- All of them.
 CREATE VIEW finding AS
@@ -586,6 +619,7 @@ UNION ALL SELECT 'module-unlisted' AS rule, * FROM "module-unlisted"
 UNION ALL SELECT 'module-outside' AS rule, * FROM "module-outside"
 UNION ALL SELECT 'target-missing' AS rule, * FROM "target-missing"
 UNION ALL SELECT 'target-broken' AS rule, * FROM "target-broken"
+UNION ALL SELECT 'target-quarantined' AS rule, * FROM "target-quarantined"
 UNION ALL SELECT 'distribution-broken' AS rule, * FROM "distribution-broken"
 UNION ALL SELECT 'file-changed' AS rule, * FROM "file-changed"
 UNION ALL SELECT 'record-missing' AS rule, * FROM "record-missing"
@@ -597,4 +631,5 @@ UNION ALL SELECT 'startup-unlisted' AS rule, * FROM "startup-unlisted"
 UNION ALL SELECT 'startup-code' AS rule, * FROM "startup-code"
 UNION ALL SELECT 'runs-unasked' AS rule, * FROM "runs-unasked"
 UNION ALL SELECT 'forbidden' AS rule, * FROM "forbidden"
-UNION ALL SELECT 'news' AS rule, * FROM "news";
+UNION ALL SELECT 'news' AS rule, * FROM "news"
+UNION ALL SELECT 'target-changed' AS rule, * FROM "target-changed";

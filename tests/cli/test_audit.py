@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import sqlite3
 import stat
 import time
@@ -13,6 +14,7 @@ import support
 from support import (COULD_NOT, DONE, NOT_FOUND, SITE, STRANGER, TOP, USAGE, CommandTest, metadata,
                      needs_root, write)
 
+PLUGINS = os.environ.get("ENTRYDB_TEST_PLUGINS")
 MANUAL = f"{TOP}/indexer/man/entrydb-audit.1"
 KEYS = ["rule", "level", "distribution", "version", "group", "name", "file", "message", "fingerprint"]
 CYRILLIC_A, OVERRIDE = "\u0430", "\u202e"
@@ -202,6 +204,33 @@ class Rules(Site):
                 record.write(f"native_plugin.so,{digest(text)},{len(text)}\n")
         self.check("target-broken", plant)
 
+    def test_target_quarantined(self):
+        """It aborts when it is probed; a copy of it elsewhere is the same build, another build is none of it."""
+        if not PLUGINS or not os.path.exists(f"{PLUGINS}/pjrt_aborting.so"):
+            self.skipTest("no plugins are built; ENTRYDB_TEST_PLUGINS names their directory")
+
+        def good():
+            self.install_object("good", "pjrt_good.so")
+            self.run_program("probe", "--path", self.site, "jax_plugins", "good", status=DONE)
+
+        def plant():
+            self.install_object("aborting", "pjrt_aborting.so")
+            self.run_program("probe", "--path", self.site, "jax_plugins", "aborting", status=COULD_NOT)
+        self.check("target-quarantined", plant, good, ["runs-unasked"])
+        self.install_object("copied", "pjrt_aborting.so")
+        found = [one for one in self.audit().objects if one["rule"] == "target-quarantined"]
+        self.assertEqual([one["name"] for one in found], ["aborting", "copied"])
+        self.assertIn("it crashed (signal 6, Aborted) when it was probed", found[0]["message"])
+        self.run_program("quarantine", "--clear", status=DONE)
+        self.assertEqual(self.rules(), ["runs-unasked"])
+
+    def install_object(self, name, plugin):
+        """A plugin of JAX's with a shared object, NAME_plugin.so."""
+        info = self.install(name, f"[jax_plugins]\n{name} = {name}_plugin:GetPjrtApi\n", modules=[])
+        shutil.copy(f"{PLUGINS}/{plugin}", f"{self.site}/{name}_plugin.so")
+        with open(f"{self.site}/{name}_plugin.so", "rb") as file, open(f"{info}/RECORD", "a", encoding="utf-8") as record:
+            record.write(f"{name}_plugin.so,{digest(file.read())},1\n")
+
     def test_distribution_broken(self):
         self.check("distribution-broken", lambda: self.install("broken", "[g]\nno equals sign\n"),
                    lambda: self.install("fine", "[g]\na = b = c\n"), ["target-missing"])
@@ -286,6 +315,26 @@ class Rules(Site):
             found = [one for one in self.audit("--since", since).objects if one["distribution"]]
             self.assertEqual([(one["rule"], one["distribution"]) for one in found], [("news", "beta")])
             self.assertIn("install beta 1.0, by 'entrydb update", found[0]["message"])
+        self.assertEqual(self.rules("--since", "2020-01-01..2020-02-01"), [])
+
+    def test_target_changed(self):
+        """Of an upgrade: one that stays, one that leads elsewhere, one that goes, one that comes."""
+        old = self.install("beta", "[g]\nstays = beta:a\nmoved = beta:b\ngone = beta:c\n")
+        self.install("alpha", "[g]\nmoved = alpha:b\n")
+        self.update()
+        shutil.rmtree(old)
+        self.install("beta", "[g]\nstays = beta:a\nmoved = beta:elsewhere\ncome = beta:d\n", version="2.0")
+        self.update()
+        self.assertEqual(self.rules(), [])
+        found = [one for one in self.audit("--since", "1 hour").objects if one["distribution"] == "beta"]
+        for rule, name, words in (("news", None, "entry-point-gone beta: g/gone: beta:c, by"),
+                                  ("news", None, "upgrade beta 1.0 -> 2.0, by"),
+                                  ("news", "come", "entry-point beta: g/come: beta:d, by"),
+                                  ("target-changed", "moved", "g/moved: beta:b -> beta:elsewhere, by 'entrydb update")):
+            one = found.pop(0)
+            self.assertEqual((one["rule"], one["name"]), (rule, name))
+            self.assertIn(words, one["message"])
+        self.assertEqual(found, [])
         self.assertEqual(self.rules("--since", "2020-01-01..2020-02-01"), [])
 
     def test_since_when_and_by_what(self):

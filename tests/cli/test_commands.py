@@ -663,17 +663,43 @@ class Trail(CommandTest):
         shutil.rmtree(info)
         self.update(self.site)
         found = [event for event in events(self.database) if event[0] != "index"]
-        self.assertEqual(found, [("install", "alpha", None, "1.0"), ("change", "alpha", "1.0", "1.0"),
-                                 ("upgrade", "alpha", "1.0", "2.0"), ("remove", "alpha", "2.0", None)])
+        self.assertEqual([event for event in found if not event[0].startswith("entry-point")],
+                         [("install", "alpha", None, "1.0"), ("change", "alpha", "1.0", "1.0"),
+                          ("upgrade", "alpha", "1.0", "2.0"), ("remove", "alpha", "2.0", None)])
         last = self.log("--json", "--path", self.site, status=DONE).objects[-1]
         self.assertEqual(list(last), LOG_KEYS)
         self.assertEqual((last["uid"], last["command"], last["root"], last["database"]),
                          (os.getuid(), f"entrydb update {self.site}", SITE, self.database))
         self.assertRegex(last["time"], r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z")
-        text = self.log(status=DONE).fields
+        text = [row for row in self.log(status=DONE).fields if not row[1].startswith("entry-point")]
         self.assertEqual([row[2] for row in text[-4:]],
                          ["alpha 1.0", "alpha 1.0 -> 1.0", "alpha 1.0 -> 2.0", "alpha 2.0"])
         self.assertEqual(text[-1][-2:], [f"entrydb update {self.site}", f"uid {os.getuid()}"])
+
+    def test_entry_points_of_a_distribution_that_stays(self):
+        """Each that comes, goes or leads elsewhere, whatever else stands under the same name; not their order."""
+        texts = ["[g]\na = m:a\nb = m:b\n[h]\na = m:a\na = m:twice\n",
+                 "[h]\na = m:twice\na = m:a\n[g]\nb = m:other\nc = m:c\n", ""]
+        for number, text in enumerate(texts):
+            info = add_distribution(self.site, "alpha", str(number), text)
+            self.update()
+            shutil.rmtree(info)
+        found = query(self.database, "SELECT action, distribution, detail FROM event WHERE action GLOB 'entry-point*'")
+        self.assertEqual(found, [("entry-point-changed", "alpha", "g/b: m:b -> m:other"),
+                                 ("entry-point", "alpha", "g/c: m:c"), ("entry-point-gone", "alpha", "g/a: m:a"),
+                                 ("entry-point-gone", "alpha", "h/a: m:twice"), ("entry-point-gone", "alpha", "h/a: m:a"),
+                                 ("entry-point-gone", "alpha", "g/b: m:other"), ("entry-point-gone", "alpha", "g/c: m:c")])
+        self.assertIn("alpha g/b: m:b -> m:other", [row[2] for row in self.log(status=DONE).fields])
+
+    def test_a_great_change_is_told_in_part(self):
+        info = add_distribution(self.site, "alpha", "1", "[g]\n" + "".join(f"n{i} = m:f\n" for i in range(500)))
+        self.update()
+        shutil.rmtree(info)
+        add_distribution(self.site, "alpha", "2", "[g]\n" + "".join(f"n{i} = m:{'f' * 999}\n" for i in range(500)))
+        self.update()
+        sizes = query(self.database, "SELECT length(detail) FROM event WHERE action = 'entry-point-changed'")
+        self.assertEqual(len(sizes), 100)
+        self.assertLess(max(sizes)[0], 300)
 
     def test_a_downgrade_is_no_upgrade(self):
         versions = ["1.10", "1.9", "1.9.post1", "unknown", "1.0"]
@@ -681,7 +707,7 @@ class Trail(CommandTest):
             info = add_distribution(self.site, "alpha", version)
             self.update()
             shutil.rmtree(info)
-        found = [event[0] for event in events(self.database) if event[0] != "index"]
+        found = [event[0] for event in events(self.database) if event[0] != "index" and event[2]]
         self.assertEqual(found, ["downgrade", "upgrade", "change", "change"])
 
     def test_a_reinstall_is_a_change(self):

@@ -156,10 +156,11 @@ class Changes(WatchTest):
         self.check()
         self.stop(child)
         self.assertEqual(
-            events(self.database)[-3:],
+            events(self.database)[-4:],
             [
                 ("install", "made", None, "1.0"),
                 ("upgrade", "made", "1.0", "2.0"),
+                ("entry-point-changed", "made", None, None),
                 ("remove", "made", "2.0", None),
             ],
         )
