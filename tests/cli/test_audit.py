@@ -10,6 +10,7 @@ import sqlite3
 import stat
 import time
 
+import package_cache
 import support
 from support import (COULD_NOT, DONE, NOT_FOUND, SITE, STRANGER, TOP, USAGE, CommandTest, metadata,
                      needs_root, write)
@@ -460,13 +461,46 @@ class Output(Site):
 
 
 class Sarif(Site):
-    """By hand, what the schema requires; and what GitHub's code scanning does."""
+    """The schema of OASIS, where it can be had; by hand, what it requires, and what GitHub's code scanning does."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.complaints = package_cache.sarif_validator()
 
     def sarif(self, *options):
         path = f"{self.top}/out.sarif"
         self.audit("--sarif", path, *options)
         with open(path, encoding="utf-8") as file:
-            return json.load(file)
+            log = json.load(file)
+        if Sarif.complaints:
+            self.assertEqual(Sarif.complaints(log), [])
+        return log
+
+    def test_the_schema_of_oasis(self):
+        """Everything that can stand in a log, and that the schema would find what is wrong in one."""
+        if not Sarif.complaints:
+            self.skipTest("pip cannot get the schema (package_cache.py)")
+        self.assertEqual(self.sarif()["runs"][0]["results"], [])
+        self.install("evil", f"[console_scripts]\naws = evil:main\n-x/y = evil:main\n\x1b = evil:x\n[g\u202e]\nä = no:x\n"
+                             "[pytest11]\nspy = evil:p\n", installer=None)
+        write(f"{self.site}/odd name%.pth", "import \udcff\x00".encode("utf-8", "surrogateescape"))
+        os.makedirs(f"{self.site}/\udcfe-1.0.dist-info")
+        self.update()
+        known = f"{self.top}/known"
+        write(known, self.audit().out.encode("utf-8", "surrogateescape"))
+        self.install("worse", "[console_scripts]\ngit = worse:main\n")
+        self.update()
+        log = self.sarif("--since", "1 hour", "--baseline", known)
+        results = log["runs"][0]["results"]
+        self.assertGreater(len({result["ruleId"] for result in results}), 8)
+        self.assertEqual({result["baselineState"] for result in results}, {"new", "unchanged"})
+        for spoil in (lambda: results[0].update(level="fatal"), lambda: results[0].update(surplus=1),
+                      lambda: results[0].pop("message"), lambda: log.update(version="2.0.0")):
+            before = json.dumps(log)
+            spoil()
+            self.assertNotEqual(Sarif.complaints(log), [])
+            log = json.loads(before)
+            results = log["runs"][0]["results"]
 
     def test_structure(self):
         self.install("evil", "[console_scripts]\naws = evil:main\n-x/y = evil:main\n[g\x9b]\nä = evil:main\n")
