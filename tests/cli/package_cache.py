@@ -137,3 +137,10 @@ def sarif_validator():
     assert "/oasis-tcs/sarif-spec/" in schema["$id"] and "2.1.0" in schema["$id"], schema["$id"]
     checker = jsonschema.validators.validator_for(schema)(schema)
     return lambda log: [f"{error.json_path}: {error.message[:300]}" for error in checker.iter_errors(log)]
+
+
+def datasette():
+    """Its program, as a command; None where it cannot be had."""
+    place = of_this_python("datasette", requirements=DATASETTE)
+    return [sys.executable, "-c", f"import sys; sys.path.insert(0, {place!r}); import datasette.cli; datasette.cli.cli()"] \
+        if place else None
