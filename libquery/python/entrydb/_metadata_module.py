@@ -73,7 +73,7 @@ class MetadataModule:
 
     def unchanged(self):
         """Has nobody replaced a part of the module, or what it reads the disk with?"""
-        return _native.same(self.seen)
+        return self.seen.same()
 
     def locator(self):
         """A function from a path entry and the file name of metadata in it to a distribution."""

@@ -1,47 +1,28 @@
 /*
  * module.c - the module entrydb._native; see native.h.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "libquery/python/native/own.h"
 
 /* Module slots that the limited API of 3.10 does not know yet; see PyInit__native(). */
 #define SLOT_MULTIPLE_INTERPRETERS 3 /* since 3.12 */
 #define SLOT_GIL                   4 /* since 3.13 */
 
-PyDoc_STRVAR(same_doc,
-             "same(parts, /)\n--\n\n"
-             "Is all of (namespaces, places, attributes) as it was? namespaces: of (dict,\n"
-             "(key, value, key, value, ...)), all that is in it, in this order, an\n"
-             "Ellipsis for any value; places: of (dict, key, value), an Ellipsis where\n"
-             "there was none; attributes: of (object, name, value).");
-
-static PyObject *same(PyObject *Py_UNUSED(module), PyObject *parts)
-{
-	if (!PyTuple_Check(parts)) {
-		PyErr_SetString(PyExc_TypeError, "a tuple is expected");
-		return NULL;
-	}
-	return PyBool_FromLong(all_same(parts));
-}
-
 PyDoc_STRVAR(recognise_doc,
              "recognise(module, originals, ours, /)\n--\n\n"
              "(digest, seen, seen reading) of a metadata module: a number for what the\n"
-             "parts do that make its answers; and for same(), all that these rest upon, and\n"
-             "what the reading of one distribution does. None if a part of it, or of what\n"
+             "parts do that make its answers; and as Parts, all that these rest upon, and what\n"
+             "the reading of one distribution does. None if a part of it, or of what\n"
              "it reads the disk with, is not its own. originals: a dict from (class, name) to\n"
              "what acceleration has replaced; ours: a tuple of what it has put in.");
 
-static PyObject *recognise_package(struct own *own, PyObject *originals)
+static PyObject *recognise_package(struct own *own, PyObject *originals, const struct state *state)
 {
 	unsigned long long digest;
 	PyObject *seen, *made = NULL;
 
 	if (!digest_parts(own, originals, &digest) || !own_check(own))
 		return NULL;
-	seen = take_snapshot(own);
+	seen = take_snapshot(own, state);
 	if (seen)
 		made = Py_BuildValue("(KOO)", digest, PyTuple_GetItem(seen, 0),
 		                     PyTuple_GetItem(seen, 1));
@@ -49,7 +30,7 @@ static PyObject *recognise_package(struct own *own, PyObject *originals)
 	return made;
 }
 
-static PyObject *recognise(PyObject *Py_UNUSED(self), PyObject *arguments)
+static PyObject *recognise(PyObject *self, PyObject *arguments)
 {
 	PyObject *module, *originals, *ours, *made = NULL;
 	struct own own;
@@ -58,7 +39,7 @@ static PyObject *recognise(PyObject *Py_UNUSED(self), PyObject *arguments)
 	                      &PyTuple_Type, &ours))
 		return NULL;
 	if (own_init(&own, module, ours))
-		made = recognise_package(&own, originals);
+		made = recognise_package(&own, originals, PyModule_GetState(self));
 	own_clear(&own);
 	if (made || (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError)))
 		return made;
@@ -70,7 +51,6 @@ PyDoc_STRVAR(module_doc, "libentrydb for Python; see the package entrydb.");
 
 static PyMethodDef module_methods[] = {
         {"recognise", recognise, METH_VARARGS, recognise_doc},
-        {"same", same, METH_O, same_doc},
         {0},
 };
 
@@ -88,9 +68,13 @@ static int module_exec(PyObject *module)
 	if (!state->name || !state->value || !state->group || !state->dist || !state->path ||
 	    !state->find || !state->module)
 		return -1;
+	state->watcher = watch_begin();
 	state->database = (PyTypeObject *)PyType_FromModuleAndSpec(module, &database_spec, NULL);
+	state->parts = (PyTypeObject *)PyType_FromModuleAndSpec(module, &parts_spec, NULL);
 	state->walker = (PyTypeObject *)PyType_FromModuleAndSpec(module, &walker_spec, NULL);
-	if (!state->database || !state->walker || PyModule_AddType(module, state->database) < 0 ||
+	if (!state->database || !state->parts || !state->walker ||
+	    PyModule_AddType(module, state->database) < 0 ||
+	    PyModule_AddType(module, state->parts) < 0 ||
 	    PyModule_AddType(module, state->walker) < 0 ||
 	    PyModule_AddIntConstant(module, "IM_10_1", ENTRYDB_IM_10_1) < 0)
 		return -1;
@@ -102,6 +86,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 	const struct state *state = PyModule_GetState(module);
 
 	Py_VISIT(state->database);
+	Py_VISIT(state->parts);
 	Py_VISIT(state->walker);
 	return 0;
 }
@@ -111,6 +96,7 @@ static int module_clear(PyObject *module)
 	struct state *state = PyModule_GetState(module);
 
 	Py_CLEAR(state->database);
+	Py_CLEAR(state->parts);
 	Py_CLEAR(state->walker);
 	Py_CLEAR(state->path);
 	Py_CLEAR(state->find);
@@ -152,12 +138,6 @@ static PyModuleDef definition = {
         .m_size = sizeof(struct state), .m_methods = module_methods, .m_slots = slots_3_10,
         .m_traverse = module_traverse,  .m_clear = module_clear,     .m_free = module_free,
 };
-
-/* "3.13.0 (main, ...": the minor version of the interpreter that runs. */
-static long minor_version(void)
-{
-	return strtol(Py_GetVersion() + strlen("3."), NULL, 10);
-}
 
 PyMODINIT_FUNC PyInit__native(void)
 {

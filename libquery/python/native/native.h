@@ -5,7 +5,8 @@
  *     database.c  Database: a handle of libentrydb's on path entries
  *     walker.c    Walker: the property entry_points of importlib.metadata's distributions
  *     entry.c     entry points of a class that is given
- *     parts.c     whether parts of a metadata module are still what they were
+ *     parts.c     Parts: whether parts of a metadata module are still what they were
+ *     watch.c     whether a dict has changed
  *     own.h       whether all that makes its answers is its own
  *     fork.c      threads in the library, and forks
  *
@@ -23,12 +24,13 @@
 
 /* Of the module, in one interpreter. */
 struct state {
-	PyTypeObject *database, *walker;
+	PyTypeObject *database, *parts, *walker;
+	int watcher;                           /* of dicts; see watch.c */
 	PyObject *name, *value, *group, *dist; /* interned: the attributes of an entry point */
 	PyObject *path, *find, *module;        /* "_path", "find" and "module" */
 };
 
-extern PyType_Spec database_spec, walker_spec;
+extern PyType_Spec database_spec, parts_spec, walker_spec;
 
 /* --- entry.c --- */
 
@@ -72,8 +74,25 @@ PyObject *row_of(const entrydb_entry_point *entry_point, const struct row *befor
 #define END_CRITICAL_SECTION()         }
 #endif
 
-/* Are the parts of a metadata module what they were? @parts: as parts.c says. No error is set. */
+/* Parts, from what is compared, (namespaces, places, attributes): see parts.c. */
+PyObject *make_parts(const struct state *state, PyObject *compared);
+
+/* Are the parts of a metadata module what they were? No error is set. */
 bool all_same(PyObject *parts);
+
+/* --- watch.c --- */
+
+/* 12 for Python 3.12: of the interpreter that runs. */
+long minor_version(void);
+
+/* A watcher of dicts, for one interpreter; -1: there is none. */
+int watch_begin(void);
+
+/* From now on; false: what happens to it will not be known. */
+bool watch_dict(int watcher, PyObject *dict);
+
+/* A number that grows whenever one of these dicts changes, all of them watched. */
+unsigned long long watch_changes(int watcher, PyObject *const *dicts, size_t count);
 
 /* --- fork.c --- */
 

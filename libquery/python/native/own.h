@@ -60,10 +60,10 @@ bool own_check(const struct own *own);
 bool digest_parts(struct own *own, PyObject *originals, unsigned long long *digest);
 
 /*
- * (all that is compared, what is compared when one distribution is read), both as parts.c
- * says; NULL where what the disk is read with is not Python's.
+ * (all that is compared, what is compared when one distribution is read), both of them Parts;
+ * NULL where what the disk is read with is not Python's.
  */
-PyObject *take_snapshot(const struct own *own);
+PyObject *take_snapshot(const struct own *own, const struct state *state);
 
 /* --- what snapshot.c and digest.c need of own.c --- */
 

@@ -322,21 +322,25 @@ static PyObject *outside_parts(const struct own *own)
 
 /* --- all of it --- */
 
-/* A tuple of three: two lists as tuples, and what they have in common between them. */
-static PyObject *parts_of(PyObject *namespaces, PyObject *others, PyObject *attributes)
+/* Parts of two lists, and of what all have in common. */
+static PyObject *parts_of(const struct state *state, PyObject *namespaces, PyObject *others,
+                          PyObject *attributes)
 {
 	PyObject *first = PyList_AsTuple(namespaces), *last = PyList_AsTuple(attributes);
-	PyObject *made = first && last ? PyTuple_Pack(3, first, others, last) : NULL;
+	PyObject *compared = first && last ? PyTuple_Pack(3, first, others, last) : NULL;
+	PyObject *made = compared ? make_parts(state, compared) : NULL;
 
+	Py_XDECREF(compared);
 	Py_XDECREF(last);
 	Py_XDECREF(first);
 	return made;
 }
 
-static PyObject *finish(const struct snapshot *snapshot, PyObject *others)
+static PyObject *finish(const struct snapshot *snapshot, const struct state *state,
+                        PyObject *others)
 {
-	PyObject *all = parts_of(snapshot->all, others, snapshot->inside);
-	PyObject *some = parts_of(snapshot->some, others, snapshot->some_inside);
+	PyObject *all = parts_of(state, snapshot->all, others, snapshot->inside);
+	PyObject *some = parts_of(state, snapshot->some, others, snapshot->some_inside);
 	PyObject *made = all && some ? PyTuple_Pack(2, all, some) : NULL;
 
 	Py_XDECREF(some);
@@ -344,7 +348,7 @@ static PyObject *finish(const struct snapshot *snapshot, PyObject *others)
 	return made;
 }
 
-PyObject *take_snapshot(const struct own *own)
+PyObject *take_snapshot(const struct own *own, const struct state *state)
 {
 	struct snapshot snapshot = {
 	        .own = own,
@@ -359,7 +363,7 @@ PyObject *take_snapshot(const struct own *own)
 	if (others && snapshot.reading && snapshot.all && snapshot.some && snapshot.inside &&
 	    snapshot.some_inside && add_modules(&snapshot) && add_classes(&snapshot) &&
 	    add_path(&snapshot) && add_functions(&snapshot))
-		made = finish(&snapshot, others);
+		made = finish(&snapshot, state, others);
 	Py_XDECREF(others);
 	Py_XDECREF(snapshot.some_inside);
 	Py_XDECREF(snapshot.inside);

@@ -28,13 +28,14 @@ static PyObject *walker_new(PyTypeObject *type, PyObject *arguments, PyObject *k
 	static char *names[] = {"kind",  "path_type", "EntryPoint", "EntryPoints", "parts",
 	                        "walks", "fallback",  "parses",     NULL};
 	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+	const struct state *state = PyType_GetModuleState(type);
 	struct walker *walker = (struct walker *)allocate(type, 0);
 
 	if (!walker)
 		return NULL;
 	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!OO!OOp:Walker", names,
 	                                 &walker->kind, &walker->path_type, &PyType_Type,
-	                                 &walker->entry_point, &walker->entry_points, &PyTuple_Type,
+	                                 &walker->entry_point, &walker->entry_points, state->parts,
 	                                 &walker->parts, &walker->walks, &walker->fallback,
 	                                 &walker->parses)) {
 		walker->kind = walker->path_type = walker->entry_point = NULL;
