@@ -22,7 +22,7 @@ static uint64_t work_id(const struct database *database)
 		const char *path = database->roots[i].root_path;
 
 		pair[1] = digest(path, strlen(path));
-		pair[0] = digest(pair, sizeof(pair));
+		pair[0] = digest_numbers(pair, 2);
 	}
 	return pair[0] | 1;
 }

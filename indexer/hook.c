@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,23 +76,23 @@ static bool is_pipe(int fd)
 	return fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
 }
 
-static long milliseconds(void)
+static int64_t milliseconds(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* To the end of the file, but not for ever: somebody may hold the pipe open. */
 static void drain(int fd)
 {
 	static char buffer[DRAIN_CHUNK];
-	long end = milliseconds() + HOOK_INPUT_TIMEOUT;
+	int64_t end = milliseconds() + HOOK_INPUT_TIMEOUT;
 	struct pollfd input = {.fd = fd, .events = POLLIN};
 	ssize_t got = 1;
 
-	for (long left; got > 0 && (left = end - milliseconds()) > 0 && !interrupted();)
+	for (int64_t left; got > 0 && (left = end - milliseconds()) > 0 && !interrupted();)
 		if (poll(&input, 1, (int)left) > 0)
 			got = read(fd, buffer, sizeof(buffer));
 }

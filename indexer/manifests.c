@@ -252,7 +252,7 @@ static int read_file(const struct work *work, const char *name, size_t limit, st
 
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return errno_is_failure(errno) ? error_errno(work->error, errno, "%s", name) : 0;
-	if (!S_ISREG(status.st_mode) || (size_t)status.st_size > limit)
+	if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size > limit)
 		return 0;
 	bytes = malloc(limit + 1);
 	if (!bytes)

@@ -146,7 +146,10 @@ static const struct tree_operations beside_operations = {.read = placed_read};
 /* Changes with the archive; see placed_is_pending() for the other stamp. */
 static int64_t digest_of(struct stamp stamp)
 {
-	return (int64_t)(digest(&stamp, sizeof(stamp)) | 1);
+	const uint64_t numbers[] = {(uint64_t)stamp.mtime, (uint64_t)stamp.ctime,
+	                            (uint64_t)stamp.inode};
+
+	return (int64_t)(digest_numbers(numbers, 3) | 1);
 }
 
 /* Look in the site directory for modules that the archive lacks: they may be installed there. */

@@ -367,7 +367,7 @@ static void wait_for_something(struct watch *watch)
 {
 	struct pollfd events = {.fd = watch->fd, .events = POLLIN};
 	int64_t left = watch->due == NEVER ? 0 : watch->due - milliseconds();
-	struct timespec limit = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000};
+	struct timespec limit = {.tv_sec = left / 1000, .tv_nsec = (long)(left % 1000 * 1000000)};
 
 	if (left < 0)
 		limit = (struct timespec){0};

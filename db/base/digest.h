@@ -1,5 +1,5 @@
 /*
- * digest.h - a short digest of a few bytes, always the same for the same bytes.
+ * digest.h - a short digest of a few bytes, always the same for the same bytes, on any machine.
  *
  * It is written down (the stamps of distributions, the name of a hook's work) and
  * compared by other processes, so the function never changes. Not for security, and
@@ -12,5 +12,8 @@
 #include <stdint.h>
 
 uint64_t digest(const void *bytes, size_t len);
+
+/* As digest() of them where they lie in memory with the lowest byte first. */
+uint64_t digest_numbers(const uint64_t *numbers, size_t count);
 
 #endif

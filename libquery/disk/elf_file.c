@@ -60,13 +60,16 @@ static Elf_Scn *find_section(Elf *elf, GElf_Word type, GElf_Shdr *header)
 /* --- names --- */
 
 /* The NUL-terminated string at @offset; null where there is none. */
-static struct slice string_at(struct slice strings, size_t offset)
+static struct slice string_at(struct slice strings, uint64_t offset)
 {
-	const char *end = offset < strings.len
-	                          ? memchr(strings.ptr + offset, '\0', strings.len - offset)
-	                          : NULL;
+	struct slice rest;
+	const char *end;
 
-	return end ? slice_between(strings.ptr + offset, end) : (struct slice){0};
+	if (offset >= strings.len)
+		return (struct slice){0};
+	rest = slice_from(strings, (size_t)offset);
+	end = memchr(rest.ptr, '\0', rest.len);
+	return end ? slice_between(rest.ptr, end) : (struct slice){0};
 }
 
 /* --- symbols --- */

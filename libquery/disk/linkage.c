@@ -367,6 +367,16 @@ static int try_system(struct closure *closure, struct slice name, struct library
 	        "/usr/lib/x86_64-linux-gnu",
 	        "/lib/aarch64-linux-gnu",
 	        "/usr/lib/aarch64-linux-gnu",
+	        "/lib/i386-linux-gnu",
+	        "/usr/lib/i386-linux-gnu",
+	        "/lib/arm-linux-gnueabihf",
+	        "/usr/lib/arm-linux-gnueabihf",
+	        "/lib/powerpc64le-linux-gnu",
+	        "/usr/lib/powerpc64le-linux-gnu",
+	        "/lib/riscv64-linux-gnu",
+	        "/usr/lib/riscv64-linux-gnu",
+	        "/lib/s390x-linux-gnu",
+	        "/usr/lib/s390x-linux-gnu",
 	        "/usr/local/lib",
 	};
 	int code = try_cache(closure, name, out);

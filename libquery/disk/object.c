@@ -19,7 +19,7 @@
 /* --- opening --- */
 
 /* Another object of @size bytes, or of a size that is yet to come, 0: may it be examined? */
-static int spend(const struct object_site *site, size_t size, struct error *error)
+static int spend(const struct object_site *site, uint64_t size, struct error *error)
 {
 	if (!site->examined)
 		return 0;
@@ -29,8 +29,8 @@ static int spend(const struct object_site *site, size_t size, struct error *erro
 	if (*site->examined < OBJECTS_EXAMINED_MAX)
 		return 0;
 	return error_set(error, ERROR_LIMIT,
-	                 "more than %zu bytes of shared objects in one distribution",
-	                 OBJECTS_EXAMINED_MAX);
+	                 "more than %llu bytes of shared objects in one distribution",
+	                 (unsigned long long)OBJECTS_EXAMINED_MAX);
 }
 
 static int fetch(const struct object_site *site, struct slice spelled, struct elf_image *image,
@@ -61,7 +61,7 @@ static int open_installed(const struct object_site *site, struct slice path, str
 {
 	char name[PATH_MAX];
 	struct stat st;
-	size_t cost;
+	uint64_t cost;
 
 	if (site->fd < 0 || path.len >= sizeof(name))
 		return error_set(error, ERROR_NOTFOUND, "no such file");
@@ -74,8 +74,9 @@ static int open_installed(const struct object_site *site, struct slice path, str
 		return error_set(error, ERROR_FORMAT, "%s: not a file", name);
 	if ((st.st_mode & site->readers) != site->readers)
 		return error_set(error, ERROR_NOTFOUND, "%s: not for everybody", name);
-	cost = (size_t)st.st_size < OBJECT_INSTALLED_COST ? (size_t)st.st_size
-	                                                  : OBJECT_INSTALLED_COST;
+	cost = (uint64_t)st.st_size;
+	if (cost > OBJECT_INSTALLED_COST)
+		cost = OBJECT_INSTALLED_COST;
 	if (spend(site, cost, error) < 0)
 		return ERROR_LIMIT;
 	out->size = st.st_size;

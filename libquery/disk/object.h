@@ -26,15 +26,15 @@ typedef int object_fetch(void *payload, struct slice path, struct elf_image *ima
  * unpacked. An installed object, of which the symbol tables alone are read, counts for no
  * more than OBJECT_INSTALLED_COST.
  */
-#define OBJECTS_EXAMINED_MAX  ((size_t)4 << 30)
-#define OBJECT_INSTALLED_COST ((size_t)16 << 20)
+#define OBJECTS_EXAMINED_MAX  (UINT64_C(4) << 30)
+#define OBJECT_INSTALLED_COST (UINT64_C(16) << 20)
 
 /* Where the objects of one distribution are. */
 struct object_site {
 	int fd;              /* the directory of the path entry, borrowed; -1: not on the disk */
 	object_fetch *fetch; /* where the files are in an archive; NULL: below fd */
 	void *payload;       /* for fetch */
-	size_t *examined;    /* bytes so far; NULL: without limit */
+	uint64_t *examined;  /* bytes so far; NULL: without limit */
 	mode_t readers;      /* of what is published; an object not for them is not there; or 0 */
 	struct linkage *linkage; /* NULL: what an object needs is not judged */
 	struct slice place;      /* the absolute path of the path entry, without the sysroot */

@@ -243,7 +243,7 @@ int plugin_kinds_add(struct plugin_kinds *kinds, struct slice text, struct error
 	if (code < 0)
 		return code;
 	*kinds = *next;
-	kinds->digest = (int64_t)(digest(pair, sizeof(pair)) | 1);
+	kinds->digest = (int64_t)(digest_numbers(pair, 2) | 1);
 	return 0;
 }
 

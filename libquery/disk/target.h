@@ -32,7 +32,7 @@ struct target_memo {
 	const void *rule;         /* are by this rule, */
 	struct target_bundle found_bundle;
 	struct target_record bundle; /* and one of them */
-	size_t examined;             /* bytes of shared objects; see OBJECTS_EXAMINED_MAX */
+	uint64_t examined;           /* bytes of shared objects; see OBJECTS_EXAMINED_MAX */
 };
 
 struct target_query {

@@ -149,7 +149,7 @@ static int find_plugins(struct resolving *work, const struct target_context *con
                         struct arena *arena, struct error *error)
 {
 	const struct target_query *query = &work->query;
-	size_t examined = 0;
+	uint64_t examined = 0;
 	const struct object_site site = {
 	        .fd = query->site.fd,
 	        .examined = &examined,

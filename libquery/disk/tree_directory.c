@@ -185,17 +185,19 @@ static int read_all(int fd, size_t room, struct arena *arena, struct slice *out,
 static int judge(struct tree *tree, const struct tree_request *request, const struct stat *status,
                  size_t *size, struct error *error)
 {
+	uint64_t bytes = (uint64_t)status->st_size;
+
 	if (S_ISDIR(status->st_mode))
 		return 0;
 	if (!S_ISREG(status->st_mode))
 		return error_set(error, ERROR_FORMAT, "not a regular file");
 	withhold_unless(tree, status->st_mode);
-	*size = (size_t)status->st_size;
-	if (request->first && *size > FIRST_BYTES)
-		*size = FIRST_BYTES;
-	if (*size > request->limit)
-		return error_set(error, ERROR_LIMIT, "%zu bytes; the limit is %zu", *size,
-		                 request->limit);
+	if (request->first && bytes > FIRST_BYTES)
+		bytes = FIRST_BYTES;
+	if (bytes > request->limit)
+		return error_set(error, ERROR_LIMIT, "%llu bytes; the limit is %zu",
+		                 (unsigned long long)bytes, request->limit);
+	*size = (size_t)bytes;
 	return 1;
 }
 
@@ -245,7 +247,7 @@ static void read_one_ahead(const void *payload, size_t index, struct ahead_file 
 		return;
 	}
 	if (fstat(fd, &out->status) != 0 ||
-	    (S_ISREG(out->status.st_mode) && (size_t)out->status.st_size > AHEAD_BYTES))
+	    (S_ISREG(out->status.st_mode) && (uint64_t)out->status.st_size > AHEAD_BYTES))
 		return;
 	if (S_ISREG(out->status.st_mode))
 		out->bytes = malloc((size_t)out->status.st_size + 1);
@@ -378,14 +380,14 @@ static int is_file(struct tree *tree, struct slice child, struct error *error)
 }
 
 /* Times and size of one file, folded into @words; the newest time is kept. */
-static size_t add_words(int64_t *words, const struct stat *status, int64_t *newest)
+static size_t add_words(uint64_t *words, const struct stat *status, int64_t *newest)
 {
 	struct stamp stamp = stamp_of(status);
 
-	words[0] = stamp.mtime;
-	words[1] = stamp.ctime;
-	words[2] = S_ISDIR(status->st_mode) ? 0 : (int64_t)status->st_size;
-	words[3] = stamp.inode;
+	words[0] = (uint64_t)stamp.mtime;
+	words[1] = (uint64_t)stamp.ctime;
+	words[2] = S_ISDIR(status->st_mode) ? 0 : (uint64_t)status->st_size;
+	words[3] = (uint64_t)stamp.inode;
 	if (stamp.mtime > *newest)
 		*newest = stamp.mtime;
 	if (stamp.ctime > *newest)
@@ -423,7 +425,7 @@ static int stamps(struct tree *tree, const struct distribution_record *known,
                   struct distribution_record *out, int64_t *newest, struct error *error)
 {
 	struct slice child = out->directory;
-	int64_t words[8];
+	uint64_t words[8];
 	struct stat status;
 	size_t count = 0;
 	int code = status_of(tree, child, "", &status, error);
@@ -435,7 +437,7 @@ static int stamps(struct tree *tree, const struct distribution_record *known,
 		else
 			out->metadata = outline_of(tree, &status);
 	}
-	out->directory_stamp = (int64_t)digest(words, count * sizeof(*words));
+	out->directory_stamp = (int64_t)digest_numbers(words, count);
 	count = 0;
 	if (code >= 0)
 		code = is_still_without(known, out->directory_stamp)
@@ -451,7 +453,7 @@ static int stamps(struct tree *tree, const struct distribution_record *known,
 		count += add_words(words + count, &status, newest);
 		out->metadata = outline_of(tree, &status);
 	}
-	out->files_stamp = (int64_t)digest(words, count * sizeof(*words));
+	out->files_stamp = (int64_t)digest_numbers(words, count);
 	return code < 0 ? code : 0;
 }
 

@@ -19,7 +19,7 @@ static const struct stamp there = {.mtime = 1, .ctime = 9, .inode = 4};
 
 static struct timespec timespec(int64_t time)
 {
-	return (struct timespec){.tv_sec = time / SECOND, .tv_nsec = time % SECOND};
+	return (struct timespec){.tv_sec = time / SECOND, .tv_nsec = (long)(time % SECOND)};
 }
 
 static struct carried carried(ino_t inode, int64_t mtime, int64_t ctime)

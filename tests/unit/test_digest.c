@@ -15,12 +15,12 @@
 /* The stamps in a database of an earlier version are compared with these. */
 static void test_digest_never_changes(void **state)
 {
-	static const int64_t words[] = {1, 2, 4096, 64769};
+	static const uint64_t words[] = {1, 2, 4096, 64769};
 
 	(void)state;
 	assert_true(digest("", 0) == 0x17fb89ee9dcab42a);
 	assert_true(digest("0123456789", 10) == 0xd3f7b15a57be22ed);
-	assert_true(digest(words, sizeof(words)) == 0x93a9cdbfac6eefd9);
+	assert_true(digest_numbers(words, 4) == 0x93a9cdbfac6eefd9);
 }
 
 static void test_digest_tells_lengths_apart(void **state)

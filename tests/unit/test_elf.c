@@ -2,8 +2,8 @@
  * test_elf.c - what elf_file.c says of the plugins in fixtures/plugins, which
  * ENTRYDB_TEST_PLUGINS names as built, and of damaged copies of them.
  */
-#include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -175,13 +175,13 @@ static void test_truncated(void **state)
 static void test_damaged(void **state)
 {
 	struct fixture *f = *state;
-	Elf64_Ehdr header;
+	ElfW(Ehdr) header;
 	size_t sections;
 
 	memcpy(&header, f->bytes, sizeof(header));
 	sections = header.e_shoff;
 	assert_true(sections < f->length);
-	for (size_t at = 0; at < f->length; at = at == 63 ? sections : at + 1) {
+	for (size_t at = 0; at < f->length; at = at == sizeof(header) - 1 ? sections : at + 1) {
 		char saved = f->bytes[at];
 
 		f->bytes[at] = (char)0xFF;

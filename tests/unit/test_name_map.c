@@ -5,6 +5,7 @@
 #include "db/base/digest.h"
 #include "db/base/name_map.h"
 
+#include <endian.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -122,9 +123,8 @@ static void test_flood(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < MANY; i++) {
-		names[i][0] = i;
-		names[i][1] =
-		        after_one_word(i); /* cancels what the first word has made of the state */
+		names[i][0] = htole64(i);
+		names[i][1] = htole64(after_one_word(i)); /* cancels what the first has made */
 		name_map_put(&map, (struct slice){(char *)names[i], 16}, i, &failed);
 	}
 	assert_false(failed);

@@ -330,7 +330,7 @@ static void test_no_descriptors(void **state)
 /* Each page in turn is overwritten: there is an answer or an error, and no crash. */
 static void test_damaged_pages(void **state)
 {
-	static const char fills[] = {0, 1, 13, 10, 127, -1};
+	static const char fills[] = {0, 1, 13, 10, 127, (char)0xFF};
 	struct fixture *f = *state;
 	size_t length, failures = 0;
 	char *page = malloc(4096);
