@@ -89,7 +89,19 @@ static bool is_launcher(struct slice script)
 	return strstr(script.ptr, "/pyenv\" exec ") || strstr(script.ptr, "asdf exec ");
 }
 
-/* Is there "from a.b import c" or "import a.b" of the module's top? */
+/* The line as far as @at: "from ", "import a, ". */
+static bool is_import(struct slice script, const char *at)
+{
+	const char *line = at;
+
+	while (line > script.ptr && line[-1] != '\n')
+		line--;
+	line += strspn(line, " \t");
+	return strchr(" ,", at[-1]) && (slice_starts(slice_between(line, at), SLICE("from ")) ||
+	                                slice_starts(slice_between(line, at), SLICE("import ")));
+}
+
+/* Is there "from a.b import c", "import a.b" or "import x, a" of the module's top? */
 static bool imports(struct slice script, struct slice module)
 {
 	const char *dot = module.len ? memchr(module.ptr, '.', module.len) : NULL;
@@ -97,12 +109,11 @@ static bool imports(struct slice script, struct slice module)
 	const char *at = script.ptr, *end = script.ptr + script.len;
 
 	while (top.len > 0 && (at = memmem(at, (size_t)(end - at), top.ptr, top.len))) {
-		struct slice before = slice_between(script.ptr, at);
+		const char *behind = at + top.len;
 
-		at += top.len;
-		if ((slice_ends(before, SLICE("from ")) || slice_ends(before, SLICE("import "))) &&
-		    strchr(". \r\n", *at))
+		if (at > script.ptr && strchr(". ,\r\n", *behind) && is_import(script, at))
 			return true;
+		at = behind;
 	}
 	return false;
 }

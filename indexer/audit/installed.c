@@ -59,6 +59,18 @@ static bool is_among(const struct name_map *names, struct slice name)
 	return name_map_get(names, name) != NAME_MAP_NONE;
 }
 
+/* The module; of "package.Class" without a colon the package, too, which may be what is meant. */
+static void collect_module(struct name_map *modules, const struct entry_point_record *row,
+                           bool *failed)
+{
+	const char *dot = row->module.len ? memrchr(row->module.ptr, '.', row->module.len) : NULL;
+
+	if (row->module.len)
+		name_map_put(modules, row->module, 0, failed);
+	if (dot && slice_is_null(row->attr))
+		name_map_put(modules, slice_between(row->module.ptr, dot), 0, failed);
+}
+
 static void collect(struct installed *installed)
 {
 	const struct root_record *root = installed->site->root;
@@ -71,8 +83,7 @@ static void collect(struct installed *installed)
 		for (size_t j = 0; j < row->entry_point_count; j++) {
 			const struct entry_point_record *e = &row->entry_points[j];
 
-			if (e->module.len)
-				name_map_put(&installed->modules, e->module, 0, &installed->failed);
+			collect_module(&installed->modules, e, &installed->failed);
 			if (e->target && e->target->object.len)
 				name_map_put(&installed->objects, e->target->object, 0,
 				             &installed->failed);
@@ -89,8 +100,7 @@ static void collect_own(struct installed *installed, const struct distribution_r
 
 		if (facts_is_command(e))
 			name_map_put(&installed->commands, e->name, 0, &installed->failed);
-		if (e->module.len)
-			name_map_put(&installed->announced, e->module, 0, &installed->failed);
+		collect_module(&installed->announced, e, &installed->failed);
 	}
 }
 

@@ -131,28 +131,34 @@ CREATE TABLE period (begins INTEGER NOT NULL, ends INTEGER NOT NULL) STRICT;
 
 -- --- lists: a site adds to the first two by audit.conf ---
 
--- Groups that run code without being asked for it, and when.
+-- Groups that run code without being asked for it, and when: all that is in them is loaded. Those
+-- of which one is loaded by the name that somebody gives (mkdocs.plugins, babel.extractors,
+-- twine.registered_commands) are not among them.
 CREATE TABLE unasked_group (pattern TEXT PRIMARY KEY, occasion TEXT NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO unasked_group VALUES
-	('ansible.plugins*', 'when Ansible runs'),
-	('babel.extractors', 'when Babel extracts messages'),
-	('celery.fixups', 'when Celery starts'),
+	('airflow.plugins', 'when Airflow starts'),
+	('apache_airflow_provider', 'when Airflow starts'),
+	('babel.checkers', 'when Babel checks a catalogue'),
+	('celery.commands', 'when the program celery runs'),
+	('certbot.plugins', 'when Certbot runs'),
+	('conda', 'when conda runs'),
+	('datasette', 'when Datasette starts'),
 	('distutils.commands', 'when setuptools builds anything'),
 	('flake8.extension', 'when flake8 runs'),
 	('flake8.report', 'when flake8 runs'),
-	('gunicorn.loggers', 'when Gunicorn starts'),
+	('hatch', 'when Hatchling builds anything'),
 	('hypothesis', 'when Hypothesis is imported'),
-	('IPython.extensions', 'when IPython starts'),
 	('jax_plugins', 'when JAX is imported'),
 	('jupyter_serverproxy_servers', 'when a Jupyter server starts'),
+	('kedro.hooks', 'when Kedro starts'),
 	('keyring.backends', 'when keyring is asked for a password'),
-	('mkdocs.plugins', 'when MkDocs builds'),
 	('numba_extensions', 'when Numba compiles'),
 	('opentelemetry_*', 'when OpenTelemetry instruments a program'),
-	('pip.plugins', 'when pip runs'),
+	('pdm', 'when PDM runs'),
+	('pdm.plugin', 'when PDM runs'),
 	('poetry.application.plugin', 'when Poetry runs'),
 	('poetry.plugin', 'when Poetry runs'),
-	('pylint.plugins', 'when Pylint runs'),
+	('prefect.collections', 'when Prefect is imported'),
 	('pytest11', 'in each run of pytest'),
 	('setuptools.file_finders', 'when setuptools builds anything'),
 	('setuptools.finalize_distribution_options', 'when setuptools builds anything'),
@@ -160,7 +166,6 @@ INSERT INTO unasked_group VALUES
 	('tox', 'when tox runs'),
 	('torch.backends', 'when PyTorch is imported'),
 	('torch_dynamo_backends', 'when PyTorch lists its compilers'),
-	('twine.registered_commands', 'when twine runs'),
 	('virtualenv.*', 'when virtualenv runs'),
 	('xarray.backends', 'when xarray opens a file');
 
@@ -496,7 +501,12 @@ SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
         OR (a.state = 'missing'
             AND substr(a.module, 1, instr(a.module || '.', '.') - 1)
                 NOT IN (SELECT name FROM standard_module)
-            AND NOT EXISTS (SELECT 1 FROM owner w WHERE w.module = a.module)));
+            AND NOT EXISTS (SELECT 1 FROM owner w WHERE w.module = a.module)
+            -- "package.Class": no module, but what hosts such as fsspec take for package:Class
+            AND NOT (instr(a.value, ':') = 0
+                     AND EXISTS (SELECT 1 FROM owner w
+                                  WHERE w.module = rtrim(rtrim(a.module, replace(a.module, '.', '')), '.')
+                                    AND w.distribution = a.distribution))));
 
 CREATE VIEW "target-broken" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.state AS evidence,

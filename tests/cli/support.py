@@ -5,8 +5,10 @@ case has a directory of its own, with a home in it, so that no database of the
 machine is read or written.
 """
 
+import base64
 import contextlib
 import fcntl
+import hashlib
 import json
 import os
 import re
@@ -251,6 +253,11 @@ def build_type_is_sanitized():
 
 def metadata(name, version):
     return f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+
+
+def digest(content):
+    """As RECORD has it."""
+    return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
 
 
 def entry_points(name):

@@ -1,7 +1,5 @@
 """The rules of `entrydb audit`: of each, an attack that it finds and the honest neighbour that it leaves alone."""
 
-import base64
-import hashlib
 import json
 import os
 import re
@@ -12,17 +10,13 @@ import time
 
 import package_cache
 import support
-from support import (COULD_NOT, DONE, NOT_FOUND, SITE, STRANGER, TOP, USAGE, CommandTest, metadata,
-                     needs_root, write)
+from support import (COULD_NOT, DONE, NOT_FOUND, SITE, STRANGER, TOP, USAGE, CommandTest, digest,
+                     metadata, needs_root, write)
 
 PLUGINS = os.environ.get("ENTRYDB_TEST_PLUGINS")
 MANUAL = f"{TOP}/indexer/man/entrydb-audit.1"
 KEYS = ["rule", "level", "distribution", "version", "group", "name", "file", "message", "fingerprint"]
 CYRILLIC_A, OVERRIDE = "\u0430", "\u202e"
-
-
-def digest(content):
-    return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
 
 
 class Site(CommandTest):
@@ -121,11 +115,15 @@ class Rules(Site):
         self.executable("sphinx", "#!/usr/bin/python3\nfrom alpha.other import x\n")
         self.executable("shim", '#!/usr/bin/env bash\nexec "/opt/pyenv/libexec/pyenv" exec "$program" "$@"\n')
         self.executable("old", "#!/usr/bin/python3\n# EASY-INSTALL-ENTRY-SCRIPT: 'Alpha==0.1','console_scripts','old'\n")
+        self.executable("listed", "#!/usr/bin/python3\nimport os, alpha, sys\n")
         write(f"{self.system}/text", "not a program")
         self.check("command-shadows",
                    lambda: self.install("beta", "[console_scripts]\nfrobnicate = beta:main\n"),
                    lambda: self.install("alpha", "[console_scripts]\nsphinx = alpha:main\nshim = alpha:main\n"
-                                        "old = alpha:main\ntext = alpha:main\n"))
+                                        "old = alpha:main\ntext = alpha:main\nlisted = alpha:main\n"))
+        self.executable("words", "#!/usr/bin/python3\nimport os # unlike alpha, \nalphabet = 'from alpha'\nimport alphabet\n")
+        self.install("gamma", "[console_scripts]\nwords = gamma:main\n")
+        self.assertEqual([one["name"] for one in self.audit().objects], ["frobnicate", "words"])
 
     def test_the_order_of_the_path_is_told(self):
         self.executable("frobnicate")
@@ -193,7 +191,9 @@ class Rules(Site):
 
     def test_target_missing(self):
         self.check("target-missing", lambda: self.install("hollow", "[g]\nx = not_there.at_all:y\n"),
-                   lambda: self.install("full", "[g]\nx = full:not_there\n"))
+                   lambda: self.install("full", "[g]\nx = full:not_there\nwithout_colon = full.NotThere\n"))
+        self.install("other", "[g]\nx = full.NotThere\nz = other.sub.NotThere\n")
+        self.assertEqual([one["name"] for one in self.audit().objects if one["rule"] == "target-missing"], ["x", "x", "z"])
 
     def test_target_broken(self):
         text = b"\x7fELF" + b"no library"
