@@ -134,60 +134,76 @@ BEGIN
 END $$;
 REVOKE EXECUTE ON FUNCTION entrydb.retire FROM PUBLIC;
 
--- The columns of a table that a host sends: those between environment and valid_from.
-CREATE FUNCTION entrydb.sent(relation text) RETURNS text LANGUAGE sql STABLE AS $$
-	SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
-	 WHERE attrelid = format('entrydb.%I', relation)::regclass AND attnum > 2
-	   AND attname NOT IN ('valid_from', 'valid_to') AND NOT attisdropped
-$$;
-
--- Bring one table of an environment in step with the temporary table incoming_RELATION: rows that are gone end, new ones begin.
--- Events only come: those of before stay when a host has forgotten them.
-CREATE FUNCTION entrydb.merge(relation text, number bigint) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-	columns text := entrydb.sent(relation);
-BEGIN
-	IF EXISTS (SELECT FROM entrydb.environment WHERE id = number AND digest <> '') THEN
-		IF relation <> 'event' THEN
-			EXECUTE format('UPDATE entrydb.%1$I t SET valid_to = now() WHERE environment = $1 '
-			               'AND valid_to = ''infinity'' AND (%2$s) IN (SELECT %2$s FROM ('
-			               'SELECT %3$s FROM entrydb.%1$I WHERE environment = $1 AND valid_to = ''infinity'' '
-			               'EXCEPT SELECT %3$s FROM incoming_%1$s) gone)', relation,
-			               'md5(ROW(' || columns || ')::text)', columns) USING number;
-		END IF;
-		EXECUTE format('INSERT INTO entrydb.%1$I (host, environment, %2$s, valid_from) '
-		               'SELECT entrydb.me(), $1, %2$s, now() FROM (SELECT %2$s FROM incoming_%1$s '
-		               'EXCEPT SELECT %2$s FROM entrydb.%1$I WHERE environment = $1 '
-		               'AND valid_to = ''infinity'') fresh', relation, columns) USING number;
-	ELSE
-		EXECUTE format('INSERT INTO entrydb.%1$I (host, environment, %2$s, valid_from) '
-		               'SELECT entrydb.me(), $1, %2$s, now() FROM incoming_%1$s', relation, columns)
-		  USING number;
-	END IF;
-END $$;
-
 -- The environment of that path, made if there is none, and locked until the end of the
--- transaction; with empty temporary tables for what it has now.
-CREATE FUNCTION entrydb.open(path text) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-	relation text;
-	number bigint;
-BEGIN
+-- transaction.
+CREATE FUNCTION entrydb.open(path text) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO entrydb.environment AS e (path) VALUES (open.path)
 	    ON CONFLICT ON CONSTRAINT environment_host_path_key DO UPDATE SET path = e.path
-	RETURNING id INTO number;
+$$;
+
+-- For each table entrydb.put_TABLE(path, columns...), which brings an environment in step with
+-- what a host sends: rows that are gone end, new ones begin. Events only come: those of before
+-- stay when a host has forgotten them. The columns are those of the table between environment
+-- and valid_from, each an array of texts: so all rows are one value for the server, and need no
+-- table of their own on the way.
+DO $$
+DECLARE
+	relation text;
+	columns text;    -- a, b
+	parameters text; -- a text[], b text[]
+	first text;      -- a
+	incoming text;   -- the rows that were sent
+	current text;    -- those that are so until now
+BEGIN
 	FOREACH relation IN ARRAY entrydb.relations() LOOP
-		EXECUTE format('CREATE TEMPORARY TABLE incoming_%1$s ON COMMIT DROP AS '
-		               'SELECT %2$s FROM entrydb.%1$I WITH NO DATA', relation, entrydb.sent(relation));
+		SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum),
+		       string_agg(quote_ident(attname) || ' text[]', ', ' ORDER BY attnum),
+		       format('(SELECT %s FROM unnest(%s) AS i (%s))',
+		              string_agg(format('i.%I::%s', attname, atttypid::regtype), ', ' ORDER BY attnum),
+		              string_agg(format('put_%s.%I', relation, attname), ', ' ORDER BY attnum),
+		              string_agg(quote_ident(attname), ', ' ORDER BY attnum)),
+		       (array_agg(attname ORDER BY attnum))[1]
+		  INTO columns, parameters, incoming, first
+		  FROM pg_attribute
+		 WHERE attrelid = format('entrydb.%I', relation)::regclass AND attnum > 2 AND NOT attisdropped
+		   AND attname NOT IN ('valid_from', 'valid_to');
+		current := format('SELECT %s FROM entrydb.%I WHERE environment = number AND valid_to = ''infinity''',
+		                  columns, relation);
+		EXECUTE format($function$
+			CREATE FUNCTION entrydb.put_%1$s(path text, %2$s) RETURNS void LANGUAGE plpgsql AS $body$
+			#variable_conflict use_column
+			DECLARE
+				me integer := entrydb.me();
+				number bigint;
+				is_new boolean;
+			BEGIN
+				SELECT e.id, e.digest = '' INTO STRICT number, is_new
+				  FROM entrydb.environment e WHERE e.host = me AND e.path = put_%1$s.path;
+				IF is_new AND cardinality(put_%1$s.%6$I) = 0 THEN
+					RETURN;
+				ELSIF is_new THEN
+					INSERT INTO entrydb.%1$I (host, environment, %3$s, valid_from)
+					SELECT me, number, %3$s, now() FROM %4$s incoming;
+					RETURN;
+				END IF;
+				IF '%1$s' <> 'event' THEN
+					UPDATE entrydb.%1$I SET valid_to = now()
+					 WHERE environment = number AND valid_to = 'infinity'
+					   AND ROW(%3$s)::text IN
+					       (SELECT ROW(%3$s)::text FROM (%5$s EXCEPT SELECT * FROM %4$s incoming) gone);
+				END IF;
+				INSERT INTO entrydb.%1$I (host, environment, %3$s, valid_from)
+				SELECT me, number, %3$s, now()
+				  FROM (SELECT * FROM %4$s incoming EXCEPT %5$s) fresh;
+			END $body$
+		$function$, relation, parameters, columns, incoming, current, first);
 	END LOOP;
-	RETURN number;
 END $$;
 
--- All tables of the environment, and what it is known by from now on.
-CREATE FUNCTION entrydb.finish(number bigint, digest text) RETURNS void LANGUAGE sql AS $$
-	SELECT entrydb.merge(relation, number)
-	  FROM unnest(entrydb.relations()) relation;
-	UPDATE entrydb.environment e SET digest = finish.digest, pushed = now() WHERE id = number;
+-- The environment is known by this from now on.
+CREATE FUNCTION entrydb.finish(path text, digest text) RETURNS void LANGUAGE sql AS $$
+	UPDATE entrydb.environment e SET digest = finish.digest, pushed = now()
+	 WHERE host = entrydb.me() AND e.path = finish.path
 $$;
 
 -- --- for people ---

@@ -9,9 +9,8 @@
 
 #include "db/base/cleanup.h"
 
-#define COLUMNS_MAX    8
-#define CHUNK          ((size_t)1 << 20) /* bytes sent at a time */
-#define CONNECT_WITHIN "10"              /* seconds, where the URL says nothing else */
+#define COLUMNS_MAX    8    /* of an answer */
+#define CONNECT_WITHIN "10" /* seconds, where the URL says nothing else */
 
 struct fleet {
 	PGconn *connection;
@@ -81,58 +80,76 @@ static int give_rows(const PGresult *result, fleet_row *each, void *payload)
 	return code;
 }
 
-static int fleet_ask(struct fleet *fleet, const char *text, const char *const *parameters,
-                     int count, fleet_row *each, void *payload, struct error *error)
+static int fleet_ask(struct fleet *fleet, const char *text, fleet_row *each, void *payload,
+                     struct error *error)
 {
-	PGresult *result =
-	        PQexecParams(fleet->connection, text, count, NULL, parameters, NULL, NULL, 0);
-	ExecStatusType status = PQresultStatus(result);
+	PGresult *result = PQexecParams(fleet->connection, text, 0, NULL, NULL, NULL, NULL, 0);
 	int code = 0;
 
-	if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
+	if (PQresultStatus(result) != PGRES_TUPLES_OK)
 		code = failed(fleet, "the fleet's server", error);
-	else if (status == PGRES_TUPLES_OK && each)
+	else
 		code = give_rows(result, each, payload);
 	PQclear(result);
 	return code;
 }
 
-static int send_text(struct fleet *fleet, struct slice text, struct error *error)
-{
-	while (text.len > 0) {
-		size_t len = text.len < CHUNK ? text.len : CHUNK;
+/* --- several statements --- */
 
-		if (PQputCopyData(fleet->connection, text.ptr, (int)len) != 1)
-			return failed(fleet, "the fleet's server", error);
-		text = slice_from(text, len);
+static bool queue(struct fleet *fleet, const struct fleet_statement *statement)
+{
+	const char *values[FLEET_VALUES_MAX];
+	int sizes[FLEET_VALUES_MAX], formats[FLEET_VALUES_MAX];
+
+	for (size_t i = 0; i < statement->count; i++) {
+		values[i] = statement->values[i].ptr;
+		sizes[i] = (int)statement->values[i].len;
+		formats[i] = 1; /* binary */
 	}
-	return PQputCopyEnd(fleet->connection, NULL) == 1
-	               ? 0
-	               : failed(fleet, "the fleet's server", error);
+	return PQsendQueryParams(fleet->connection, statement->text, (int)statement->count, NULL,
+	                         values, sizes, formats, 0) == 1;
 }
 
-static int fleet_copy(struct fleet *fleet, const char *statement, struct slice text,
-                      struct error *error)
+/* The results of what was queued: of each, and of the end. The first failure is what happened. */
+static int read_results(struct fleet *fleet, struct error *error)
 {
-	PGresult *result = PQexec(fleet->connection, statement);
-	int code = PQresultStatus(result) == PGRES_COPY_IN
-	                   ? send_text(fleet, text, error)
-	                   : failed(fleet, "the fleet's server", error);
+	bool is_over = false;
+	int code = 0;
 
-	PQclear(result);
-	while ((result = PQgetResult(fleet->connection))) {
-		if (code == 0 && PQresultStatus(result) != PGRES_COMMAND_OK)
+	while (!is_over) {
+		PGresult *result = PQgetResult(fleet->connection);
+		ExecStatusType status = PQresultStatus(result);
+
+		is_over = status == PGRES_PIPELINE_SYNC ||
+		          PQstatus(fleet->connection) != CONNECTION_OK;
+		if (result && code == 0 && status == PGRES_FATAL_ERROR)
 			code = failed(fleet, "the fleet's server", error);
 		PQclear(result);
-		if (PQstatus(fleet->connection) != CONNECTION_OK)
-			break;
 	}
+	return code == 0 && PQstatus(fleet->connection) != CONNECTION_OK
+	               ? failed(fleet, "the fleet's server", error)
+	               : code;
+}
+
+/* Up to the synchronization, what is sent is one transaction. */
+static int fleet_send(struct fleet *fleet, const struct fleet_statement *statements, size_t count,
+                      struct error *error)
+{
+	bool sent = PQenterPipelineMode(fleet->connection) == 1;
+	int code;
+
+	for (size_t i = 0; sent && i < count; i++)
+		sent = queue(fleet, &statements[i]);
+	if (!sent || PQpipelineSync(fleet->connection) != 1)
+		return failed(fleet, "the fleet's server", error);
+	code = read_results(fleet, error);
+	PQexitPipelineMode(fleet->connection);
 	return code;
 }
 
 __attribute__((visibility("default"))) const struct fleet_module entrydb_fleet_module = {
         .connect = fleet_connect,
         .ask = fleet_ask,
-        .copy = fleet_copy,
+        .send = fleet_send,
         .close = fleet_close,
 };

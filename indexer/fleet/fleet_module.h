@@ -5,12 +5,22 @@
 #ifndef INDEXER_FLEET_FLEET_MODULE_H
 #define INDEXER_FLEET_FLEET_MODULE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "db/base/error.h"
 #include "db/base/slice.h"
 
 struct fleet; /* a connection */
+
+#define FLEET_VALUES_MAX 10 /* of one statement */
+
+/* A statement and the values of its parameters, in their binary form: a text is its bytes. */
+struct fleet_statement {
+	const char *text;
+	struct slice values[FLEET_VALUES_MAX];
+	size_t count;
+};
 
 /* The first columns of a row, as text; null for NULL. Non-zero ends the walk. */
 typedef int fleet_row(void *payload, const struct slice *columns, int count);
@@ -19,11 +29,11 @@ typedef int fleet_row(void *payload, const struct slice *columns, int count);
 struct fleet_module {
 	/* What the URL, or the service of libpq, says; TLS as it says. ERROR_IO, ERROR_NOMEM. */
 	int (*connect)(const char *url, struct fleet **out, struct error *error);
-	/* One statement with its parameters; @each may be NULL. One round trip. */
-	int (*ask)(struct fleet *fleet, const char *text, const char *const *parameters, int count,
-	           fleet_row *each, void *payload, struct error *error);
-	/* A COPY ... FROM STDIN in its text format: @text is all its lines. */
-	int (*copy)(struct fleet *fleet, const char *statement, struct slice text,
+	/* A question without parameters. One round trip. */
+	int (*ask)(struct fleet *fleet, const char *text, fleet_row *each, void *payload,
+	           struct error *error);
+	/* Several statements as one transaction, all or none. One round trip. */
+	int (*send)(struct fleet *fleet, const struct fleet_statement *statements, size_t count,
 	            struct error *error);
 	void (*close)(struct fleet *fleet); /* NULL is accepted; what is not committed is lost */
 };

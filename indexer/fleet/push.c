@@ -3,7 +3,7 @@
  *
  *     connect; which environments does the server have of me, and as of when?   one question
  *       for each whose database has changed since: one transaction
- *         all its rows and findings, by COPY; the server tells what came and went
+ *         all its rows and findings, in one round trip; the server tells what came and went
  *
  * Nothing is kept here of what was sent: the database itself is what is sent next time,
  * however long the server was away.
@@ -22,20 +22,24 @@
 #include "indexer/audit/facts.h"
 #include "indexer/audit/findings.h"
 #include "indexer/audit/judge.h"
-#include "indexer/fleet/copy_text.h"
+#include "indexer/fleet/columns.h"
 #include "indexer/fleet/fleet_module.h"
 #include "indexer/hash.h"
 #include "indexer/options.h"
 
 enum relation { DISTRIBUTION, ENTRY_POINT, PLUGIN, STARTUP, EVENT, FINDING, RELATIONS };
 
-static const char *const statements[RELATIONS] = {
-        [DISTRIBUTION] = "COPY incoming_distribution FROM STDIN",
-        [ENTRY_POINT] = "COPY incoming_entry_point FROM STDIN",
-        [PLUGIN] = "COPY incoming_plugin FROM STDIN",
-        [STARTUP] = "COPY incoming_startup FROM STDIN",
-        [EVENT] = "COPY incoming_event FROM STDIN",
-        [FINDING] = "COPY incoming_finding FROM STDIN",
+/* The functions that fleet.sql makes for its tables, and how many columns they are sent. */
+static const struct {
+	const char *put;
+	size_t columns;
+} relations[RELATIONS] = {
+        [DISTRIBUTION] = {"SELECT entrydb.put_distribution($1, $2, $3, $4, $5, $6)", 5},
+        [ENTRY_POINT] = {"SELECT entrydb.put_entry_point($1, $2, $3, $4, $5, $6, $7, $8, $9)", 8},
+        [PLUGIN] = {"SELECT entrydb.put_plugin($1, $2, $3, $4, $5, $6, $7, $8)", 7},
+        [STARTUP] = {"SELECT entrydb.put_startup($1, $2, $3, $4, $5, $6)", 5},
+        [EVENT] = {"SELECT entrydb.put_event($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", 9},
+        [FINDING] = {"SELECT entrydb.put_finding($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", 9},
 };
 
 struct push {
@@ -90,7 +94,7 @@ static int ask_known(struct push *push, struct error *error)
 	        push->fleet,
 	        "SELECT m.id, e.path, e.digest FROM (SELECT entrydb.me() AS id) m "
 	        "LEFT JOIN entrydb.environment e ON e.host = m.id",
-	        NULL, 0, keep_known, push, error);
+	        keep_known, push, error);
 
 	if (code == ERROR_NOMEM)
 		return error_nomem(error);
@@ -104,21 +108,15 @@ static int ask_known(struct push *push, struct error *error)
 /* --- what there is to send --- */
 
 struct rows {
-	FILE *streams[RELATIONS];
-	char *texts[RELATIONS];
-	size_t sizes[RELATIONS];
+	struct columns tables[RELATIONS];
 	struct reader *reader;
 	struct error *error;
-	size_t count;
 };
 
 static void rows_free(struct rows *rows)
 {
-	for (size_t i = 0; i < RELATIONS; i++) {
-		if (rows->streams[i])
-			fclose(rows->streams[i]);
-		free(rows->texts[i]);
-	}
+	for (size_t i = 0; i < RELATIONS; i++)
+		columns_free(&rows->tables[i]);
 	reader_close(rows->reader);
 }
 
@@ -130,25 +128,25 @@ static struct slice title(const struct distribution_record *row)
 static void put_distribution(struct rows *rows, struct slice root,
                              const struct distribution_record *row)
 {
-	COPY_ROW(rows->streams[DISTRIBUTION], root, row->directory, title(row), row->version,
-	         row->error);
+	COLUMNS_ROW(&rows->tables[DISTRIBUTION], root, row->directory, title(row), row->version,
+	            row->error);
 	for (size_t i = 0; i < row->entry_point_count; i++) {
 		const struct entry_point_record *e = &row->entry_points[i];
 		const struct target_record *target = e->target;
 
-		COPY_ROW(rows->streams[ENTRY_POINT], root, title(row), e->group, e->name, e->value,
-		         slice_of(target_kind_name(target ? target->kind : TARGET_PYTHON)),
-		         slice_of(target_state_name(target ? target->state : TARGET_OK)),
-		         target ? target->object : (struct slice){0});
+		COLUMNS_ROW(&rows->tables[ENTRY_POINT], root, title(row), e->group, e->name,
+		            e->value,
+		            slice_of(target_kind_name(target ? target->kind : TARGET_PYTHON)),
+		            slice_of(target_state_name(target ? target->state : TARGET_OK)),
+		            target ? target->object : (struct slice){0});
 	}
 	for (size_t i = 0; i < row->plugin_count; i++) {
 		const struct plugin_record *plugin = &row->plugins[i];
 
-		COPY_ROW(rows->streams[PLUGIN], root, title(row), plugin->kind, plugin->name,
-		         plugin->target.object, plugin->target.symbol,
-		         slice_of(target_state_name(plugin->target.state)));
+		COLUMNS_ROW(&rows->tables[PLUGIN], root, title(row), plugin->kind, plugin->name,
+		            plugin->target.object, plugin->target.symbol,
+		            slice_of(target_state_name(plugin->target.state)));
 	}
-	rows->count += 1 + row->entry_point_count + row->plugin_count;
 }
 
 static int put_root(void *payload, const struct root_record *root)
@@ -166,9 +164,10 @@ static int put_root(void *payload, const struct root_record *root)
 	for (size_t i = 0; code == 0 && i < copy.distribution_count; i++)
 		put_distribution(rows, slice_of(path), &copy.distributions[i]);
 	for (size_t i = 0; code == 0 && i < copy.startup_count; i++)
-		COPY_ROW(rows->streams[STARTUP], slice_of(path), copy.startups[i].file,
-		         copy_number(copy.startups[i].line, line),
-		         slice_of(startup_kind_name(copy.startups[i].kind)), copy.startups[i].code);
+		COLUMNS_ROW(&rows->tables[STARTUP], slice_of(path), copy.startups[i].file,
+		            columns_number(copy.startups[i].line, line),
+		            slice_of(startup_kind_name(copy.startups[i].kind)),
+		            copy.startups[i].code);
 	return code;
 }
 
@@ -177,10 +176,9 @@ static int put_event(void *payload, const struct reader_event *event)
 	struct rows *rows = payload;
 	char time[24], uid[24];
 
-	COPY_ROW(rows->streams[EVENT], copy_number(event->time, time), event->action, event->root,
-	         event->distribution, event->old_version, event->version, event->detail,
-	         event->command, copy_number(event->uid, uid));
-	rows->count++;
+	COLUMNS_ROW(&rows->tables[EVENT], columns_number(event->time, time), event->action,
+	            event->root, event->distribution, event->old_version, event->version,
+	            event->detail, event->command, columns_number(event->uid, uid));
 	return 0;
 }
 
@@ -202,10 +200,9 @@ static int put_findings(struct rows *rows, const struct push *push, const struct
 		const struct finding *finding = &findings.items[i];
 		const struct rule *rule = &findings.rules[finding->rule];
 
-		COPY_ROW(rows->streams[FINDING], rule->name, slice_of(level_name(rule->level)),
-		         finding->distribution, finding->version, finding->group, finding->name,
-		         finding->file, finding->message, slice_of(finding->fingerprint));
-		rows->count++;
+		COLUMNS_ROW(&rows->tables[FINDING], rule->name, slice_of(level_name(rule->level)),
+		            finding->distribution, finding->version, finding->group, finding->name,
+		            finding->file, finding->message, slice_of(finding->fingerprint));
 	}
 	return code;
 }
@@ -216,11 +213,8 @@ static int collect(struct rows *rows, const struct push *push, const struct data
 	int code = reader_open(database->file, geteuid(), &rows->reader, error);
 
 	rows->error = error;
-	for (size_t i = 0; code == 0 && i < RELATIONS; i++) {
-		rows->streams[i] = open_memstream(&rows->texts[i], &rows->sizes[i]);
-		if (!rows->streams[i])
-			code = error_nomem(error);
-	}
+	for (size_t i = 0; i < RELATIONS; i++)
+		columns_begin(&rows->tables[i], relations[i].columns);
 	if (code == 0)
 		code = reader_roots(rows->reader, put_root, rows, error);
 	if (code == 0)
@@ -228,51 +222,48 @@ static int collect(struct rows *rows, const struct push *push, const struct data
 	if (code == 0)
 		code = put_findings(rows, push, database, error);
 	for (size_t i = 0; code == 0 && i < RELATIONS; i++)
-		if (!text_close(take(rows->streams[i]), &rows->texts[i]))
-			code = error_nomem(error);
+		code = columns_end(&rows->tables[i], error);
 	return code;
 }
 
 /* --- one transaction --- */
 
-static int keep_number(void *payload, const struct slice *columns, int count)
+static struct fleet_statement put_statement(const struct rows *rows, size_t relation,
+                                            struct slice path)
 {
-	char **number = payload;
+	const struct columns *table = &rows->tables[relation];
+	struct fleet_statement put = {
+	        .text = relations[relation].put,
+	        .values = {path},
+	        .count = 1 + table->count,
+	};
 
-	if (count > 0 && !slice_is_null(columns[0]) && !*number)
-		*number = strndup(columns[0].ptr, columns[0].len);
-	return *number ? 0 : ERROR_NOMEM;
+	for (size_t i = 0; i < table->count; i++)
+		put.values[1 + i] = columns_array(table, i);
+	return put;
 }
 
-static int send(struct push *push, const struct rows *rows, const char *path, const char *digest,
+static int send(struct push *push, const struct rows *rows, struct slice path, const char *digest,
                 struct error *error)
 {
-	const struct fleet_module *module = push->module;
-	CLEANUP(cleanup_free) char *number = NULL;
-	int code = module->ask(push->fleet, "BEGIN", NULL, 0, NULL, NULL, error);
+	struct fleet_statement statements[RELATIONS + 2];
+	size_t count = 0;
 
-	if (code == 0)
-		code = module->ask(push->fleet, "SELECT entrydb.open($1)",
-		                   (const char *const[]){path}, 1, keep_number, &number, error);
-	for (size_t i = 0; code == 0 && i < RELATIONS; i++)
-		if (rows->sizes[i] > 0)
-			code = module->copy(push->fleet, statements[i],
-			                    (struct slice){rows->texts[i], rows->sizes[i]}, error);
-	if (code == 0)
-		code = module->ask(push->fleet, "SELECT entrydb.finish($1::bigint, $2)",
-		                   (const char *const[]){number, digest}, 2, NULL, NULL, error);
-	if (code == 0)
-		code = module->ask(push->fleet, "COMMIT", NULL, 0, NULL, NULL, error);
-	else
-		module->ask(push->fleet, "ROLLBACK", NULL, 0, NULL, NULL, NULL);
-	return code;
+	statements[count++] = (struct fleet_statement){"SELECT entrydb.open($1)", {path}, 1};
+	for (size_t i = 0; i < RELATIONS; i++)
+		statements[count++] = put_statement(rows, i, path);
+	statements[count++] = (struct fleet_statement){
+	        "SELECT entrydb.finish($1, $2)", {path, slice_of(digest)}, 2};
+	return push->module->send(push->fleet, statements, count, error);
 }
 
 static int push_database(struct push *push, const struct database *database, struct error *error)
 {
 	CLEANUP(rows_free) struct rows rows = {0};
+	CLEANUP(cleanup_free) char *shown = NULL;
+	struct slice path = columns_shown(slice_of(database->file), &shown);
 	char digest[HASH_FILE_HEX + 1];
-	uint32_t known = name_map_get(&push->known, slice_of(database->file));
+	uint32_t known = name_map_get(&push->known, path);
 	int code = hash_file(database->file, digest, error);
 
 	if (code == ERROR_NOTFOUND) { /* nothing was indexed there */
@@ -284,10 +275,13 @@ static int push_database(struct push *push, const struct database *database, str
 	if (code == 0)
 		code = collect(&rows, push, database, error);
 	if (code == 0)
-		code = send(push, &rows, database->file, digest, error);
-	push->sent += code == 0;
-	push->rows += code == 0 ? rows.count : 0;
-	return code;
+		code = send(push, &rows, path, digest, error);
+	if (code < 0)
+		return code;
+	push->sent++;
+	for (size_t i = 0; i < RELATIONS; i++)
+		push->rows += rows.tables[i].rows;
+	return 0;
 }
 
 /* --- the command --- */

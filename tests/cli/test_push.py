@@ -1,75 +1,19 @@
 """`entrydb push` into a real PostgreSQL: history, who may write what, and a server that dies."""
 
-import glob
+import concurrent.futures
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
+import threading
+import time
 import unittest
 
 import support
-from support import (COULD_NOT, DONE, IS_ROOT, SITE, STRANGER, TOP, USAGE, CommandTest, add_distribution, as_user,
-                     remove_tree, write)
+from fleet_server import RELATIONS, RoundTrips, Server, make_site, tool
+from support import COULD_NOT, DONE, NOT_FOUND, SITE, USAGE, CommandTest, add_distribution, write
 
-FLEET = f"{TOP}/indexer/fleet/fleet.sql"
 MODULE = f"{os.path.dirname(support.PROGRAM)}/entrydb-fleet.so"
-
-
-def tool(name):
-    """A program of PostgreSQL's, which Debian keeps off the PATH."""
-    return max(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"), default=None) or shutil.which(name)
-
-
-class Server:
-    """A server of this test's own, on a socket in its own directory."""
-
-    def __init__(self):
-        self.top = tempfile.mkdtemp(prefix="entrydb-pg-", dir="/tmp")  # a socket's path is short
-        self.owner = STRANGER if IS_ROOT else None
-        if self.owner:
-            os.chown(self.top, self.owner, self.owner)
-        os.chmod(self.top, 0o755)
-        self.data = f"{self.top}/data"
-        self.run("initdb", "-D", self.data, "-U", "admin", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
-        self.start()
-        try:
-            self.sql("CREATE DATABASE fleet", database="postgres")
-            with open(FLEET, encoding="utf-8") as schema:
-                self.sql(schema.read())
-        except BaseException:
-            self.end()
-            raise
-
-    def run(self, name, *arguments, **how):
-        return subprocess.run([tool(name), *arguments], check=True, capture_output=True, text=True, cwd="/",
-                              **as_user(self.owner), **how)
-
-    def start(self):
-        # Not captured: the server would hold the pipe open.
-        subprocess.run([tool("pg_ctl"), "-D", self.data, "-w", "-l", f"{self.top}/log", "-o",
-                        f"-k {self.top} -c listen_addresses= -c fsync=off", "start"], check=True, cwd="/",
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **as_user(self.owner))
-
-    def stop(self, mode="immediate"):
-        self.run("pg_ctl", "-D", self.data, "-w", "-m", mode, "stop")
-
-    def end(self):
-        try:
-            self.stop()
-        except subprocess.CalledProcessError:
-            pass  # it is stopped already
-        remove_tree(self.top)
-
-    def sql(self, text, user="admin", database="fleet", check=True):
-        done = subprocess.run([tool("psql"), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", self.top, "-U", user,
-                               "-d", database], input=text, capture_output=True, text=True, check=False)
-        if check and done.returncode:
-            raise AssertionError(done.stderr)
-        return [line.split("|") for line in done.stdout.splitlines()] if check else done.stderr
-
-    def url(self, role):
-        return f"postgresql://{role}@/fleet?host={self.top}"
 
 
 def setUpModule():
@@ -92,7 +36,7 @@ class Fleet(CommandTest):
         super().setUp()
         Fleet.number += 1
         self.role = f"host{Fleet.number}"
-        SERVER.sql(f"CREATE ROLE {self.role} LOGIN; SELECT entrydb.enroll('{self.role}')")
+        SERVER.add_hosts([self.role])
         add_distribution(self.site, "alpha")
 
     def push(self, *paths, status=DONE, role=None, **how):
@@ -130,6 +74,16 @@ class Pushing(Fleet):
         first = self.pushed()
         self.assertIn("0 of them changed: 0 rows", self.push().err)
         self.assertEqual(self.pushed(), first)
+
+    def test_round_trips(self):
+        """Beside that of the connection: one where nothing has changed, one more for each environment that has."""
+        self.update()
+        counter = RoundTrips(SERVER)
+        self.addCleanup(counter.close)
+        for expected in (3, 2):
+            counter.count = 0
+            self.run_program("push", counter.url(self.role), self.prefix, status=DONE)
+            self.assertEqual(counter.count, expected)
 
     def test_only_what_changed_begins_anew(self):
         self.update()
@@ -258,6 +212,102 @@ class Failures(Fleet):
         self.assertEqual([child.returncode for child in children], [DONE] * 6)
         self.assertEqual(SERVER.sql(f"SELECT count(*) FROM entrydb.entry_points WHERE host = '{self.role}' "
                                     "AND valid_to = 'infinity'"), [["2"]])
+
+
+@unittest.skipUnless(os.environ.get("ENTRYDB_TEST_LONG"), "takes minutes; ENTRYDB_TEST_LONG is not set")
+class Load(CommandTest):
+    """Two thousand hosts, eight at a time; half-way the server is killed, and started again."""
+
+    HOSTS, AT_ONCE, DISTRIBUTIONS, EACH = int(os.environ.get("ENTRYDB_TEST_HOSTS", "2000")), 8, 150, 10
+    KINDS = 4  # environments that differ
+
+    def setUp(self):
+        super().setUp()
+        self.prefixes = [f"{self.top}/kind{number}" for number in range(self.KINDS)]
+        for number, prefix in enumerate(self.prefixes):
+            make_site(f"{prefix}/{SITE}", self.DISTRIBUTIONS, self.EACH, f"1.{number}")
+            self.update(prefix)
+        self.hosts = [f"load{number}" for number in range(self.HOSTS)]
+        SERVER.add_hosts(self.hosts)
+        self.failures, self.lock = 0, threading.Lock()
+
+    def push(self, number):
+        """Until it is done, as a timer would."""
+        words = ["push", "--quiet", SERVER.url(self.hosts[number]), self.prefixes[number % self.KINDS]]
+        while (reply := self.run_program(*words)).status != DONE:
+            self.assertEqual(reply.status, COULD_NOT, str(reply))
+            # While it connects, libpq itself tells what a server says that is being killed.
+            self.assertEqual(len([line for line in reply.err.splitlines() if not line.startswith("WARNING:  terminating")]), 1)
+            with self.lock:
+                self.failures += 1
+            time.sleep(1)
+
+    def kill_half_way(self):
+        support.until(lambda: int(SERVER.sql("SELECT count(*) FROM entrydb.environment e JOIN entrydb.host h ON h.id = e.host "
+                                             "WHERE h.name LIKE 'load%'")[0][0]) >= self.HOSTS // 2)
+        SERVER.stop()
+        time.sleep(1)
+        SERVER.start()
+
+    def together(self, work, hosts=HOSTS):
+        """Seconds, and of these the server's processor."""
+        began, busy = time.monotonic(), SERVER.processor_seconds()
+        with concurrent.futures.ThreadPoolExecutor(self.AT_ONCE) as pool:
+            for _ in pool.map(work, range(hosts)):
+                pass
+        return time.monotonic() - began, SERVER.processor_seconds() - busy
+
+    def copy_bare(self):
+        """The same rows of one host by COPY, into tables with the same indexes and nothing else."""
+        SERVER.sql("CREATE SCHEMA bare;" + "".join(
+            f"CREATE TABLE bare.{name} (LIKE entrydb.{name} INCLUDING INDEXES INCLUDING DEFAULTS);" for name in RELATIONS))
+        script = f"{SERVER.top}/copy.sql"
+        lines = []
+        for name in RELATIONS:
+            file = f"{SERVER.top}/{name}.copy"
+            SERVER.sql(f"COPY (SELECT * FROM entrydb.{name} WHERE host = (SELECT id FROM entrydb.host WHERE name LIKE 'load%' LIMIT 1)) "
+                       f"TO '{file}'")
+            os.chmod(file, 0o644)
+            lines.append(f"\\copy bare.{name} FROM '{file}'\n")
+        write(script, f"BEGIN;\n{''.join(lines)}COMMIT;\n")
+        return lambda _: subprocess.run([tool("psql"), "-X", "-q", "-h", SERVER.top, "-U", "admin", "-d", "fleet", "-f", script],
+                                        check=True)
+
+    def check_against_copy(self):
+        """What the server does for a push, and for the same rows by COPY."""
+        few = self.HOSTS // 10
+        SERVER.add_hosts([f"late{number}" for number in range(few)])
+        self.hosts = [f"late{number}" for number in range(few)]
+        copied, copying = self.together(self.copy_bare(), few)
+        pushed, pushing = self.together(self.push, few)
+        print(f"{few} hosts: {pushed:.1f} s, {pushing / few * 1e3:.1f} ms of the server's processor each; by COPY {copied:.1f} s, "
+              f"{copying / few * 1e3:.1f} ms", file=sys.stderr)
+
+    def test_a_fleet(self):
+        killer = threading.Thread(target=self.kill_half_way)
+        killer.start()
+        took, _ = self.together(self.push)
+        killer.join()
+        self.assertGreater(self.failures, 0)
+        wanted = str(self.DISTRIBUTIONS * self.EACH)
+        self.assertEqual(SERVER.sql("SELECT count(*), min(n), max(n) FROM (SELECT count(*) AS n FROM entrydb.entry_points "
+                                    "WHERE valid_to = 'infinity' AND host LIKE 'load%' GROUP BY host) each"),
+                         [[str(self.HOSTS), wanted, wanted]])
+        rows = int(SERVER.sql("SELECT count(*) FROM entrydb.entry_point")[0][0])
+        again, busy = self.together(self.push)
+        self.check_against_copy()
+        SERVER.sql("VACUUM ANALYZE")
+        asked = []
+        for number in range(20):
+            name = f"name{number % self.EACH}"
+            began = time.monotonic()
+            found = SERVER.sql("EXPLAIN (ANALYZE, TIMING OFF) SELECT DISTINCT host FROM entrydb.entry_points "
+                               f"WHERE group_name = 'group7' AND name = '{name}' AND distribution = 'dist{7 + 20 * (number % 7)}' "
+                               "AND valid_to = 'infinity'")
+            asked.append(float(found[-1][0].split()[2]))
+        print(f"{self.HOSTS} hosts, {rows} entry points: {took:.0f} s, {rows / took:.0f} rows a second, {self.failures} pushes "
+              f"tried again; unchanged {self.HOSTS / again:.0f} hosts a second, {busy / self.HOSTS * 1e3:.1f} ms of the server's "
+              f"processor each; which hosts have X: {sorted(asked)[10]:.1f} ms", file=sys.stderr)
 
 
 if __name__ == "__main__":

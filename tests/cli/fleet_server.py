@@ -1,0 +1,143 @@
+"""A real PostgreSQL of a test's own, and hosts for it."""
+
+import contextlib
+import glob
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+
+from support import IS_ROOT, STRANGER, TOP, as_user, digest, metadata, remove_tree, write
+
+FLEET = f"{TOP}/indexer/fleet/fleet.sql"
+RELATIONS = ("distribution", "entry_point", "plugin", "startup", "event", "finding")
+
+
+def tool(name):
+    """A program of PostgreSQL's, which Debian keeps off the PATH."""
+    return max(glob.glob(f"/usr/lib/postgresql/*/bin/{name}"), default=None) or shutil.which(name)
+
+
+class Server:
+    """A server of this test's own, on a socket in its own directory."""
+
+    def __init__(self):
+        self.top = tempfile.mkdtemp(prefix="entrydb-pg-", dir="/tmp")  # a socket's path is short
+        self.owner = STRANGER if IS_ROOT else None
+        if self.owner:
+            os.chown(self.top, self.owner, self.owner)
+        os.chmod(self.top, 0o755)
+        self.data = f"{self.top}/data"
+        self.run("initdb", "-D", self.data, "-U", "admin", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+        self.start()
+        try:
+            self.sql("CREATE DATABASE fleet", database="postgres")
+            with open(FLEET, encoding="utf-8") as schema:
+                self.sql(schema.read())
+        except BaseException:
+            self.end()
+            raise
+
+    def run(self, name, *arguments, **how):
+        return subprocess.run([tool(name), *arguments], check=True, capture_output=True, text=True, cwd="/",
+                              **as_user(self.owner), **how)
+
+    def start(self):
+        # Not captured: the server would hold the pipe open.
+        subprocess.run([tool("pg_ctl"), "-D", self.data, "-w", "-l", f"{self.top}/log", "-o",
+                        f"-k {self.top} -c listen_addresses= -c fsync=off", "start"], check=True, cwd="/",
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **as_user(self.owner))
+
+    def stop(self, mode="immediate"):
+        self.run("pg_ctl", "-D", self.data, "-w", "-m", mode, "stop")
+
+    def end(self):
+        try:
+            self.stop()
+        except subprocess.CalledProcessError:
+            pass  # it is stopped already
+        remove_tree(self.top)
+
+    def sql(self, text, user="admin", database="fleet", check=True):
+        done = subprocess.run([tool("psql"), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", self.top, "-U", user,
+                               "-d", database], input=text, capture_output=True, text=True, check=False)
+        if check and done.returncode:
+            raise AssertionError(done.stderr)
+        return [line.split("|") for line in done.stdout.splitlines()] if check else done.stderr
+
+    def url(self, role):
+        return f"postgresql://{role}@/fleet?host={self.top}"
+
+    def add_hosts(self, names):
+        self.sql("".join(f"CREATE ROLE {name} LOGIN; SELECT entrydb.enroll('{name}');\n" for name in names))
+
+    def processor_seconds(self):
+        """Of all server processes that have ended."""
+        with open(f"{self.data}/postmaster.pid", encoding="ascii") as file:
+            number = int(file.readline())
+        with open(f"/proc/{number}/stat", encoding="ascii") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+
+
+class RoundTrips:
+    """Stands between a client and the server, and counts how often the server was ready for more."""
+
+    def __init__(self, server):
+        self.top = tempfile.mkdtemp(prefix="entrydb-pg-", dir="/tmp")
+        self.server, self.count = server, 0
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(f"{self.top}/.s.PGSQL.5432")
+        self.listener.listen()
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def url(self, role):
+        return f"postgresql://{role}@/fleet?host={self.top}"
+
+    def serve(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            upstream = socket.socket(socket.AF_UNIX)
+            upstream.connect(f"{self.server.top}/.s.PGSQL.5432")
+            threading.Thread(target=self.forward, args=(client, upstream), daemon=True).start()
+            threading.Thread(target=self.answer, args=(upstream, client), daemon=True).start()
+
+    def forward(self, client, upstream):
+        with client:
+            while data := client.recv(1 << 16):
+                upstream.sendall(data)
+            upstream.shutdown(socket.SHUT_WR)
+
+    def answer(self, upstream, client):
+        """Messages are a letter, a length of four bytes that counts itself, and so much."""
+        seen = b""
+        with upstream, contextlib.suppress(OSError):  # a client that has what it wants, and goes
+            while data := upstream.recv(1 << 16):
+                seen += data
+                while len(seen) >= 5 and len(seen) > (size := int.from_bytes(seen[1:5], "big")):
+                    self.count += seen[:1] == b"Z"
+                    seen = seen[1 + size:]
+                client.sendall(data)
+
+    def close(self):
+        self.listener.close()
+        remove_tree(self.top)
+
+
+def make_site(site, distributions, each, version="1.0"):
+    """An environment of which `entrydb audit` finds nothing, as pip leaves it."""
+    for number in range(distributions):
+        name, info = f"dist{number}", f"dist{number}-{version}.dist-info"
+        files = {f"{info}/METADATA": metadata(name, version), f"{info}/INSTALLER": "pip\n", f"{name}/__init__.py": "",
+                 f"{info}/entry_points.txt": f"[group{number % 20}]\n" +
+                                             "".join(f"name{i} = {name}.m{i}:f\n" for i in range(each))}
+        files |= {f"{name}/m{i}.py": f"# {i}\n" for i in range(each)}
+        record = "".join(f"{path},{digest(text.encode())},{len(text)}\n" for path, text in files.items())
+        for path, text in (files | {f"{info}/RECORD": f"{record}{info}/RECORD,,\n"}).items():
+            os.makedirs(os.path.dirname(f"{site}/{path}"), exist_ok=True)
+            write(f"{site}/{path}", text)
