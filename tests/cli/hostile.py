@@ -373,6 +373,15 @@ class Environment:
                 plain = self.key_needs_name(child)
                 self.replace_file(f"{child}/{self.pick(['METADATA', 'PKG-INFO'])}", self.metadata(plain))
 
+    def carry(self):
+        """Half of them copied, with times and databases, to where they were: all files are others."""
+        if self.chance(0.5):
+            return
+        copy = self.root + ".copy"
+        shutil.copytree(self.root, copy, symlinks=True)
+        destroy(self.root)
+        os.rename(copy, self.root)
+
     def edit_in_place(self, path):
         """Other bytes in the same file, of the same size where there was one."""
         if os.path.isdir(path) or (os.path.lexists(path) and not usable(path)):

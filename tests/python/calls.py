@@ -271,6 +271,9 @@ def no_finder():
 
 
 class Silent:
+    def find_spec(self, name, path=None, target=None):
+        return None
+
     def find_distributions(self, context=None):
         return []
 

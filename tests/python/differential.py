@@ -10,10 +10,11 @@ or of entrydb.entry_points(); the answer is taken apart (observation.py) and com
 what importlib.metadata says in the same process (face_worker.py). The environments are those of
 ../cli/hostile.py; the program is $ENTRYDB, the package $ENTRYDB_PYTHON_PACKAGE. Each is
 asked not indexed, indexed, with another listing, changed inside (only ENTRYDB_FRESH=exact
-promises to see that), indexed again and changed inside again; by every interpreter found,
-twice: at `roots` and at `exact`; and by importlib_metadata of several versions. An
-environment that differs is kept; to run it again: --seed N --environment NUMBER. Status 0
-equal, 1 differences, 77 skipped.
+promises to see that), indexed again, maybe carried and changed inside again; by every interpreter
+found, twice: at `roots` and at `exact`; and by importlib_metadata of several versions. Beside these
+calls, programs that live through all of that wrap and patch what answers, and take it back
+(sessions.py). An environment that differs is kept; to run it again: --seed N --environment
+NUMBER. Status 0 equal, 1 differences, 77 skipped.
 """
 
 import argparse
@@ -34,6 +35,7 @@ import package  # and the way to ../cli
 import hostile
 import package_cache
 import reference
+import sessions
 from program import Program, default_program
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -55,6 +57,8 @@ WANTS_3_11 = ("9.1.0", "10.1.0", "10.2.0")
 class Worker(reference.Worker):
     """One interpreter with one level of freshness, which answers batch after batch."""
 
+    calls = CALLS
+
     def __init__(self, interpreter, fresh, options, version=None, directory=None):
         self.label = " ".join(filter(None, [interpreter.version, fresh,
                                             version and f"importlib_metadata {version}"]))
@@ -73,6 +77,9 @@ class Worker(reference.Worker):
         if not self.known and version not in UNKNOWN:
             print(f"Python {self.label}: not recognised, so it answers itself")
 
+    def end_batch(self):
+        """Nothing of an environment is kept."""
+
 
 def start_workers(options, found):
     workers = [Worker(each, fresh, options) for each in found for fresh in ("roots", "exact")]
@@ -86,7 +93,7 @@ def start_workers(options, found):
         else:
             print(f"without importlib_metadata {version}: "
                   + ("pip cannot get it" if able else "it wants Python 3.11"))
-    return workers
+    return workers + sessions.start(options, found)
 
 
 # --- environments ---
@@ -177,6 +184,8 @@ class Run:
             self.wait_since(changed)   # else that update meets directories that just changed
         self.index(cases)
         self.stage("indexed again", cases, home)
+        self.change(cases, "carry")
+        self.stage("carried", cases, home)
         self.change(cases, "change_inside")   # now no other change hides these
         self.stage("changed inside again", cases, home, ("exact",))
         self.finish(cases)
@@ -203,7 +212,7 @@ class Run:
                     case.report(stage, worker.label, found)
 
     def ask(self, worker, stage, cases, home):
-        return worker.send({"home": home, "calls": CALLS, "forget": stage.startswith("indexed"),
+        return worker.send({"home": home, "calls": worker.calls, "forget": stage.startswith("indexed"),
                             "environments": [case.request(self.options.seed, stage, worker.label)
                                              for case in cases]})
 
@@ -215,6 +224,8 @@ class Run:
         return self.differing >= self.options.stop_after
 
     def finish(self, cases):
+        for worker in self.workers:
+            worker.end_batch()
         for case in cases:
             report = case.finish(self.options.keep)
             if report and self.options.shown < REPORTS_SHOWN:

@@ -25,40 +25,10 @@ sys.path[:0] = OPTIONS["helpers"]
 import calls  # noqa: E402
 import observation  # noqa: E402
 import reference_worker  # noqa: E402 - and what it imports late
+import wrappers  # noqa: E402
+from facts import Facts, attempt  # noqa: E402
 
 DIFFERENCES_KEPT = 3     # of each environment
-
-
-class Facts:
-    """What an environment holds, as far as importlib.metadata can tell: something to ask for."""
-
-    def __init__(self, module, path):
-        self.path = path
-        dists = attempt(lambda: list(module.distributions())) or []
-        self.files, names = [], set()
-        self.a_dist = dists[0] if dists else None
-        entries = []
-        for dist in dists:
-            self.files.append(str(dist._path))
-            names.add(attempt(lambda: dist.name))
-            names.add(attempt(lambda: dist._normalized_name))
-            entries += attempt(lambda: list(dist.entry_points)) or []
-        self.files = self.files or ["x.dist-info"]
-        self.distribution_names = sorted(each for each in names if isinstance(each, str))
-        self.rows = [(each.group, each.name) for each in entries]
-        self.values = {field: known(attempt(getattr, each, field) for each in entries)
-                       for field in calls.FIELDS}
-
-
-def known(values):
-    return [value for value in values if value is not None]
-
-
-def attempt(function, *arguments):
-    try:
-        return function(*arguments)
-    except Exception:
-        return None
 
 
 class Face:
@@ -92,19 +62,11 @@ class Face:
         self.counts = collections.Counter()
         for each in self.replacements.values():
             if each.ask:
-                each.ask.find = self.counted(each.ask.find, "asked")
+                each.ask.find = wrappers.counted(each.ask.find, self.counts, "asked")
         walk = self.entrydb._accelerated.Walk
-        walk.find = self.counted(walk.find, "read")
+        walk.find = wrappers.counted(walk.find, self.counts, "read")
         light = self.entrydb._entry_points
-        light._from_database = self.counted(light._from_database, "asked")
-
-    def counted(self, find, what):
-        def call(*arguments):
-            self.counts[what] += 1
-            found = find(*arguments)
-            self.counts[what + "_native"] += found is not None
-            return found
-        return call
+        light._from_database = wrappers.counted(light._from_database, self.counts, "asked")
 
     @contextlib.contextmanager
     def without_entrydb(self):

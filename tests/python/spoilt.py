@@ -88,19 +88,16 @@ def on_entries(change):
 class Spoilt:
     """A handle on path entries that one method of may be replaced."""
 
-    def __init__(self, path, rules=0):
+    def __init__(self, path, rules=0, program=None):
         self.path = path
         self.rules = rules
-        self.own = Database(path, rules)
+        self.own = Database(path, rules, program)
 
     def select(self, *arguments):
         return self.own.select(*arguments)
 
-    def refresh(self):
-        return self.own.refresh()
-
-    def survey(self):
-        return self.own.survey()
+    def __getattr__(self, name):
+        return getattr(self.own, name)
 
 
 def put(database):
@@ -122,10 +119,10 @@ def stale():
     listings = {}
 
     class Stale(Spoilt):
-        def select(self, group, name, kind, locate):
+        def select(self, group, name, kind, locate, *parses):
             key = os.getcwd(), self.path, self.rules, kind
             if listings.get(key) is None:
-                listings[key] = self.own.select(None, None, kind, locate)
+                listings[key] = self.own.select(None, None, kind, locate, *parses)
             return listings[key] and [each for each in listings[key] if group in (None, each.group)
                                       and name in (None, each.name)]
 
@@ -161,6 +158,24 @@ def ignore_finders():
 
 def ignore_replaced_parts():
     metadata_module.MetadataModule.unchanged = lambda self: True
+
+
+def see_through_wrappers():
+    """As if what a wrapper says that it wraps were in its place."""
+    own = metadata_module._replaced
+
+    def replaced(module):
+        originals, ours = own(module)
+        found = {(home, name): value for home, owner in homes(module)
+                 for name, value in vars(owner).items() if hasattr(value, "__wrapped__")}
+        return ({**{key: value.__wrapped__ for key, value in found.items()}, **originals},
+                (*ours, *found.values()))
+
+    def homes(module):
+        return [("", module), *((name, value) for name, value in vars(module).items()
+                                if isinstance(value, type) and value.__module__ == module.__name__)]
+
+    metadata_module._replaced = replaced
 
 
 def ignore_the_rest():
@@ -221,12 +236,14 @@ CHANGES = {each.__name__: each for each in (
     lose_shared_distributions, lose_shared_groups)}
 PATCHES = {each.__name__: each for each in (
     un_shadow, stale, silent_about_broken, trusting, ignore_finders, ignore_replaced_parts,
-    ignore_the_rest, plain_tuples, not_sorted, property_empty, property_of_winner,
+    see_through_wrappers, ignore_the_rest, plain_tuples, not_sorted, property_empty, property_of_winner,
     property_backwards)}
 
 
 def spoil(name):
-    if name in CHANGES:
+    if name == "none":
+        on_entries(lambda entries: entries)
+    elif name in CHANGES:
         on_entries(CHANGES[name])
-    elif name != "none":
+    else:
         PATCHES[name]()
