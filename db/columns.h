@@ -55,17 +55,6 @@
 	NEXT(DISTRIBUTION_METADATA_SIZE, "metadata_size")                                          \
 	NEXT(DISTRIBUTION_METADATA_MTIME, "metadata_mtime")
 
-/* By which a distribution is known again that was carried. */
-#define OUTLINE_COLUMNS(FIRST, NEXT)                                                               \
-	FIRST(OUTLINE_ID, "id")                                                                    \
-	NEXT(OUTLINE_DIRECTORY, "directory")                                                       \
-	NEXT(OUTLINE_WATCHED, "watched")                                                           \
-	NEXT(OUTLINE_SETTLED, "settled")                                                           \
-	NEXT(OUTLINE_ENTRY_POINTS_SIZE, "entry_points_size")                                       \
-	NEXT(OUTLINE_ENTRY_POINTS_MTIME, "entry_points_mtime")                                     \
-	NEXT(OUTLINE_METADATA_SIZE, "metadata_size")                                               \
-	NEXT(OUTLINE_METADATA_MTIME, "metadata_mtime")
-
 #define ENTRY_POINT_COLUMNS(FIRST, NEXT)                                                           \
 	FIRST(ENTRY_POINT_ID, "id")                                                                \
 	NEXT(ENTRY_POINT_GROUP, "group_name")                                                      \
@@ -159,7 +148,6 @@
 
 enum root_column { ROOT_COLUMNS(COLUMN_NUMBER, COLUMN_NUMBER) };
 enum distribution_column { DISTRIBUTION_COLUMNS(COLUMN_NUMBER, COLUMN_NUMBER) };
-enum outline_column { OUTLINE_COLUMNS(COLUMN_NUMBER, COLUMN_NUMBER) };
 enum entry_point_column { ENTRY_POINT_COLUMNS(COLUMN_NUMBER, COLUMN_NUMBER) ENTRY_POINT_END };
 enum plugin_column { PLUGIN_COLUMNS(COLUMN_NUMBER, COLUMN_NUMBER) PLUGIN_END };
 enum target_column { TARGET_COLUMNS(COLUMN_NUMBER, COLUMN_NUMBER) };

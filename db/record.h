@@ -129,6 +129,7 @@ struct distribution_record {
 	struct slice error;
 	struct slice record_sha256;
 	bool has_metadata, watched, settled;
+	bool young;       /* watched for no other reason than that */
 	bool has_headers; /* name and version have been asked for */
 	bool reused;      /* the row with this id is still right: nothing was read */
 	int64_t directory_stamp, files_stamp;
@@ -138,6 +139,18 @@ struct distribution_record {
 	struct plugin_record *plugins;
 	size_t plugin_count;
 };
+
+/* Is it watched, and why: as the database writes it. */
+static inline int distribution_watched(const struct distribution_record *distribution)
+{
+	return distribution->watched + distribution->young;
+}
+
+static inline void distribution_set_watched(struct distribution_record *distribution, int watched)
+{
+	distribution->watched = watched != 0;
+	distribution->young = watched == 2;
+}
 
 /* How code comes to run at the start of Python; see startup.h in libquery/disk. */
 enum startup_kind {

@@ -8,6 +8,7 @@
 
 #include "db/base/array.h"
 #include "db/columns.h"
+#include "db/outlines.h"
 
 /* --- roots --- */
 
@@ -131,7 +132,6 @@ static bool read_distribution(sqlite3_stmt *row, struct arena *arena,
 	        .id = sqlite3_column_int64(row, DISTRIBUTION_ID),
 	        .position = (uint32_t)sqlite3_column_int64(row, DISTRIBUTION_POSITION),
 	        .has_metadata = sqlite3_column_int(row, DISTRIBUTION_HAS_METADATA) != 0,
-	        .watched = sqlite3_column_int(row, DISTRIBUTION_WATCHED) != 0,
 	        .has_headers = true,
 	        .settled = sqlite3_column_int(row, DISTRIBUTION_SETTLED) != 0,
 	        .directory_stamp = sqlite3_column_int64(row, DISTRIBUTION_DIRECTORY_STAMP),
@@ -141,35 +141,16 @@ static bool read_distribution(sqlite3_stmt *row, struct arena *arena,
 	        .metadata =
 	                read_outline(row, DISTRIBUTION_METADATA_SIZE, DISTRIBUTION_METADATA_MTIME),
 	};
+	distribution_set_watched(out, sqlite3_column_int(row, DISTRIBUTION_WATCHED));
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		*texts[i].text = arena_copy(arena, sql_column(row, (int)texts[i].column), failed);
 	return !slice_is_null(out->directory);
 }
 
-static bool read_outlines(sqlite3_stmt *row, struct arena *arena, struct distribution_record *out,
-                          bool *failed)
-{
-	*out = (struct distribution_record){
-	        .id = sqlite3_column_int64(row, OUTLINE_ID),
-	        .directory = arena_copy(arena, sql_column(row, OUTLINE_DIRECTORY), failed),
-	        .watched = sqlite3_column_int(row, OUTLINE_WATCHED) != 0,
-	        .settled = sqlite3_column_int(row, OUTLINE_SETTLED) != 0,
-	        .entry_points_txt =
-	                read_outline(row, OUTLINE_ENTRY_POINTS_SIZE, OUTLINE_ENTRY_POINTS_MTIME),
-	        .metadata = read_outline(row, OUTLINE_METADATA_SIZE, OUTLINE_METADATA_MTIME),
-	};
-	return !slice_is_null(out->directory);
-}
-
-/* From a row of a statement; false for one that lacks what it must have. */
-typedef bool distribution_reader(sqlite3_stmt *row, struct arena *arena,
-                                 struct distribution_record *out, bool *failed);
-
 /* There must be as many as the root row announces. */
-static int read_distributions(struct sql *sql, enum sql_id statement, distribution_reader *read,
-                              struct root_record *root, struct error *error)
+static int read_distributions(struct sql *sql, struct root_record *root, struct error *error)
 {
-	sqlite3_stmt *row = sql_get(sql, statement, error);
+	sqlite3_stmt *row = sql_get(sql, SQL_DISTRIBUTIONS, error);
 	size_t room = root->distribution_count, count = 0;
 	bool failed = false;
 	int code;
@@ -190,7 +171,8 @@ static int read_distributions(struct sql *sql, enum sql_id statement, distributi
 			return code;
 		if (count == room)
 			return sql_damaged(sql, error);
-		whole = read(row, &root->arena, &root->distributions[count++], &failed);
+		whole = read_distribution(row, &root->arena, &root->distributions[count++],
+		                          &failed);
 		if (failed || sql_check_row(sql, NULL) < 0)
 			return error_nomem(error);
 		if (!whole)
@@ -205,7 +187,24 @@ static int read_distributions(struct sql *sql, enum sql_id statement, distributi
 
 int rows_outlines(struct sql *sql, struct root_record *root, struct error *error)
 {
-	return read_distributions(sql, SQL_OUTLINES, read_outlines, root, error);
+	sqlite3_stmt *row = sql_get(sql, SQL_OUTLINES, error);
+	int code;
+
+	if (!row)
+		return sql_code(sql);
+	sqlite3_bind_int64(row, 1, root->id);
+	code = sql_step(sql, row, error);
+	if (code > 0) {
+		struct slice list = sql_column(row, 0);
+
+		code = sql_check_row(sql, error) < 0 ? ERROR_NOMEM : outlines_read(list, root);
+		if (code == 0)
+			code = sql_damaged(sql, error);
+		sqlite3_reset(row);
+		return code < 0 ? code : 0;
+	}
+	sqlite3_reset(row);
+	return code < 0 ? code : rows_distributions(sql, root, false, error);
 }
 
 /* --- entry points and targets --- */
@@ -456,7 +455,7 @@ int rows_distributions(struct sql *sql, struct root_record *root, bool belonging
                        struct error *error)
 {
 	struct owners owners = {0};
-	int code = read_distributions(sql, SQL_DISTRIBUTIONS, read_distribution, root, error);
+	int code = read_distributions(sql, root, error);
 
 	if (code < 0)
 		return code;

@@ -52,7 +52,7 @@ CREATE TABLE distribution (
 	name            TEXT,             -- METADATA's Name and Version
 	version         TEXT,
 	has_metadata    INTEGER NOT NULL, -- METADATA or PKG-INFO exists, or it is itself a file
-	watched         INTEGER NOT NULL, -- 1: editable, in a source tree, or just installed
+	watched         INTEGER NOT NULL, -- 1: editable, or in a source tree; 2: just installed
 	error           TEXT,             -- why importlib.metadata would raise; NULL: it is sound
 	settled         INTEGER NOT NULL, -- 0: it changed as it was read
 	directory_stamp INTEGER NOT NULL, -- digests of times and sizes: of the directory,
@@ -67,6 +67,15 @@ CREATE TABLE distribution (
 ) STRICT;
 CREATE INDEX distribution_name ON distribution (normalized_name);
 CREATE INDEX distribution_error ON distribution (id) WHERE error IS NOT NULL;
+
+-- By what the distributions of a directory that was carried are known again, in one text: to
+-- read a row of each would take longer than to look at their files. It says of each its number,
+-- whether it is watched and settled, sizes and times as above, and its name; after each but the
+-- last there is a slash.
+CREATE TABLE outline (
+	root INTEGER PRIMARY KEY,
+	list TEXT NOT NULL
+) STRICT;
 
 -- One line of an entry_points.txt.
 CREATE TABLE entry_point (

@@ -26,6 +26,29 @@ static int single_number(struct writer *writer, enum sql_id id, int64_t key, int
 	return code < 0 ? code : 0;
 }
 
+static int run_for_id(struct writer *writer, enum sql_id what, int64_t id, struct error *error)
+{
+	sqlite3_stmt *statement = sql_get(&writer->sql, what, error);
+
+	if (!statement)
+		return sql_code(&writer->sql);
+	sqlite3_bind_int64(statement, 1, id);
+	writer->changed = true;
+	return sql_run(&writer->sql, statement, error);
+}
+
+int writer_list_outlines(struct writer *writer, int64_t root, struct error *error)
+{
+	int64_t before = writer->outlined;
+	int code;
+
+	writer->outlined = root;
+	if (before == 0 || before == root)
+		return 0;
+	code = run_for_id(writer, SQL_DROP_OUTLINES, before, error);
+	return code < 0 ? code : run_for_id(writer, SQL_PUT_OUTLINES, before, error);
+}
+
 static const char *kind_name(enum root_kind kind)
 {
 	static const char *const names[] = {
@@ -203,7 +226,8 @@ static int put_distribution_row(struct writer *writer,
 	         distribution->record_sha256);
 	sqlite3_bind_int(statement, PARAMETER(DISTRIBUTION_HAS_METADATA),
 	                 distribution->has_metadata);
-	sqlite3_bind_int(statement, PARAMETER(DISTRIBUTION_WATCHED), distribution->watched);
+	sqlite3_bind_int(statement, PARAMETER(DISTRIBUTION_WATCHED),
+	                 distribution_watched(distribution));
 	sqlite3_bind_int(statement, PARAMETER(DISTRIBUTION_SETTLED), distribution->settled);
 	sqlite3_bind_int64(statement, PARAMETER(DISTRIBUTION_DIRECTORY_STAMP),
 	                   distribution->directory_stamp);
@@ -216,24 +240,13 @@ static int put_distribution_row(struct writer *writer,
 	return sql_run(&writer->sql, statement, error);
 }
 
-static int drop_by_id(struct writer *writer, enum sql_id what, int64_t id, struct error *error)
-{
-	sqlite3_stmt *statement = sql_get(&writer->sql, what, error);
-
-	if (!statement)
-		return sql_code(&writer->sql);
-	sqlite3_bind_int64(statement, 1, id);
-	writer->changed = true;
-	return sql_run(&writer->sql, statement, error);
-}
-
 static int drop_entry_points(struct writer *writer, int64_t distribution, struct error *error)
 {
-	int code = drop_by_id(writer, SQL_DROP_TARGETS, distribution, error);
+	int code = run_for_id(writer, SQL_DROP_TARGETS, distribution, error);
 
 	if (code == 0)
-		code = drop_by_id(writer, SQL_DROP_PLUGINS, distribution, error);
-	return code < 0 ? code : drop_by_id(writer, SQL_DROP_ENTRY_POINTS, distribution, error);
+		code = run_for_id(writer, SQL_DROP_PLUGINS, distribution, error);
+	return code < 0 ? code : run_for_id(writer, SQL_DROP_ENTRY_POINTS, distribution, error);
 }
 
 /* Correct the mark "contested" of those that share a name with what is added or dropped. */
@@ -254,7 +267,7 @@ static int uncontest_name_of(struct writer *writer, int64_t id, struct error *er
 {
 	if (writer->contests++ >= CONTESTS_ONE_BY_ONE)
 		return 0;
-	return drop_by_id(writer, SQL_CONTEST_NAME_OF, id, error);
+	return run_for_id(writer, SQL_CONTEST_NAME_OF, id, error);
 }
 
 int writer_put_distribution(struct writer *writer, const struct root_record *root,
@@ -267,6 +280,8 @@ int writer_put_distribution(struct writer *writer, const struct root_record *roo
 		code = give_id(writer, root, distribution, error);
 	else
 		code = writer_drop_distribution(writer, distribution->id, error);
+	if (code == 0)
+		code = writer_list_outlines(writer, root->id, error);
 	if (code == 0)
 		code = put_distribution_row(writer, distribution, error);
 	if (code == 0)
@@ -285,14 +300,18 @@ int writer_put_distribution(struct writer *writer, const struct root_record *roo
 int writer_anchor_distribution(struct writer *writer,
                                const struct distribution_record *distribution, struct error *error)
 {
-	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_ANCHOR_DISTRIBUTION, error);
+	int code = writer_list_outlines(writer, ROOT_OF_DISTRIBUTION(distribution->id), error);
+	sqlite3_stmt *statement;
 
+	if (code < 0)
+		return code;
+	statement = sql_get(&writer->sql, SQL_ANCHOR_DISTRIBUTION, error);
 	if (!statement)
 		return sql_code(&writer->sql);
 	sqlite3_bind_int64(statement, 1, distribution->id);
 	sqlite3_bind_int64(statement, 2, distribution->position);
 	sqlite3_bind_int64(statement, 3, distribution->settled);
-	sqlite3_bind_int64(statement, 4, distribution->watched);
+	sqlite3_bind_int64(statement, 4, distribution_watched(distribution));
 	sqlite3_bind_int64(statement, 5, distribution->directory_stamp);
 	sqlite3_bind_int64(statement, 6, distribution->files_stamp);
 	bind_outline(statement, 7, 8, &distribution->entry_points_txt);
@@ -320,7 +339,7 @@ static int put_startup(struct writer *writer, int64_t id, const struct startup_r
 int writer_put_startups(struct writer *writer, const struct root_record *root, struct error *error)
 {
 	int64_t first = root->id << DISTRIBUTION_ID_SHIFT;
-	int code = drop_by_id(writer, SQL_DROP_ROOT_STARTUPS, root->id, error);
+	int code = run_for_id(writer, SQL_DROP_ROOT_STARTUPS, root->id, error);
 
 	for (size_t i = 0; code == 0 && i < root->startup_count; i++)
 		code = put_startup(writer, first + (int64_t)i, &root->startups[i], error);
@@ -332,21 +351,30 @@ int writer_drop_distribution(struct writer *writer, int64_t id, struct error *er
 	int code = drop_entry_points(writer, id, error);
 
 	if (code == 0)
+		code = writer_list_outlines(writer, ROOT_OF_DISTRIBUTION(id), error);
+	if (code == 0)
 		code = uncontest_name_of(writer, id, error);
-	return code < 0 ? code : drop_by_id(writer, SQL_DROP_DISTRIBUTION, id, error);
+	return code < 0 ? code : run_for_id(writer, SQL_DROP_DISTRIBUTION, id, error);
 }
 
 int writer_drop_root(struct writer *writer, int64_t id, struct error *error)
 {
 	static const enum sql_id steps[] = {
-	        SQL_DROP_ROOT_TARGETS,       SQL_DROP_ROOT_PLUGINS,  SQL_DROP_ROOT_ENTRY_POINTS,
-	        SQL_DROP_ROOT_DISTRIBUTIONS, SQL_DROP_ROOT_STARTUPS, SQL_DROP_ROOT,
+	        SQL_DROP_ROOT_TARGETS,
+	        SQL_DROP_ROOT_PLUGINS,
+	        SQL_DROP_ROOT_ENTRY_POINTS,
+	        SQL_DROP_ROOT_DISTRIBUTIONS,
+	        SQL_DROP_ROOT_STARTUPS,
+	        SQL_DROP_OUTLINES,
+	        SQL_DROP_ROOT,
 	};
 	int code = 0;
 
 	writer->contests += CONTESTS_ONE_BY_ONE + 1;
+	if (writer->outlined == id)
+		writer->outlined = 0;
 	for (size_t i = 0; code == 0 && i < sizeof(steps) / sizeof(*steps); i++)
-		code = drop_by_id(writer, steps[i], id, error);
+		code = run_for_id(writer, steps[i], id, error);
 	return code;
 }
 

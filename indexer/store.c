@@ -182,7 +182,7 @@ static bool is_moved(const struct store *store, const struct distribution_record
 	const struct distribution_record *old = &store->known->distributions[at];
 
 	return old->position != now->position || old->settled != now->settled ||
-	       old->watched != now->watched || !same_stamps(old, now);
+	       distribution_watched(old) != distribution_watched(now) || !same_stamps(old, now);
 }
 
 static int store_reused(struct store *store, const struct distribution_record *now)

@@ -156,7 +156,7 @@ int locate_row(struct entrydb *db, struct path_entry *entry, const struct stat *
 	const char *inside = entry->path + (db->sysroot ? strlen(db->sysroot) : 0);
 	int code;
 
-	entry->compared_stands = false;
+	entry->compared_stands = entry->nameless = false;
 	code = find_anywhere(db, entry, inside, status, error);
 	if (code == 0 && !db->sysroot)
 		code = find_resolved(db, entry, status, error);

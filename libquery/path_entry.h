@@ -34,7 +34,8 @@ struct path_entry {
 	struct root_record scanned; /* while state is ENTRY_SCANNED */
 	struct root_record reused;  /* rows that the scan took over from the database */
 	struct stamp compared;      /* the path entry's when all was found to be as in the row; */
-	bool compared_stands;       /* that may be believed while the stamp stays */
+	bool compared_stands;       /* that may be believed while the stamp stays; */
+	bool nameless; /* but whether names and versions are as in the row, nobody has looked */
 	/* While the rows are right but not in their order, by the number in their identifiers; */
 	struct standing *standings;
 	size_t standing_count;

@@ -56,7 +56,7 @@ static bool distribution_unchanged(struct tree *tree, const struct carried *carr
 	struct distribution_record now = {.directory = row->directory};
 
 	if (carried)
-		return recognize(tree, carried, row, NULL) > 0;
+		return recognize(tree, carried, RECOGNIZE_OF_ALL, row, NULL) > 0;
 	return tree_stamps(tree, row, &now, newest, NULL) == 0 &&
 	       now.directory_stamp == row->directory_stamp && now.files_stamp == row->files_stamp;
 }
@@ -65,16 +65,13 @@ static bool distribution_unchanged(struct tree *tree, const struct carried *carr
  * Was a distribution watched just because it was young, and is it so no more? Then this
  * handle need not look at it again. The clock may be another one than the file system's.
  */
-static bool has_grown_old(struct tree *tree, const struct path_entry *entry,
-                          const struct distribution_record *row, int64_t newest)
+static bool has_grown_old(const struct distribution_record *row, int64_t newest)
 {
 	struct timespec now;
 
-	if (!row->has_metadata || !layout_is_known(entry->path) ||
-	    clock_gettime(CLOCK_REALTIME, &now) < 0)
+	if (!row->young || clock_gettime(CLOCK_REALTIME, &now) < 0)
 		return false;
-	return newest + WATCHED_FOR + CLOCK_SKEW < now.tv_sec * INT64_C(1000000000) + now.tv_nsec &&
-	       tree_is_editable(tree, row->directory, NULL) == 0;
+	return newest + WATCHED_FOR + CLOCK_SKEW < now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
 /* Are the few distributions that are watched (see scan.h) as they were? */
@@ -99,8 +96,8 @@ static bool watched_unchanged(struct entrydb *db, struct path_entry *entry)
 		if (!entry_watches(entry, row))
 			continue;
 		same = distribution_unchanged(tree, carried, row, &newest);
-		if (same && !entry->standings && has_grown_old(tree, entry, row, newest)) {
-			row->watched = false;
+		if (same && !entry->standings && has_grown_old(row, newest)) {
+			distribution_set_watched(row, 0);
 			entry->row.watched--;
 		}
 	}
@@ -127,7 +124,8 @@ static void set_state(struct entrydb *db, struct path_entry *entry, enum entry_s
 static bool row_holds(struct entrydb *db, struct path_entry *entry, struct stamp stamp)
 {
 	bool same = entry->row.settled && stamp_equal(entry->row.stamp, stamp);
-	bool compared = entry->compared_stands && stamp_equal(entry->compared, stamp);
+	bool compared = entry->compared_stands && stamp_equal(entry->compared, stamp) &&
+	                (!entry->nameless || handle_omits_names(db));
 
 	if (entry->source == SOURCE_NONE || !(same || compared))
 		return false;
@@ -135,6 +133,7 @@ static bool row_holds(struct entrydb *db, struct path_entry *entry, struct stamp
 		entry_forget_standings(entry);
 		db->changes++;
 	}
+	entry->nameless &= !same;
 	return watched_unchanged(db, entry);
 }
 
@@ -182,6 +181,10 @@ static int adopt_rows(struct path_entry *entry, struct error *error)
 		*now = rows->distributions[at];
 		now->position = fresh.position;
 		now->reused = true;
+		if (entry->nameless) {
+			now->name = now->version = (struct slice){0};
+			now->has_headers = false;
+		}
 	}
 	name_map_free(&by_directory);
 	return failed ? error_nomem(error) : 0;
@@ -309,6 +312,8 @@ static int rescan(struct entrydb *db, struct path_entry *entry, const struct car
 	options.known = &known;
 	options.carried = carried;
 	options.depth |= carried ? 0 : SCAN_STAMPS | SCAN_HAS_METADATA;
+	options.nameless = handle_omits_names(db);
+	entry->nameless = carried && options.nameless;
 	entry_forget_scan(entry);
 	code = scan_path(entry->path, &options, &entry->scanned, error);
 	if (code < 0)

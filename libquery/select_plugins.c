@@ -125,6 +125,8 @@ static int offer_of_rows(struct look *look, const struct path_entry *entry, stru
 	int code = reader_distributions(sources->items[entry->source].reader, &root, false, error);
 
 	code = sources_check(sources, entry->source, code, error);
+	for (size_t i = 0; entry->nameless && i < root.distribution_count; i++)
+		root.distributions[i].has_headers = false;
 	return code < 0 ? code : offer_all_of(look, &root, error);
 }
 

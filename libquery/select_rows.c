@@ -8,6 +8,7 @@
 static void add_row(struct selection *selection, size_t source, const struct path_entry *entry,
                     uint64_t place, const struct reader_row *row)
 {
+	const struct slice untold = {0};
 	const struct entry_point_record record = {
 	        .group = row->group,
 	        .name = row->name,
@@ -24,8 +25,8 @@ static void add_row(struct selection *selection, size_t source, const struct pat
 	                             .source = source,
 	                             .entry = entry,
 	                             .directory = row->directory,
-	                             .distribution = row->distribution,
-	                             .version = row->version,
+	                             .distribution = entry->nameless ? untold : row->distribution,
+	                             .version = entry->nameless ? untold : row->version,
 	                             .record = &record,
 	                     });
 }

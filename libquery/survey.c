@@ -83,9 +83,13 @@ static int add_from_database(struct survey *survey, struct error *error)
 	code = sources_check(sources, source, code, error);
 	if (code < 0)
 		return code;
-	for (size_t i = 0; i < root.distribution_count; i++)
-		root.distributions[i].position = entry_position(
-		        survey->entry, root.distributions[i].id, root.distributions[i].position);
+	for (size_t i = 0; i < root.distribution_count; i++) {
+		struct distribution_record *record = &root.distributions[i];
+
+		record->position = entry_position(survey->entry, record->id, record->position);
+		if (survey->entry->nameless)
+			record->name = record->version = (struct slice){0};
+	}
 	root_record_sort(&root);
 	return add_root(survey, &root, error);
 }

@@ -12,18 +12,20 @@ static bool is_familiar(const struct distribution_record *known)
 }
 
 /*
- * The METADATA of what has no entry points shows in no answer, where the directory itself
- * says what the distribution is called.
+ * Does its METADATA show in no answer? That of what has no entry points does not, where the
+ * directory itself says what the distribution is called.
  */
-static bool is_silent(const struct distribution_record *known)
+static bool is_silent(const struct distribution_record *known, enum recognize_metadata metadata)
 {
 	struct slice stem;
 
-	return !known->entry_points_txt.exists && !known->watched &&
+	if (metadata == RECOGNIZE_OF_ALL || (known->watched && !known->young))
+		return false;
+	return (metadata == RECOGNIZE_OF_NONE || !known->entry_points_txt.exists) &&
 	       distname_stem(known->directory, &stem);
 }
 
-int recognize(struct tree *tree, const struct carried *carried,
+int recognize(struct tree *tree, const struct carried *carried, enum recognize_metadata metadata,
               const struct distribution_record *known, struct error *error)
 {
 	struct outline now;
@@ -36,7 +38,7 @@ int recognize(struct tree *tree, const struct carried *carried,
 	code = tree_outline(tree, known->directory, TREE_ENTRY_POINTS, &now, error);
 	if (code < 0 || !carried_same(carried, &known->entry_points_txt, &now))
 		return code;
-	if (is_silent(known))
+	if (is_silent(known, metadata))
 		return 1;
 	code = tree_outline(tree, known->directory, TREE_METADATA, &now, error);
 	return code < 0 ? code : carried_same(carried, &known->metadata, &now);

@@ -8,11 +8,18 @@
 #include "db/carried.h"
 #include "libquery/disk/tree.h"
 
+/* Of which distributions does an answer depend on METADATA, besides those it is named by? */
+enum recognize_metadata {
+	RECOGNIZE_OF_SPEAKERS, /* that have entry points: it tells their names and versions */
+	RECOGNIZE_OF_NONE,     /* nobody asks for names and versions */
+	RECOGNIZE_OF_ALL,      /* what has none stands elsewhere in the order */
+};
+
 /*
  * Is what @tree has by the name of @known what that row says, as far as a question has to
  * know? One stat, or two; none where names suffice. 1, 0 or a failure.
  */
-int recognize(struct tree *tree, const struct carried *carried,
+int recognize(struct tree *tree, const struct carried *carried, enum recognize_metadata metadata,
               const struct distribution_record *known, struct error *error);
 
 /* The same of what tree_stamps() has told of it, @now. */

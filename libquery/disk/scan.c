@@ -27,7 +27,8 @@ struct scan {
 	struct tree *tree;
 	const struct scan_options *options;
 	struct root_record *out;
-	struct distribution_record *rows; /* malloc'd while their number is not known */
+	struct slice
+	        *names; /* of the distributions' directories; malloc'd while their number grows */
 	size_t count, room;
 	struct name_map known; /* directory -> index in options->known, made at need */
 	size_t next_known;
@@ -73,13 +74,9 @@ static int add_child(void *payload, struct slice name)
 		return 0;
 	if (scan->count == DISTRIBUTIONS_MAX)
 		return ERROR_LIMIT;
-	if (!array_grow(&scan->rows, scan->count, sizeof(*scan->rows), &scan->room))
+	if (!array_grow(&scan->names, scan->count, sizeof(*scan->names), &scan->room))
 		return ERROR_NOMEM;
-	scan->rows[scan->count] = (struct distribution_record){
-	        .directory = arena_copy(&scan->out->arena, name, &scan->failed),
-	        .settled = true,
-	};
-	scan->count++;
+	scan->names[scan->count++] = arena_copy(&scan->out->arena, name, &scan->failed);
 	return scan->failed ? ERROR_NOMEM : 0;
 }
 
@@ -108,8 +105,10 @@ static int list(struct scan *scan, struct error *error)
 	out->distributions = arena_calloc(&out->arena, scan->count, sizeof(*out->distributions));
 	if (!out->distributions)
 		return error_nomem(error);
-	if (scan->count)
-		memcpy(out->distributions, scan->rows, scan->count * sizeof(*scan->rows));
+	for (size_t i = 0; i < scan->count; i++) {
+		out->distributions[i].directory = scan->names[i];
+		out->distributions[i].settled = true;
+	}
 	return 0;
 }
 
@@ -171,6 +170,13 @@ static bool reuse(struct scan *scan, struct distribution_record *distribution,
 
 /* --- what was carried --- */
 
+static enum recognize_metadata metadata_wanted(const struct scan_options *options)
+{
+	if (options->depth & SCAN_HAS_METADATA)
+		return RECOGNIZE_OF_ALL;
+	return options->nameless ? RECOGNIZE_OF_NONE : RECOGNIZE_OF_SPEAKERS;
+}
+
 /*
  * Take over the row of what was carried as a whole. It is not young, whatever its row says,
  * but may be edited in place. 1: it is taken; 0: it is not what the row says; or a failure.
@@ -178,17 +184,20 @@ static bool reuse(struct scan *scan, struct distribution_record *distribution,
 static int take_carried(struct scan *scan, struct distribution_record *distribution,
                         const struct distribution_record *known, struct error *error)
 {
+	const struct scan_options *options = scan->options;
 	bool watched = distribution->watched;
-	int code = scan->options->carried && !knows_other_kinds(scan)
-	                   ? recognize(scan->tree, scan->options->carried, known, error)
-	                   : 0;
+	int code = 0;
+
+	if (options->carried && !knows_other_kinds(scan))
+		code = recognize(scan->tree, options->carried, metadata_wanted(options), known,
+		                 error);
 
 	if (code <= 0)
 		return code;
-	if (known->watched)
+	if (known->watched && !known->young)
 		code = tree_is_editable(scan->tree, distribution->directory, error);
 	take_row(distribution, known);
-	distribution->watched = watched || (known->watched && code > 0);
+	distribution_set_watched(distribution, watched || (known->watched && code > 0));
 	return code < 0 ? code : 1;
 }
 
@@ -207,7 +216,7 @@ static bool anchor(struct scan *scan, struct distribution_record *distribution,
 	distribution->entry_points_txt = now.entry_points_txt;
 	distribution->metadata = now.metadata;
 	distribution->settled = now.settled;
-	distribution->watched = now.watched;
+	distribution_set_watched(distribution, now.watched);
 	return true;
 }
 
@@ -232,7 +241,7 @@ static void withhold(struct distribution_record *distribution)
 	distribution->record_sha256 = (struct slice){0};
 	distribution->directory_stamp = distribution->files_stamp = 0;
 	distribution->entry_points_txt = distribution->metadata = (struct outline){0};
-	distribution->watched = true;
+	distribution_set_watched(distribution, 1);
 }
 
 /* 1: the known row will do; 0: it is to be read; or a failure. */
@@ -253,7 +262,8 @@ static int compare_stamps(struct scan *scan, struct distribution_record *distrib
 		return code;
 	if (anchor(scan, distribution, known))
 		return 1;
-	distribution->watched |= newest + WATCHED_FOR >= scan->began;
+	distribution->young = !distribution->watched && newest + WATCHED_FOR >= scan->began;
+	distribution->watched |= distribution->young;
 	return 0;
 }
 
@@ -276,8 +286,8 @@ static int examine(struct scan *scan, struct distribution_record *distribution,
 	if (code != 0)
 		return code;
 	code = distribution_read(scan->tree, &scan->out->arena, parts(scan), distribution, error);
-	if (depth & SCAN_STAMPS && depth & SCAN_HAS_METADATA)
-		distribution->watched |= !distribution->has_metadata;
+	if (depth & SCAN_STAMPS && depth & SCAN_HAS_METADATA && !distribution->has_metadata)
+		distribution_set_watched(distribution, 1);
 	if (code == 0 && depth & SCAN_TARGETS &&
 	    (distribution->entry_point_count > 0 || context.kinds))
 		code = target_records(scan->tree, &context, distribution, &scan->out->arena, error);
@@ -470,7 +480,7 @@ int scan_tree(struct tree *tree, const struct scan_options *options, struct root
 	set_clock(&scan);
 	tree->readers = options->readers;
 	code = run(&scan, error);
-	free(scan.rows);
+	free(scan.names);
 	startup_files_free(&scan.startups);
 	path_index_free(&scan.objects);
 	arena_free(&scan.object_names);

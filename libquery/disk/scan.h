@@ -64,6 +64,7 @@ struct scan_options {
 	 * is not looked at any further.
 	 */
 	const struct carried *carried;
+	bool nameless;           /* nobody will ask for names and versions of what was carried */
 	mode_t readers;          /* of what is to be published; 0: nothing is. See tree.h */
 	struct linkage *linkage; /* to judge shared objects by; NULL: they are not */
 	const struct plugin_kinds *kinds; /* of plugins to look for; NULL: none */

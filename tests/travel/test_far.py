@@ -198,6 +198,19 @@ class Requests(Traced):
         self.check_fresh(self.prefix, looks=1)
         self.check_fresh(self.prefix, looks=0, level="trust")
 
+    def test_carried(self):
+        """One listing, and one look at each distribution; nobody asks for names."""
+        size = SIZES[-1]
+        count = self.populate(size)
+        self.index()
+        there = self.place()
+        travel.copy(self.prefix, there)
+        ours, found = self.by_library(there)
+        self.assertEqual(found, [str(count)])
+        self.assertEqual(len(ours), DATABASE + 2 + size, ours[:20])
+        self.assertEqual(sum("entry_points.txt" in line for line in ours), size)
+        self.assertFalse([line for line in ours if line.lstrip("0123456789 ").startswith("open") and "-info" in line])
+
     @unittest.skipIf(far.why_not(), far.why_not())
     def test_fresh_on_another_host(self):
         """Another device number, and all else the same: as at home."""

@@ -17,6 +17,7 @@ import package  # noqa: E402: what it needs lies in another directory
 
 setUpModule = package.require
 
+RULES_SECONDS = 1.2  # after which the files of rules are looked at again
 QUESTION = """
 import sys
 import importlib.metadata as metadata
@@ -72,6 +73,39 @@ class Python(TravelTest):
         support.settle()  # what is younger is compared again for each distribution, which Python does
         # The first few are Python's own, at home, too.
         self.assertEqual(len(self.check(there, WALK)), len(self.check(self.prefix, WALK)))
+
+    def rule(self, prefix, distribution):
+        os.makedirs(f"{prefix}/etc/entrydb", exist_ok=True)
+        support.write(f"{prefix}/etc/entrydb/policy.conf", f"[*]\n* = disable distribution={distribution}\n")
+
+    def test_a_rule_about_names(self):
+        """Without a rule nobody looks at METADATA; with one, names are those of today."""
+        there = self.carried()
+        support.write(f"{self.info(there)}/METADATA", support.metadata("renamed", "1.0"))
+        without = self.check(there, QUESTION)
+        self.assertEqual(without, [])
+        for name, gone in (("dist3", False), ("renamed", True), ("dist4", True)):
+            self.rule(there, name)
+            answer = self.ask(there, QUESTION).split()
+            number = "dist4" if name == "dist4" else "dist3"
+            self.assertEqual([each for each in answer if each.startswith(f"{number}=")] == [], gone, name)
+
+    def test_a_rule_that_comes_later(self):
+        """In a process that has asked without looking at names."""
+        there = self.carried()
+        support.write(f"{self.info(there)}/METADATA", support.metadata("renamed", "1.0"))
+        os.makedirs(f"{there}/etc/entrydb")
+        later = QUESTION + f"""
+import time
+with open({there + "/etc/entrydb/policy.conf"!r}, "w") as file:
+    file.write("[*]\\n* = disable distribution=renamed\\n")
+time.sleep({RULES_SECONDS})
+print(*[each.name for each in metadata.entry_points(group="demo")])
+"""
+        first, second = self.ask(there, later).splitlines()
+        self.assertIn("dist3=", first)
+        self.assertIn("dist4", second.split())
+        self.assertNotIn("dist3", second.split())
 
     def test_changed(self):
         there = self.carried()
