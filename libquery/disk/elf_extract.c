@@ -169,16 +169,20 @@ static int read_tables(struct extract *extract)
 static int read_header(struct extract *extract)
 {
 	char *header = extract->header;
-	size_t got;
-	int code = read_at(extract, 0, header, sizeof(extract->header), &got);
+	size_t size = sizeof(Elf32_Ehdr), rest, got;
+	int code = read_at(extract, 0, header, size, &got);
 
 	if (code < 0)
 		return code;
-	if (got < sizeof(Elf32_Ehdr) || memcmp(header, ELFMAG, SELFMAG) != 0)
+	if (got < size || memcmp(header, ELFMAG, SELFMAG) != 0)
 		return error_set(extract->error, ERROR_FORMAT, "not an ELF file");
 	extract->word = header[EI_CLASS] == ELFCLASS32 ? 4 : 8;
 	extract->is_big = header[EI_DATA] == ELFDATA2MSB;
-	if (got < SIZE(extract, Ehdr))
+	rest = SIZE(extract, Ehdr) - size; /* with 32 bits, other tables begin behind this */
+	code = rest ? read_at(extract, size, header + size, rest, &got) : 0;
+	if (code < 0)
+		return code;
+	if (rest && got < rest)
 		return damaged(extract, "its header is cut short");
 	extract->machine = (unsigned)get_field(extract, header, FIELD(Ehdr, e_machine));
 	return 0;

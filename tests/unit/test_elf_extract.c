@@ -2,8 +2,8 @@
  * test_elf_extract.c - an extract says of a shared object what the whole of it says, made by
  * reading little of it; of damaged ones it says something or nothing.
  */
-#include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -155,8 +155,8 @@ static void test_no_section_headers(void **state)
 	load("outer.so", &source);
 	whole = (struct slice){source.bytes, source.length};
 	expected = describe(whole);
-	memset(source.bytes + offsetof(Elf64_Ehdr, e_shoff), 0, sizeof(Elf64_Off));
-	memset(source.bytes + offsetof(Elf64_Ehdr, e_shnum), 0, 2 * sizeof(Elf64_Half));
+	memset(source.bytes + offsetof(ElfW(Ehdr), e_shoff), 0, sizeof(ElfW(Off)));
+	memset(source.bytes + offsetof(ElfW(Ehdr), e_shnum), 0, 2 * sizeof(ElfW(Half)));
 	assert_int_equal(extract(&source, &part), 0);
 	found = describe(part);
 	assert_string_equal(found, expected);
@@ -175,7 +175,7 @@ static void test_other_files(void **state)
 
 	(void)state;
 	assert_int_equal(extract(&text, &part), ERROR_FORMAT);
-	text.length = text.gap_at = 0;
+	text.gap_at = text.length = 0;
 	assert_int_equal(extract(&text, &part), ERROR_FORMAT);
 	load("program", &program);
 	assert_same(&program);
@@ -186,8 +186,8 @@ static void test_other_files(void **state)
 static void test_gap(void **state)
 {
 	struct source source;
-	Elf64_Ehdr header;
-	Elf64_Phdr segment;
+	ElfW(Ehdr) header;
+	ElfW(Phdr) segment;
 	struct slice whole, part = {0};
 	CLEANUP(cleanup_free) char *expected = NULL;
 	CLEANUP(cleanup_free) char *found = NULL;
@@ -206,7 +206,7 @@ static void test_gap(void **state)
 		char *at = source.bytes + header.e_phoff + i * sizeof(segment);
 
 		memcpy(&segment, at, sizeof(segment));
-		segment.p_offset += source.length + GAP;
+		segment.p_offset = (ElfW(Off))(segment.p_offset + source.length + GAP);
 		memcpy(at, &segment, sizeof(segment));
 	}
 	source.length *= 2;
@@ -239,7 +239,7 @@ static void test_damaged(void **state)
 	for (size_t length = source.length; length > 0; length -= length < 1024 ? 1 : 61) {
 		struct slice part = {0};
 
-		source.length = source.gap_at = length;
+		source.gap_at = source.length = length;
 		if (extract(&source, &part) == 0)
 			free(describe(part));
 		free((char *)part.ptr);
