@@ -18,7 +18,7 @@ may not write.
   --prefix DIR   where to install (default /usr/local)
   --packages     only install the packages that are needed FOR: build (the default);
                  deb: to make the Debian packages; quick: for tests/run --quick;
-                 tests: for all of tests/run
+                 tests: for all of tests/run; long: for tests/run --long
   --uninstall    remove all that this script installed, and the databases that it made
   --help
 END
@@ -83,6 +83,13 @@ tests|xz|command -v xz|xz-utils xz xz xz xz
 tests|zip|command -v zip|zip zip zip zip zip
 tests|zsh|command -v zsh|zsh zsh zsh zsh zsh
 tests|zstd|command -v zstd|zstd zstd zstd zstd zstd
+long|gcc for 64-bit ARM|command -v aarch64-linux-gnu-gcc|gcc-aarch64-linux-gnu - - - -
+long|g++ for 64-bit ARM|command -v aarch64-linux-gnu-g++|g++-aarch64-linux-gnu - - - -
+long|gcc for i386|command -v i686-linux-gnu-gcc|gcc-i686-linux-gnu - - - -
+long|g++ for i386|command -v i686-linux-gnu-g++|g++-i686-linux-gnu - - - -
+long|gcc for s390x|command -v s390x-linux-gnu-gcc|gcc-s390x-linux-gnu - - - -
+long|g++ for s390x|command -v s390x-linux-gnu-g++|g++-s390x-linux-gnu - - - -
+long|qemu|command -v qemu-s390x-static|qemu-user-static - - - -
 END
 }
 
@@ -194,6 +201,7 @@ purposes() {
     build) say build ;;
     deb | quick) say "build|$1" ;;
     tests) say "build|deb|quick|tests" ;;
+    long) say "build|deb|quick|tests|long" ;;
     *) return 1 ;;
     esac
 }
