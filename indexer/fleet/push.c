@@ -329,7 +329,8 @@ enum status command_push(const struct options *options)
 			failed = true;
 			fail(&error);
 		}
-	note(options, "%zu databases, %zu of them changed: %zu rows sent", push.databases.count,
-	     push.sent, push.rows);
+	if (!failed) /* else what was said last is what matters */
+		note(options, "%zu databases, %zu of them changed: %zu rows sent",
+		     push.databases.count, push.sent, push.rows);
 	return failed || interrupted() ? STATUS_COULD_NOT : STATUS_DONE;
 }

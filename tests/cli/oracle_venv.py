@@ -9,6 +9,7 @@ place), cached in $ENTRYDB_TEST_CACHE. Then, for every interpreter found
 (reference.py) and importlib_metadata 10: the whole listing, every group, and a
 sample of names, in the indexed venv with --fresh roots and exact, and in a copy
 that was never indexed. The program is $ENTRYDB, default build/indexer/entrydb.
+What `entrydb audit` says of the venv must be a page at most, and no error.
 Status 0 equal, 1 differences, 77 skipped.
 """
 
@@ -28,6 +29,7 @@ from package_cache import FIXTURES, pip_ran
 from program import Program, difference
 
 MOST_REPORTS = 8
+PAGE = 40  # lines
 
 
 class Oracle:
@@ -143,6 +145,17 @@ def update(program, place):
     return done.returncode == 0
 
 
+def audit_is_short(program, place):
+    """What an auditor is told of an honest environment: at most a page, and no errors."""
+    done = program.run(["audit", place])
+    lines = done.stdout.decode(errors="replace").splitlines()
+    errors = [line for line in lines if line.startswith("error")]
+    print(f"audit: {len(lines)} lines, {len(errors)} of them errors")
+    for line in errors:
+        print(f"  {line}")
+    return done.returncode in (0, 1) and not errors and len(lines) <= PAGE
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sample", type=int, default=60, help="(group, name) pairs to ask for")
@@ -158,9 +171,10 @@ def main():
         shutil.rmtree(f"{place}/var", ignore_errors=True)
         updated = update(oracle.program, place)
         compare_everything(oracle, place, scratch, options.sample)
+        short = audit_is_short(oracle.program, place)
         oracle.close()
     print(f"{oracle.comparisons} comparisons, {oracle.differences} differences")
-    return 0 if updated and not oracle.differences else 1
+    return 0 if updated and short and not oracle.differences else 1
 
 
 if __name__ == "__main__":

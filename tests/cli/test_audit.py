@@ -6,6 +6,7 @@ import re
 import shutil
 import sqlite3
 import stat
+import subprocess
 import time
 
 import package_cache
@@ -424,16 +425,37 @@ class Output(Site):
         self.assertEqual(self.rules("--baseline", known), ["command-hijack"])
 
     def test_bad_baselines(self):
+        """Of each kind one line, within seconds; what a baseline would have left out is not lost: nothing is judged."""
         bad = f"{self.top}/bad"
+        first = self.audit().lines[0]
         for content, words in (("nonsense\n", "line 1 is not a finding"), ("[]\n", "line 1"), ("{}\n", "line 1"),
-                               (self.audit().out + '{"fingerprint": 5}\n', "line 11"),
-                               ('{"fingerprint": "short"}', "line 1"), ("[" * 100000, "line 1"), ("\0\n", "line 1")):
+                               (self.audit().out + '{"fingerprint": 5}\n', "line 11"), ('{"fingerprint": "short"}', "line 1"),
+                               ('{"fingerprint": null}', "line 1"), ('{"fingerprint": ["%s"]}' % ("0" * 32), "line 1"),
+                               ('{"fingerprint": "%s"}' % ("0" * 5000000), "line 1"), (f"{first}{first}\n", "line 1"),
+                               (f"{first}\n\xff\xfe{first}\n", "line 2"), (first.encode("utf-16"), "line 1"),
+                               ("[" * 100000, "line 1"), ('{"a":' * 3000000, "line 1"), ("\0\n", "line 1"),
+                               (os.urandom(1 << 20), "line 1"), (b"\x7fELF" + b"\0" * 5000, "line 1")):
             write(bad, content)
-            reply = self.audit("--baseline", bad, status=COULD_NOT)
-            self.assertEqual((reply.out, reply.err.count("\n")), ("", 1), str(reply))
-            self.assertIn(words, reply.err)
-        for path in (f"{self.top}/absent", self.top):
-            self.assertEqual(self.audit("--baseline", path, status=COULD_NOT).err.count("\n"), 1)
+            self.check_refused(bad, words)
+        with open(bad, "wb") as file:
+            file.truncate(65 << 20)
+        self.check_refused(bad, "larger than")
+        os.remove(bad)
+        os.mkfifo(bad)
+        for path in (f"{self.top}/absent", self.top, bad, "/dev/zero"):
+            self.check_refused(path, "")
+
+    def check_refused(self, baseline, words):
+        reply = self.audit("--baseline", baseline, "--sarif", f"{self.top}/refused.sarif", status=COULD_NOT)
+        self.assertEqual((reply.out, reply.err.count("\n")), ("", 1), str(reply))
+        self.assertIn(words, reply.err)
+        self.assertFalse(os.path.exists(f"{self.top}/refused.sarif"))
+
+    def test_a_baseline_of_many_lines(self):
+        """What is known is found among a hundred thousand lines that are somebody else's."""
+        known = f"{self.top}/known"
+        write(known, "".join('{"fingerprint": "%032x"}\n' % number for number in range(100000)) + self.audit().out)
+        self.assertEqual(self.audit("--baseline", known, status=DONE).objects, [])
 
     def test_usage(self):
         for words in (["--fail-on", "fatal"], ["--since", "yesteryear"], ["--since", "2020..never"], ["--since", ""]):
@@ -449,6 +471,27 @@ class Output(Site):
                              [("cloud_tools:main",)])
         connection.close()
         self.audit("--facts", f"{self.top}/no/such/place", status=COULD_NOT)
+
+    @needs_root
+    def test_a_full_disk(self):
+        """The file of before stays, nothing else is left, and it is said; so where standard output cannot take it."""
+        disk = f"{self.top}/disk"
+        os.mkdir(disk)
+        way = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "none", disk], env=way, stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("nothing can be mounted here")
+        self.addCleanup(subprocess.run, ["umount", "-l", disk], env=way)
+        write(f"{disk}/results", "of before\n")
+        for option in ("--sarif", "--facts"):
+            reply = self.audit(option, f"{disk}/results", status=COULD_NOT)
+            self.assertRegex(reply.err, r"\Aentrydb: cannot write [^\n]*: No space left on device\n\Z")
+            with open(f"{disk}/results", encoding="utf-8") as file:
+                self.assertEqual(file.read(), "of before\n")
+            self.assertEqual(os.listdir(disk), ["results"])
+        for words in (["--sarif", "-"], []):
+            with open("/dev/full", "wb") as full:
+                reply = self.audit(*words, status=COULD_NOT, stdout=full)
+            self.assertRegex(reply.err.splitlines()[-1], r"No space left on device\Z")
 
     def test_a_link_where_results_are_to_be_written(self):
         target, link = f"{self.top}/precious", f"{self.top}/out.sarif"

@@ -158,12 +158,24 @@ class Trust(Fleet):
                               f"INSERT INTO entrydb.environment (host, path) VALUES ({number}, '/x')"):
                 self.assertRegex(SERVER.sql(statement, user=self.role, check=False),
                                  "row-level security|foreign key|ERROR")
-        for statement in ("UPDATE entrydb.entry_point SET valid_to = now()",
-                          f"SELECT entrydb.merge('entry_point', {environment})",
+        path = f"'{self.prefix}/{support.DATABASE}'"  # of this host; the victim's is another
+        [[theirs]] = SERVER.sql(f"SELECT quote_literal(path) FROM entrydb.environment WHERE id = {environment}")
+        nothing = ", ".join(["'{}'"] * 8)
+        for statement in (f"SELECT entrydb.put_entry_point({theirs}, {nothing})",
+                          f"SELECT entrydb.finish({theirs}, 'lie')",
+                          f"BEGIN; SELECT entrydb.open({theirs}); SELECT entrydb.put_entry_point({theirs}, {nothing}); COMMIT",
+                          f"SELECT entrydb.open({path}); SELECT entrydb.put_entry_point({path}, {nothing})",
+                          f"SET SESSION AUTHORIZATION {victim}; UPDATE entrydb.entry_point SET valid_to = now()",
+                          f"SET ROLE {victim}; UPDATE entrydb.entry_point SET valid_to = now()",
+                          f"CREATE OR REPLACE FUNCTION entrydb.me() RETURNS integer LANGUAGE sql AS 'SELECT {number}'",
+                          f"CREATE TEMP TABLE host AS SELECT {number} AS id, session_user AS name; SET search_path = pg_temp; "
+                          "UPDATE entrydb.entry_point SET valid_to = now()",
+                          "UPDATE entrydb.entry_point SET valid_to = now()",
                           "UPDATE entrydb.environment SET digest = ''",
                           "DELETE FROM entrydb.event"):
             SERVER.sql(statement, user=self.role, check=False)
         self.assertEqual(SERVER.sql("SELECT * FROM entrydb.entry_point", user=self.role), [])
+        self.assertEqual(SERVER.sql(f"SELECT digest = 'lie' FROM entrydb.environment WHERE id = {environment}"), [["f"]])
         self.assertEqual(self.names(role=victim), [("alpha", "alpha"), ("alpha", "alpha-cmd")])
         self.assertIn("ERROR", SERVER.sql(f"SELECT entrydb.enroll('{self.role}x')", user=self.role, check=False))
 
@@ -202,6 +214,38 @@ class Failures(Fleet):
         self.assertEqual(len(self.names()), 2)
         self.push()
         self.assertEqual(len(self.names()), 4)
+
+    def test_a_server_that_is_killed_meanwhile(self):
+        """Not between two statements, as above, but by a signal to its process, wherever that is."""
+        make_site(self.site, 40, 10)
+        self.update()
+        SERVER.sql("CREATE FUNCTION entrydb.wait() RETURNS trigger LANGUAGE plpgsql AS "
+                   "$$ BEGIN PERFORM pg_sleep(60); RETURN NEW; END $$; "
+                   "CREATE TRIGGER wait BEFORE INSERT ON entrydb.event FOR EACH ROW EXECUTE FUNCTION entrydb.wait()")
+        try:
+            child = self.start("push", SERVER.url(self.role), self.prefix)
+            support.until(lambda: SERVER.sql("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"))
+            SERVER.stop()
+            _, told = child.communicate(timeout=support.SECONDS_ALLOWED)
+            SERVER.start()
+        finally:
+            SERVER.sql("DROP TRIGGER wait ON entrydb.event; DROP FUNCTION entrydb.wait()")
+        self.assertEqual((child.returncode, told.decode().count("\n")), (COULD_NOT, 1), told)
+        self.assertEqual(self.names(), [])
+        self.push()
+        self.assertEqual(len(self.names()), 402)
+
+    def test_a_path_that_is_not_text(self):
+        prefix = os.fsencode(f"{self.top}/odd") + b"\xff"
+        os.makedirs(prefix + b"/" + SITE.encode())
+        add_distribution(os.fsdecode(prefix + b"/" + SITE.encode()), "alpha")
+        self.update(os.fsdecode(prefix))
+        self.push(os.fsdecode(prefix))
+        self.assertIn("0 of them changed", self.push(os.fsdecode(prefix)).err)
+        self.assertEqual(self.pushed_paths(), [[f"{self.top}/odd\\xff/{support.DATABASE}"]])
+
+    def pushed_paths(self):
+        return SERVER.sql(f"SELECT path FROM entrydb.environment e JOIN entrydb.host h ON h.id = e.host WHERE h.name = '{self.role}'")
 
     def test_many_at_once(self):
         """Each host waits for nobody; two pushes of one host follow each other."""
@@ -243,8 +287,9 @@ class Load(CommandTest):
             time.sleep(1)
 
     def kill_half_way(self):
-        support.until(lambda: int(SERVER.sql("SELECT count(*) FROM entrydb.environment e JOIN entrydb.host h ON h.id = e.host "
-                                             "WHERE h.name LIKE 'load%'")[0][0]) >= self.HOSTS // 2)
+        while int(SERVER.sql("SELECT count(*) FROM entrydb.environment e JOIN entrydb.host h ON h.id = e.host "
+                             "WHERE h.name LIKE 'load%'")[0][0]) < self.HOSTS // 2:
+            time.sleep(0.1)
         SERVER.stop()
         time.sleep(1)
         SERVER.start()
