@@ -71,6 +71,32 @@ def check_manual():
             + compare("manual, text", wanted, wanted & set(re.findall(r"ENTRYDB_\w+", text))))
 
 
+def declarations():
+    """name: parameters, of each function."""
+    with open(HEADER, encoding="utf-8") as file:
+        return dict(re.findall(r"^ENTRYDB_API [^;(]*?(\w+)\(([^;]*)\)[^;)]*;", file.read(), re.M))
+
+
+def section(name):
+    with open(MANUAL, encoding="utf-8") as file:
+        return re.search(rf"(?ms)^\.Sh {name}$(.*?)(?=^\.Sh )", file.read())[1]
+
+
+def check_manual_sections():
+    """ERRORS has each function that says why it failed, OWNERSHIP each that releases, THREADS each object."""
+    functions = declarations()
+    can_fail = {name for name, parameters in functions.items() if "entrydb_error *error" in parameters}
+    can_fail -= {"entrydb_error_clear", "entrydb_error_message"}
+    release = {name for name in functions if name.endswith(("_free", "_close"))}
+    objects = {"handle", "registry", "sets", "lists of names", "targets", "verdicts", "descriptions of path entries",
+               "error structure"}
+    named = {name: set(re.findall(r"entrydb_\w+", section(name))) for name in ("ERRORS", "OWNERSHIP")}
+    threads = " ".join(section("THREADS").lower().split())
+    return (compare("manual, ERRORS", can_fail, named["ERRORS"] & can_fail)
+            + compare("manual, OWNERSHIP", release, named["OWNERSHIP"] & release)
+            + [f"manual, THREADS: nothing about {each}" for each in sorted(objects) if each not in threads])
+
+
 def check_dynamic(library):
     tags = re.findall(r"\((\w+)\)\s+.*\[(.*)\]", output("readelf", "-dW", library))
     wrong = [f"needs {name}" for tag, name in tags if tag == "NEEDED" and not ALLOWED.fullmatch(name)]
@@ -113,7 +139,7 @@ def is_sanitized(library):
 
 def main():
     library, archive = sys.argv[1:]
-    wrong = check_header() + check_manual() + check_exports(library) + check_dynamic(library)
+    wrong = check_header() + check_manual() + check_manual_sections() + check_exports(library) + check_dynamic(library)
     if not is_sanitized(library):  # sanitizers add data and symbols of their own
         wrong += check_data(library) + check_archive(archive)
     for line in wrong:
