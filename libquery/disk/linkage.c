@@ -52,7 +52,7 @@ struct closure {
 	struct library *own[LINKAGE_CLOSURE_MAX]; /* not in the linkage's memory */
 	size_t own_count;
 	size_t tries, lookups; /* so far; see LINKAGE_TRIES_MAX */
-	bool not_examined;     /* a library of the archive is there and was not read */
+	bool not_examined;     /* some library was not read: too large, or there are too many */
 	bool any_machine;      /* a library will do that is not for the object's machine */
 	struct error *error;
 };
@@ -224,8 +224,10 @@ static int find_at(struct closure *closure, struct slice path, bool is_system, s
 	uint32_t at;
 	int code;
 
-	if (closure->tries++ >= LINKAGE_TRIES_MAX)
+	if (closure->tries++ >= LINKAGE_TRIES_MAX) {
+		closure->not_examined = true;
 		return 0;
+	}
 	if (closure->archive && slice_starts(path, closure->archive->directory))
 		return find_archived(closure, path, out);
 	at = name_map_get(&linkage->by_path, path);
@@ -457,8 +459,10 @@ static int tell(struct closure *closure, struct library_names *names, struct sli
 
 static void add_library(struct closure *closure, size_t user, struct library *library)
 {
-	if (closure->count == LINKAGE_CLOSURE_MAX)
+	if (closure->count == LINKAGE_CLOSURE_MAX) {
+		closure->not_examined = true;
 		return;
+	}
 	closure->needed_by[closure->count] = user;
 	closure->libraries[closure->count++] = library;
 }
@@ -468,8 +472,12 @@ static int add_needed(struct closure *closure, size_t user, struct slice name)
 	struct library *found;
 	int code;
 
-	if (find_loaded(closure, name) || closure->count == LINKAGE_CLOSURE_MAX)
+	if (find_loaded(closure, name))
 		return 0;
+	if (closure->count == LINKAGE_CLOSURE_MAX) {
+		closure->not_examined = true;
+		return 0;
+	}
 	code = find(closure, user, name, &found);
 	if (code == 0)
 		return tell(closure, &closure->missing, name);
@@ -572,12 +580,14 @@ static int add_libc(struct closure *closure, bool *is_foreign)
 
 /* --- what is missing in it --- */
 
-/* When there have been too many look-ups, whatever is asked for is taken to be given. */
+/* When there have been too many look-ups, it is not known what is given. */
 static bool is_given(struct closure *closure, struct slice symbol)
 {
 	closure->lookups += closure->count;
-	if (closure->lookups > LINKAGE_LOOKUPS_MAX)
+	if (closure->lookups > LINKAGE_LOOKUPS_MAX) {
+		closure->not_examined = true;
 		return true;
+	}
 	for (size_t i = 0; i < closure->count; i++)
 		if (library_exports(closure->libraries[i], symbol))
 			return true;

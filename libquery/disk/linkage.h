@@ -59,8 +59,8 @@ struct linkage_archive {
 /* What there is to tell; texts are in the arena, lists have a space between two words. */
 struct linkage_report {
 	bool is_foreign;             /* this machine has C libraries, but none for it */
-	bool not_examined;           /* a library in the archive was too large to be read: what */
-	                             /* is missing or undefined is not known */
+	bool not_examined;           /* by a limit above, or because a library in the archive was */
+	                             /* too large: what is missing or undefined is not known */
 	bool needs_python;           /* some symbol of Python's interface is not given, */
 	struct slice python_by;      /* in this needed library; null: in the object itself */
 	struct slice missing;        /* libraries, and versions of libraries */

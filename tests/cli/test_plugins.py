@@ -151,6 +151,44 @@ class WouldItLoad(PluginTest):
             self.assertEqual((found["kind"], found["state"], found["missing"]), expected)
 
 
+class AgainstTheLinker(PluginTest):
+    """Three libraries, each of which needs the next, in directories of their own: does the linker find them?"""
+    TAGS = {"rpath": "--disable-new-dtags", "runpath": "--enable-new-dtags"}
+    PATHS = (None, "$ORIGIN", "$ORIGIN/../b", "$ORIGIN/../b:${ORIGIN}/../c")
+
+    def build(self, path, needs, tag, run_path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        name = os.path.basename(path).removesuffix(".so")
+        options = [f"-Wl,{self.TAGS[tag]}", f"-Wl,-rpath,{run_path}"] if run_path else []
+        source = f"{self.top}/{name}.c"
+        write(source, f"int {name}(void) {{ return 0; }}\n")
+        subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-Wl,--no-as-needed", "-Wl,--allow-shlib-undefined",
+                        f"-Wl,-soname,{name}.so", "-o", path, source, *needs, *options], check=True)
+
+    def ask_the_linker(self, path):
+        """The library that it does not find, or None."""
+        done = subprocess.run([sys.executable, "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1])", path],
+                              env=support.environment(self.home), capture_output=True, text=True, check=False)
+        return re.search(r"OSError: (\S+): cannot open shared object", done.stderr)[1] if done.returncode else None
+
+    def test_run_paths(self):
+        first, second, third = (f"{self.site}/pkg/{place}/{place}.so" for place in "abc")
+        self.build(third, [], "runpath", None)
+        self.install("pkg", {}, text="[g]\nn = pkg.a.a:a\n")
+        answers = set()
+        for tag in self.TAGS:
+            for others in self.PATHS:
+                self.build(second, [third], tag, others)
+                for own in self.PATHS:
+                    self.build(first, [second], tag, own)
+                    row = self.run_program("list", "--json", "g", "--path", self.site, status=DONE).objects[0]
+                    expected = self.ask_the_linker(first)
+                    self.assertEqual(row["missing"], expected, f"{tag} {own} {others}")
+                    self.assertEqual(row["state"], "missing-dependency" if expected else "ok")
+                    answers.add((tag, expected))
+        self.assertEqual(len(answers), 6)  # the first, the second, none of them; and so with each tag
+
+
 class LargeObjects(PluginTest):
     """Archives are judged as what pip makes of them, however large the objects in them are."""
     FACTS = ("kind", "state", "symbol", "build_id", "size", "glibc", "missing")
