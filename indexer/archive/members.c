@@ -9,6 +9,7 @@
 #include "db/base/array.h"
 #include "libquery/disk/distname.h"
 #include "libquery/disk/distribution.h"
+#include "libquery/disk/object_name.h"
 #include "libquery/disk/target_record.h"
 
 /* A file that is kept, by its name. */
@@ -136,7 +137,7 @@ size_t members_wanted(void *payload, struct slice path, uint64_t size)
 		limit = ENTRY_POINTS_TXT_MAX;
 	if (limit > 0)
 		return limit;
-	if (!slice_ends(path, SLICE(".so")) || size > TREE_OBJECT_MAX ||
+	if (!object_name_may_be(path) || size > TREE_OBJECT_MAX ||
 	    size > MEMBERS_OBJECTS_MAX - members->object_bytes)
 		return 0;
 	return (size_t)size;
@@ -155,7 +156,7 @@ static int ignore(struct members *members, struct slice path, struct error *erro
 
 static int count_bytes(struct members *members, struct slice path, size_t size, struct error *error)
 {
-	bool is_object = slice_ends(path, SLICE(".so"));
+	bool is_object = object_name_may_be(path);
 
 	members->object_bytes += is_object ? size : 0;
 	members->metadata_bytes += path.len + (is_object ? 0 : size);

@@ -16,6 +16,7 @@
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "libquery/disk/object_name.h"
 
 #define CACHED_NAMES_MAX ((size_t)1 << 20) /* names of files; beyond, all are forgotten */
 
@@ -30,19 +31,25 @@ enum rank {
 	RANK_TAGGED, /* .cpython-XY-<triplet>.so */
 	RANK_ABI3,   /* .abi3.so */
 	RANK_PLAIN,  /* .so */
+	RANK_HOST,   /* one that only a host knows */
 	RANK_PYTHON, /* .py */
 	RANK_NONE,
 };
+
+/* Who would take a file. */
+enum taker { BY_IMPORT, BY_HOST };
 
 /* What stands behind the module's name and its dot. */
 struct suffix {
 	enum rank rank;
 	unsigned version;  /* XY */
+	bool is_numbered;  /* .so.0.9.0 */
 	bool special;      /* XY is followed by letters: a debug or free-threaded build */
 	struct slice text; /* decides between what is otherwise equal */
 };
 
 struct choice {
+	enum taker taker;
 	struct suffix suffix;
 	struct wheel_file file;
 };
@@ -113,7 +120,7 @@ static void read_tag(struct slice tag, struct suffix *suffix)
 	suffix->rank = RANK_TAGGED;
 }
 
-static struct suffix read_suffix(struct slice text)
+static struct suffix read_suffix_of_import(struct slice text)
 {
 	const struct slice cpython = SLICE("cpython-"), so = SLICE(".so");
 	struct suffix suffix = {.rank = RANK_NONE, .text = text};
@@ -129,6 +136,56 @@ static struct suffix read_suffix(struct slice text)
 	return suffix;
 }
 
+/* The number at the beginning of *text, which is moved behind it and its dot. */
+static unsigned long take_number(struct slice *text)
+{
+	unsigned long number = 0;
+	size_t i = 0;
+
+	for (; i < text->len && text->ptr[i] >= '0' && text->ptr[i] <= '9'; i++)
+		number = number < ULONG_MAX / 16 ? 10 * number + (unsigned long)(text->ptr[i] - '0')
+		                                 : number;
+	*text = slice_from(*text, i < text->len ? i + 1 : i);
+	return number;
+}
+
+/* "so.0.10" before "so.0.9". */
+static bool is_newer(struct slice a, struct slice b)
+{
+	while (a.len > 0 || b.len > 0) {
+		unsigned long left = take_number(&a), right = take_number(&b);
+
+		if (left != right)
+			return left > right;
+	}
+	return false;
+}
+
+/* Those of object_name.h; what import would take has been looked for before. */
+static struct suffix read_suffix_of_host(struct slice text)
+{
+	struct suffix suffix = {.rank = RANK_NONE, .text = text};
+	const char *const *other = object_name_others;
+
+	if (slice_equal(text, SLICE("so")) || slice_starts(text, SLICE("so."))) {
+		suffix.rank = RANK_PLAIN;
+		suffix.is_numbered = text.len > 2;
+		for (size_t i = 2; i < text.len; i++)
+			if (text.ptr[i] != '.' && (text.ptr[i] < '0' || text.ptr[i] > '9'))
+				suffix.rank = RANK_NONE;
+		return suffix;
+	}
+	for (; *other; other++)
+		if (slice_equal(text, slice_of(*other)))
+			suffix.rank = RANK_HOST;
+	return suffix;
+}
+
+static struct suffix read_suffix(enum taker taker, struct slice text)
+{
+	return taker == BY_HOST ? read_suffix_of_host(text) : read_suffix_of_import(text);
+}
+
 /* Of several interpreters the newest; the order of listing never matters. */
 static bool is_better(const struct suffix *a, const struct suffix *b)
 {
@@ -138,6 +195,12 @@ static bool is_better(const struct suffix *a, const struct suffix *b)
 		return b->special;
 	if (a->version != b->version)
 		return a->version > b->version;
+	if (a->is_numbered != b->is_numbered)
+		return b->is_numbered;
+	if (a->is_numbered && is_newer(slice_from(a->text, 3), slice_from(b->text, 3)))
+		return true;
+	if (a->is_numbered && is_newer(slice_from(b->text, 3), slice_from(a->text, 3)))
+		return false;
 	return slice_compare(a->text, b->text) < 0;
 }
 
@@ -151,10 +214,12 @@ static void choose_in_record(const struct import_site *site, struct slice prefix
 
 	for (size_t at = 0; wheel_record_find(&site->record, prefix, &at, &file);) {
 		struct slice text = slice_from(file.path, prefix.len);
-		struct suffix suffix = read_suffix(text);
+		struct suffix suffix = read_suffix(best->taker, text);
 
-		if (suffix.rank < RANK_NONE && is_better(&suffix, &best->suffix))
-			*best = (struct choice){suffix, file};
+		if (suffix.rank < RANK_NONE && is_better(&suffix, &best->suffix)) {
+			best->suffix = suffix;
+			best->file = file;
+		}
 	}
 }
 
@@ -303,8 +368,9 @@ static int keep(const struct listing *listing, struct suffix suffix)
 	memcpy(path + prefix.len, suffix.text.ptr, suffix.text.len);
 	path[length] = '\0';
 	suffix.text = (struct slice){path + prefix.len, suffix.text.len};
-	*listing->best =
-	        (struct choice){suffix, {.path = {path, length}, .spelled = {path, length}}};
+	listing->best->suffix = suffix;
+	listing->best->file =
+	        (struct wheel_file){.path = {path, length}, .spelled = {path, length}};
 	return 0;
 }
 
@@ -316,7 +382,7 @@ static int consider(const struct listing *listing, struct slice name)
 
 	if (!slice_starts(name, listing->base))
 		return 0;
-	suffix = read_suffix(slice_from(name, listing->base.len));
+	suffix = read_suffix(listing->best->taker, slice_from(name, listing->base.len));
 	if (suffix.rank == RANK_NONE || !is_better(&suffix, &listing->best->suffix))
 		return 0;
 	code = is_file(listing, name);
@@ -386,12 +452,12 @@ static int choose_in_directory(const struct import_site *site, struct slice pref
 
 enum source { BY_RECORD, BY_DIRECTORY };
 
-/* Find @stem followed by @end and a suffix. */
-static int choose(const struct import_site *site, enum source source, struct stem *stem,
-                  struct slice end, struct arena *arena, struct import_file *out,
+/* Find what @taker would take: @stem followed by @end and a suffix. */
+static int choose(const struct import_site *site, enum taker taker, enum source source,
+                  struct stem *stem, struct slice end, struct arena *arena, struct import_file *out,
                   struct error *error)
 {
-	struct choice best = {.suffix = {.rank = RANK_NONE}};
+	struct choice best = {.taker = taker, .suffix = {.rank = RANK_NONE}};
 	size_t length = stem->length;
 	int code = 0;
 
@@ -410,11 +476,11 @@ static int choose(const struct import_site *site, enum source source, struct ste
 static int find_by(const struct import_site *site, enum source source, struct stem *stem,
                    struct arena *arena, struct import_file *out, struct error *error)
 {
-	int code = choose(site, source, stem, SLICE("/__init__."), arena, out, error);
+	int code = choose(site, BY_IMPORT, source, stem, SLICE("/__init__."), arena, out, error);
 
 	out->is_package = !slice_is_null(out->file.path);
 	if (code == 0 && !out->is_package)
-		code = choose(site, source, stem, SLICE("."), arena, out, error);
+		code = choose(site, BY_IMPORT, source, stem, SLICE("."), arena, out, error);
 	return code;
 }
 
@@ -459,6 +525,48 @@ int import_find(const struct import_site *site, struct slice module, struct aren
 			code = find_by(site, BY_DIRECTORY, &stem, arena, &found, error);
 		if (code == 0 && slice_is_null(found.file.path))
 			code = find_namespace(site, &stem, arena, &found, error);
+	}
+	if (code == 0)
+		*out = found;
+	return code;
+}
+
+/* --- what a host takes that is not Python --- */
+
+static int find_of_host(const struct import_site *site, struct stem *stem, struct arena *arena,
+                        struct import_file *out, struct error *error)
+{
+	int code = choose(site, BY_HOST, BY_RECORD, stem, SLICE("."), arena, out, error);
+
+	if (code == 0 && slice_is_null(out->file.path))
+		code = choose(site, BY_HOST, BY_DIRECTORY, stem, SLICE("."), arena, out, error);
+	return code;
+}
+
+/* a/b becomes a/libb. False: the path is too long. */
+static bool add_lib(struct stem *stem)
+{
+	const char *slash = memrchr(stem->text, '/', stem->length);
+	size_t at = slash ? (size_t)(slash - stem->text) + 1 : 0;
+
+	if (!stem_add(stem, SLICE("lib")))
+		return false;
+	memmove(stem->text + at + 3, stem->text + at, stem->length - at - 3);
+	memcpy(stem->text + at, "lib", 3);
+	return true;
+}
+
+int import_find_library(const struct import_site *site, struct slice module, struct arena *arena,
+                        struct import_file *out, struct error *error)
+{
+	struct import_file found = {0};
+	struct stem stem;
+	int code = 0;
+
+	if (stem_of_module(module, &stem)) {
+		code = find_of_host(site, &stem, arena, &found, error);
+		if (code == 0 && slice_is_null(found.file.path) && add_lib(&stem))
+			code = find_of_host(site, &stem, arena, &found, error);
 	}
 	if (code == 0)
 		*out = found;

@@ -17,7 +17,7 @@
  */
 struct import_cache {
 	/*
-	 * The names of the shared objects right in the path entry, sorted: whoever has
+	 * The names of what may be shared objects right in the path entry, sorted: whoever has
 	 * listed it knows them. NULL: not known.
 	 */
 	const struct path_index *objects;
@@ -43,6 +43,14 @@ struct import_file {
 	bool is_object;         /* a shared object; else a .py, or a directory */
 	bool is_package;
 };
+
+/*
+ * Find the shared object that @module may mean to a host that is not Python, which import
+ * would not take: for a.b first a/b.so.0.9.0, the newest; then a/b with a suffix of a host's
+ * own (object_name.h); then the same, and .so, of a/libb. The same errors.
+ */
+int import_find_library(const struct import_site *site, struct slice module, struct arena *arena,
+                        struct import_file *out, struct error *error);
 
 /* Find @module. Each error is a failure (error.h); *@out is written without one. */
 int import_find(const struct import_site *site, struct slice module, struct arena *arena,

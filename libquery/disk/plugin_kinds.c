@@ -9,6 +9,7 @@
 #include "db/base/digest.h"
 #include "db/base/unicode.h"
 #include "db/entry_points_txt.h"
+#include "libquery/disk/object_name.h"
 
 #define NO_BYTE 256 /* of the lists by first byte: patterns that begin with their star */
 
@@ -249,19 +250,6 @@ int plugin_kinds_add(struct plugin_kinds *kinds, struct slice text, struct error
 
 /* --- files --- */
 
-/* ".so", and ".so.0.9.0": the length of that suffix; 0 for other names. */
-static size_t suffix_length(struct slice name)
-{
-	size_t at = name.len;
-
-	while (at > 0 &&
-	       (name.ptr[at - 1] == '.' || (name.ptr[at - 1] >= '0' && name.ptr[at - 1] <= '9')))
-		at--;
-	if (at == name.len || name.ptr[at] == '.')
-		return slice_ends(slice_first(name, at), SLICE(".so")) ? name.len - at + 3 : 0;
-	return 0;
-}
-
 /* "_x.cpython-312-x86_64-linux-gnu.so" and "_x.abi3.so" are for Python alone. */
 static bool is_python_module(struct slice name)
 {
@@ -270,7 +258,7 @@ static bool is_python_module(struct slice name)
 
 static bool is_library(struct slice name)
 {
-	return suffix_length(name) && !is_python_module(name);
+	return object_name_suffix(name) && !is_python_module(name);
 }
 
 /* Is @name like one of the words of @patterns? */
@@ -353,7 +341,7 @@ static struct slice without_digest(struct slice name)
 /* Without "lib" and suffix. */
 static struct slice stem_of(struct slice name)
 {
-	size_t suffix = suffix_length(name);
+	size_t suffix = object_name_suffix(name);
 	const char *dot = memrchr(name.ptr, '.', name.len);
 
 	if (suffix == 0 && dot)

@@ -13,6 +13,7 @@
 #include "db/base/unicode.h"
 #include "libquery/disk/distname.h"
 #include "libquery/disk/distribution.h"
+#include "libquery/disk/object_name.h"
 #include "libquery/disk/recognize.h"
 #include "libquery/disk/startup.h"
 #include "libquery/disk/target_record.h"
@@ -66,7 +67,7 @@ static int add_child(void *payload, struct slice name)
 {
 	struct scan *scan = payload;
 
-	if (scan->wants_objects && slice_ends(name, SLICE(".so")) && !add_object(scan, name))
+	if (scan->wants_objects && object_name_may_be(name) && !add_object(scan, name))
 		return ERROR_NOMEM;
 	if (scan->wants_startups && startup_is_file(name) && !add_startup(scan, name))
 		return ERROR_NOMEM;

@@ -330,13 +330,41 @@ static int resolve_package(const struct resolution *work, const struct import_fi
 	return 0;
 }
 
+/*
+ * What Python would not import may be a library all the same, if it exports what is wanted
+ * of it: else the module is as missing as Python says.
+ */
+static int resolve_library(const struct resolution *work)
+{
+	const struct target_query *query = work->query;
+	CLEANUP(object_close) struct object object = OBJECT_INIT;
+	struct symbols symbols = {.wanted = query->attr};
+	struct elf_facts facts = {0};
+	struct import_file found;
+	int code;
+
+	if (query->attr.len == 0 || is_dotted(query->attr))
+		return set_state(work, TARGET_MISSING);
+	code = import_find_library(&query->site, query->module, work->arena, &found, work->error);
+	if (code < 0)
+		return code;
+	if (slice_is_null(found.file.path))
+		return set_state(work, TARGET_MISSING);
+	code = examine(work, &found.file, symbols, &object, &facts);
+	if (code == ERROR_LIMIT || error_is_failure(code) ||
+	    (code == 0 && facts.is_shared_object && facts.exports_wanted))
+		return conclude(work, &found.file, &object, &facts, code);
+	return set_state(work, TARGET_MISSING);
+}
+
 static int resolve(const struct resolution *work, const struct import_file *found)
 {
 	const struct bundle_rule *rule = bundle_rule_of(work->query->group);
 
+	if (slice_is_null(found->file.path) && work->query->editable)
+		return set_state(work, TARGET_UNRESOLVED_EDITABLE);
 	if (slice_is_null(found->file.path))
-		return set_state(work, work->query->editable ? TARGET_UNRESOLVED_EDITABLE
-		                                             : TARGET_MISSING);
+		return resolve_library(work);
 	if (found->is_object)
 		return resolve_object(work, &found->file);
 	if (rule && found->is_package)

@@ -9,6 +9,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/name_map.h"
 #include "libquery/disk/distname.h"
+#include "libquery/disk/object_name.h"
 #include "libquery/disk/path.h"
 
 struct memory_tree {
@@ -159,7 +160,7 @@ static int is_file(struct tree *tree, struct slice child, struct error *error)
  */
 static bool is_of_use(struct slice path)
 {
-	return slice_is_null(metadata_directory(path)) || slice_ends(path, SLICE(".so"));
+	return slice_is_null(metadata_directory(path)) || object_name_may_be(path);
 }
 
 static bool list_files(struct memory_tree *memory)

@@ -13,6 +13,7 @@
 #include "db/base/name_map.h"
 #include "libquery/disk/distname.h"
 #include "libquery/disk/elf_extract.h"
+#include "libquery/disk/object_name.h"
 #include "libquery/disk/path.h"
 #include "libquery/disk/zip.h"
 
@@ -225,7 +226,7 @@ static int is_file(struct tree *tree, struct slice child, struct error *error)
  */
 static bool is_of_use(struct slice name)
 {
-	return !distname_is_info(first_component(name)) || slice_ends(name, SLICE(".so"));
+	return !distname_is_info(first_component(name)) || object_name_may_be(name);
 }
 
 static bool list_members(struct zip_tree *tree)

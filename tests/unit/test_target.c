@@ -367,6 +367,48 @@ static void test_dangling_link(void **state)
 	check(f, "m", "x", "python ok", "m.py");
 }
 
+/* What import passes over, by RECORD and by the directory: install each, better than those before.
+ */
+static void test_libraries(void **state)
+{
+	static const char *const better[] = {
+	        "pkg/libtowel.duckdb_extension",
+	        "pkg/libtowel.so.0.9.0",
+	        "pkg/libtowel.so.0.10",
+	        "pkg/libtowel.so",
+	        "pkg/towel.duckdb_extension",
+	        "pkg/towel.so.2",
+	        "pkg/towel.so.10",
+	};
+	struct fixture *f = *state;
+	char record[512] = "";
+
+	for (size_t i = 0; i < sizeof(better) / sizeof(*better); i++) {
+		install(f, better[i], "native.so");
+		strcat(strcat(record, better[i]), ",,\n");
+		f->query.site.record.text = (struct slice){0};
+		check(f, "pkg.towel", "entry", "native ok", better[i]);
+		f->query.site.record.text = slice_of(record);
+		check(f, "pkg.towel", "entry", "native ok", better[i]);
+	}
+	check(f, "pkg.towel", NULL, "unresolved missing", NULL);
+	check(f, "pkg.towel", "no_such", "unresolved missing", NULL);
+	check(f, "pkg.towel", "entry.more", "unresolved missing", NULL);
+	check(f, "pkg.libtowel", "entry", "native ok", "pkg/libtowel.so");
+	install(f, "pkg/towel.py", NULL); /* import comes first, whatever lies there */
+	f->query.site.record.text = (struct slice){0};
+	check(f, "pkg.towel", "entry", "python ok", "pkg/towel.py");
+	install(f, "pkg/libtext.so.1", NULL);
+	check(f, "pkg.text", "entry", "unresolved missing", NULL);
+	install(f, "pkg/libstray.so.x", "native.so");
+	install(f, "pkg/stray.so-1", "native.so");
+	check(f, "pkg.stray", "entry", "unresolved missing", NULL);
+	install(f, "libtop.so.3", "native.so");
+	check(f, "top", "entry", "native ok", "libtop.so.3");
+	f->query.editable = true;
+	check(f, "pkg.stray", "entry", "unresolved unresolved-editable", NULL);
+}
+
 static void test_bundled(void **state)
 {
 	struct fixture *f = *state;
@@ -488,6 +530,7 @@ int main(void)
 	        TEST(test_directory),
 	        TEST(test_site_objects),
 	        TEST(test_dangling_link),
+	        TEST(test_libraries),
 	        TEST(test_bundled),
 	        TEST(test_ambiguous),
 	        TEST(test_bundle_without_object),
