@@ -23,12 +23,14 @@
 struct add {
 	struct archive_list list;
 	struct add_report report;
+	struct plugin_kinds *kinds;
 	struct edit_result result;
 };
 
 static void add_free(struct add *add)
 {
 	archive_list_free(&add->list);
+	plugin_kinds_free(add->kinds);
 	add_report_close(&add->report);
 }
 
@@ -65,9 +67,9 @@ static int add_archives(struct edit *edit, void *payload, struct error *error)
 
 	add->report.result = edit->result;
 	if (edit->options->into)
-		code = into_site(edit, &add->list, &add->report, error);
+		code = into_site(edit, &add->list, add->kinds, &add->report, error);
 	else
-		code = catalogue_archives(edit, &add->list, &add->report, error);
+		code = catalogue_archives(edit, &add->list, add->kinds, &add->report, error);
 	progress_erase(&add->report.progress);
 	return code;
 }
@@ -77,6 +79,8 @@ static int run(struct add *add, const struct options *options, const struct data
 {
 	int code = add_report_open(&add->report, options, &add->result, error);
 
+	if (code == 0)
+		code = load_kinds(options, &add->kinds, error);
 	if (code == 0)
 		code = archive_list_find(&add->list, &add->report, error);
 	if (code == 0 && add->list.count > 0)

@@ -12,10 +12,12 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "indexer/archive/package.h"
+#include "libquery/disk/scan.h"
 #include "libquery/layout.h"
 
 struct catalogue {
 	const struct edit *edit;
+	const struct plugin_kinds *kinds;
 	struct add_report *report;
 };
 
@@ -25,7 +27,8 @@ static int read_archive(struct catalogue *catalogue, const char *path,
                         struct error *error)
 {
 	CLEANUP(package_close) struct package package = PACKAGE_INIT;
-	struct package_scan how = {.known = known, .on_progress = progress_ask};
+	struct package_scan how = {
+	        .known = known, .kinds = catalogue->kinds, .on_progress = progress_ask};
 	int code = package_open(path, interrupted, &package, error);
 
 	if (code < 0)
@@ -35,11 +38,13 @@ static int read_archive(struct catalogue *catalogue, const char *path,
 	return package_scan(&package, &how, root, error);
 }
 
-/* Is it as the database has it, by its times? 1, 0 or a failure. */
-static int is_unchanged(const struct root_record *known, const char *path, struct error *error)
+/* Is it as the database has it, by its times, with the same kinds of plugins? 1, 0 or a failure. */
+static int is_unchanged(const struct catalogue *catalogue, const struct root_record *known,
+                        const char *path, struct error *error)
 {
 	struct stat status;
-	int code = known->settled ? file_status(AT_FDCWD, path, &status, error) : 0;
+	bool settled = known->settled && known->kinds == scan_kinds(known->kind, catalogue->kinds);
+	int code = settled ? file_status(AT_FDCWD, path, &status, error) : 0;
 
 	if (code <= 0)
 		return code;
@@ -58,7 +63,7 @@ static int add_archive(struct catalogue *catalogue, const char *path, const char
 
 	if (found < 0)
 		return found;
-	unchanged = found ? is_unchanged(&known, path, &why) : 0;
+	unchanged = found ? is_unchanged(catalogue, &known, path, &why) : 0;
 	if (unchanged > 0) {
 		add_report_archive(catalogue->report, path, &known, ADD_UNCHANGED);
 		return 0;
@@ -87,9 +92,10 @@ static int add_path(struct catalogue *catalogue, const char *path, struct error 
 }
 
 int catalogue_archives(struct edit *edit, const struct archive_list *list,
-                       struct add_report *report, struct error *error)
+                       const struct plugin_kinds *kinds, struct add_report *report,
+                       struct error *error)
 {
-	struct catalogue catalogue = {edit, report};
+	struct catalogue catalogue = {edit, kinds, report};
 	int code = 0;
 
 	for (size_t i = 0; code == 0 && i < list->count; i++) {

@@ -10,6 +10,7 @@
 
 /* An archive that cannot be read is reported; the others are added all the same. */
 int catalogue_archives(struct edit *edit, const struct archive_list *list,
-                       struct add_report *report, struct error *error);
+                       const struct plugin_kinds *kinds, struct add_report *report,
+                       struct error *error);
 
 #endif

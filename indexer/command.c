@@ -194,3 +194,14 @@ int select_by(const struct options *options, const char *group, const char *name
 	}
 	return code;
 }
+
+int load_kinds(const struct options *options, struct plugin_kinds **out, struct error *error)
+{
+	struct error problem = {0};
+	int code = site_kinds_load(options->sysroot, out, &problem, error);
+
+	if (problem.code)
+		message("%s; the kinds of plugins in it are not looked for", error_text(&problem));
+	error_clear(&problem);
+	return code;
+}

@@ -14,6 +14,7 @@
 #include "db/base/slice.h"
 #include "indexer/terminal.h"
 #include "libquery/entrydb.h"
+#include "libquery/site_kinds.h"
 #include "libquery/sites.h"
 
 enum status {
@@ -120,5 +121,11 @@ int find_target(entrydb *db, const entrydb_entry_point *entry_point, entrydb_tar
  * the widest set.
  */
 void report_problems(const entrydb_set *set);
+
+/*
+ * The kinds of plugins to look for; the caller frees *@out. A site's file that is wrong is
+ * told of, and left out.
+ */
+int load_kinds(const struct options *options, struct plugin_kinds **out, struct error *error);
 
 #endif

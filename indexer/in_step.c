@@ -17,14 +17,15 @@
 
 /* --- by the times of the roots --- */
 
-static bool root_is_fresh(struct reader *reader, const struct database_root *wanted, int64_t kinds)
+static bool root_is_fresh(struct reader *reader, const struct database_root *wanted,
+                          const struct plugin_kinds *kinds)
 {
 	struct root_record row;
 	struct stat status;
 
 	return stat(wanted->path, &status) == 0 &&
 	       reader_root(reader, slice_of(wanted->root_path), &row, NULL) > 0 && row.settled &&
-	       (row.kind != ROOT_DIRECTORY || row.kinds == kinds) && row.watched == 0 &&
+	       row.kinds == scan_kinds(row.kind, kinds) && row.watched == 0 &&
 	       stamp_equal(row.stamp, stamp_of(&status));
 }
 
@@ -41,7 +42,7 @@ bool database_is_fresh(const struct options *options, const struct database *dat
 	if (reader_status(reader).is_marked_stale)
 		return false;
 	for (size_t i = 0; i < database->root_count; i++)
-		if (!root_is_fresh(reader, &database->roots[i], plugin_kinds_digest(kinds)))
+		if (!root_is_fresh(reader, &database->roots[i], kinds))
 			return false;
 	return true;
 }

@@ -25,6 +25,7 @@
 #include "indexer/archive/package.h"
 #include "indexer/merge.h"
 #include "indexer/placed.h"
+#include "libquery/disk/linkage.h"
 #include "libquery/disk/scan.h"
 #include "libquery/layout.h"
 
@@ -33,6 +34,7 @@
 struct site {
 	const struct edit *edit;
 	const struct archive_list *list;
+	const struct plugin_kinds *kinds;
 	struct add_report *report;
 	const struct database_root *wanted;
 	int fd;                    /* of the directory; -1: it is not there yet */
@@ -73,6 +75,8 @@ static int find_rows(struct site *site, struct error *error)
 /* The directory as update would read it. */
 static int scan_directory(struct site *site, struct error *error)
 {
+	CLEANUP(cleanup_linkage)
+	struct linkage *linkage = linkage_create(site->edit->options->sysroot);
 	struct stat status;
 	struct scan_options how = {
 	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS |
@@ -81,9 +85,14 @@ static int scan_directory(struct site *site, struct error *error)
 	        .egg_base = slice_of(site->wanted->root_path),
 	        .known = site->has_rows ? &site->known : NULL,
 	        .readers = site->edit->mode & 0444,
+	        .linkage = linkage,
+	        .kinds = site->kinds,
+	        .place = slice_of(site->wanted->inside),
 	        .on_progress = progress_ask,
 	};
 
+	if (!linkage)
+		return error_nomem(error);
 	site->now.kind = ROOT_DIRECTORY;
 	site->fd = file_open(AT_FDCWD, site->wanted->path, O_DIRECTORY);
 	if (site->fd < 0)
@@ -118,7 +127,7 @@ static int read_archive(struct site *site, const char *path, struct root_record 
 	if (code < 0)
 		return code;
 	add_report_ignored(site->report, &package);
-	return placed_scan(&package, site->fd, root, error);
+	return placed_scan(&package, site->fd, site->kinds, root, error);
 }
 
 /* Any failure is the archive's own. */
@@ -231,13 +240,14 @@ static int store(struct site *site, struct error *error)
 	                  error);
 }
 
-int into_site(struct edit *edit, const struct archive_list *list, struct add_report *report,
-              struct error *error)
+int into_site(struct edit *edit, const struct archive_list *list, const struct plugin_kinds *kinds,
+              struct add_report *report, struct error *error)
 {
 	CLEANUP(cleanup_site)
 	struct site site = {
 	        .edit = edit,
 	        .list = list,
+	        .kinds = kinds,
 	        .report = report,
 	        .wanted = &edit->database->roots[0],
 	        .fd = -1,

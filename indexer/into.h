@@ -12,7 +12,7 @@
  * Into the first root of @edit's database, as if they were installed there. An archive
  * that cannot be read is reported; the others are added all the same.
  */
-int into_site(struct edit *edit, const struct archive_list *list, struct add_report *report,
-              struct error *error);
+int into_site(struct edit *edit, const struct archive_list *list, const struct plugin_kinds *kinds,
+              struct add_report *report, struct error *error);
 
 #endif

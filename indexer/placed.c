@@ -213,13 +213,15 @@ static int check_kind(const struct package *package, const struct placed *placed
 	return 0;
 }
 
-int placed_scan(struct package *package, int site_fd, struct root_record *root, struct error *error)
+int placed_scan(struct package *package, int site_fd, const struct plugin_kinds *kinds,
+                struct root_record *root, struct error *error)
 {
 	CLEANUP(cleanup_placed) struct placed placed = {.archive = package->tree};
 	CLEANUP(cleanup_linkage) struct linkage *linkage = linkage_create(NULL);
 	struct scan_options how = {
 	        .depth = SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
 	        .linkage = linkage,
+	        .kinds = kinds,
 	        .on_progress = progress_ask,
 	};
 	int code = linkage ? tree_children(package->tree, keep_child, &placed, error)

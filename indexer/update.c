@@ -26,7 +26,6 @@
 #include "libquery/disk/scan.h"
 #include "libquery/disk/tree_open.h"
 #include "libquery/layout.h"
-#include "libquery/site_kinds.h"
 
 #define TICK_PART  1000000 /* nanoseconds: a part of a tick of the kernel's clock, */
 #define TICK_PARTS 20      /* and more of them than the longest tick has */
@@ -110,16 +109,10 @@ static struct timespec now_for(const struct update *update, const struct databas
 	return now;
 }
 
-/* Only directories are searched for plugins. */
-static int64_t kinds_for(enum root_kind kind, const struct plugin_kinds *kinds)
-{
-	return kind == ROOT_DIRECTORY ? plugin_kinds_digest(kinds) : 0;
-}
-
 static bool is_unchanged(const struct update *update, const struct root_record *known,
                          const struct stat *status)
 {
-	return known->kinds == kinds_for(known->kind, update->kinds) && known->settled &&
+	return known->kinds == scan_kinds(known->kind, update->kinds) && known->settled &&
 	       known->watched == 0 && !writer_is_marked(update->writer) &&
 	       stamp_equal(known->stamp, stamp_of(status)) &&
 	       (update->options->fresh == ENTRYDB_FRESH_ROOTS || known->kind == ROOT_ZIP);
@@ -427,18 +420,6 @@ static bool has_done_any(const struct edit_result *result)
 	return result->roots + result->unsettled + result->stored.removed > 0;
 }
 
-/* A site's file that is wrong is told of, and left out. */
-static int load_kinds(struct update *update, struct error *error)
-{
-	struct error problem = {0};
-	int code = site_kinds_load(update->options->sysroot, &update->kinds, &problem, error);
-
-	if (problem.code)
-		message("%s; the kinds of plugins in it are not looked for", error_text(&problem));
-	error_clear(&problem);
-	return code;
-}
-
 static int update_in(struct edit *edit, void *payload, struct error *error)
 {
 	struct update update = {
@@ -450,7 +431,8 @@ static int update_in(struct edit *edit, void *payload, struct error *error)
 	        .linkage = linkage_create(edit->options->sysroot),
 	        .readers = edit->mode & 0444,
 	};
-	int code = update.linkage ? load_kinds(&update, error) : error_nomem(error);
+	int code = update.linkage ? load_kinds(edit->options, &update.kinds, error)
+	                          : error_nomem(error);
 
 	(void)payload;
 	if (code == 0)

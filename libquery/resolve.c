@@ -205,22 +205,6 @@ static struct slice place_in(const entrydb *db, const char *path)
 	return path ? place : SLICE("");
 }
 
-static int plugin_from_disk(const entrydb_entry_point *entry_point, const struct tree *tree,
-                            const struct target_context *context, struct arena *arena,
-                            struct target_record *record, struct error *error)
-{
-	const struct object_site site = {
-	        .fd = tree->fd, .linkage = context->linkage, .place = context->place};
-	struct slice object = entry_point->text[ENTRYDB_FIELD_MODULE];
-	int code = 0;
-
-	*record = (struct target_record){.kind = TARGET_UNRESOLVED, .state = TARGET_MISSING};
-	if (tree->kind == ROOT_DIRECTORY && plugin_path_is_sound(object))
-		code = plugin_resolve(&site, object, entry_point->text[ENTRYDB_FIELD_ATTR], arena,
-		                      record, error);
-	return code < 0 ? code : 0;
-}
-
 static int from_disk(const entrydb *db, const entrydb_entry_point *entry_point, struct slice site,
                      struct slice directory, struct arena *arena, struct target_record *record,
                      struct error *error)
@@ -243,7 +227,8 @@ static int from_disk(const entrydb *db, const entrydb_entry_point *entry_point, 
 	int code = path && linkage ? tree_open(path, &tree, error) : error_nomem(error);
 
 	if (code == 0 && entry_point->is_plugin)
-		return plugin_from_disk(entry_point, tree, &context, arena, record, error);
+		return target_plugin(tree, &context, directory, wanted.module, wanted.attr, arena,
+		                     record, error);
 	if (code == 0)
 		code = target_records(tree, &context, &distribution, arena, error);
 	if (code == 0)

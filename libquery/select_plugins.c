@@ -2,13 +2,14 @@
  * select_plugins.c - the plugins of path entries for which no database vouches: found on
  * the disk; see offer.h.
  *
- * A database vouches for the plugins of a directory if it does for its distributions, and
+ * A database vouches for the plugins of a path entry if it does for its distributions, and
  * if the same kinds of plugins were looked for.
  */
 #include "db/base/cleanup.h"
 #include "libquery/disk/distribution.h"
 #include "libquery/disk/linkage.h"
 #include "libquery/disk/plugin_record.h"
+#include "libquery/disk/scan.h"
 #include "libquery/disk/target_record.h"
 #include "libquery/disk/tree_open.h"
 #include "libquery/layout.h"
@@ -26,8 +27,9 @@ int kinds_of_handle(struct entrydb *db, struct plugin_kinds **out, struct error 
 
 bool plugins_in_database(const struct entrydb *db, const struct path_entry *entry)
 {
-	return entry_in_database(entry) && (entry->row.kind != ROOT_DIRECTORY ||
-	                                    entry->row.kinds == plugin_kinds_digest(db->kinds));
+	return entry_in_database(entry) &&
+	       (entry->row.kind == ROOT_ARCHIVE || /* which is not read again */
+	        entry->row.kinds == scan_kinds(entry->row.kind, db->kinds));
 }
 
 /* A look at the distributions of one path entry. */
@@ -152,7 +154,7 @@ static int offer_of_entry(struct selection *selection, size_t index, struct link
 	int code = tree_open(entry->path, &tree, &own);
 
 	look.tree = tree;
-	if (code == 0 && tree->kind == ROOT_DIRECTORY)
+	if (code == 0)
 		code = entry->state == ENTRY_SCANNED ? offer_all_of(&look, &entry->scanned, &own)
 		                                     : offer_of_rows(&look, entry, &own);
 	arena_free(&look.arena);

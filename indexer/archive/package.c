@@ -466,6 +466,7 @@ int package_scan(struct package *package, const struct package_scan *scan, struc
 	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
 	        .egg_base = slice_of(package->path),
 	        .known = scan->known,
+	        .kinds = scan->kinds,
 	        .now = scan->now,
 	        .on_progress = scan->on_progress,
 	        .payload = scan->payload,

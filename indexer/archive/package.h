@@ -13,6 +13,7 @@
 
 #include "db/record.h"
 #include "indexer/archive/members.h"
+#include "libquery/disk/plugin_kinds.h"
 #include "libquery/disk/tree_memory.h"
 
 enum package_kind {
@@ -53,6 +54,7 @@ void package_close(struct package *package);
 /* See struct scan_options. */
 struct package_scan {
 	const struct root_record *known;
+	const struct plugin_kinds *kinds; /* of plugins to look for */
 	struct timespec now;
 	int (*on_progress)(void *payload, size_t done, size_t total);
 	void *payload;

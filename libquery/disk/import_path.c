@@ -16,6 +16,7 @@
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "libquery/disk/dotted.h"
 #include "libquery/disk/object_name.h"
 
 #define CACHED_NAMES_MAX ((size_t)1 << 20) /* names of files; beyond, all are forgotten */
@@ -136,31 +137,6 @@ static struct suffix read_suffix_of_import(struct slice text)
 	return suffix;
 }
 
-/* The number at the beginning of *text, which is moved behind it and its dot. */
-static unsigned long take_number(struct slice *text)
-{
-	unsigned long number = 0;
-	size_t i = 0;
-
-	for (; i < text->len && text->ptr[i] >= '0' && text->ptr[i] <= '9'; i++)
-		number = number < ULONG_MAX / 16 ? 10 * number + (unsigned long)(text->ptr[i] - '0')
-		                                 : number;
-	*text = slice_from(*text, i < text->len ? i + 1 : i);
-	return number;
-}
-
-/* "so.0.10" before "so.0.9". */
-static bool is_newer(struct slice a, struct slice b)
-{
-	while (a.len > 0 || b.len > 0) {
-		unsigned long left = take_number(&a), right = take_number(&b);
-
-		if (left != right)
-			return left > right;
-	}
-	return false;
-}
-
 /* Those of object_name.h; what import would take has been looked for before. */
 static struct suffix read_suffix_of_host(struct slice text)
 {
@@ -197,9 +173,9 @@ static bool is_better(const struct suffix *a, const struct suffix *b)
 		return a->version > b->version;
 	if (a->is_numbered != b->is_numbered)
 		return b->is_numbered;
-	if (a->is_numbered && is_newer(slice_from(a->text, 3), slice_from(b->text, 3)))
+	if (a->is_numbered && dotted_is_newer(slice_from(a->text, 3), slice_from(b->text, 3)))
 		return true;
-	if (a->is_numbered && is_newer(slice_from(b->text, 3), slice_from(a->text, 3)))
+	if (a->is_numbered && dotted_is_newer(slice_from(b->text, 3), slice_from(a->text, 3)))
 		return false;
 	return slice_compare(a->text, b->text) < 0;
 }

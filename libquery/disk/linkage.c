@@ -14,6 +14,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/text.h"
+#include "libquery/disk/dotted.h"
 #include "libquery/disk/ld_cache.h"
 #include "libquery/disk/library.h"
 #include "libquery/disk/small_file.h"
@@ -205,12 +206,37 @@ static int read_archived(struct closure *closure, struct slice path, struct libr
 	return settle(code, &own, closure->error);
 }
 
+/* Put @path into @to without "." and "..", as no link in an archive makes it lead elsewhere. */
+static struct slice without_dots(struct slice path, char to[PATH_MAX])
+{
+	size_t length = 0;
+
+	while (path.len > 0) {
+		struct slice rest = slice_from(path, 1);
+		const char *slash = rest.len ? memchr(rest.ptr, '/', rest.len) : NULL;
+		struct slice part = slash ? slice_between(path.ptr, slash) : path;
+
+		path = slice_from(path, part.len);
+		if (slice_equal(part, SLICE("/..")))
+			while (length > 0 && to[--length] != '/')
+				;
+		else if (part.len > 1 && !slice_equal(part, SLICE("/."))) {
+			memcpy(to + length, part.ptr, part.len);
+			length += part.len;
+		}
+	}
+	return (struct slice){to, length};
+}
+
 /* Of the archive at hand: kept as long as the closure. */
 static int find_archived(struct closure *closure, struct slice path, struct library **out)
 {
+	char text[PATH_MAX];
 	int code = 0;
 
-	if (closure->own_count < LINKAGE_CLOSURE_MAX)
+	path = without_dots(path, text);
+	if (closure->own_count < LINKAGE_CLOSURE_MAX &&
+	    slice_starts(path, closure->archive->directory))
 		code = read_archived(closure, path, out);
 	if (code > 0)
 		closure->own[closure->own_count++] = *out;
@@ -639,33 +665,9 @@ static struct slice version_of(struct slice name, struct slice prefix)
 	return rest.len ? rest : (struct slice){0};
 }
 
-/* The number at the beginning of *text, which is moved behind it and its dot. */
-static unsigned long take_number(struct slice *text)
-{
-	unsigned long number = 0;
-	size_t i = 0;
-
-	for (; i < text->len && text->ptr[i] != '.'; i++)
-		number = number < ULONG_MAX / 16 ? 10 * number + (unsigned long)(text->ptr[i] - '0')
-		                                 : number;
-	*text = slice_from(*text, i < text->len ? i + 1 : i);
-	return number;
-}
-
-static bool is_newer(struct slice a, struct slice b)
-{
-	while (a.len > 0 || b.len > 0) {
-		unsigned long left = take_number(&a), right = take_number(&b);
-
-		if (left != right)
-			return left > right;
-	}
-	return false;
-}
-
 static void note_newest(struct slice version, struct slice *newest)
 {
-	if (version.len && (slice_is_null(*newest) || is_newer(version, *newest)))
+	if (version.len && (slice_is_null(*newest) || dotted_is_newer(version, *newest)))
 		*newest = version;
 }
 

@@ -41,7 +41,7 @@ static int fetch(const struct object_site *site, struct slice spelled, struct el
 	if (code < 0)
 		return code;
 	code = site->fetch(site->payload, spelled, image, error);
-	spent = spend(site, (size_t)image->unpacked, code < 0 ? NULL : error);
+	spent = spend(site, image->unpacked, code < 0 ? NULL : error);
 	return code < 0 ? code : spent;
 }
 

@@ -179,14 +179,14 @@ int plugin_records(const struct object_site *site, const struct wheel_record *re
 	return code;
 }
 
-int plugin_resolve(const struct object_site *site, struct slice object, struct slice symbol,
-                   struct arena *arena, struct target_record *target, struct error *error)
+int plugin_resolve(const struct object_site *site, const struct wheel_file *file,
+                   struct slice symbol, struct arena *arena, struct target_record *target,
+                   struct error *error)
 {
 	CLEANUP(object_close) struct object opened = OBJECT_INIT;
-	struct wheel_file file = {.path = object, .spelled = object};
 	struct elf_facts facts;
 	struct error own = {0};
-	int code = object_open(site, &file, &opened, &own);
+	int code = object_open(site, file, &opened, &own);
 
 	if (code == 0)
 		code = elf_file_find(opened.file, symbol, (struct slice){0}, &facts, &own);
@@ -194,9 +194,10 @@ int plugin_resolve(const struct object_site *site, struct slice object, struct s
 		return drop(code, &own, error);
 	if (!facts.is_shared_object || !facts.exports_wanted)
 		return 0;
-	*target = (struct target_record){.object = object, .symbol = symbol};
+	*target = (struct target_record){
+	        .object = file->path, .symbol = symbol, .sha256 = file->sha256};
 	code = object_describe(&opened, arena, target, error);
 	if (code == 0)
-		code = object_judge(site, &opened, &file, arena, target, error);
+		code = object_judge(site, &opened, file, arena, target, error);
 	return code < 0 ? code : 1;
 }

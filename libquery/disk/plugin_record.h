@@ -27,7 +27,8 @@ bool plugin_path_is_sound(struct slice object);
  * The same for one object, of which only the plugin with @symbol is wanted: 1: it is as
  * @target now says; 0: there is none any more; or a failure.
  */
-int plugin_resolve(const struct object_site *site, struct slice object, struct slice symbol,
-                   struct arena *arena, struct target_record *target, struct error *error);
+int plugin_resolve(const struct object_site *site, const struct wheel_file *file,
+                   struct slice symbol, struct arena *arena, struct target_record *target,
+                   struct error *error);
 
 #endif

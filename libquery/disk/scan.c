@@ -459,11 +459,16 @@ static int run(struct scan *scan, struct error *error)
 		code = startup_read(scan->tree, &scan->startups, scan->out, error);
 	scan->out->kind = scan->tree->kind;
 	scan->out->stamp = scan->tree->stamp;
-	if (scan->options->kinds && scan->tree->kind == ROOT_DIRECTORY)
-		scan->out->kinds = plugin_kinds_digest(scan->options->kinds);
+	if (scan->options->kinds)
+		scan->out->kinds = scan_kinds(scan->tree->kind, scan->options->kinds);
 	scan->out->size = size_of(scan->tree);
 	scan->out->settled = code == 0 && !scan->unread && is_settled(scan);
 	return code;
+}
+
+int64_t scan_kinds(enum root_kind kind, const struct plugin_kinds *kinds)
+{
+	return kind == ROOT_ABSENT ? 0 : plugin_kinds_digest(kinds);
 }
 
 int scan_tree(struct tree *tree, const struct scan_options *options, struct root_record *out,

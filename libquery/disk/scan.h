@@ -101,4 +101,7 @@ int scan_path(const char *path, const struct scan_options *options, struct root_
 int scan_opened(struct tree *tree, const char *path, const struct scan_options *options,
                 struct root_record *out, struct error *error);
 
+/* What root_record.kinds is of a path entry of that kind in which @kinds were looked for. */
+int64_t scan_kinds(enum root_kind kind, const struct plugin_kinds *kinds);
+
 #endif

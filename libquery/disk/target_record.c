@@ -57,11 +57,28 @@ static int find_record(struct resolving *work, struct error *error)
 	return code < 0 ? code : tree_listing(work->tree, child, record, error);
 }
 
+/* In a wheel, a file that will be installed at @path may be spelled otherwise. */
+static struct wheel_file file_at(const struct wheel_record *record, struct slice path)
+{
+	struct wheel_file file;
+
+	for (size_t at = 0; path.len > 0 && wheel_record_find(record, path, &at, &file);)
+		if (slice_equal(file.path, path))
+			return file;
+	return (struct wheel_file){.path = path, .spelled = path};
+}
+
 static int fetch(void *payload, struct slice path, struct elf_image *image, struct error *error)
 {
 	struct resolving *work = payload;
+	struct slice child = work->distribution->directory, spelled;
+	int code = tree_fetch(work->tree, child, path, image, error);
 
-	return tree_fetch(work->tree, work->distribution->directory, path, image, error);
+	if (code != ERROR_NOTFOUND)
+		return code;
+	spelled = file_at(&work->query.site.record, path).spelled;
+	return slice_equal(spelled, path) ? code
+	                                  : tree_fetch(work->tree, child, spelled, image, error);
 }
 
 /* "x.dist-info/entry_points.txt,sha256=...,123" */
@@ -145,23 +162,32 @@ static int resolve(struct resolving *work, struct entry_point_record *entry_poin
 
 /* --- plugins --- */
 
-static int find_plugins(struct resolving *work, const struct target_context *context,
-                        struct arena *arena, struct error *error)
+static struct object_site site_of(const struct resolving *work, uint64_t *examined)
 {
 	const struct target_query *query = &work->query;
-	uint64_t examined = 0;
-	const struct object_site site = {
+
+	return (struct object_site){
 	        .fd = query->site.fd,
-	        .examined = &examined,
+	        .fetch = query->fetch,
+	        .payload = query->payload,
+	        .examined = examined,
 	        .readers = work->tree->readers,
 	        .linkage = query->linkage,
 	        .place = query->place,
 	};
+}
 
-	if (!context->kinds || query->fetch || slice_is_null(query->site.record.text))
+/* Without RECORD it is not known which files are the distribution's. */
+static int find_plugins(struct resolving *work, const struct target_context *context,
+                        struct arena *arena, struct error *error)
+{
+	const struct wheel_record *record = &work->query.site.record;
+	uint64_t examined = 0;
+	const struct object_site site = site_of(work, &examined);
+
+	if (!context->kinds || slice_is_null(record->text))
 		return 0;
-	return plugin_records(&site, &query->site.record, context->kinds, work->distribution, arena,
-	                      error);
+	return plugin_records(&site, record, context->kinds, work->distribution, arena, error);
 }
 
 /* --- the whole --- */
@@ -177,25 +203,60 @@ static int resolve_all(struct resolving *work, struct arena *arena, struct error
 	return code;
 }
 
-int target_records(struct tree *tree, const struct target_context *context,
-                   struct distribution_record *distribution, struct arena *arena,
-                   struct error *error)
+/* What is at @work must stay where it is. */
+static void begin(struct resolving *work, struct tree *tree, const struct target_context *context,
+                  struct distribution_record *distribution)
 {
-	bool on_disk = tree->kind == ROOT_DIRECTORY, failed = false;
-	CLEANUP(cleanup_resolving)
-	struct resolving work = {
+	bool on_disk = tree->kind == ROOT_DIRECTORY;
+
+	*work = (struct resolving){
 	        .tree = tree,
 	        .distribution = distribution,
 	        .query = {.site = {.cache = context->cache, .fd = on_disk ? tree->fd : -1},
 	                  .linkage = context->linkage,
 	                  .place = context->place,
 	                  .fetch = on_disk ? NULL : fetch,
-	                  .payload = &work,
-	                  .memo = &work.memo},
+	                  .payload = work,
+	                  .memo = &work->memo},
 	};
-	bool withheld = tree->withheld;
-	int code = tree_is_editable(tree, distribution->directory, error);
+}
 
+int target_plugin(struct tree *tree, const struct target_context *context, struct slice child,
+                  struct slice object, struct slice symbol, struct arena *arena,
+                  struct target_record *target, struct error *error)
+{
+	struct distribution_record distribution = {.directory = child};
+	CLEANUP(cleanup_resolving) struct resolving work;
+	struct object_site site;
+	struct wheel_file file;
+	bool failed = false;
+	int code;
+
+	begin(&work, tree, context, &distribution);
+	*target = (struct target_record){.kind = TARGET_UNRESOLVED, .state = TARGET_MISSING};
+	if (!plugin_path_is_sound(object))
+		return 0;
+	code = find_record(&work, error);
+	if (code < 0)
+		return code;
+	site = site_of(&work, NULL);
+	file = file_at(&work.query.site.record, object);
+	file.path = object; /* which stays */
+	code = plugin_resolve(&site, &file, symbol, arena, target, error);
+	target->sha256 = arena_copy(arena, code > 0 ? target->sha256 : (struct slice){0}, &failed);
+	return failed ? error_nomem(error) : code < 0 ? code : 0;
+}
+
+int target_records(struct tree *tree, const struct target_context *context,
+                   struct distribution_record *distribution, struct arena *arena,
+                   struct error *error)
+{
+	CLEANUP(cleanup_resolving) struct resolving work;
+	bool withheld = tree->withheld, failed = false;
+	int code;
+
+	begin(&work, tree, context, distribution);
+	code = tree_is_editable(tree, distribution->directory, error);
 	work.query.editable = code > 0;
 	if (code >= 0)
 		code = find_record(&work, error);

@@ -22,12 +22,20 @@ struct target_context {
 
 /*
  * Resolve every entry point of @distribution in @tree, and find its plugins, if @context
- * has kinds of them and the tree is a directory. What leads to a Python
+ * has kinds of them and the distribution a RECORD. What leads to a Python
  * module at hand keeps a NULL target. Also takes the hash of entry_points.txt out of
  * RECORD. Memory comes from @arena. Each error is a failure (error.h).
  */
 int target_records(struct tree *tree, const struct target_context *context,
                    struct distribution_record *distribution, struct arena *arena,
                    struct error *error);
+
+/*
+ * What the plugin with @symbol in the @object of the distribution @child is; it may be gone,
+ * which is TARGET_MISSING. Each error is a failure.
+ */
+int target_plugin(struct tree *tree, const struct target_context *context, struct slice child,
+                  struct slice object, struct slice symbol, struct arena *arena,
+                  struct target_record *target, struct error *error);
 
 #endif

@@ -27,7 +27,7 @@
  * all objects of one tree: links and lies may show one member a thousand times.
  */
 #define TREE_OBJECT_UNPACKED_MAX ((uint64_t)2 << 30)
-#define TREE_UNPACKED_MAX        ((uint64_t)16 << 30)
+#define TREE_UNPACKED_MAX        ((uint64_t)8 << 30)
 
 /* Look-ups for which an index of an archive does not pay: one distribution has up to 9. */
 #define TREE_INDEX_AFTER 16

@@ -134,6 +134,20 @@ class Hosts(HostTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.check()
 
+    def test_names_of_libraries(self):
+        """What import would not take for a module is a library, by whatever name hosts know them."""
+        files = {"versioned": "versioned.so.0.9.0", "prefixed": "libprefixed.so", "both": "libboth.so.2",
+                 "suffixed": "suffixed.duckdb_extension"}
+        self.install(archives.write_wheel(
+            self.wheels, "pjrt-named", {f"jax_plugins/{file}": fixture("pjrt_good.so") for file in files.values()},
+            "[jax_plugins]\n" + "".join(f"{name} = jax_plugins.{name}:GetPjrtApi\n" for name in files)
+            + "absent = jax_plugins.absent:GetPjrtApi\nunknown = jax_plugins.versioned:GetNothing\n"))
+        for _ in self.both_levels():
+            found = self.load("c")
+            self.assertEqual({name: found[name] for name in files}, dict.fromkeys(files, (0, "good 42")))
+            self.assertLess(found["absent"][0], 0)
+            self.assertLess(found["unknown"][0], 0)
+
     def test_uninstalled(self):
         self.install(plugin_wheel(self.wheels, "good"))
         self.update()

@@ -314,6 +314,87 @@ class Kinds(PluginTest):
         self.assertIn("not believed", self.run_program("update", "--root", root, inside, "--fresh", "exact").err)
 
 
+class Archives(PluginTest):
+    """`add` lists the plugins of an archive as those of what pip makes of it."""
+    # The first is two plugins, the last none.
+    FILES = {"pkg/libadbc_driver_outer.so": "outer.so", "pkg/deps/libinner.so": "libinner.so",
+             "pkg/kind_vamp.so.0.9.0": "kind_vamp.so", "pkg/libOpenCL.so.1": "kind_opencl.so"}
+    LATE = "pkg-1.0.data/platlib/pkg/kind_ladspa.so"  # pip puts it beside the others
+    FACTS = ("kind", "name", "distribution", "symbol", "object_kind", "state", "size", "build_id", "sha256", "missing")
+
+    def setUp(self):
+        super().setUp()
+        self.files = {path: fixture(name) for path, name in self.FILES.items()}
+        self.tree = described(self.files | {self.LATE: fixture("kind_ladspa.so")}, "pkg")
+        self.wheel = write_zip(f"{self.top}/pkg-1.0-py3-none-any.whl", self.tree)
+        self.catalogue = f"{self.top}/archives.db"
+
+    def facts(self, *arguments):
+        found = self.run_program("plugins", "--json", *arguments, status=DONE).objects
+        return [{key: row[key] for key in self.FACTS} for row in found]
+
+    def add(self, archive, *options):
+        self.run_program("add", *options, "--db", self.catalogue, archive, status=DONE)
+        return self.facts("--db", self.catalogue)
+
+    def test_wheel(self):
+        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile",
+                        "--disable-pip-version-check", "--target", self.site, self.wheel], check=True,
+                       env=support.environment(self.home), capture_output=True)
+        installed = self.facts("--path", self.site)
+        self.assertEqual([row["kind"] for row in installed], ["adbc", "ladspa", "sqlite", "vamp"])
+        self.assertEqual(self.add(self.wheel), installed)
+        self.index()
+        self.assertEqual(self.facts("--path", self.site), installed)
+        self.run_program("verify", "--db", self.catalogue, status=DONE)
+
+    def test_on_the_path(self):
+        """A zip or an egg there, from the disk and from the database."""
+        found = self.facts("--path", self.wheel)
+        self.assertEqual(len(found), 4)
+        self.assertEqual(self.add(self.wheel), found)
+        self.assertEqual(self.facts("--db", self.catalogue, "--path", self.wheel), found)
+        row = self.run_program("plugins", "--json", "--path", self.wheel, "ladspa", status=DONE).objects[0]
+        self.assertEqual(row["object"], f"{self.wheel}/pkg/kind_ladspa.so")
+
+    def test_tarballs(self):
+        tree = {f"lib/python3.12/site-packages/{path}": data for path, data in described(self.files, "pkg").items()}
+        for archive in (write_tar(f"{self.top}/pkg.tar", tree), write_conda(f"{self.top}/pkg-1.0-0.conda", tree)):
+            self.catalogue = f"{archive}.db"
+            self.assertEqual([(row["kind"], row["state"]) for row in self.add(archive)],
+                             [("adbc", "ok"), ("sqlite", "ok"), ("vamp", "ok")])
+
+    def test_to_be_installed(self):
+        self.run_program("add", "--into", self.site, self.wheel, status=DONE)
+        self.assertEqual(query(self.database, "SELECT kind, state FROM plugins ORDER BY kind"),
+                         [("adbc", "ok"), ("ladspa", "ok"), ("sqlite", "ok"), ("vamp", "ok")])
+
+    def test_grafted(self):
+        """What auditwheel puts beside the package is found by a path that goes up."""
+        files = {"jax_plugins/grafted.so": fixture("pjrt_grafted.so"),
+                 "grafted.libs/libpjrt_helper.so": fixture("libpjrt_helper.so")}
+        for tree, state in ((files, "ok"), (dict(list(files.items())[:1]), "missing-dependency")):
+            os.unlink(self.wheel)
+            write_zip(self.wheel, described(tree, "pkg"))
+            self.assertEqual([(row["kind"], row["state"]) for row in self.add(self.wheel)], [("pjrt", state)])
+
+    def test_no_record(self):
+        """Then it is not known whose files they are, here as in a directory."""
+        os.unlink(self.wheel)
+        write_zip(self.wheel, {path: data for path, data in self.tree.items() if not path.endswith("/RECORD")})
+        self.run_program("add", "--db", self.catalogue, self.wheel, status=DONE)
+        self.run_program("plugins", "--db", self.catalogue, status=NOT_FOUND)
+
+    def test_damaged(self):
+        """A member whose local header lies, and one that is none; the others are found."""
+        with open(self.wheel, "rb") as stream:
+            image = bytearray(stream.read())
+        at = image.index(b"pkg/libadbc_driver_outer.so")
+        image[at:at + 3] = b"gpk"
+        write(self.wheel, bytes(image))
+        self.assertEqual([row["kind"] for row in self.add(self.wheel)], ["ladspa", "vamp"])
+
+
 class Export(PluginTest):
     def setUp(self):
         super().setUp()

@@ -34,7 +34,7 @@ static void scan_placed(struct package *package, int site)
 {
 	struct root_record root = {0};
 
-	if (placed_scan(package, site, &root, NULL) == 0) {
+	if (placed_scan(package, site, NULL, &root, NULL) == 0) {
 		rows_check(&root);
 		for (size_t i = 0; i < root.distribution_count; i++)
 			require(placed_is_pending(&root.distributions[i]) &&

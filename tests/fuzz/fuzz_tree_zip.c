@@ -9,7 +9,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "db/base/cleanup.h"
+#include "libquery/disk/linkage.h"
 #include "libquery/disk/scan.h"
+#include "libquery/site_kinds.h"
 #include "tests/fuzz/archives.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/rows.h"
@@ -33,12 +36,17 @@ static int each_child(void *payload, struct slice name)
 
 static void scan(struct tree *tree)
 {
+	CLEANUP(cleanup_linkage) struct linkage *linkage = linkage_create("/nowhere");
+	CLEANUP(cleanup_plugin_kinds) struct plugin_kinds *kinds = NULL;
 	struct scan_options how = {
+	        .linkage = linkage,
 	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
 	        .egg_base = SLICE("x.egg"),
 	};
 	struct root_record root = {0}, again = {0};
 
+	require(linkage && site_kinds_load("/nowhere", &kinds, NULL, NULL) == 0);
+	how.kinds = kinds;
 	require(scan_tree(tree, &how, &root, NULL) == 0);
 	rows_check(&root);
 	how.known = &root;
