@@ -15,8 +15,9 @@
 #include "db/base/cleanup.h"
 #include "libquery/disk/linkage.h"
 
-#define NAMES_MAX 8
-#define ROOM      16384 /* bytes of a library */
+#define BYTE_ORDER_HERE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
+#define NAMES_MAX       8
+#define ROOM            16384 /* bytes of a library */
 #define LIBC                                                                                       \
 	{                                                                                          \
 		.soname = "libc.so.6", .exports = {"puts"}, .defines = {                           \
@@ -147,7 +148,7 @@ static void put_defines(struct image *image, const char *const *defines)
 static void put_header(struct image *image, int machine)
 {
 	Elf64_Ehdr header = {
-	        .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+	        .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, BYTE_ORDER_HERE,
 	                    EV_CURRENT},
 	        .e_type = ET_DYN,
 	        .e_machine = (Elf64_Half)(machine ? machine : EM_X86_64),
