@@ -6,8 +6,12 @@ the library and its header. Since nothing is released yet, it says what is to be
 What comes is welcome; what goes, or changes its meaning for who was compiled before, needs a
 new N: the SOVERSION in libquery/CMakeLists.txt.
 
-    test_abi.py --record   writes the file anew: when SOVERSION grows, and at each release
+Beside it lie the header and a program of then, host.c, which is compiled with that header and
+runs with today's library.
 
+    test_abi.py --record   writes them anew: when SOVERSION grows, and at each release
+
+    ENTRYDB        the program
     ENTRYDB_BUILD  the build directory
 """
 
@@ -22,9 +26,13 @@ import tempfile
 import unittest
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(1, f"{TOP}/tests/cli")
+
+import support  # noqa: E402: what it needs lies in another directory
 BUILD = os.path.abspath(os.environ.get("ENTRYDB_BUILD") or f"{TOP}/build")
 LIBRARY = f"{BUILD}/libquery/libentrydb.so"
 HEADER = f"{TOP}/libquery/entrydb.h"
+HOST = f"{TOP}/tests/release/host.c"
 RECORDS = f"{TOP}/tests/fixtures/released"
 # Nothing of the machine that wrote it, nor of how the insides look.
 PLAIN = ("--no-architecture", "--no-corpus-path", "--no-comp-dir-path", "--short-locs",
@@ -155,6 +163,52 @@ class Library(AbiTest):
                          re.DOTALL)[1]
 
 
+class OldProgram(support.CommandTest, AbiTest):
+    """Compiled when the library was released."""
+
+    def compile(self, header):
+        program = f"{self.top}/host"
+        with alone(header) as headers:
+            done = run(os.environ.get("CC") or "cc", "-std=c99", "-Wall", "-Werror", f"-I{headers}",
+                       "-o", program, f"{RECORDS}/{soname(LIBRARY)}/host.c", LIBRARY)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        return program
+
+    def ask(self, program):
+        return subprocess.run([program, self.site, "g"], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, env=self.environment(LD_LIBRARY_PATH=os.path.dirname(LIBRARY)))
+
+    def install(self):
+        shutil.copy(f"{BUILD}/tests/fixtures/native.so", self.site)
+        support.write(f"{self.site}/one.py", "")
+        support.add_distribution(self.site, "one", text="[g]\na = native:entry\nb = one:main\n",
+                                 RECORD="native.so,,\none.py,,\n")
+
+    def test_runs(self):
+        self.install()
+        program = self.compile(f"{RECORDS}/{soname(LIBRARY)}/entrydb.h")
+        for _ in range(2):  # not indexed, then indexed
+            done = self.ask(program)
+            self.assertEqual((done.stdout, done.stderr, done.returncode), (
+                "a = native:entry of one: 42, accepted 1\nb = one:main of one: needs Python\n", "", 0))
+            self.update()
+
+    def test_planted_breaks(self):
+        """What was compiled with another structure, or other numbers, does not run so."""
+        self.install()
+        with open(f"{RECORDS}/{soname(LIBRARY)}/entrydb.h", encoding="utf-8") as stream:
+            text = stream.read()
+        for old, new in (("ENTRYDB_EPYTHON = -8,", "ENTRYDB_EPYTHON = -80,"),
+                         ("entrydb_accept *accept; /* or NULL */\n\tvoid *payload;",
+                          "void *payload;\n\tentrydb_accept *accept;"),
+                         ("sizeof(entrydb_load_options), 0, NULL, NULL", "9, 0, NULL, NULL")):
+            with self.subTest(old):
+                self.assertIn(old, text)
+                os.makedirs(f"{self.top}/planted", exist_ok=True)
+                support.write(f"{self.top}/planted/entrydb.h", text.replace(old, new))
+                self.assertNotEqual(self.ask(self.compile(f"{self.top}/planted/entrydb.h")).returncode, 0)
+
+
 class Comparison(AbiTest):
     """That it lets pass what may come, and catches what must not."""
 
@@ -194,5 +248,8 @@ class Comparison(AbiTest):
 if __name__ == "__main__":
     if sys.argv[1:] == ["--record"]:
         record(LIBRARY, HEADER, f"{RECORDS}/{soname(LIBRARY)}.abi")
+        os.makedirs(f"{RECORDS}/{soname(LIBRARY)}", exist_ok=True)
+        for each in (HEADER, HOST):
+            shutil.copy(each, f"{RECORDS}/{soname(LIBRARY)}")
     else:
         unittest.main()

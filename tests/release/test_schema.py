@@ -96,9 +96,9 @@ class Older(SchemaTest):
                 self.check_carried_over(file)
 
     def test_of_today(self):
-        self.update()
-        file = f"{self.top}/today.db"
-        shutil.move(self.database, file)
+        """As --record keeps it."""
+        record(self.top)
+        [file] = glob.glob(f"{self.top}/entrydb-*.db")
         self.check_carried_over(file)
 
     def test_of_an_older_version(self):
@@ -181,14 +181,14 @@ class Version(unittest.TestCase):
                     self.check(file)
 
 
-def record():
+def record(place=RELEASED):
     with open(f"{TOP}/CMakeLists.txt", encoding="utf-8") as stream:
         release = re.search(r"project\(entrydb VERSION ([0-9.]+)", stream.read())[1]
     with tempfile.TemporaryDirectory() as scratch:
         tree(scratch)
-        subprocess.run([support.PROGRAM, "update", scratch], check=True)
-        shutil.copy(f"{scratch}/{DATABASE}", f"{RELEASED}/entrydb-{release}.db")
-    shutil.copy(SCHEMA, f"{RELEASED}/schema-{statements(SCHEMA)[0]}.sql")
+        subprocess.run([support.PROGRAM, "update", "--quiet", scratch], check=True)
+        shutil.copy(f"{scratch}/{DATABASE}", f"{place}/entrydb-{release}.db")
+    shutil.copy(SCHEMA, f"{place}/schema-{statements(SCHEMA)[0]}.sql")
 
 
 if __name__ == "__main__":

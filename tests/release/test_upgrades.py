@@ -268,7 +268,7 @@ def next_release(place):
     """Built of these sources, with a table more."""
     shutil.copytree(TOP, f"{place}/sources", ignore=shutil.ignore_patterns("build*", ".git", "__pycache__"))
     for file, old, new in (("db/schema.sql", "PRAGMA user_version = 1;",
-                            "PRAGMA user_version = 2;\nCREATE TABLE of_the_future (x) STRICT;"),
+                            "PRAGMA user_version = 2;\nCREATE TABLE of_the_future (x TEXT) STRICT;"),
                            ("db/sql.h", "SQL_USER_VERSION   1u", "SQL_USER_VERSION   2u")):
         with open(f"{place}/sources/{file}", encoding="utf-8") as stream:
             text = stream.read()
