@@ -53,7 +53,7 @@ quick|pip|python_has pip|python3-pip python3-pip python-pip python3-pip py3-pip
 quick|strace|command -v strace|strace strace strace strace strace
 tests|abidw|command -v abidw|abigail-tools libabigail libabigail - -
 tests|buildah|command -v buildah|buildah buildah buildah buildah buildah
-tests|libpq|pkg-config libpq|libpq-dev libpq-devel postgresql-libs postgresql-devel libpq-dev
+deb|libpq|pkg-config libpq|libpq-dev libpq-devel postgresql-libs postgresql-devel libpq-dev
 tests|PostgreSQL|has_postgresql|postgresql postgresql-server postgresql postgresql-server postgresql
 tests|busybox|command -v busybox|busybox busybox busybox busybox busybox
 tests|mkfs.btrfs|in_sbin mkfs.btrfs|btrfs-progs btrfs-progs btrfs-progs btrfsprogs btrfs-progs

@@ -9,6 +9,7 @@
 #   ENTRYDB_HOMEPAGE    where the project lives
 #   ENTRYDB_MAINTAINER  "Name <address>"
 #   SOURCE_DATE_EPOCH   the time that changelogs tell, in seconds (default: the tarball's)
+#   ENTRYDB_DPKG_COPYRIGHT  a file with Debian's line "Format:" (default: dpkg's own)
 set -eu
 
 die() {
@@ -27,6 +28,7 @@ version=$(basename "$tarball" .tar.xz)
 version=${version#entrydb-}
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(stat -c %Y "$tarball")}
 export SOURCE_DATE_EPOCH
+dpkg_copyright=${ENTRYDB_DPKG_COPYRIGHT:-/usr/share/doc/dpkg/copyright}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -39,12 +41,18 @@ checksum() {
     "$1" "$tarball" | cut -d ' ' -f 1
 }
 
+# The address by which Debian's copyright files say what format they have: dpkg's own does, too.
+copyright_format() {
+    sed -n 's/^Format: *//p' "$dpkg_copyright" 2>/dev/null | head -n 1
+}
+
 # fill FILE: to standard output.
 fill() {
     sed -e "s|@VERSION@|$version|g" -e "s|@HOMEPAGE@|$ENTRYDB_HOMEPAGE|g" \
         -e "s|@MAINTAINER@|$ENTRYDB_MAINTAINER|g" \
         -e "s|@DATE@|$(date_of '%a, %d %b %Y %H:%M:%S +0000')|g" \
         -e "s|@DAY@|$(date_of '%a %b %d %Y')|g" \
+        -e "s|@COPYRIGHT_FORMAT@|$(copyright_format)|g" \
         -e "s|@SHA256@|$(checksum sha256sum)|g" -e "s|@SHA512@|$(checksum sha512sum)|g" "$1"
 }
 
@@ -56,6 +64,8 @@ put() {
 
 # What stands in hooks/dpkg becomes debian/ of the unpacked sources.
 debian_source() {
+    [ -n "$(copyright_format)" ] ||
+        die "$dpkg_copyright has no line \"Format:\", which Debian's source package needs a copy of"
     tree=$scratch/entrydb-$version
     tar -C "$scratch" -xf "$tarball"
     (cd "$hooks/dpkg" && find . -type d) | while read -r each; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The binary interface of the built libraries.
 
-    check_abi.py libentrydb.so libentrydb.a
+    check_abi.py libentrydb.so [libentrydb.a]
 
 The shared library exports the names in exports.txt, each with its version, and
 nothing else: those that the header declares and libentrydb(3) describes, with every
@@ -21,7 +21,7 @@ MANUAL = os.path.join(HERE, "..", "..", "libquery", "man", "libentrydb.3")
 NOT_IN_MANUAL = {"ENTRYDB_OK", "ENTRYDB_RULES_DEFAULT", "ENTRYDB_FRESH_DEFAULT"}
 SONAME = "libentrydb.so.0"
 ALLOWED = re.compile(r"lib(sqlite3|z|elf|c|dl|pthread)\.so\.\d+|ld-linux.*\.so\.\d+"
-                     r"|lib(asan|ubsan|tsan)\.so\.\d+")
+                     r"|lib(asan|gcc_s|tsan|ubsan)\.so\.\d+")
 # The C run-time's own, in every shared library.
 RUNTIME = re.compile(r"completed\.\d+|__dso_handle|_DYNAMIC|_GLOBAL_OFFSET_TABLE_")
 WRITABLE = {".data", ".bss", ".tdata", ".tbss"}
@@ -138,10 +138,10 @@ def is_sanitized(library):
 
 
 def main():
-    library, archive = sys.argv[1:]
+    library, *archives = sys.argv[1:]
     wrong = check_header() + check_manual() + check_manual_sections() + check_exports(library) + check_dynamic(library)
     if not is_sanitized(library):  # sanitizers add data and symbols of their own
-        wrong += check_data(library) + check_archive(archive)
+        wrong += check_data(library) + [line for each in archives for line in check_archive(each)]
     for line in wrong:
         print(line)
     return 1 if wrong else 0

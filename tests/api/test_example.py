@@ -21,7 +21,7 @@ import unittest
 import application
 from application import CC, TOP, WARNINGS, run
 
-EXAMPLE = f"{TOP}/tests/api/example.c"
+EXAMPLE = f"{TOP}/libquery/example.c"
 
 PROJECT = """\
 cmake_minimum_required(VERSION 3.25)

@@ -133,6 +133,24 @@ class Sources(ReleaseTest):
                     text = stream.read()
                 self.assertNotRegex(text, r"@[A-Z0-9]+@|\.invalid\b", name)
 
+    def test_nothing_is_left_to_fill_in_for_debian(self):
+        found = [name for name in os.listdir(self.first) if name.endswith(".debian.tar.xz")]
+        if not found:
+            self.skipTest("no dpkg-source: no source package of Debian")
+        with tarfile.open(f"{self.first}/{found[0]}") as archive:
+            texts = {each.name: archive.extractfile(each).read().decode()
+                     for each in archive if each.isfile()}
+        for name, text in texts.items():
+            self.assertEqual(re.findall(r"@(?!ANY_VERSION@)[A-Z0-9_]+@", text), [], name)
+        self.assertRegex(texts["debian/copyright"], r"\AFormat: https://\S+\n")
+
+    @unittest.skipUnless(shutil.which("dpkg-source"), "no dpkg-source: no source package of Debian")
+    def test_the_copyright_format_is_not_known(self):
+        """What is not the project's to say comes from the machine; where it cannot, that is said."""
+        said = release(type(self), self.place, "--sources", check=False,
+                       ENTRYDB_DPKG_COPYRIGHT="/dev/null")
+        self.assertIn('/dev/null has no line "Format:", which Debian\'s source package needs', said)
+
     def test_recipes_name_the_tarball(self):
         digest = sums(self.first)[f"entrydb-{self.version}.tar.xz"]
         with open(f"{self.first}/PKGBUILD", encoding="utf-8") as stream:
