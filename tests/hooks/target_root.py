@@ -28,7 +28,7 @@ from tiny_packages import Package  # noqa: E402
 
 PROGRAM_INSIDE = "/usr/bin/entrydb"
 BUILD_SECONDS = 900
-NOT_PACKED = ("build", "tests", ".")  # so begin the names of what a package is built without
+NOT_PACKED = ("build", ".")  # so begin the names of what no tarball has
 
 UPSTREAM = {"ENTRYDB_HOMEPAGE": "https://example.org/entrydb",
             "ENTRYDB_MAINTAINER": "Ann Packager <ann@example.org>"}
@@ -43,20 +43,21 @@ def version():
         return re.search(r"project\(entrydb VERSION ([0-9.]+)", stream.read())[1]
 
 
-def pack_sources(place):
+def pack_sources(place, with_tests=False):
     """The tarball that a packager would start from, of what is in the working tree."""
+    left_out = NOT_PACKED if with_tests else (*NOT_PACKED, "tests")
     name = f"entrydb-{version()}"
     path = f"{place}/{name}.tar.xz"
     with tarfile.open(path, "w:xz", preset=0) as archive:
         for entry in sorted(os.listdir(support.TOP)):
-            if not entry.startswith(NOT_PACKED):
+            if not entry.startswith(left_out):
                 archive.add(f"{support.TOP}/{entry}", f"{name}/{entry}", filter=readable)
     return path
 
 
-def pack_recipes(place):
+def pack_recipes(place, with_tests=False):
     """The tarball, and beside it the recipes that are made for it."""
-    path = pack_sources(place)
+    path = pack_sources(place, with_tests)
     build([f"{support.TOP}/hooks/recipes.sh", path, place], place, env={**os.environ, **UPSTREAM})
     return path
 
@@ -79,6 +80,13 @@ def libraries(path):
     """What the dynamic linker opens for a program."""
     done = subprocess.run(["ldd", path], stdout=subprocess.PIPE, text=True, check=True)
     return re.findall(r"(?:=> |^\s+)(/\S+) \(0x", done.stdout, re.MULTILINE)
+
+
+def library_of_gcc():
+    """What a program of C needs that is compiled with -fexceptions, as distributions do."""
+    done = subprocess.run(["cc", "-print-file-name=libgcc_s.so.1"], stdout=subprocess.PIPE,
+                          text=True, check=True)
+    return os.path.normpath(done.stdout.strip())
 
 
 def copy_inside(root, path, place=None):
@@ -105,6 +113,7 @@ class RootTest(unittest.TestCase):
     """A test with a manager of managers.py, whose root has no program of ours yet."""
 
     manager_class = None
+    manager_keeps = ()  # directories in the root
 
     @classmethod
     def setUpClass(cls):
@@ -145,7 +154,7 @@ class RootTest(unittest.TestCase):
             support.write(f"{self.root}/dev/null", b"")
         for name in ("/bin/sh", "/bin/rm"):
             add_program(self.root, os.path.realpath(name), name)
-        for each in libraries(support.PROGRAM):
+        for each in (*libraries(support.PROGRAM), library_of_gcc()):
             copy_inside(self.root, each)
 
     # -- transactions -----------------------------------------------------
@@ -166,6 +175,17 @@ class RootTest(unittest.TestCase):
     def remove(self, *packages, options=(), **how):
         words = [self.manager.remove(package) for package in packages]
         return self.run_manager([*words[0], *(each[-1] for each in words[1:]), *options], **how)
+
+    def files(self):
+        """What is in the root of files, and of directories that have entrydb's name; without
+        what the manager keeps for itself."""
+        found = set()
+        for directory, names, files in os.walk(self.root):
+            names[:] = [name for name in names
+                        if f"{directory}/{name}"[len(self.root):] not in self.manager_keeps]
+            found.update(f"{directory}/{name}" for name in files)
+            found.update(f"{directory}/{name}" for name in names if "entrydb" in name)
+        return found
 
     def install_entrydb(self):
         return self.run_manager(self.manager.install_file(self.package))

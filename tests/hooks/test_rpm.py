@@ -1,10 +1,13 @@
 """rpm, the real one, with the package of hooks/rpm/entrydb.spec installed in a root of its own.
 
 rpm runs its file triggers there. After each transaction the database alone has to say what
-importlib.metadata finds.
+importlib.metadata finds. The macros that Fedora's rpmbuild has are those of fedora.macros; its
+compiler's flags, and the package's own tests, are for the long run.
 """
 
+import glob
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -13,19 +16,40 @@ import target_root
 from target_root import BROKEN, RootTest, package, support
 
 FILES = {"entrydb": ["/usr/bin/entrydb", "/usr/{lib}/entrydb",
-                     "/usr/{lib}/entrydb/entrydb-archive.so", "/usr/share/man/man1/entrydb.1",
-                     "/usr/share/man/man5/entrydb.5", "/usr/share/man/man7/entrydb-freshness.7",
-                     "/var/lib/entrydb",
-                     "/var/lib/entrydb/entry_points.db"],
+                     "/usr/{lib}/entrydb/entrydb-archive.so", "/usr/share/man/man1/entrydb.1.gz",
+                     "/usr/share/man/man5/entrydb.5.gz",
+                     "/usr/share/man/man7/entrydb-freshness.7.gz",
+                     "/usr/share/bash-completion/completions/entrydb",
+                     "/usr/lib/systemd/system/entrydb.timer",
+                     "/var/lib/entrydb", "/var/lib/entrydb/entry_points.db"],
+         "entrydb-fleet": ["/usr/{lib}/entrydb/entrydb-fleet.so"],
          "entrydb-libs": ["/usr/{lib}/libentrydb.so.0", "/usr/{lib}/libentrydb.so.0.1.0"],
          "entrydb-devel": ["/usr/include/entrydb.h", "/usr/{lib}/libentrydb.so",
-                           "/usr/{lib}/pkgconfig/entrydb.pc"]}
+                           "/usr/{lib}/cmake/entrydb/entrydb-config.cmake",
+                           "/usr/{lib}/pkgconfig/entrydb.pc",
+                           "/usr/share/doc/entrydb-devel/examples/example.c"],
+         "python3-entrydb": ["/usr/{lib}/{python}/site-packages/entrydb/_native.abi3.so",
+                             "/usr/{lib}/{python}/site-packages/entrydb/bin/entrydb",
+                             "/usr/{lib}/{python}/site-packages/entrydb-0.1.0.dist-info/METADATA"]}
+LONG = "ENTRYDB_TEST_LONG" in os.environ
 BULK_FILES = 2000  # the list of them is many times what a pipe holds
+
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Rpm(managers.Rpm):
     def install_file(self, path):
         return self.command("--upgrade", "--force", path)
+
+
+def packages(place):
+    """The files of all that are built of the spec file."""
+    return sorted(glob.glob(f"{place}/*.rpm"))
+
+
+def name_of(path):
+    return os.path.basename(path).rsplit("-", 2)[0]
 
 
 def rpm_words(*words):
@@ -34,26 +58,65 @@ def rpm_words(*words):
 
 class RpmTest(RootTest):
     manager_class = Rpm
+    manager_keeps = ("/var/lib/rpm",)
 
     @staticmethod
     def make_package(place):
-        target_root.pack_recipes(place)
-        target_root.build(["rpmbuild", "-bb", "--nodeps", "--define", f"_topdir {place}/top",
-                           "--define", f"_sourcedir {place}", "--define", "debug_package %{nil}",
-                           "--define", f"_rpmdir {place}",
-                           "--define", "_build_name_fmt %%{NAME}.rpm", f"{place}/entrydb.spec"],
-                          place)
-        return f"{place}/entrydb.rpm"
+        target_root.pack_recipes(place, with_tests=LONG)
+        shorter = [] if LONG else ["--nocheck", "--define", "_lto_cflags %{nil}"]
+        target_root.build(["rpmbuild", "-bb", "--nodeps", "--load", f"{HERE}/fedora.macros",
+                           *shorter, "--define", f"_topdir {place}/top",
+                           "--define", f"_sourcedir {place}", "--define", f"_rpmdir {place}",
+                           "--define", "_build_name_fmt "
+                           "%%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm",
+                           f"{place}/entrydb.spec"], place)
+        return next(path for path in packages(place) if name_of(path) == "entrydb")
 
 
 class Package(RpmTest):
     def test_files(self):
         lib = rpm_words("--eval", "%{_lib}").strip()
+        python = rpm_words("--load", f"{HERE}/fedora.macros", "--eval", "%{python3_version}").strip()
+        found = {name_of(path): rpm_words("-qpl", path).splitlines()
+                 for path in packages(self.built)}
+        self.assertEqual(set(found), set(FILES))
         for name, expected in FILES.items():
-            found = rpm_words("-qpl", f"{self.built}/{name}.rpm").splitlines()
             for path in expected:
-                path = path.replace("{lib}", lib)
-                self.assertTrue(any(each in (path, f"{path}.gz") for each in found), (path, found))
+                self.assertIn(path.format(lib=lib, python=f"python{python}"), found[name])
+        self.assertFalse([path for each in found.values() for path in each if path.endswith(".a")])
+
+    @unittest.skipUnless(shutil.which("rpmlint"), "there is no rpmlint")
+    def test_rpmlint(self):
+        done = subprocess.run(["rpmlint", "--config", f"{HERE}/rpmlint.toml", *packages(self.built),
+                               f"{self.built}/entrydb.spec"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        complaints = [line for line in done.stdout.splitlines() if ": W: " in line or ": E: " in line]
+        self.assertEqual((done.returncode, complaints), (0, []), done.stdout)
+        self.assertIn(f"{len(FILES)} packages and 1 specfiles checked", done.stdout)
+
+    @unittest.skipUnless(shutil.which("rpmlint"), "there is no rpmlint")
+    def test_that_rpmlint_would_complain(self):
+        path = f"{self.top}/entrydb.spec"
+        shutil.copy(f"{self.built}/entrydb.spec", path)
+        with open(path, "a", encoding="utf-8") as stream:
+            stream.write("%clean\nrm -rf $RPM_BUILD_ROOT\n%define later %{nil}\n")
+        done = subprocess.run(["rpmlint", "--config", f"{HERE}/rpmlint.toml", path],
+                              stdout=subprocess.PIPE, text=True, check=False)
+        self.assertRegex(done.stdout, "entrydb.spec:.* [EW]: ")
+
+    def test_without_a_trace(self):
+        """All packages, with what the program and Python write, come and go."""
+        before = self.files()
+        names = list(map(name_of, packages(self.built)))
+        self.install(package("alpha"))
+        self.run_manager(self.manager.command("--upgrade", *packages(self.built)))
+        self.assertTrue(os.path.exists(self.manager.database))
+        self.assertEqual(self.run_manager(self.manager.command("--verify", *names)), "")
+        self.install(package("beta"))
+        self.assertEqual(self.run_manager(self.manager.command("--verify", *names)), "")
+        self.run_manager(self.manager.command("--erase", *names))
+        self.remove(package("alpha"), package("beta"))
+        self.assertEqual(sorted(self.files() - before), [])
 
     def test_version(self):
         self.assertEqual(rpm_words("-qp", "--qf", "%{VERSION}", self.package),
