@@ -1,10 +1,13 @@
 """pacman, the real one, with the package of hooks/pacman/PKGBUILD installed in a root of its own.
 
-makepkg makes the package; pacman runs its hook inside the root. After each transaction
-the database alone has to say what importlib.metadata finds.
+makepkg makes the packages; pacman runs its hook inside the root. After each transaction
+the database alone has to say what importlib.metadata finds. The packages' own tests, and link-time
+optimization as Arch Linux has it, are for the long run.
 """
 
+import glob
 import os
+import re
 import shutil
 import subprocess
 import unittest
@@ -14,9 +17,18 @@ import target_root
 import tiny_packages
 from target_root import BROKEN, RootTest, archives, package, support
 
-FILES = ("usr/bin/entrydb", "usr/lib/entrydb/entrydb-archive.so", "usr/lib/libentrydb.so.0",
-         "usr/include/entrydb.h", "usr/share/libalpm/hooks/entrydb.hook",
-         "usr/share/licenses/entrydb/LICENSE", "usr/share/man/man1/entrydb.1.gz")
+FILES = {"entrydb": ("usr/bin/entrydb", "usr/lib/entrydb/entrydb-archive.so",
+                     "usr/lib/entrydb/entrydb-fleet.so", "usr/lib/libentrydb.so.0",
+                     "usr/include/entrydb.h", "usr/lib/pkgconfig/entrydb.pc",
+                     "usr/lib/cmake/entrydb/entrydb-config.cmake",
+                     "usr/lib/systemd/system/entrydb.timer",
+                     "usr/share/bash-completion/completions/entrydb",
+                     "usr/share/doc/entrydb/examples/example.c",
+                     "usr/share/libalpm/hooks/entrydb.hook",
+                     "usr/share/licenses/entrydb/LICENSE", "usr/share/man/man1/entrydb.1.gz"),
+         "python-entrydb": ("usr/share/licenses/python-entrydb/LICENSE",)}
+MODULE = r"usr/lib/python3\.\d+/site-packages/entrydb/(_native\.abi3\.so|bin/entrydb|__init__\.py)"
+LONG = "ENTRYDB_TEST_LONG" in os.environ
 BULK = 1000  # distributions; pacman sends their names to the hook
 
 
@@ -42,8 +54,31 @@ class Pacman(managers.Pacman):
         return self.command("-Udd", "--overwrite", "*", path)
 
 
+def packages(place):
+    """The files of all that makepkg makes."""
+    return sorted(glob.glob(f"{place}/*.pkg.tar"))
+
+
+def name_of(path):
+    return os.path.basename(path).rsplit("-", 3)[0]
+
+
+def members(path):
+    done = subprocess.run(["bsdtar", "-tf", path], stdout=subprocess.PIPE, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def makepkg_configuration(place):
+    """This machine's; in the long run with what Arch Linux has beside it."""
+    path = f"{place}/makepkg.conf"
+    more = "OPTIONS+=(lto)\nLTOFLAGS=-flto=auto\n" if LONG else ""
+    support.write(path, f". /etc/makepkg.conf\nOPTIONS+=(strip !debug)\n{more}")
+    return path
+
+
 class PacmanTest(RootTest):
     manager_class = Pacman
+    manager_keeps = ("/var/lib/pacman", "/cache", "/hooks", "/gpg")
 
     @classmethod
     def setUpClass(cls):
@@ -54,13 +89,14 @@ class PacmanTest(RootTest):
     @staticmethod
     def make_package(place):
         """makepkg refuses to work for root."""
-        target_root.pack_recipes(place)
+        target_root.pack_recipes(place, with_tests=LONG)
         os.chown(place, support.STRANGER, support.STRANGER)
         env = {"PATH": os.environ["PATH"], "HOME": place, "LC_ALL": "C.UTF-8", "PKGEXT": ".pkg.tar",
                "PKGDEST": place, "BUILDDIR": place, "PACKAGER": "x"}
-        target_root.build(["makepkg", "--nodeps", "--config", "/etc/makepkg.conf"], place, env=env,
+        target_root.build(["makepkg", "--nodeps", "--config", makepkg_configuration(place),
+                           *([] if LONG else ["--nocheck"])], place, env=env,
                           **support.as_user(support.STRANGER))
-        return next(f"{place}/{name}" for name in os.listdir(place) if name.endswith(".pkg.tar"))
+        return next(path for path in packages(place) if name_of(path) == "entrydb")
 
     def check_quiet(self, output):
         for word in ("error", "entrydb: ", "roken pipe"):
@@ -69,10 +105,33 @@ class PacmanTest(RootTest):
 
 class Package(PacmanTest):
     def test_files(self):
-        found = subprocess.run(["bsdtar", "-tf", self.package], stdout=subprocess.PIPE, text=True,
-                               check=True).stdout.splitlines()
-        for path in FILES:
-            self.assertIn(path, found)
+        found = {name_of(path): members(path) for path in packages(self.built)}
+        self.assertEqual(set(found), set(FILES))
+        for name, expected in FILES.items():
+            for path in expected:
+                self.assertIn(path, found[name])
+        self.assertFalse([path for each in found.values() for path in each if path.endswith(".a")])
+        module = [path for path in found["python-entrydb"] if re.fullmatch(MODULE, path)]
+        self.assertEqual(len(module), 3, found["python-entrydb"])
+        self.assertFalse([path for path in found["entrydb"] if "site-packages" in path])
+
+    def test_nothing_of_the_build_is_in_them(self):
+        """namcap would say so, where it is at hand; it is no package of Debian."""
+        for path in packages(self.built):
+            done = subprocess.run(["bsdtar", "-xOf", path, "--exclude", ".BUILDINFO",
+                                   "--exclude", ".MTREE"], stdout=subprocess.PIPE, check=True)
+            self.assertEqual(done.stdout.count(self.built.encode()), 0, path)
+
+    def test_without_a_trace(self):
+        """All packages, with what the program and Python write, come and go."""
+        before = self.files()
+        self.check_quiet(self.run_manager(self.manager.command("-Udd", *packages(self.built))))
+        self.assertTrue(os.path.exists(self.manager.database))
+        verify = [word for word in self.manager.command("-Qkk", *FILES)
+                  if word not in ("--noconfirm", "--noprogressbar")]
+        self.assertNotIn("warning", self.run_manager(verify))
+        self.run_manager(self.manager.command("-Rdd", *FILES))
+        self.assertEqual(sorted(self.files() - before), [])
 
     def test_version(self):
         self.assertIn(f"entrydb-{target_root.version()}-1-", self.package)
