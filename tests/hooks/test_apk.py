@@ -2,7 +2,8 @@
 
 What APKBUILD says is run by a shell as abuild would run it, and packed in the format of
 apk 2, which apk 3 reads, too. ENTRYDB_TEST_APK names an apk; otherwise it is looked for
-on PATH. Without it, the globs are held against a tree by the rules that apk has.
+on PATH. Without it, the globs are held against a tree by the rules that apk has. Where there
+is an abuild, it judges APKBUILD itself.
 """
 
 import ctypes
@@ -23,6 +24,7 @@ from target_root import BROKEN, RootTest, package, support
 HOOKS = f"{support.TOP}/hooks/apk"
 SHELLS = ("dash", "bash", "busybox ash")
 SCRIPTS = {"post-deinstall": ".post-deinstall", "trigger": ".trigger"}
+ABUILD_SPLITS = ("dev", "doc", "libs", "pyc", "static", "systemd")  # that it knows by itself
 FNM_PATHNAME = 1
 SITE = "/usr/lib/python3.12/site-packages"
 
@@ -143,6 +145,28 @@ class Files(unittest.TestCase):
         for name in [*variable("install").split(), variable("triggers").split("=")[0]]:
             self.assertTrue(os.access(f"{HOOKS}/{name}", os.X_OK), name)
 
+    def test_fields(self):
+        """What abuild wants to be there, and what it can do by itself."""
+        for name in ("pkgname", "pkgver", "pkgrel", "pkgdesc", "url", "arch", "license", "source",
+                     "sha512sums"):
+            self.assertTrue(variable(name), name)
+        self.assertLess(len(variable("pkgdesc")), 128)
+        functions = subprocess.run(["bash", "-c", ". ./APKBUILD && compgen -A function"], cwd=HOOKS,
+                                   stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+        for each in ("build", "check", "package"):
+            self.assertIn(each, functions)
+        for each in variable("subpackages").split():
+            name, _, function = each.partition(":")
+            self.assertTrue((function or name.rsplit("-", 1)[1]) in (*functions, *ABUILD_SPLITS)
+                            or name.endswith("-completion"), name)
+        self.assertLessEqual(set(SPLIT.values()), set(functions))
+
+    @unittest.skipUnless(shutil.which("abuild"), "there is no abuild")
+    def test_abuild_takes_it(self):
+        place = support.make_directory(self)
+        target_root.pack_recipes(place)
+        subprocess.run(["abuild", "-F", "validate"], cwd=place, check=True)
+
     def test_globs(self):
         """By the C library's fnmatch, as apk does it: a * stops at a slash."""
         library = ctypes.CDLL(None)
@@ -159,17 +183,37 @@ class Files(unittest.TestCase):
 
 # --- with it ---
 
+# Where a package has files of its own, its function says which, by amove.
+SPLIT = {"entrydb-fleet": "fleet", "py3-entrydb": "python"}
+ABUILD = """
+amove() {
+    for path; do
+        mkdir -p "$subpkgdir/$(dirname "$path")"
+        mv "$path" "$subpkgdir/$path"
+    done
+}
+. "$1/APKBUILD"
+pkgdir=$1/stage
+cd "$1/$pkgname-$pkgver"
+build
+package
+cd "$pkgdir"
+""" + "".join(f'subpkgdir=$1/{name}; {function}\n' for name, function in SPLIT.items())
+
+
 class ApkTest(RootTest):
     manager_class = Apk
+    manager_keeps = ("/lib/apk", "/etc/apk", "/var/cache/apk", "/usr/lib/apk")
 
     @staticmethod
     def make_package(place):
         """APKBUILD's functions as abuild calls them; then its scripts and triggers are packed."""
         with tarfile.open(target_root.pack_recipes(place)) as archive:
             archive.extractall(place)
-        target_root.build(["sh", "-ec", f'. {place}/APKBUILD; pkgdir=$1 srcdir=$2; '
-                           'cd "$srcdir/$pkgname-$pkgver"; build; package', "sh",
-                           f"{place}/stage", place], place)
+        target_root.build(["bash", "-ec", ABUILD, "bash", place], place)
+        for name in SPLIT:
+            write_apk(f"{place}/{name}.apk", name, f"{variable('pkgver', place)}-r0",
+                      staged(f"{place}/{name}"))
         scripts = []
         for ending, key in SCRIPTS.items():
             with open(f"{HOOKS}/entrydb.{ending}", "rb") as stream:
@@ -199,6 +243,17 @@ class ApkTest(RootTest):
 
 
 class Package(ApkTest):
+    def test_without_a_trace(self):
+        """All packages, with what the program and Python write, come and go."""
+        before = self.files()
+        self.check_quiet(self.install_entrydb())
+        for name in SPLIT:
+            self.check_quiet(self.run_manager(self.manager.install_file(f"{self.built}/{name}.apk")))
+        self.assertTrue(os.path.exists(self.manager.database))
+        self.assertIn("entrydb", self.known())
+        self.run_manager(self.manager.command("del", "entrydb", *SPLIT))
+        self.assertEqual(sorted(self.files() - before), [])
+
     def test_installed_last(self):
         """Its own trigger records what is there already."""
         self.install(package("alpha"), package("beta"))
