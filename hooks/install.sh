@@ -70,12 +70,15 @@ tests|debootstrap|command -v debootstrap|debootstrap debootstrap debootstrap deb
 tests|fish|command -v fish|fish fish fish fish fish
 tests|git|command -v git|git git git git git
 tests|lintian|command -v lintian|lintian - - - -
+tests|lmod|test -x /usr/share/lmod/lmod/libexec/lmod|lmod Lmod - lua-lmod -
 tests|makepkg|command -v makepkg|makepkg pacman pacman - makepkg
 tests|mandoc|command -v mandoc|mandoc mandoc mandoc mandoc mandoc
 tests|musl-gcc|command -v musl-gcc|musl-tools musl-gcc musl - -
+tests|nix|command -v nix-instantiate|nix-bin nix nix nix nix
 tests|pacman|command -v pacman|pacman-package-manager pacman pacman - pacman
 tests|Python's own tests|has_python_suite|libpython$(system_python)-testsuite python3-test python python3-testsuite python3-tests
 tests|rpm|command -v rpmbuild|rpm rpm-build rpm-tools rpm-build rpm
+tests|rpmlint|command -v rpmlint|rpmlint rpmlint - rpmlint -
 tests|shellcheck|command -v shellcheck|shellcheck ShellCheck shellcheck ShellCheck shellcheck
 tests|skopeo|command -v skopeo|skopeo skopeo skopeo skopeo skopeo
 tests|umoci|command -v umoci|umoci - - umoci -

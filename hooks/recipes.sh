@@ -3,8 +3,9 @@
 #
 #     hooks/recipes.sh entrydb-VERSION.tar.xz DIRECTORY
 #
-# Writes entrydb.spec for rpm, PKGBUILD and APKBUILD with their scripts, and, where dpkg-source
-# is at hand, Debian's source package. .ci/release does so for a release.
+# Writes entrydb.spec for rpm, PKGBUILD and APKBUILD with their scripts, recipe.yaml for conda,
+# entrydb.nix and environment.nix, package.py for Spack, entrydb-VERSION.eb for EasyBuild, and,
+# where dpkg-source is at hand, Debian's source package. .ci/release does so for a release.
 #
 #   ENTRYDB_HOMEPAGE    where the project lives
 #   ENTRYDB_MAINTAINER  "Name <address>"
@@ -79,10 +80,12 @@ debian_source() {
     mv "$scratch"/entrydb_"$version"* "$directory"
 }
 
-put "$hooks/rpm/entrydb.spec" "$directory"
-for each in "$hooks"/pacman/PKGBUILD "$hooks"/pacman/entrydb.install "$hooks"/apk/*; do
-    put "$each" "$directory"
+for each in rpm/entrydb.spec pacman/PKGBUILD pacman/entrydb.install apk/APKBUILD \
+    apk/entrydb.post-deinstall apk/entrydb.trigger conda/recipe.yaml nix/entrydb.nix \
+    nix/environment.nix spack/package.py; do
+    put "$hooks/$each" "$directory"
 done
+fill "$hooks/easybuild/entrydb.eb" >"$directory/entrydb-$version.eb"
 if command -v dpkg-source >/dev/null; then
     debian_source
 fi

@@ -1,0 +1,303 @@
+"""The recipes of conda, Nix, Spack and EasyBuild, by these programs themselves where they can be had.
+
+In a short run each is read and judged; Nix builds the derivation of a real environment twice. In
+a long one EasyBuild and rattler-build make the package of the sources as they are, install it
+and run what is in it.
+"""
+
+import glob
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import types
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(1, f"{os.path.dirname(HERE)}/cli")
+
+import package_cache  # noqa: E402: what it needs lies in another directory
+import support  # noqa: E402
+import target_root  # noqa: E402
+
+LONG = "ENTRYDB_TEST_LONG" in os.environ
+SECONDS_ALLOWED = 1800
+# Of the system: what the tests run in is not what is packaged for.
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+PYTHON = "/usr/bin/python3"
+EASYBUILD = ["easybuild-framework==5.4.1", "easybuild-easyblocks==5.4.1"]
+RATTLER_BUILD = ["py-rattler-build==0.73.0"]
+LMOD = "/usr/share/lmod/lmod/libexec/lmod"
+
+place = None
+
+
+def setUpModule():
+    global place
+    place = support.make_directory(types.SimpleNamespace(addCleanup=unittest.addModuleCleanup))
+    target_root.pack_recipes(place)
+
+
+def run(*command, check=True, **how):
+    how = {"cwd": place, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
+           "stderr": subprocess.STDOUT, "text": True, "timeout": SECONDS_ALLOWED} | how
+    done = subprocess.run(command, check=False, **how)
+    if check and done.returncode:
+        raise AssertionError(f"{command}: {done.returncode}\n{done.stdout[-6000:]}")
+    return done
+
+
+def from_pip(name, wanted):
+    """A directory with these, or the test is skipped."""
+    key = hashlib.sha256("\n".join(wanted).encode()).hexdigest()[:8]
+    kept = f"{package_cache.cache_directory()}/{name}-{key}"
+
+    def build(scratch):
+        return package_cache.pip_ran(sys.executable, "install", "--no-deps", "--target", scratch,
+                                     *wanted, quiet=True)
+
+    if not package_cache.publish(build, kept):
+        raise unittest.SkipTest(f"pip cannot get {' '.join(wanted)}")
+    return kept
+
+
+def recipe(name):
+    with open(f"{place}/{name}", encoding="utf-8") as stream:
+        return stream.read()
+
+
+def checksum():
+    with open(f"{place}/entrydb-{target_root.version()}.tar.xz", "rb") as stream:
+        return hashlib.sha256(stream.read()).hexdigest()
+
+
+class All(unittest.TestCase):
+    def test_filled_in(self):
+        version = target_root.version()
+        for name in ("recipe.yaml", "entrydb.nix", "package.py", f"entrydb-{version}.eb"):
+            text = recipe(name)
+            with self.subTest(name):
+                self.assertIn(checksum(), text)
+                self.assertIn(version, text)
+                self.assertNotRegex(text, "@[A-Z0-9_]+@")
+
+    def test_name_the_same_libraries(self):
+        """A library that CMakeLists.txt asks for is in each of them, by its name there."""
+        names = {"sqlite3": "sqlite", "libelf": "elf", "libpq": "libpq|postgresql|fleet"}
+        with open(f"{support.TOP}/CMakeLists.txt", encoding="utf-8") as stream:
+            wanted = re.findall(r"IMPORTED_TARGET ([\w-]+)", stream.read())
+        self.assertGreater(len(wanted), 5)
+        for file in ("recipe.yaml", "entrydb.nix", "package.py", "entrydb.spec", "PKGBUILD",
+                     "APKBUILD"):
+            for each in wanted:
+                self.assertRegex(recipe(file), names.get(each, each), file)
+
+
+# --- EasyBuild ---
+
+class EasyBuild(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not os.access(LMOD, os.X_OK):
+            raise unittest.SkipTest("there is no lmod, which EasyBuild makes modules for")
+        kept = from_pip("easybuild", EASYBUILD)
+        cls.top = support.make_directory(cls)
+        cls.tools = f"{cls.top}/tools"
+        shutil.copytree(kept, cls.tools)
+        shutil.copytree(place, f"{cls.top}/recipes")
+        if support.IS_ROOT:  # eb refuses to work for root
+            run("chown", "-R", str(support.STRANGER), cls.top)
+
+    def eb(self, *words):
+        env = {"PATH": PATH, "HOME": self.top, "LC_ALL": "C.UTF-8", "LMOD_CMD": LMOD,
+               "PYTHONPATH": self.tools, "PYTHONDONTWRITEBYTECODE": "1"}
+        how = support.as_user(support.STRANGER) if support.IS_ROOT else {}
+        return run(PYTHON, "-m", "easybuild.main", "--prefix", f"{self.top}/eb",
+                   "--sourcepath", f"{self.top}/recipes", "--robot-paths", f"{self.top}/recipes",
+                   "--ignore-osdeps", f"{self.top}/recipes/entrydb-{target_root.version()}.eb",
+                   *words, cwd=self.top, env=env, **how).stdout
+
+    def test_read(self):
+        said = self.eb("--dry-run")
+        self.assertIn(f"(module: entrydb/{target_root.version()})", said)
+
+    def test_fetched(self):
+        """The checksum is that of the tarball."""
+        said = self.eb("--fetch")
+        self.assertIn("Build succeeded", said)
+
+    @unittest.skipUnless(LONG, "builds entrydb: only with --long")
+    def test_built_and_loaded(self):
+        self.eb()
+        script = ('eval "$("$0" bash use "$1")"; eval "$("$0" bash load entrydb)"; '
+                  'type -P entrydb; entrydb --version; pkg-config --modversion entrydb')
+        said = run("bash", "-c", script, LMOD, f"{self.top}/eb/modules/all",
+                   env={"PATH": PATH, "HOME": self.top}).stdout.splitlines()
+        self.assertEqual(said[0], f"{self.top}/eb/software/entrydb/{target_root.version()}/bin/entrydb")
+        self.assertIn(target_root.version(), said[1])
+        self.assertEqual(said[2], target_root.version())
+
+
+# --- conda ---
+
+# Packages of the channel that the test makes: the system's own tools and libraries serve.
+EMPTY = ("c-compiler", "cxx-compiler", "c-stdlib", "cmake", "ninja", "pkg-config", "elfutils",
+         "libarchive", "libpq", "nettle", "sqlite", "tomlplusplus", "zlib")
+VARIANTS = {"c_compiler": ["c-compiler"], "cxx_compiler": ["cxx-compiler"], "c_stdlib": ["c-stdlib"],
+            "python": ["3.11.* *_cpython"]}
+RATTLER = """
+import json, sys
+import rattler_build as r
+order = json.loads(sys.argv[1])
+for name, version, files in order.get("channel", []):
+    r.assemble_package(name=name, version=version, target_platform="linux-64", build_string="0",
+                       output_dir=order["output"] + "/channel/linux-64", files_dir=files)
+if "recipe" in order:
+    variants = r.VariantConfig(order["variants"])
+    for each in r.Stage0Recipe.from_file(order["recipe"]).render(variants):
+        print("rendered", each.recipe.package.name, each.recipe.package.version)
+"""
+
+
+@unittest.skipUnless(os.uname().machine == "x86_64", "the test names one kind of machine")
+class Conda(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.tools = from_pip("rattler-build", RATTLER_BUILD)
+        cls.top = support.make_directory(cls)
+
+    def rattler(self, script, **order):
+        env = {"PATH": PATH, "HOME": self.top, "PYTHONPATH": self.tools}
+        return run(sys.executable, "-c", script, json.dumps(order), env=env).stdout
+
+    def test_rendered(self):
+        said = self.rattler(RATTLER, recipe=f"{place}/recipe.yaml", variants=VARIANTS)
+        self.assertIn(f"rendered entrydb {target_root.version()}", said)
+
+    def test_that_a_mistake_would_be_seen(self):
+        path = f"{self.top}/recipe.yaml"
+        support.write(path, recipe("recipe.yaml").replace("requirements:", "requierments:"))
+        with self.assertRaises(AssertionError):
+            self.rattler(RATTLER, recipe=path, variants=VARIANTS)
+
+
+# --- Nix ---
+
+# What nixpkgs gives: here an environment is a copy of a directory.
+CALLER = """
+let
+  path = directory: name: builtins.path { path = directory; inherit name; };
+  python3.buildEnv.override = wanted: derivation {
+    name = "environment";
+    system = builtins.currentSystem;
+    builder = "/bin/sh";
+    args = [ "-ec" ''
+      PATH=/usr/bin:/bin
+      cp -r ${builtins.head wanted.extraLibs} "$out"
+      chmod -R u+w "$out"
+      ${wanted.postBuild}
+    '' ];
+  };
+in import %(recipe)s { inherit python3; entrydb = path %(program)s "entrydb"; } [ (path %(prefix)s "python") ]
+"""
+
+
+class Nix(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not shutil.which("nix-build"):
+            raise unittest.SkipTest("there is no nix")
+        cls.top = support.make_directory(cls)
+
+    def nix(self, *words, **how):
+        env = {"PATH": PATH, "HOME": self.top, "NIX_STORE_DIR": f"{self.top}/store",
+               "NIX_STATE_DIR": f"{self.top}/state", "NIX_LOG_DIR": f"{self.top}/log",
+               "NIX_CONF_DIR": f"{self.top}/conf", "NIX_REMOTE": "",
+               "NIX_CONFIG": "sandbox = false\nbuild-users-group =\nsubstitute = false\n"}
+        return run(*words, env=env, **how)
+
+    def test_read(self):
+        for name in ("entrydb.nix", "environment.nix"):
+            self.assertIn("entrydb", self.nix("nix-instantiate", "--parse", f"{place}/{name}").stdout)
+
+    def test_evaluated(self):
+        """With stand-ins for what nixpkgs gives."""
+        text = (f"import {place}/entrydb.nix {{ lib = {{ licenses.mit = 1; platforms.linux = 1; }};"
+                " stdenv.mkDerivation = x: x; fetchurl = x: x; python3.sitePackages = \"site\";"
+                " cmake = 1; ninja = 1; pkg-config = 1; cmocka = 1; elfutils = 1; libarchive = 1;"
+                " libpq = 1; nettle = 1; sqlite = 1; tomlplusplus = 1; zlib = 1; }")
+        found = json.loads(self.nix("nix-instantiate", "--eval", "--strict", "--json", "--expr", text)
+                           .stdout)
+        self.assertEqual((found["version"], found["src"]["sha256"]),
+                         (target_root.version(), checksum()))
+
+    def environment(self, command=None):
+        """The file of a derivation; command: what to run instead of what the recipe says."""
+        top = support.make_directory(self)
+        site = f"{top}/python/lib/python3.11/site-packages"
+        os.makedirs(site)
+        support.add_distribution(site, "alpha")
+        support.add_distribution(site, "beta")
+        os.makedirs(f"{top}/program/bin")
+        shutil.copy(support.PROGRAM, f"{top}/program/bin/entrydb")
+        text = CALLER % {"recipe": f"{place}/environment.nix", "program": f"{top}/program",
+                         "prefix": f"{top}/python"}
+        support.write(f"{top}/caller.nix", text.replace("${wanted.postBuild}", command) if command
+                      else text)
+        return f"{top}/caller.nix"
+
+    def test_the_same_each_time(self):
+        """nix-build itself builds again and compares."""
+        caller = self.environment()
+        built = self.nix("nix-build", "--no-out-link", caller).stdout.splitlines()[-1]
+        self.assertTrue(os.path.exists(f"{built}/{support.DATABASE}"))
+        self.assertEqual(os.stat(f"{built}/{support.DATABASE}").st_mtime, 1)
+        self.nix("nix-build", "--no-out-link", "--check", caller)
+        answer = run(support.PROGRAM, "list", "--fresh", "trust", "--path",
+                     f"{built}/lib/python3.11/site-packages", cwd="/").stdout
+        self.assertIn("alpha", answer)
+
+    def test_that_a_difference_would_be_seen(self):
+        caller = self.environment('date +%s%N >"$out"/now')
+        self.nix("nix-build", "--no-out-link", caller)
+        done = self.nix("nix-build", "--no-out-link", "--check", caller, check=False)
+        self.assertIn("may not be deterministic", done.stdout)
+        self.assertNotEqual(done.returncode, 0)
+
+
+# --- Spack ---
+
+class Spack(unittest.TestCase):
+    """No index of packages has Spack itself: its directives are stood in for."""
+
+    def test_directives(self):
+        said = []
+
+        def directive(name):
+            return lambda *words, **options: said.append((name, words, options))
+
+        spack = types.ModuleType("spack.package")
+        for name in ("depends_on", "extends", "license", "variant", "version"):
+            setattr(spack, name, directive(name))
+        cmake = types.ModuleType("spack_repo.builtin.build_systems.cmake")
+        cmake.CMakePackage = type("CMakePackage", (), {})
+        for name in ("spack", "spack_repo", "spack_repo.builtin", "spack_repo.builtin.build_systems"):
+            sys.modules[name] = types.ModuleType(name)
+            self.addCleanup(sys.modules.pop, name)
+        for module in (spack, cmake):
+            sys.modules[module.__name__] = module
+            self.addCleanup(sys.modules.pop, module.__name__)
+        found = {}
+        exec(compile(recipe("package.py"), "package.py", "exec"), found)  # pylint: disable=exec-used
+        self.assertIn(("version", (target_root.version(),), {"sha256": checksum()}), said)
+        self.assertTrue(callable(found["Entrydb"].cmake_args))
+        variants = {words[0] for name, words, _ in said if name == "variant"}
+        conditions = {options["when"].lstrip("+") for _, _, options in said if "when" in options}
+        self.assertLessEqual(conditions, variants)
+
+
+if __name__ == "__main__":
+    support.main()
