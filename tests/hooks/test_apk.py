@@ -83,11 +83,11 @@ def write_apk(path, name, version, tree, scripts=(), triggers=""):
 
 
 def staged(directory):
-    """The files of a directory, as write_apk() wants them; what is a link becomes a file."""
+    """The files of a directory, as write_apk() wants them; what is a link becomes a file, but for
+    that to the program, which another package has."""
     tree = {}
     for place, _, names in os.walk(directory):
-        for name in names:
-            path = f"{place}/{name}"
+        for path in filter(os.path.exists, (f"{place}/{name}" for name in names)):
             with open(path, "rb") as stream:
                 mode = os.stat(path).st_mode & 0o777
                 tree[os.path.relpath(path, directory)] = stream.read(), mode
