@@ -25,7 +25,16 @@ RACE_SECONDS = 3
 # A line of a .pth file that puts a finder of distributions beside Python's own.
 FINDER = ("import sys; exec('class Other:\\n def find_spec(*a): return None\\n"
           " def find_distributions(*a): return ()\\nsys.meta_path.append(Other())')\n")
-PATCH = "import importlib.metadata as m; m.distributions = lambda: ()\n"
+PATCHES = {
+    "import importlib.metadata as m; m.distributions = lambda: ()\n":
+        "importlib.metadata.distributions",
+    "import importlib.metadata as m, functools as f; own = m.distributions; m.distributions = "
+    "f.wraps(own)(lambda **k: own(**k))\n": "importlib.metadata.distributions",
+    "import importlib.metadata as m; m.PathDistribution.read_text = lambda *a: None\n":
+        "importlib.metadata.PathDistribution.read_text",
+    "import os; os.listdir = lambda *a, own=os.listdir: own(*a)\n": "os.listdir",
+    "import pathlib; pathlib.Path.read_text = lambda *a: ''\n": "pathlib",
+}
 
 
 @functools.cache
@@ -167,6 +176,10 @@ class Status(SwitchTest):
 
     def test_accelerated(self):
         self.entrydb("on")
+        said = self.reason(status=0)
+        self.assertRegex(said, "^accelerated, once it has read 70 distributions .*: there are [0-9]+,")
+        for number in range(70):
+            os.mkdir(f"{self.environment.site}/many{number}-1.0.dist-info")
         self.assertEqual(self.reason(status=0), "accelerated")
 
     def test_off(self):
@@ -197,12 +210,21 @@ class Status(SwitchTest):
     def test_another_finder(self):
         self.entrydb("on")
         write(f"{self.environment.site}/finder.pth", FINDER)
-        self.assertIn("Other on sys.meta_path", self.reason())
+        self.assertIn("also come from site.Other on sys.meta_path", self.reason())
+
+    def test_no_finder_and_two(self):
+        self.entrydb("on")
+        for text, said in (("sys.meta_path.pop()", "nothing on sys.meta_path finds"),
+                           ("sys.meta_path.append(sys.meta_path[-1])", "more than one finder is on")):
+            program = ("import sys, importlib.metadata; from entrydb import _databases, _status, "
+                       f"_metadata_module; {text}; print(_status.others_asked())")
+            self.assertIn(said, run(self.environment.python, "-c", program).stdout)
 
     def test_a_patch(self):
         self.entrydb("on")
-        write(f"{self.environment.site}/patch.pth", PATCH)
-        self.assertIn("changed in a way", self.reason())
+        for text, name in PATCHES.items():
+            write(f"{self.environment.site}/patch.pth", text)
+            self.assertIn(f"replaced by other code: {name}", self.reason())
 
     def test_a_damaged_extension(self):
         extension = f"{self.environment.site}/entrydb/_native.abi3.so"

@@ -1,11 +1,13 @@
 """Does this interpreter answer through the database and, if not, why?"""
 
 import os
+import posix
 import sys
 
 from . import _files
 
 _MESSAGE_MAX = 500    # bytes
+_NAMES_MAX = 3        # of replaced parts
 
 
 def show(environment):
@@ -14,10 +16,20 @@ def show(environment):
     reason = broken or why_not(environment)
     print(f"this interpreter, Python {sys.version.split()[0]}: "
           + (f"importlib.metadata is not accelerated: {reason}" if reason else
-             "importlib.metadata is accelerated"))
+             "importlib.metadata is accelerated" + unless_few()))
     if not broken:
         show_path_entries()
     return not reason
+
+
+def unless_few():
+    """Few distributions are read sooner than entrydb is loaded."""
+    replacing = sys.modules["_entrydb_replacement"]
+    count = replacing.count_distributions()
+    if count >= replacing.worth:
+        return ""
+    return (f", once it has read {replacing.worth} distributions in one process: there are {count}, "
+            "so the first questions are its own")
 
 
 def show_path_entries():
@@ -53,21 +65,52 @@ def not_started(environment):
 def not_recognised():
     import importlib.metadata
     from . import _metadata_module
-    if _metadata_module.of(importlib.metadata) is None:
+    if _metadata_module.current(importlib.metadata) is not None:
+        return None
+    names = sorted(set(replaced_parts(importlib.metadata)))
+    if not names:
         return "it is of a version, or changed in a way, that entrydb does not know"
-    if _metadata_module.current(importlib.metadata) is None:
-        return "a part of it has been replaced"
-    return None
+    more = f" and {len(names) - _NAMES_MAX} more" if len(names) > _NAMES_MAX else ""
+    return f"replaced by other code: {', '.join(names[:_NAMES_MAX])}{more}"
+
+
+def replaced_parts(module):
+    """Names of what did not come with Python, as far as that can be said in a few words. What is
+    recognised, and compared at each question, is more."""
+    import pathlib
+    owners = [module, *(each for each in vars(module).values() if isinstance(each, type)
+                        and each.__module__ == module.__name__), *pathlib.PosixPath.__mro__[:-1]]
+    for owner in owners:
+        home = f"{owner.__module__}.{owner.__qualname__}" if isinstance(owner, type) else owner.__name__
+        yield from (f"{home}.{name}" for name, value in vars(owner).items() if is_foreign(value))
+    yield from (f"os.{name}" for name in ("listdir", "stat", "fspath")
+                if getattr(os, name) is not getattr(posix, name))
+
+
+def is_foreign(value):
+    """Is it, or what it is a wrapper of, a function of another place than Python's library?"""
+    value = getattr(value, "fget", None) or getattr(value, "__func__", value)
+    code = getattr(value, "__code__", None)
+    if code is None:
+        kind = type(value)
+        return hasattr(value, "__wrapped__") and kind.__module__ not in ("builtins", "functools")
+    file = code.co_filename
+    library = os.path.dirname(os.__file__) + os.sep
+    return not (file.startswith((library, "<frozen ")) and "-packages" not in file
+                or file == sys.modules["_entrydb_replacement"].__file__)
 
 
 def others_asked():
     """Finders of distributions that only importlib.metadata itself can ask."""
     from . import _databases, _metadata_module
     found = _databases.finders()
-    others = [each for each in found if _metadata_module.provider(each) is None]
+    others = {name_of(each): None for each in found if _metadata_module.provider(each) is None}
     if others:
-        return f"distributions also come from {', '.join(map(name_of, others))} on sys.meta_path"
-    return None if len(found) == 1 else "sys.meta_path holds more than one finder, or none"
+        return f"distributions also come from {', '.join(others)} on sys.meta_path"
+    if not found:
+        return "nothing on sys.meta_path finds distributions"
+    return None if len(found) == 1 else \
+        f"more than one finder is on sys.meta_path: {', '.join(map(name_of, found))}"
 
 
 def name_of(finder):
