@@ -697,6 +697,43 @@ class BehaviourTest(unittest.TestCase):
             assert _entrydb_site.rest().replacements["importlib.metadata"].ask
             """, prelude="")
 
+    def test_a_value_that_cannot_be_parsed(self):
+        """Python 3.15 parses all values whatever is asked for, and fails for one of them."""
+        self.each_python("""
+            import warnings
+            warnings.simplefilter("ignore")
+
+            def outcome(ask, params):
+                try:
+                    return plain(ask(**params))
+                except Exception as error:
+                    return type(error), str(error)
+
+            def same():
+                found = []
+                for group in "demo", "console_scripts", "nobody":
+                    for params in {"group": group}, {"group": group, "name": "odd"}:
+                        ours, own = (outcome(each, params)
+                                     for each in (metadata.entry_points, _own_function))
+                        assert ours == own, (params, ours, own)
+                        found.append(type(ours))
+                return set(found)
+
+            assert same() == {list}
+            for value in "m:", "a-b:c", "m:f [x":
+                add("odd", value=value)
+                update()
+                metadata.FastPath.__new__.cache_clear()
+                expected = {tuple if sys.version_info >= (3, 15) else list}
+                for _ in range(3):
+                    assert same() == expected, (value, same())
+                for file in os.listdir(f"{SITE}/odd-1.0.dist-info"):
+                    os.remove(f"{SITE}/odd-1.0.dist-info/{file}")
+                os.rmdir(f"{SITE}/odd-1.0.dist-info")
+                metadata.FastPath.__new__.cache_clear()
+                assert same() == {list}
+            """)
+
     def test_just_installed_settles(self):
         """What was young when the database was updated is looked at once more by each process
         that finds it old, and then no more: so it does not see an edit in place."""
