@@ -267,6 +267,7 @@ static int scan(struct entrydb *db, struct path_entry *entry, struct tree *tree,
 	struct scan_options options = scan_options_of(db, entry);
 	int code;
 
+	options.met = db->met;
 	entry_forget_scan(entry);
 	code = scan_opened(tree, entry->path, &options, &entry->scanned, error);
 	if (code < 0)
@@ -501,8 +502,10 @@ static int refresh_archive(struct entrydb *db, struct path_entry *entry, struct 
 
 int refresh(struct entrydb *db, struct error *error)
 {
+	struct scan_met met = {0};
 	int code = 0;
 
+	db->met = &met;
 	if (db->fresh != ENTRYDB_FRESH_TRUST)
 		sources_refresh(&db->sources);
 	for (size_t i = 0; code == 0 && i < db->entry_count; i++) {
@@ -515,6 +518,8 @@ int refresh(struct entrydb *db, struct error *error)
 		else
 			code = refresh_entry(db, entry, error);
 	}
+	db->met = NULL;
+	scan_met_free(&met);
 	holders_look_at(&db->holders, &(struct holders_view){
 	                                      .entries = db->entries,
 	                                      .entry_count = db->entry_count,

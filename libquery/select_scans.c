@@ -50,6 +50,31 @@ static int read_headers(struct selection *selection, struct path_entry *entry,
 	return error_move_failure(error, &own);
 }
 
+/* What the scan has passed over, if it is not shadowed after all, or is to be told with the others.
+ */
+static int read_rest(struct selection *selection, size_t index,
+                     struct distribution_record *distribution, struct error *error)
+{
+	struct path_entry *entry = &selection->db->entries[index];
+	const struct claim claim = claim_of(selection->db, index, distribution);
+	struct error own = {0};
+	struct tree *tree;
+	int code = offer_admits(selection, &claim, error);
+
+	if (code <= 0)
+		return code;
+	tree = open_once(selection, entry, &own);
+	if (tree && distribution_read_rest(tree, &entry->scanned.arena, distribution, &own) < 0)
+		error_set(error, own.code, "%s: %.*s: %s", entry->path,
+		          (int)distribution->directory.len, distribution->directory.ptr,
+		          error_text(&own));
+	else if (own.code)
+		return error_move_failure(error, &own);
+	code = own.code;
+	error_clear(&own);
+	return code;
+}
+
 static int add_scanned(struct selection *selection, struct path_entry *entry, uint64_t place,
                        struct distribution_record *distribution, size_t ordinal,
                        struct error *error)
@@ -97,10 +122,14 @@ static int offer(struct selection *selection, struct error *error)
 	for (size_t i = 0; i < db->entry_count; i++) {
 		struct root_record *scanned = &db->entries[i].scanned;
 
-		for (size_t j = 0; code == 0 && j < scanned->distribution_count; j++)
-			if (slice_is_null(scanned->distributions[j].error))
-				code = offer_distribution(selection, i, &scanned->distributions[j],
-				                          error);
+		for (size_t j = 0; code == 0 && j < scanned->distribution_count; j++) {
+			struct distribution_record *distribution = &scanned->distributions[j];
+
+			if (distribution->unread)
+				code = read_rest(selection, i, distribution, error);
+			if (code == 0 && slice_is_null(distribution->error))
+				code = offer_distribution(selection, i, distribution, error);
+		}
 	}
 	tree_close(take(selection->opened));
 	return code;

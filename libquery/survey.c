@@ -94,7 +94,19 @@ static int add_from_database(struct survey *survey, struct error *error)
 	return add_root(survey, &root, error);
 }
 
-/* A scan for a query has read no METADATA. */
+/* A scan for a query has read no METADATA, and nothing of what seemed to be shadowed. */
+static int read_rest(struct tree *tree, struct root_record *scanned,
+                     struct distribution_record *distribution, struct error *error)
+{
+	int code = 0;
+
+	if (!distribution->has_headers)
+		code = distribution_read_headers(tree, &scanned->arena, distribution, error);
+	if (code >= 0 && distribution->unread)
+		code = distribution_read_rest(tree, &scanned->arena, distribution, error);
+	return code < 0 ? code : 0;
+}
+
 static int add_from_scan(struct survey *survey, struct root_record *scanned, struct error *error)
 {
 	CLEANUP(cleanup_tree) struct tree *tree = NULL;
@@ -102,9 +114,7 @@ static int add_from_scan(struct survey *survey, struct root_record *scanned, str
 	int code = tree_open(survey->entry->path, &tree, &own);
 
 	for (size_t i = 0; code >= 0 && i < scanned->distribution_count; i++)
-		if (!scanned->distributions[i].has_headers)
-			code = distribution_read_headers(tree, &scanned->arena,
-			                                 &scanned->distributions[i], &own);
+		code = read_rest(tree, scanned, &scanned->distributions[i], &own);
 	code = error_move_failure(error, &own);
 	return code < 0 ? code : add_root(survey, scanned, error);
 }

@@ -9,7 +9,6 @@
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
-#include "db/base/name_map.h"
 #include "db/base/unicode.h"
 #include "libquery/disk/distname.h"
 #include "libquery/disk/distribution.h"
@@ -138,10 +137,11 @@ static const struct distribution_record *find_known(struct scan *scan, struct sl
 static void take_row(struct distribution_record *distribution,
                      const struct distribution_record *known)
 {
-	struct slice directory = distribution->directory;
+	const struct distribution_record here = *distribution;
 
 	*distribution = *known;
-	distribution->directory = directory;
+	distribution->directory = here.directory;
+	distribution->position = here.position;
 	distribution->reused = true;
 }
 
@@ -410,6 +410,51 @@ static int put_in_order(struct scan *scan, struct error *error)
 	return 0;
 }
 
+/* --- what is shadowed --- */
+
+void scan_met_free(struct scan_met *met)
+{
+	name_map_free(&met->names);
+	arena_free(&met->arena);
+}
+
+/* Has a distribution of that name been met? If not, it is now. */
+static bool has_met(struct scan *scan, struct slice name)
+{
+	struct scan_met *met = scan->options->met;
+	struct slice copy;
+
+	if (name_map_get(&met->names, name) != NAME_MAP_NONE)
+		return true;
+	copy = arena_copy(&met->arena, name, &scan->failed);
+	if (!scan->failed)
+		name_map_put(&met->names, copy, 0, &scan->failed);
+	return false;
+}
+
+/*
+ * Leave out what one before it seems to shadow, as far as this can be told without reading
+ * anything: by the name of a directory, and where order does not depend on METADATA.
+ */
+static int pass_over_shadowed(struct scan *scan, struct error *error)
+{
+	CLEANUP(arena_free) struct arena scratch = ARENA_INIT;
+	struct root_record *out = scan->out;
+	struct slice stem;
+
+	if (!scan->options->met || scan->tree->kind != ROOT_DIRECTORY ||
+	    scan->options->depth & SCAN_HAS_METADATA)
+		return 0;
+	for (size_t i = 0; !scan->failed && i < out->distribution_count; i++) {
+		struct distribution_record *distribution = &out->distributions[i];
+
+		if (distname_stem(distribution->directory, &stem))
+			distribution->unread =
+			        has_met(scan, distname_normalize_in(&scratch, stem, &scan->failed));
+	}
+	return scan->failed ? error_nomem(error) : 0;
+}
+
 /* --- the whole --- */
 
 /* A file system that keeps whole seconds ticks once a second. */
@@ -448,13 +493,15 @@ static int run(struct scan *scan, struct error *error)
 {
 	int code = list(scan, error);
 
+	if (code == 0)
+		code = put_in_order(scan, error);
+	if (code == 0)
+		code = pass_over_shadowed(scan, error);
 	if (code == 0 && !scan->options->known)
 		tree_expect(scan->tree, scan->out->distributions, scan->out->distribution_count);
 	if (code == 0)
 		code = examine_all(scan, error);
 	tree_expect(scan->tree, NULL, 0);
-	if (code == 0)
-		code = put_in_order(scan, error);
 	if (code == 0)
 		code = startup_read(scan->tree, &scan->startups, scan->out, error);
 	scan->out->kind = scan->tree->kind;
@@ -533,6 +580,7 @@ static int scan_once(struct tree *opened, const char *path, const struct scan_op
 int scan_opened(struct tree *tree, const char *path, const struct scan_options *options,
                 struct root_record *out, struct error *error)
 {
+	struct scan_options how = *options;
 	struct root_record root = {0};
 	struct error own = {0};
 	bool changed = true;
@@ -540,7 +588,8 @@ int scan_opened(struct tree *tree, const char *path, const struct scan_options *
 
 	for (int tries = 0; code == 0 && changed && tries < SCAN_TRIES; tries++) {
 		root_record_free(&root);
-		code = scan_once(take(tree), path, options, &root, &changed, &own);
+		code = scan_once(take(tree), path, &how, &root, &changed, &own);
+		how.met = NULL; /* it has met the distribution itself */
 	}
 	if (code == 0)
 		*out = root;

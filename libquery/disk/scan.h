@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "db/base/error.h"
+#include "db/base/name_map.h"
 #include "db/carried.h"
 #include "db/record.h"
 #include "libquery/disk/tree.h"
@@ -53,6 +54,18 @@ enum scan_depth {
 	SCAN_STARTUP = 16,     /* the code that runs at each start of Python; see startup.h */
 };
 
+/*
+ * The names that the scans for one question have met. Python reads no entry points of a
+ * distribution that another one shadows, and so they are not read here, either. It is no
+ * judgement: whoever judges reads what is wanted after all (distribution.h).
+ */
+struct scan_met {
+	struct name_map names;
+	struct arena arena; /* of the names */
+};
+
+void scan_met_free(struct scan_met *met);
+
 struct scan_options {
 	unsigned depth; /* of enum scan_depth, or-ed */
 	bool in_place;  /* no known layout: egg-info there is a source tree's, edited in place */
@@ -64,6 +77,7 @@ struct scan_options {
 	 * is not looked at any further.
 	 */
 	const struct carried *carried;
+	struct scan_met *met;    /* in this scan and those before it; NULL: all is read */
 	bool nameless;           /* nobody will ask for names and versions of what was carried */
 	mode_t readers;          /* of what is to be published; 0: nothing is. See tree.h */
 	struct linkage *linkage; /* to judge shared objects by; NULL: they are not */

@@ -238,7 +238,8 @@ static void read_one_ahead(const void *payload, size_t index, struct ahead_file 
 	ssize_t len = -1;
 
 	out->left = true;
-	if (!name_of(name, directory->expected[index].directory, EXPECTED))
+	if (directory->expected[index].unread ||
+	    !name_of(name, directory->expected[index].directory, EXPECTED))
 		return;
 	fd = file_open(directory->tree.fd, name, 0);
 	if (fd < 0) {

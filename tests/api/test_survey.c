@@ -87,6 +87,41 @@ static void test_survey(void **state)
 	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_FRESH);
 }
 
+/* Nothing was read of what was shadowed, and then it is so no more. */
+static void test_shadowed_no_more(void **state)
+{
+	struct site *site = *state;
+
+	make_distributions(site);
+	site_remove(site, SITE_PACKAGES "/bad-1.dist-info");
+	site_sleep(SITE_SETTLED);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@same-1.dist-info");
+	site_remove(site, SITE_PACKAGES "/same-1.dist-info");
+	assert_string_equal(site_select(site, "g", NULL), "two=m@same-2.dist-info");
+	site_distribution(site, SITE_PACKAGES, "same-3.dist-info", "same", "3", one);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@same-3.dist-info");
+	assert_string_equal(site_explain(site, "g", NULL),
+	                    "one=m@same-3.dist-info two=m@same-2.dist-info<same-3.dist-info");
+}
+
+/* What is shadowed harms nobody, though it is no entry_points.txt; but it is told. */
+static void test_shadowed_and_broken(void **state)
+{
+	struct site *site = *state;
+
+	site_distribution(site, SITE_PACKAGES, "same-1.dist-info", "same", "1", one);
+	site_distribution(site, OTHER, "same-2.dist-info", "same", "2", broken);
+	site_open(site, NULL, SITE_PACKAGES, OTHER, NULL);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@same-1.dist-info");
+	assert_int_equal(entrydb_set_problem_count(site->set), 0);
+	survey(site);
+	assert_non_null(entrydb_distribution_problem(find(site, "same-2.dist-info")));
+	assert_string_equal(site_select(site, "g", NULL), "one=m@same-1.dist-info");
+	site_remove(site, SITE_PACKAGES "/same-1.dist-info");
+	site_select(site, "g", NULL);
+	assert_int_equal(entrydb_set_problem_count(site->set), 1);
+}
+
 static void test_entries_lead_to_targets(void **state)
 {
 	struct site *site = *state;
@@ -123,6 +158,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        SITE_TEST(test_survey),
+	        SITE_TEST(test_shadowed_no_more),
+	        SITE_TEST(test_shadowed_and_broken),
 	        SITE_TEST(test_entries_lead_to_targets),
 	        SITE_TEST(test_refresh),
 	};

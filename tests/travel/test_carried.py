@@ -170,7 +170,7 @@ class Partly(TravelTest):
         copy(self.prefix, there)
         os.utime(f"{there}/{support.DATABASE}", (MARK, MARK))
         self.check_right(there)
-        self.assertEqual(len(self.opened(there)), ALL)
+        self.assertEqual(len(self.opened(there)), ALL - 1)  # one is shadowed, which nobody reads
 
 
 class Order(TravelTest):

@@ -175,6 +175,42 @@ class Requests(Traced):
         self.index()
         self.check_no_more(count, DATABASE, level="exact")
 
+    def shadow(self):
+        """Older versions were left behind, and others lie elsewhere: the path entries."""
+        shutil.rmtree(f"{self.prefix}/var")
+        self.populate(SIZES[-1])
+        other = f"{self.prefix}/lib/python3/dist-packages"
+        for number in range(0, SIZES[-1], 5):
+            support.add_distribution(self.site, f"dist_{number}", "0.9")
+            support.add_distribution(other, f"dist_{number}", "1.1")
+        travel.set_times(self.prefix, travel.OLD)
+        return [self.site, other]
+
+    def test_shadowed(self):
+        """Nobody reads what another distribution shadows."""
+        path = self.shadow()
+        ours, found = self.trace([self.ask, GROUP, *path], self.prefix)
+        for interpreter in self.pythons:
+            command = [interpreter.executable, "-s", "-S", "-c", PYTHON, "off", GROUP, *path]
+            python, expected = self.trace(command, self.prefix)
+            self.assertEqual(found, expected[:1])
+            self.assertLessEqual(len(ours), len(python), f"Python {interpreter.version}: {ours[:20]}")
+
+    @unittest.skipIf(far.why_not(), far.why_not())
+    def test_shadowed_and_slow(self):
+        """Where several files are read at once, they are not more."""
+        path = self.shadow()
+        opened, found = [], []
+        for command in ([self.ask, GROUP], [self.pythons[-1].executable, "-s", "-S", "-c", PYTHON, "off", GROUP]):
+            with mounted(self, delay=0.0003) as host:
+                there = [entry.replace(self.prefix, host.point) for entry in path]
+                done = subprocess.run([*command, *there], env=self.environment(), check=True,
+                                      stdout=subprocess.PIPE, text=True)
+                found.append(done.stdout.split()[0])
+                opened.append(host.requests()["open"])
+        self.assertEqual(*found)
+        self.assertLessEqual(opened[0], opened[1])
+
     def test_a_link_on_the_way(self):
         """What is no link need not be told apart by a look at each component."""
         self.populate(50)
