@@ -4,7 +4,9 @@ The plugins are in the style of PJRT's (fixtures/pjrt): good ones, one of anothe
 version, ones that lack a library or need Python, ones that cannot be opened at all.
 """
 
+import ctypes
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -260,15 +262,35 @@ class Crashes(HostTest):
 
 
 class Sqlite(HostTest):
+    def download(self, *options):
+        """Into the directory of wheels; their paths."""
+        if not package_cache.pip_ran(sys.executable, "download", "--quiet", "--no-deps", "--only-binary", ":all:",
+                                     *options, "--dest", self.wheels, "sqlite-vec==0.1.6"):
+            self.skipTest("pip cannot get sqlite-vec")
+        return [f"{self.wheels}/{name}" for name in os.listdir(self.wheels)]
+
+    def test_a_wheel_for_another_machine(self):
+        """Told of the wheel, and of what is unpacked of it; and not loaded."""
+        other, name = ("x86_64", "x86-64") if platform.machine() == "aarch64" else ("aarch64", "aarch64")
+        wheel, = self.download("--platform", f"manylinux_2_17_{other}")
+        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile",
+                        "--platform", f"manylinux_2_17_{other}", "--only-binary", ":all:", "--upgrade",
+                        "--target", self.site, wheel], env=support.environment(self.home), check=True)
+        self.run_program("add", "--db", f"{self.top}/wheels.db", wheel, status=DONE)
+        for source in (("--db", f"{self.top}/wheels.db"), ()):
+            row, = self.run_program("plugins", *source, "--json", "sqlite", status=DONE).objects
+            self.assertEqual((row["object_kind"], row["state"]), ("unresolved", "wrong-architecture"), name)
+        for _ in self.both_levels():
+            self.assertIn("wrong-architecture", self.run_program("plugins", "sqlite", "vec0", status=DONE).out)
+        with self.assertRaises(OSError):
+            ctypes.CDLL(row["object"])
+
     def test_its_shell_loads_an_extension(self):
         """sqlite-vec announces nothing: its library is found by the symbol that it exports."""
         shell = shutil.which("sqlite3")
         if not shell:
             self.skipTest("there is no sqlite3")
-        if not package_cache.pip_ran(sys.executable, "download", "--quiet", "--no-deps", "--only-binary", ":all:",
-                                     "--dest", self.wheels, "sqlite-vec==0.1.6"):
-            self.skipTest("pip cannot get sqlite-vec")
-        self.install(*(f"{self.wheels}/{name}" for name in os.listdir(self.wheels)))
+        self.install(*self.download())
         self.update()
         row, = self.run_program("plugins", "--json", "sqlite", status=DONE).objects
         done = subprocess.run([shell, ":memory:", f".load {row['object']}", "SELECT vec_version()"],
