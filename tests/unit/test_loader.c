@@ -21,8 +21,9 @@
 
 #include "libquery/native/loader.h"
 
-#define PATH_ROOM 4096 /* bytes */
-#define STRANGER  ((uid_t)12345)
+#define PATH_ROOM  4096      /* bytes */
+#define PLUGIN_MAX (1 << 20) /* bytes; some machines align segments to 64 KiB */
+#define STRANGER   ((uid_t)12345)
 
 struct fixture {
 	char directory[64];
@@ -78,7 +79,8 @@ static void write_file(const char *path, const char *bytes, size_t length)
 /* Copy a plugin into the directory, as @to; f->path names the copy. */
 static void copy_to(struct fixture *f, const char *name, const char *to)
 {
-	char from[PATH_ROOM], bytes[65536];
+	static char bytes[PLUGIN_MAX];
+	char from[PATH_ROOM];
 	ssize_t length;
 	int fd;
 

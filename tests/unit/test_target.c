@@ -465,8 +465,8 @@ static int fetch(void *payload, struct slice path, struct elf_image *image, stru
 
 	if (!slice_equal(path, slice_of(payload)))
 		return error_set(error, ERROR_NOTFOUND, "not in the wheel");
-	copy = malloc(65536);
-	image->bytes = (struct slice){copy, read_plugin("native.so", copy, 65536)};
+	copy = malloc(PLUGIN_MAX);
+	image->bytes = (struct slice){copy, read_plugin("native.so", copy, PLUGIN_MAX)};
 	image->unpacked = image->bytes.len;
 	return 0;
 }
