@@ -134,77 +134,72 @@ BEGIN
 END $$;
 REVOKE EXECUTE ON FUNCTION entrydb.retire FROM PUBLIC;
 
--- The environment of that path, made if there is none, and locked until the end of the
--- transaction.
-CREATE FUNCTION entrydb.open(path text) RETURNS void LANGUAGE sql AS $$
-	INSERT INTO entrydb.environment AS e (path) VALUES (open.path)
-	    ON CONFLICT ON CONSTRAINT environment_host_path_key DO UPDATE SET path = e.path
-$$;
-
--- For each table entrydb.put_TABLE(path, columns...), which brings an environment in step with
--- what a host sends: rows that are gone end, new ones begin. Events only come: those of before
--- stay when a host has forgotten them. The columns are those of the table between environment
--- and valid_from, each an array of texts: so all rows are one value for the server, and need no
--- table of their own on the way.
+-- What a host has at that path: entrydb.push(path, digest, columns...). One statement, so one
+-- transaction and one round trip. The environment is made if there is none, and locked until
+-- the end; in each table rows that are gone end, and new ones begin. Events only come: those of
+-- before stay when a host has forgotten them.
+--
+-- The columns are those of all tables between environment and valid_from, in the order of
+-- entrydb.relations(), each an array of texts called TABLE_COLUMN: so all rows are one value for
+-- the server, and need no table of their own on the way.
 DO $$
 DECLARE
 	relation text;
-	columns text;    -- a, b
-	parameters text; -- a text[], b text[]
-	first text;      -- a
-	incoming text;   -- the rows that were sent
-	current text;    -- those that are so until now
+	columns text;         -- a, b
+	parameters text;      -- t_a text[], t_b text[]
+	first text;           -- t_a
+	incoming text;        -- the rows that were sent
+	current text;         -- those that are so until now
+	everything text := ''; -- parameters of all tables
+	body text := '';
 BEGIN
 	FOREACH relation IN ARRAY entrydb.relations() LOOP
 		SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum),
-		       string_agg(quote_ident(attname) || ' text[]', ', ' ORDER BY attnum),
-		       format('(SELECT %s FROM unnest(%s) AS i (%s))',
+		       string_agg(format(', %I text[]', relation || '_' || attname), '' ORDER BY attnum),
+		       (array_agg(quote_ident(relation || '_' || attname) ORDER BY attnum))[1],
+		       format('(SELECT %s FROM unnest(%s) AS i (%s)) incoming',
 		              string_agg(format('i.%I::%s', attname, atttypid::regtype), ', ' ORDER BY attnum),
-		              string_agg(format('put_%s.%I', relation, attname), ', ' ORDER BY attnum),
-		              string_agg(quote_ident(attname), ', ' ORDER BY attnum)),
-		       (array_agg(attname ORDER BY attnum))[1]
-		  INTO columns, parameters, incoming, first
+		              string_agg(quote_ident(relation || '_' || attname), ', ' ORDER BY attnum),
+		              string_agg(quote_ident(attname), ', ' ORDER BY attnum))
+		  INTO columns, parameters, first, incoming
 		  FROM pg_attribute
 		 WHERE attrelid = format('entrydb.%I', relation)::regclass AND attnum > 2 AND NOT attisdropped
 		   AND attname NOT IN ('valid_from', 'valid_to');
 		current := format('SELECT %s FROM entrydb.%I WHERE environment = number AND valid_to = ''infinity''',
 		                  columns, relation);
-		EXECUTE format($function$
-			CREATE FUNCTION entrydb.put_%1$s(path text, %2$s) RETURNS void LANGUAGE plpgsql AS $body$
+		everything := everything || parameters;
+		body := body || format($block$
+				IF is_new AND cardinality(%5$s) > 0 THEN
+					INSERT INTO entrydb.%1$I (host, environment, %2$s, valid_from)
+					SELECT me, number, %2$s, now() FROM %3$s;
+				ELSIF NOT is_new THEN
+					IF '%1$s' <> 'event' THEN
+						UPDATE entrydb.%1$I SET valid_to = now()
+						 WHERE environment = number AND valid_to = 'infinity'
+						   AND ROW(%2$s)::text IN
+						       (SELECT ROW(%2$s)::text FROM (%4$s EXCEPT SELECT * FROM %3$s) gone);
+					END IF;
+					INSERT INTO entrydb.%1$I (host, environment, %2$s, valid_from)
+					SELECT me, number, %2$s, now() FROM (SELECT * FROM %3$s EXCEPT %4$s) fresh;
+				END IF;
+		$block$, relation, columns, incoming, current, first);
+	END LOOP;
+	EXECUTE format($function$
+			CREATE FUNCTION entrydb.push(path text, digest text%s) RETURNS void LANGUAGE plpgsql AS $body$
 			#variable_conflict use_column
 			DECLARE
 				me integer := entrydb.me();
 				number bigint;
 				is_new boolean;
 			BEGIN
-				SELECT e.id, e.digest = '' INTO STRICT number, is_new
-				  FROM entrydb.environment e WHERE e.host = me AND e.path = put_%1$s.path;
-				IF is_new AND cardinality(put_%1$s.%6$I) = 0 THEN
-					RETURN;
-				ELSIF is_new THEN
-					INSERT INTO entrydb.%1$I (host, environment, %3$s, valid_from)
-					SELECT me, number, %3$s, now() FROM %4$s incoming;
-					RETURN;
-				END IF;
-				IF '%1$s' <> 'event' THEN
-					UPDATE entrydb.%1$I SET valid_to = now()
-					 WHERE environment = number AND valid_to = 'infinity'
-					   AND ROW(%3$s)::text IN
-					       (SELECT ROW(%3$s)::text FROM (%5$s EXCEPT SELECT * FROM %4$s incoming) gone);
-				END IF;
-				INSERT INTO entrydb.%1$I (host, environment, %3$s, valid_from)
-				SELECT me, number, %3$s, now()
-				  FROM (SELECT * FROM %4$s incoming EXCEPT %5$s) fresh;
+				INSERT INTO entrydb.environment AS e (path) VALUES (push.path)
+				    ON CONFLICT ON CONSTRAINT environment_host_path_key DO UPDATE SET path = e.path
+				RETURNING e.id, e.digest = '' INTO STRICT number, is_new;
+				%s
+				UPDATE entrydb.environment e SET digest = push.digest, pushed = now() WHERE e.id = number;
 			END $body$
-		$function$, relation, parameters, columns, incoming, current, first);
-	END LOOP;
+	$function$, everything, body);
 END $$;
-
--- The environment is known by this from now on.
-CREATE FUNCTION entrydb.finish(path text, digest text) RETURNS void LANGUAGE sql AS $$
-	UPDATE entrydb.environment e SET digest = finish.digest, pushed = now()
-	 WHERE host = entrydb.me() AND e.path = finish.path
-$$;
 
 -- --- for people ---
 

@@ -80,76 +80,31 @@ static int give_rows(const PGresult *result, fleet_row *each, void *payload)
 	return code;
 }
 
-static int fleet_ask(struct fleet *fleet, const char *text, fleet_row *each, void *payload,
-                     struct error *error)
-{
-	PGresult *result = PQexecParams(fleet->connection, text, 0, NULL, NULL, NULL, NULL, 0);
-	int code = 0;
-
-	if (PQresultStatus(result) != PGRES_TUPLES_OK)
-		code = failed(fleet, "the fleet's server", error);
-	else
-		code = give_rows(result, each, payload);
-	PQclear(result);
-	return code;
-}
-
-/* --- several statements --- */
-
-static bool queue(struct fleet *fleet, const struct fleet_statement *statement)
+static int fleet_ask(struct fleet *fleet, const struct fleet_statement *statement, fleet_row *each,
+                     void *payload, struct error *error)
 {
 	const char *values[FLEET_VALUES_MAX];
 	int sizes[FLEET_VALUES_MAX], formats[FLEET_VALUES_MAX];
+	PGresult *result;
+	int code = 0;
 
 	for (size_t i = 0; i < statement->count; i++) {
 		values[i] = statement->values[i].ptr;
 		sizes[i] = (int)statement->values[i].len;
 		formats[i] = 1; /* binary */
 	}
-	return PQsendQueryParams(fleet->connection, statement->text, (int)statement->count, NULL,
-	                         values, sizes, formats, 0) == 1;
-}
-
-/* The results of what was queued: of each, and of the end. The first failure is what happened. */
-static int read_results(struct fleet *fleet, struct error *error)
-{
-	bool is_over = false;
-	int code = 0;
-
-	while (!is_over) {
-		PGresult *result = PQgetResult(fleet->connection);
-		ExecStatusType status = PQresultStatus(result);
-
-		is_over = status == PGRES_PIPELINE_SYNC ||
-		          PQstatus(fleet->connection) != CONNECTION_OK;
-		if (result && code == 0 && status == PGRES_FATAL_ERROR)
-			code = failed(fleet, "the fleet's server", error);
-		PQclear(result);
-	}
-	return code == 0 && PQstatus(fleet->connection) != CONNECTION_OK
-	               ? failed(fleet, "the fleet's server", error)
-	               : code;
-}
-
-/* Up to the synchronization, what is sent is one transaction. */
-static int fleet_send(struct fleet *fleet, const struct fleet_statement *statements, size_t count,
-                      struct error *error)
-{
-	bool sent = PQenterPipelineMode(fleet->connection) == 1;
-	int code;
-
-	for (size_t i = 0; sent && i < count; i++)
-		sent = queue(fleet, &statements[i]);
-	if (!sent || PQpipelineSync(fleet->connection) != 1)
-		return failed(fleet, "the fleet's server", error);
-	code = read_results(fleet, error);
-	PQexitPipelineMode(fleet->connection);
+	result = PQexecParams(fleet->connection, statement->text, (int)statement->count, NULL,
+	                      values, sizes, formats, 0);
+	if (PQresultStatus(result) != PGRES_TUPLES_OK)
+		code = failed(fleet, "the fleet's server", error);
+	else if (each)
+		code = give_rows(result, each, payload);
+	PQclear(result);
 	return code;
 }
 
 __attribute__((visibility("default"))) const struct fleet_module entrydb_fleet_module = {
         .connect = fleet_connect,
         .ask = fleet_ask,
-        .send = fleet_send,
         .close = fleet_close,
 };

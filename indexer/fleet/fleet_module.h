@@ -13,7 +13,7 @@
 
 struct fleet; /* a connection */
 
-#define FLEET_VALUES_MAX 10 /* of one statement */
+#define FLEET_VALUES_MAX 64 /* of one statement */
 
 /* A statement and the values of its parameters, in their binary form: a text is its bytes. */
 struct fleet_statement {
@@ -29,12 +29,9 @@ typedef int fleet_row(void *payload, const struct slice *columns, int count);
 struct fleet_module {
 	/* What the URL, or the service of libpq, says; TLS as it says. ERROR_IO, ERROR_NOMEM. */
 	int (*connect)(const char *url, struct fleet **out, struct error *error);
-	/* A question without parameters. One round trip. */
-	int (*ask)(struct fleet *fleet, const char *text, fleet_row *each, void *payload,
-	           struct error *error);
-	/* Several statements as one transaction, all or none. One round trip. */
-	int (*send)(struct fleet *fleet, const struct fleet_statement *statements, size_t count,
-	            struct error *error);
+	/* One statement, all of it or nothing; @each may be NULL. One round trip. */
+	int (*ask)(struct fleet *fleet, const struct fleet_statement *statement, fleet_row *each,
+	           void *payload, struct error *error);
 	void (*close)(struct fleet *fleet); /* NULL is accepted; what is not committed is lost */
 };
 

@@ -2,8 +2,8 @@
  * push.c - this machine's environments into the fleet's database (fleet.sql).
  *
  *     connect; which environments does the server have of me, and as of when?   one question
- *       for each whose database has changed since: one transaction
- *         all its rows and findings, in one round trip; the server tells what came and went
+ *       for each whose database has changed since: one statement, with
+ *         all its rows and findings; the server tells what came and went
  *
  * Nothing is kept here of what was sent: the database itself is what is sent next time,
  * however long the server was away.
@@ -29,17 +29,10 @@
 
 enum relation { DISTRIBUTION, ENTRY_POINT, PLUGIN, STARTUP, EVENT, FINDING, RELATIONS };
 
-/* The functions that fleet.sql makes for its tables, and how many columns they are sent. */
-static const struct {
-	const char *put;
-	size_t columns;
-} relations[RELATIONS] = {
-        [DISTRIBUTION] = {"SELECT entrydb.put_distribution($1, $2, $3, $4, $5, $6)", 5},
-        [ENTRY_POINT] = {"SELECT entrydb.put_entry_point($1, $2, $3, $4, $5, $6, $7, $8, $9)", 8},
-        [PLUGIN] = {"SELECT entrydb.put_plugin($1, $2, $3, $4, $5, $6, $7, $8)", 7},
-        [STARTUP] = {"SELECT entrydb.put_startup($1, $2, $3, $4, $5, $6)", 5},
-        [EVENT] = {"SELECT entrydb.put_event($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", 9},
-        [FINDING] = {"SELECT entrydb.put_finding($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", 9},
+/* How many columns of each table entrydb.push() in fleet.sql is sent. */
+static const size_t columns_of[RELATIONS] = {
+        [DISTRIBUTION] = 5, [ENTRY_POINT] = 8, [PLUGIN] = 7,
+        [STARTUP] = 5,      [EVENT] = 9,       [FINDING] = 9,
 };
 
 struct push {
@@ -90,11 +83,11 @@ static int keep_known(void *payload, const struct slice *columns, int count)
 
 static int ask_known(struct push *push, struct error *error)
 {
-	int code = push->module->ask(
-	        push->fleet,
-	        "SELECT m.id, e.path, e.digest FROM (SELECT entrydb.me() AS id) m "
-	        "LEFT JOIN entrydb.environment e ON e.host = m.id",
-	        keep_known, push, error);
+	static const struct fleet_statement question = {
+	        .text = "SELECT m.id, e.path, e.digest FROM (SELECT entrydb.me() AS id) m "
+	                "LEFT JOIN entrydb.environment e ON e.host = m.id",
+	};
+	int code = push->module->ask(push->fleet, &question, keep_known, push, error);
 
 	if (code == ERROR_NOMEM)
 		return error_nomem(error);
@@ -214,7 +207,7 @@ static int collect(struct rows *rows, const struct push *push, const struct data
 
 	rows->error = error;
 	for (size_t i = 0; i < RELATIONS; i++)
-		columns_begin(&rows->tables[i], relations[i].columns);
+		columns_begin(&rows->tables[i], columns_of[i]);
 	if (code == 0)
 		code = reader_roots(rows->reader, put_root, rows, error);
 	if (code == 0)
@@ -226,35 +219,37 @@ static int collect(struct rows *rows, const struct push *push, const struct data
 	return code;
 }
 
-/* --- one transaction --- */
+/* --- one statement --- */
 
-static struct fleet_statement put_statement(const struct rows *rows, size_t relation,
-                                            struct slice path)
+/* "SELECT entrydb.push($1, $2, ...)"; malloc'd. */
+static char *call_of_push(size_t count)
 {
-	const struct columns *table = &rows->tables[relation];
-	struct fleet_statement put = {
-	        .text = relations[relation].put,
-	        .values = {path},
-	        .count = 1 + table->count,
-	};
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
 
-	for (size_t i = 0; i < table->count; i++)
-		put.values[1 + i] = columns_array(table, i);
-	return put;
+	if (!stream)
+		return NULL;
+	for (size_t i = 1; i <= count; i++)
+		fprintf(stream, "%s$%zu", i == 1 ? "SELECT entrydb.push(" : ", ", i);
+	fputc(')', stream);
+	return text_close(stream, &text) ? text : NULL;
 }
 
 static int send(struct push *push, const struct rows *rows, struct slice path, const char *digest,
                 struct error *error)
 {
-	struct fleet_statement statements[RELATIONS + 2];
-	size_t count = 0;
+	struct fleet_statement call = {.values = {path, slice_of(digest)}, .count = 2};
+	CLEANUP(cleanup_free) char *text = NULL;
 
-	statements[count++] = (struct fleet_statement){"SELECT entrydb.open($1)", {path}, 1};
 	for (size_t i = 0; i < RELATIONS; i++)
-		statements[count++] = put_statement(rows, i, path);
-	statements[count++] = (struct fleet_statement){
-	        "SELECT entrydb.finish($1, $2)", {path, slice_of(digest)}, 2};
-	return push->module->send(push->fleet, statements, count, error);
+		for (size_t j = 0; j < columns_of[i]; j++)
+			call.values[call.count++] = columns_array(&rows->tables[i], j);
+	text = call_of_push(call.count);
+	if (!text)
+		return error_nomem(error);
+	call.text = text;
+	return push->module->ask(push->fleet, &call, NULL, NULL, error);
 }
 
 static int push_database(struct push *push, const struct database *database, struct error *error)

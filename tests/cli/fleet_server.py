@@ -70,6 +70,20 @@ class Server:
     def url(self, role):
         return f"postgresql://{role}@/fleet?host={self.top}"
 
+    def copy_script(self, host):
+        """A script for psql: all rows of that host by COPY, into tables with the same indexes, and nothing else."""
+        self.sql("CREATE SCHEMA bare;" + "".join(
+            f"CREATE TABLE bare.{name} (LIKE entrydb.{name} INCLUDING INDEXES INCLUDING DEFAULTS);" for name in RELATIONS))
+        lines = []
+        for name in RELATIONS:
+            file = f"{self.top}/{name}.copy"
+            self.sql(f"COPY (SELECT t.* FROM entrydb.{name} t JOIN entrydb.host h ON h.id = t.host WHERE h.name = '{host}') "
+                     f"TO '{file}'")
+            os.chmod(file, 0o644)
+            lines.append(f"\\copy bare.{name} FROM '{file}'\n")
+        write(f"{self.top}/copy.sql", f"BEGIN;\n{''.join(lines)}COMMIT;\n")
+        return [tool("psql"), "-X", "-q", "-h", self.top, "-U", "admin", "-d", "fleet", "-f", f"{self.top}/copy.sql"]
+
     def add_hosts(self, names):
         self.sql("".join(f"CREATE ROLE {name} LOGIN; SELECT entrydb.enroll('{name}');\n" for name in names))
 
@@ -135,7 +149,7 @@ def make_site(site, distributions, each, version="1.0"):
         name, info = f"dist{number}", f"dist{number}-{version}.dist-info"
         files = {f"{info}/METADATA": metadata(name, version), f"{info}/INSTALLER": "pip\n", f"{name}/__init__.py": "",
                  f"{info}/entry_points.txt": f"[group{number % 20}]\n" +
-                                             "".join(f"name{i} = {name}.m{i}:f\n" for i in range(each))}
+                                             "".join(f"{name}-{i} = {name}.m{i}:f\n" for i in range(each))}
         files |= {f"{name}/m{i}.py": f"# {i}\n" for i in range(each)}
         record = "".join(f"{path},{digest(text.encode())},{len(text)}\n" for path, text in files.items())
         for path, text in (files | {f"{info}/RECORD": f"{record}{info}/RECORD,,\n"}).items():
