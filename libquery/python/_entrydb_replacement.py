@@ -31,17 +31,20 @@ class Replacement:
         self.function = module.entry_points
         self.property = vars(module.Distribution)["entry_points"]
         self.active = True
-        self.ask = self.ask_distribution = None
+        self.ask = self.ask_distribution = self.fill = None
         self.wait = self.pause = 0
         self.read = self.count = 0  # distributions: by Python so far, and for one question
         self.asking = None          # the thread in which Python answers
         self.own_function = make_function(self)
         self.own_property = property(make_getter(self), doc=self.property.__doc__)
         self.own_new = make_new(module)
+        self.lookup_init = vars(module.Lookup)["__init__"]
+        self.own_lookup_init = make_lookup_init(self)
 
     def put(self):
         self.module.entry_points = self.own_function
         self.module.Distribution.entry_points = self.own_property
+        self.module.Lookup.__init__ = self.own_lookup_init
         if self.own_new:
             self.module.PathDistribution.__new__ = self.own_new
 
@@ -52,6 +55,8 @@ class Replacement:
             self.module.entry_points = self.function
         if vars(self.module.Distribution)["entry_points"] is self.own_property:
             self.module.Distribution.entry_points = self.property
+        if vars(self.module.Lookup)["__init__"] is self.own_lookup_init:
+            self.module.Lookup.__init__ = self.lookup_init
         if self.own_new and vars(self.module.PathDistribution).get("__new__") is self.own_new:
             del self.module.PathDistribution.__new__
 
@@ -112,11 +117,15 @@ def make_function(replacement):
             replacement.connect()
         return (replacement.ask or replacement.ask_python)(params)
 
+    return looking_like(own, entry_points)
+
+
+def looking_like(own, function):
     annotations = "__annotate__" if hasattr(own, "__annotate__") else "__annotations__"
     for name in ("__module__", "__name__", "__qualname__", "__doc__", annotations):
-        setattr(entry_points, name, getattr(own, name))
-    entry_points.__wrapped__ = own
-    return entry_points
+        setattr(function, name, getattr(own, name))
+    function.__wrapped__ = own
+    return function
 
 
 def make_getter(replacement):
@@ -130,6 +139,18 @@ def make_getter(replacement):
 
     entry_points.__wrapped__ = own
     return entry_points
+
+
+def make_lookup_init(replacement):
+    """Who walks once, and while nothing is connected, has its directories listed by Python."""
+    own = replacement.lookup_init
+
+    def __init__(self, path):
+        fill = replacement.active and replacement.fill
+        if not fill or not fill(self, path):
+            own(self, path)
+
+    return looking_like(own, __init__)
 
 
 def make_new(module):

@@ -67,6 +67,7 @@ class Answer:
         self.caller = known
         walk = walker(known, self.read)
         self.replacement.ask_distribution = obedient(walk) if _policy.has_rules() else walk
+        self.replacement.fill = known.filler()
 
     def is_own(self):
         """Is all that would answer the module's own?"""

@@ -90,6 +90,14 @@ class MetadataModule:
 
         return locate
 
+    def filler(self):
+        """A function that makes what a directory holds, in place of Lookup.__init__(); or None."""
+        kept = _kept_in(self.Path("a", "b"))
+        if kept not in (_RAW, _TAKEN_APART):
+            return None
+        return _native.Filler(self.module.Lookup, self.FastPath, self.path_type,
+                              self.module.FreezableDefaultDict, os.listdir, self.seen, kept == _RAW)
+
     def join_in(self, path):
         """How the module itself gets from a path entry to a file in it."""
         if os.path.isdir(path or "."):
@@ -102,6 +110,25 @@ class MetadataModule:
         fast = self.FastPath(path)
         fast.lookup(fast.mtime)  # finds that it is a zip, and how to join paths in it
         return lambda file: fast.joinpath(file.rpartition("/")[2])
+
+
+_RAW = {"_raw_paths"}                     # since 3.12
+_TAKEN_APART = {"_drv", "_root", "_parts"}  # before
+
+
+def _kept_in(path):
+    """The names of the slots in which a path that has just been made has something."""
+    slots = [(name, vars(kind)[name]) for kind in type(path).__mro__
+             for name in vars(kind).get("__slots__", ())]
+    return {name for name, slot in slots if _holds(slot, path)}
+
+
+def _holds(slot, path):
+    try:
+        slot.__get__(path)
+    except AttributeError:
+        return False
+    return True
 
 
 class Paths(dict):
@@ -202,8 +229,9 @@ def _replaced(module):
     found = _replacement(module)
     if not found:
         return {}, ()
-    parts = {("", "entry_points"): found.function, ("Distribution", "entry_points"): found.property}
-    return parts, (found.own_function, found.own_property, found.own_new)
+    parts = {("", "entry_points"): found.function, ("Distribution", "entry_points"): found.property,
+             ("Lookup", "__init__"): found.lookup_init}
+    return parts, (found.own_function, found.own_property, found.own_new, found.own_lookup_init)
 
 
 def maker():

@@ -332,6 +332,19 @@ static PyObject *database_refresh(PyObject *self, PyObject *Py_UNUSED(unused))
 	return PyLong_FromUnsignedLongLong(number);
 }
 
+/* The number grows with each path entry that is answered from elsewhere: none needs to be asked. */
+bool database_number(PyObject *self, unsigned long long *number)
+{
+	struct database *database = (struct database *)self;
+	entrydb_error error = ENTRYDB_ERROR_INIT;
+	PyThreadState *thread = enter_library();
+	int code = entrydb_refresh(database->db, number, &error);
+
+	leave_library(thread);
+	entrydb_error_clear(&error);
+	return code == 0;
+}
+
 PyDoc_STRVAR(survey_doc,
              "survey()\n--\n\n"
              "Every distribution: a dict from the file name of its metadata to a tuple\n"

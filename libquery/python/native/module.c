@@ -1,6 +1,8 @@
 /*
  * module.c - the module entrydb._native; see native.h.
  */
+#include <stddef.h>
+
 #include "libquery/python/native/own.h"
 
 /* Module slots that the limited API of 3.10 does not know yet; see PyInit__native(). */
@@ -54,28 +56,74 @@ static PyMethodDef module_methods[] = {
         {0},
 };
 
+/* The interned strings of a state. */
+static const struct {
+	size_t offset;
+	const char *text;
+} names[] = {
+        {offsetof(struct state, name), "name"},
+        {offsetof(struct state, value), "value"},
+        {offsetof(struct state, group), "group"},
+        {offsetof(struct state, dist), "dist"},
+        {offsetof(struct state, module), "module"},
+        {offsetof(struct state, path), "_path"},
+        {offsetof(struct state, text), "_str"},
+        {offsetof(struct state, raw_paths), "_raw_paths"},
+        {offsetof(struct state, drive), "_drv"},
+        {offsetof(struct state, top), "_root"},
+        {offsetof(struct state, parts_of_path), "_parts"},
+        {offsetof(struct state, root), "root"},
+        {offsetof(struct state, lookup), "lookup"},
+        {offsetof(struct state, joinpath), "joinpath"},
+        {offsetof(struct state, freeze), "freeze"},
+        {offsetof(struct state, infos), "infos"},
+        {offsetof(struct state, eggs), "eggs"},
+        {offsetof(struct state, find), "find"},
+        {offsetof(struct state, handle), "database"},
+        {offsetof(struct state, number), "state"},
+        {offsetof(struct state, rows), "rows"},
+};
+
+static const struct {
+	size_t offset;
+	PyType_Spec *spec;
+} types[] = {
+        {offsetof(struct state, database), &database_spec},
+        {offsetof(struct state, filler), &filler_spec},
+        {offsetof(struct state, parts), &parts_spec},
+        {offsetof(struct state, walker), &walker_spec},
+};
+
+static PyObject **object_at(struct state *state, size_t offset)
+{
+	return (PyObject **)((char *)state + offset);
+}
+
+static bool add_types(PyObject *module, struct state *state)
+{
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+		PyObject *type = PyType_FromModuleAndSpec(module, types[i].spec, NULL);
+
+		*object_at(state, types[i].offset) = type;
+		if (!type || PyModule_AddType(module, (PyTypeObject *)type) < 0)
+			return false;
+	}
+	return true;
+}
+
 static int module_exec(PyObject *module)
 {
 	struct state *state = PyModule_GetState(module);
 
-	state->name = PyUnicode_InternFromString("name");
-	state->value = PyUnicode_InternFromString("value");
-	state->group = PyUnicode_InternFromString("group");
-	state->dist = PyUnicode_InternFromString("dist");
-	state->path = PyUnicode_InternFromString("_path");
-	state->find = PyUnicode_InternFromString("find");
-	state->module = PyUnicode_InternFromString("module");
-	if (!state->name || !state->value || !state->group || !state->dist || !state->path ||
-	    !state->find || !state->module)
-		return -1;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		PyObject *name = PyUnicode_InternFromString(names[i].text);
+
+		*object_at(state, names[i].offset) = name;
+		if (!name)
+			return -1;
+	}
 	state->watcher = watch_begin();
-	state->database = (PyTypeObject *)PyType_FromModuleAndSpec(module, &database_spec, NULL);
-	state->parts = (PyTypeObject *)PyType_FromModuleAndSpec(module, &parts_spec, NULL);
-	state->walker = (PyTypeObject *)PyType_FromModuleAndSpec(module, &walker_spec, NULL);
-	if (!state->database || !state->parts || !state->walker ||
-	    PyModule_AddType(module, state->database) < 0 ||
-	    PyModule_AddType(module, state->parts) < 0 ||
-	    PyModule_AddType(module, state->walker) < 0 ||
+	if (!add_types(module, state) ||
 	    PyModule_AddIntConstant(module, "IM_10_1", ENTRYDB_IM_10_1) < 0)
 		return -1;
 	return PyModule_AddStringConstant(module, "version", entrydb_version());
@@ -83,11 +131,10 @@ static int module_exec(PyObject *module)
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)
 {
-	const struct state *state = PyModule_GetState(module);
+	struct state *state = PyModule_GetState(module);
 
-	Py_VISIT(state->database);
-	Py_VISIT(state->parts);
-	Py_VISIT(state->walker);
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		Py_VISIT(*object_at(state, types[i].offset));
 	return 0;
 }
 
@@ -95,16 +142,10 @@ static int module_clear(PyObject *module)
 {
 	struct state *state = PyModule_GetState(module);
 
-	Py_CLEAR(state->database);
-	Py_CLEAR(state->parts);
-	Py_CLEAR(state->walker);
-	Py_CLEAR(state->path);
-	Py_CLEAR(state->find);
-	Py_CLEAR(state->module);
-	Py_CLEAR(state->name);
-	Py_CLEAR(state->value);
-	Py_CLEAR(state->group);
-	Py_CLEAR(state->dist);
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		Py_CLEAR(*object_at(state, types[i].offset));
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		Py_CLEAR(*object_at(state, names[i].offset));
 	return 0;
 }
 

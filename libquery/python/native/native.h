@@ -4,6 +4,7 @@
  *     module.c    the module entrydb._native, and what is its own in each interpreter
  *     database.c  Database: a handle of libentrydb's on path entries
  *     walker.c    Walker: the property entry_points of importlib.metadata's distributions
+ *     lookup.c    Filler: what metadata a directory holds
  *     entry.c     entry points of a class that is given
  *     parts.c     Parts: whether parts of a metadata module are still what they were
  *     watch.c     whether a dict has changed
@@ -24,13 +25,19 @@
 
 /* Of the module, in one interpreter. */
 struct state {
-	PyTypeObject *database, *parts, *walker;
-	int watcher;                           /* of dicts; see watch.c */
-	PyObject *name, *value, *group, *dist; /* interned: the attributes of an entry point */
-	PyObject *path, *find, *module;        /* "_path", "find" and "module" */
+	PyTypeObject *database, *filler, *parts, *walker;
+	int watcher; /* of dicts; see watch.c */
+	/* Interned. The attributes of an entry point, */
+	PyObject *name, *value, *group, *dist, *module;
+	/* of a distribution, of a path as later versions keep it, and of one as earlier ones do, */
+	PyObject *path, *text, *raw_paths, *drive, *top, *parts_of_path;
+	/* of a FastPath and a Lookup, */
+	PyObject *root, *lookup, *joinpath, *freeze, *infos, *eggs;
+	/* and of a Walk. */
+	PyObject *find, *handle, *number, *rows;
 };
 
-extern PyType_Spec database_spec, parts_spec, walker_spec;
+extern PyType_Spec database_spec, filler_spec, parts_spec, walker_spec;
 
 /* --- entry.c --- */
 
@@ -63,6 +70,14 @@ struct row {
 
 /* The tuple of an entry point; @before: the row before it. */
 PyObject *row_of(const entrydb_entry_point *entry_point, const struct row *before);
+
+/* --- database.c --- */
+
+/*
+ * Look at the disk: the number of what is known of it, as Database.refresh() tells it, or another
+ * one where that would tell none. False on failure; no error is set.
+ */
+bool database_number(PyObject *database, unsigned long long *number);
 
 /* --- parts.c --- */
 
@@ -98,6 +113,9 @@ unsigned long long watch_changes(int watcher, PyObject *const *dicts, size_t cou
 
 /* Once in a process. */
 void watch_forks(void);
+
+/* How many forks lie between the first process and this one. */
+unsigned fork_depth(void);
 
 /* Around each call of the library, without Python's lock: a scan may take long. */
 PyThreadState *enter_library(void);

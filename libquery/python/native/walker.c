@@ -6,13 +6,23 @@
  */
 #include "libquery/python/native/native.h"
 
-/* --- Walker --- */
+/*
+ * Of the directory that was asked about last, as long as the database has it as it is: those
+ * who walk stay in it. All of them owned, or NULL.
+ */
+struct view {
+	PyObject *directory, *database;
+	PyObject *rows;            /* a dict, by file */
+	unsigned long long number; /* of the database, then */
+	unsigned fork_depth;       /* of the process whose database it is */
+};
 
 /* All of them owned; what they are for says walker_doc. */
 struct walker {
 	PyObject_HEAD PyObject *kind, *path_type, *entry_point, *entry_points, *parts, *walks,
 	        *fallback;
 	int parses;
+	struct view view;
 };
 
 PyDoc_STRVAR(
@@ -53,6 +63,13 @@ static PyObject *walker_new(PyTypeObject *type, PyObject *arguments, PyObject *k
 	return (PyObject *)walker;
 }
 
+static void view_clear(struct view *view)
+{
+	Py_CLEAR(view->directory);
+	Py_CLEAR(view->database);
+	Py_CLEAR(view->rows);
+}
+
 static int walker_traverse(PyObject *self, visitproc visit, void *arg)
 {
 	struct walker *walker = (struct walker *)self;
@@ -65,6 +82,8 @@ static int walker_traverse(PyObject *self, visitproc visit, void *arg)
 	Py_VISIT(walker->parts);
 	Py_VISIT(walker->walks);
 	Py_VISIT(walker->fallback);
+	Py_VISIT(walker->view.database);
+	Py_VISIT(walker->view.rows);
 	return 0;
 }
 
@@ -72,6 +91,7 @@ static int walker_clear(PyObject *self)
 {
 	struct walker *walker = (struct walker *)self;
 
+	view_clear(&walker->view);
 	Py_CLEAR(walker->kind);
 	Py_CLEAR(walker->path_type);
 	Py_CLEAR(walker->entry_point);
@@ -93,6 +113,20 @@ static void walker_dealloc(PyObject *self)
 	Py_DECREF(type);
 }
 
+/* --- files --- */
+
+/* The file name of a path; it has been asked for already where it was made by lookup.c. */
+static PyObject *file_of_path(const struct state *state, PyObject *path)
+{
+	PyObject *file = PyObject_GetAttr(path, state->text);
+
+	if (file && PyUnicode_CheckExact(file))
+		return file;
+	Py_XDECREF(file);
+	PyErr_Clear();
+	return PyObject_Str(path);
+}
+
 /* What stands before the last slash; the root directory keeps its own. */
 static PyObject *directory_of(PyObject *file)
 {
@@ -106,22 +140,108 @@ static PyObject *directory_of(PyObject *file)
 	return PyUnicode_Substring(file, 0, slash ? slash : 1);
 }
 
-/* (name, value, group) tuples, or None; a new reference. */
-static PyObject *rows_of_file(const struct walker *walker, const struct state *state,
-                              PyObject *path)
+static bool is_in(PyObject *file, PyObject *directory)
 {
-	PyObject *file = PyObject_Str(path);
-	PyObject *directory = file ? directory_of(file) : NULL;
+	Py_ssize_t length = PyUnicode_GetLength(directory);
+
+	return PyUnicode_FindChar(file, '/', 0, PyUnicode_GetLength(file), -1) == length &&
+	       PyUnicode_Tailmatch(file, directory, 0, length, -1) == 1;
+}
+
+/* --- the view --- */
+
+/* A copy, with references of its own; false where the file is in another directory. */
+static bool take_view(struct walker *walker, PyObject *file, struct view *view)
+{
+	bool is;
+
+	BEGIN_CRITICAL_SECTION(walker);
+	*view = walker->view;
+	is = view->directory && view->fork_depth == fork_depth() && is_in(file, view->directory);
+	if (is) {
+		Py_INCREF(view->directory);
+		Py_INCREF(view->database);
+		Py_INCREF(view->rows);
+	}
+	END_CRITICAL_SECTION();
+	return is;
+}
+
+/* What a Walk has just answered from. */
+static bool view_of_walk(const struct state *state, PyObject *walk, struct view *view)
+{
+	PyObject *number = PyObject_GetAttr(walk, state->number);
+
+	view->database = PyObject_GetAttr(walk, state->handle);
+	view->rows = PyObject_GetAttr(walk, state->rows);
+	view->number = number && PyLong_Check(number) ? PyLong_AsUnsignedLongLong(number) : 0;
+	view->fork_depth = fork_depth();
+	Py_XDECREF(number);
+	return view->number && view->database && view->rows &&
+	       Py_TYPE(view->database) == state->database && PyDict_CheckExact(view->rows);
+}
+
+static void keep_view(struct walker *walker, const struct state *state, PyObject *walk,
+                      PyObject *directory)
+{
+	struct view view = {.directory = Py_NewRef(directory)}, before = {0};
+
+	if (view_of_walk(state, walk, &view)) {
+		BEGIN_CRITICAL_SECTION(walker);
+		before = walker->view;
+		walker->view = view;
+		END_CRITICAL_SECTION();
+		view = before;
+	}
+	view_clear(&view);
+	PyErr_Clear();
+}
+
+/* (name, value, group) tuples; None where the database has no such file. NULL: no view of it. */
+static PyObject *rows_in_view(struct walker *walker, PyObject *file)
+{
+	unsigned long long number;
+	PyObject *rows = NULL;
+	struct view view;
+
+	if (!take_view(walker, file, &view))
+		return NULL;
+	if (database_number(view.database, &number) && number == view.number) {
+		rows = PyDict_GetItemWithError(view.rows, file);
+		rows = Py_NewRef(rows ? rows : Py_None);
+	}
+	view_clear(&view);
+	return rows;
+}
+
+/* --- Walker --- */
+
+/* The same from walks[directory], in any case. */
+static PyObject *rows_of_file(struct walker *walker, const struct state *state, PyObject *file)
+{
+	PyObject *directory = directory_of(file);
 	PyObject *walk = directory ? PyObject_GetItem(walker->walks, directory) : NULL;
 	PyObject *rows = walk ? PyObject_CallMethodObjArgs(walk, state->find, file, NULL) : NULL;
 
+	if (rows && rows != Py_None)
+		keep_view(walker, state, walk, directory);
 	Py_XDECREF(walk);
 	Py_XDECREF(directory);
+	return rows;
+}
+
+static PyObject *rows_of_path(struct walker *walker, const struct state *state, PyObject *path)
+{
+	PyObject *file = file_of_path(state, path);
+	PyObject *rows = file ? rows_in_view(walker, file) : NULL;
+
+	if (file && !rows && !PyErr_Occurred())
+		rows = rows_of_file(walker, state, file);
 	Py_XDECREF(file);
 	return rows;
 }
 
-static PyObject *rows_of_distribution(const struct walker *walker, const struct state *state,
+static PyObject *rows_of_distribution(struct walker *walker, const struct state *state,
                                       PyObject *distribution)
 {
 	PyObject *path, *rows = NULL;
@@ -132,14 +252,14 @@ static PyObject *rows_of_distribution(const struct walker *walker, const struct 
 	if (path && ((PyObject *)Py_TYPE(path) != walker->path_type || !all_same(walker->parts)))
 		rows = Py_NewRef(Py_None);
 	else if (path)
-		rows = rows_of_file(walker, state, path);
+		rows = rows_of_path(walker, state, path);
 	Py_XDECREF(path);
 	return rows;
 }
 
 static PyObject *walker_call(PyObject *self, PyObject *arguments, PyObject *Py_UNUSED(keywords))
 {
-	const struct walker *walker = (struct walker *)self;
+	struct walker *walker = (struct walker *)self;
 	const struct state *state = PyType_GetModuleState(Py_TYPE(self));
 	PyObject *distribution, *rows, *list, *found = NULL;
 
