@@ -55,6 +55,15 @@
 	NEXT(DISTRIBUTION_METADATA_SIZE, "metadata_size")                                          \
 	NEXT(DISTRIBUTION_METADATA_MTIME, "metadata_mtime")
 
+/* What somebody wants who lists distributions and their entry points. */
+#define LISTED_COLUMNS(FIRST, NEXT)                                                                \
+	FIRST(LISTED_ID, "id")                                                                     \
+	NEXT(LISTED_DIRECTORY, "directory")                                                        \
+	NEXT(LISTED_POSITION, "position")                                                          \
+	NEXT(LISTED_NAME, "name")                                                                  \
+	NEXT(LISTED_VERSION, "version")                                                            \
+	NEXT(LISTED_ERROR, "error")
+
 #define ENTRY_POINT_COLUMNS(FIRST, NEXT)                                                           \
 	FIRST(ENTRY_POINT_ID, "id")                                                                \
 	NEXT(ENTRY_POINT_GROUP, "group_name")                                                      \
@@ -148,6 +157,7 @@
 
 enum root_column { ROOT_COLUMNS(COLUMN_NUMBER, COLUMN_NUMBER) };
 enum distribution_column { DISTRIBUTION_COLUMNS(COLUMN_NUMBER, COLUMN_NUMBER) };
+enum listed_column { LISTED_COLUMNS(COLUMN_NUMBER, COLUMN_NUMBER) };
 enum entry_point_column { ENTRY_POINT_COLUMNS(COLUMN_NUMBER, COLUMN_NUMBER) ENTRY_POINT_END };
 enum plugin_column { PLUGIN_COLUMNS(COLUMN_NUMBER, COLUMN_NUMBER) PLUGIN_END };
 enum target_column { TARGET_COLUMNS(COLUMN_NUMBER, COLUMN_NUMBER) };

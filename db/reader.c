@@ -168,6 +168,11 @@ int reader_distributions(struct reader *reader, struct root_record *root, bool e
 	return rows_distributions(&reader->sql, root, entry_points, error);
 }
 
+int reader_listed(struct reader *reader, struct root_record *root, struct error *error)
+{
+	return rows_listed(&reader->sql, root, error);
+}
+
 int reader_startups(struct reader *reader, struct root_record *root, struct error *error)
 {
 	return rows_startups(&reader->sql, root, error);

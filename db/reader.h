@@ -63,6 +63,9 @@ int reader_roots(struct reader *reader, root_each *each, void *payload, struct e
 int reader_distributions(struct reader *reader, struct root_record *root, bool entry_points,
                          struct error *error);
 
+/* See rows_listed(). */
+int reader_listed(struct reader *reader, struct root_record *root, struct error *error);
+
 /* See rows_startups(). */
 int reader_startups(struct reader *reader, struct root_record *root, struct error *error);
 

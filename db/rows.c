@@ -147,10 +147,30 @@ static bool read_distribution(sqlite3_stmt *row, struct arena *arena,
 	return !slice_is_null(out->directory);
 }
 
-/* There must be as many as the root row announces. */
-static int read_distributions(struct sql *sql, struct root_record *root, struct error *error)
+static bool read_listed(sqlite3_stmt *row, struct arena *arena, struct distribution_record *out,
+                        bool *failed)
 {
-	sqlite3_stmt *row = sql_get(sql, SQL_DISTRIBUTIONS, error);
+	*out = (struct distribution_record){
+	        .id = sqlite3_column_int64(row, LISTED_ID),
+	        .directory = arena_copy(arena, sql_column(row, LISTED_DIRECTORY), failed),
+	        .position = (uint32_t)sqlite3_column_int64(row, LISTED_POSITION),
+	        .name = arena_copy(arena, sql_column(row, LISTED_NAME), failed),
+	        .version = arena_copy(arena, sql_column(row, LISTED_VERSION), failed),
+	        .error = arena_copy(arena, sql_column(row, LISTED_ERROR), failed),
+	        .has_headers = true,
+	};
+	return !slice_is_null(out->directory);
+}
+
+/* From a row of a statement; false for one that lacks what it must have. */
+typedef bool distribution_reader(sqlite3_stmt *row, struct arena *arena,
+                                 struct distribution_record *out, bool *failed);
+
+/* There must be as many as the root row announces. */
+static int read_distributions(struct sql *sql, enum sql_id statement, distribution_reader *read,
+                              struct root_record *root, struct error *error)
+{
+	sqlite3_stmt *row = sql_get(sql, statement, error);
 	size_t room = root->distribution_count, count = 0;
 	bool failed = false;
 	int code;
@@ -171,8 +191,7 @@ static int read_distributions(struct sql *sql, struct root_record *root, struct 
 			return code;
 		if (count == room)
 			return sql_damaged(sql, error);
-		whole = read_distribution(row, &root->arena, &root->distributions[count++],
-		                          &failed);
+		whole = read(row, &root->arena, &root->distributions[count++], &failed);
 		if (failed || sql_check_row(sql, NULL) < 0)
 			return error_nomem(error);
 		if (!whole)
@@ -261,8 +280,8 @@ static bool read_target(sqlite3_stmt *row, struct arena *arena, const struct tar
 	return copy_target(row, ENTRY_POINT_END, arena, target, failed);
 }
 
-/* False for a row that lacks what it must have. */
-static bool read_entry_point(sqlite3_stmt *row, struct arena *arena, void *item, bool *failed)
+/* Without its target. False for a row that lacks what it must have. */
+static bool read_line(sqlite3_stmt *row, struct arena *arena, void *item, bool *failed)
 {
 	struct entry_point_record *out = item;
 	const struct {
@@ -276,8 +295,16 @@ static bool read_entry_point(sqlite3_stmt *row, struct arena *arena, void *item,
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		*texts[i].text = arena_copy(arena, sql_column(row, (int)texts[i].column), failed);
-	return read_target(row, arena, &out->target, failed) && !slice_is_null(out->group) &&
-	       !slice_is_null(out->name) && !slice_is_null(out->value);
+	out->target = NULL;
+	return !slice_is_null(out->group) && !slice_is_null(out->name) &&
+	       !slice_is_null(out->value);
+}
+
+static bool read_entry_point(sqlite3_stmt *row, struct arena *arena, void *item, bool *failed)
+{
+	struct entry_point_record *out = item;
+
+	return read_line(row, arena, out, failed) && read_target(row, arena, &out->target, failed);
 }
 
 static void give_entry_points(struct distribution_record *owner, void *items, size_t count)
@@ -334,6 +361,8 @@ struct belongings {
 
 static const struct belongings entry_points = {SQL_ENTRY_POINTS, sizeof(struct entry_point_record),
                                                read_entry_point, give_entry_points};
+static const struct belongings lines = {SQL_LISTED_ENTRY_POINTS, sizeof(struct entry_point_record),
+                                        read_line, give_entry_points};
 static const struct belongings plugins = {SQL_PLUGINS, sizeof(struct plugin_record), read_plugin,
                                           give_plugins};
 
@@ -451,25 +480,41 @@ int rows_entry_points(struct sql *sql, struct distribution_record *distribution,
 	return code;
 }
 
-int rows_distributions(struct sql *sql, struct root_record *root, bool belongings,
-                       struct error *error)
+/* With what each of @kinds says, until a NULL. In order of position. */
+static int read_with(struct sql *sql, struct root_record *root,
+                     const struct belongings *const *kinds, struct error *error)
 {
 	struct owners owners = {0};
-	int code = read_distributions(sql, root, error);
+	int code = 0;
 
-	if (code < 0)
-		return code;
 	root_record_sort(root); /* cheaper than in SQL, which would copy every row once more */
-	if (!belongings)
+	if (!*kinds)
 		return 0;
 	owners.by_number = by_number(root, &owners.count);
 	if (!owners.by_number)
 		return error_nomem(error);
-	code = read_belongings(sql, root, &owners, &entry_points, error);
-	if (code == 0)
-		code = read_belongings(sql, root, &owners, &plugins, error);
+	while (code == 0 && *kinds)
+		code = read_belongings(sql, root, &owners, *kinds++, error);
 	free(owners.by_number);
 	return code;
+}
+
+int rows_distributions(struct sql *sql, struct root_record *root, bool belongings,
+                       struct error *error)
+{
+	static const struct belongings *const all[] = {&entry_points, &plugins, NULL};
+	static const struct belongings *const none[] = {NULL};
+	int code = read_distributions(sql, SQL_DISTRIBUTIONS, read_distribution, root, error);
+
+	return code < 0 ? code : read_with(sql, root, belongings ? all : none, error);
+}
+
+int rows_listed(struct sql *sql, struct root_record *root, struct error *error)
+{
+	static const struct belongings *const kinds[] = {&lines, NULL};
+	int code = read_distributions(sql, SQL_LISTED, read_listed, root, error);
+
+	return code < 0 ? code : read_with(sql, root, kinds, error);
 }
 
 /* --- start-up code --- */

@@ -30,6 +30,12 @@ int rows_publication(struct sql *sql, struct publication_record *out, struct err
 int rows_distributions(struct sql *sql, struct root_record *root, bool belongings,
                        struct error *error);
 
+/*
+ * The same with no more of each distribution than its directory, name, version, error and
+ * entry points, those without targets.
+ */
+int rows_listed(struct sql *sql, struct root_record *root, struct error *error);
+
 /* Fill @distribution, whose id is set, with its entry points, into @arena. */
 int rows_entry_points(struct sql *sql, struct distribution_record *distribution,
                       struct arena *arena, struct error *error);

@@ -50,6 +50,12 @@ const char *const sql_statements[SQL_COUNT] = {
         [SQL_DISTRIBUTIONS] =
                 "SELECT " COLUMNS(DISTRIBUTION_COLUMNS) " FROM distribution "
                                                         "WHERE id " DISTRIBUTIONS_OF_ROOT,
+        [SQL_LISTED] = "SELECT " COLUMNS(LISTED_COLUMNS) " FROM distribution "
+                                                         "WHERE id " DISTRIBUTIONS_OF_ROOT,
+        [SQL_LISTED_ENTRY_POINTS] =
+                "SELECT " COLUMNS(ENTRY_POINT_COLUMNS) " FROM entry_point "
+                                                       "WHERE id " ENTRY_POINTS_OF_ROOT
+                                                       " ORDER BY id",
         [SQL_ENTRY_POINTS] = "SELECT " COLUMNS(ENTRY_POINT_COLUMNS) ", " COLUMNS(
                 TARGET_COLUMNS) " FROM entry_point LEFT JOIN target ON target.entry_point = "
                                 "entry_point.id "

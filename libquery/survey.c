@@ -78,7 +78,7 @@ static int add_from_database(struct survey *survey, struct error *error)
 	        .id = survey->entry->row.id,
 	        .distribution_count = survey->entry->row.distribution_count,
 	};
-	int code = reader_distributions(sources->items[source].reader, &root, true, error);
+	int code = reader_listed(sources->items[source].reader, &root, error);
 
 	code = sources_check(sources, source, code, error);
 	if (code < 0)
