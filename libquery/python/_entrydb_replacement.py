@@ -142,7 +142,7 @@ def make_getter(replacement):
 
 
 def make_lookup_init(replacement):
-    """Who walks once, and while nothing is connected, has its directories listed by Python."""
+    """That a directory is listed is no reason to load anything."""
     own = replacement.lookup_init
 
     def __init__(self, path):

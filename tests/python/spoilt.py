@@ -201,25 +201,32 @@ def not_sorted():
 # --- on the property ---
 
 def property_empty():
-    put_find(lambda walk, file, rows: [])
+    put_property(lambda walk, file, rows: ())
 
 
 def property_of_winner():
     """What the first distribution of that name in the directory has."""
-    put_find(lambda walk, file, rows: next(
+    put_property(lambda walk, file, rows: next(
         walk.rows[each] for each in walk.rows if project(each) == project(file)))
 
 
 def property_backwards():
-    put_find(lambda walk, file, rows: rows[::-1])
+    put_property(lambda walk, file, rows: tuple(
+        text for at in range(len(rows) - 3, -1, -3) for text in rows[at:at + 3]))
 
 
-def put_find(change):
+def put_property(change):
     own = accelerated.Walk.find
+
+    class Rows(dict):
+        """No walker keeps them."""
 
     def find(self, file):
         rows = own(self, file)
-        return rows if rows is None else change(self, file, rows)
+        if rows is None:
+            return None
+        self.rows = Rows(self.rows)
+        return change(self, file, rows)
 
     accelerated.Walk.find = find
 

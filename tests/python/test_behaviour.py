@@ -78,6 +78,31 @@ _entrydb_site.rest().worth = 0
 import importlib.metadata as metadata
 """
 
+# Of walks over distributions: Python's own property, asked at the same moment.
+WALKING = """
+            import shutil, subprocess, time
+            own = metadata.Distribution.entry_points.fget.__wrapped__
+            files = []
+            sys.addaudithook(lambda event, arguments: files.append(str(arguments[0]))
+                             if event == "open" and hasattr(arguments[0], "__str__") else None)
+
+            def plain(found):
+                return [(type(found), each.name, each.value, each.group, str(each.dist._path))
+                        for each in found]
+
+            def compare(made):
+                for each in made:
+                    assert plain(each.entry_points) == plain(own(each)), each._path
+
+            def opened(made):
+                files.clear()
+                for each in made:
+                    each.entry_points
+                return [each for each in files
+                        if each.endswith("entry_points.txt") and
+                        not each.startswith(sys.base_prefix)]
+"""
+
 
 class BehaviourTest(unittest.TestCase):
     maxDiff = None
@@ -106,6 +131,155 @@ class BehaviourTest(unittest.TestCase):
                               timeout=SECONDS_ALLOWED)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         return done.stdout
+
+    # --- walks ---
+
+    def test_changes_during_a_walk(self):
+        """Distributions that were made before something changed; each is asked afterwards."""
+        self.each_python(WALKING + """
+            made = list(metadata.distributions())
+            compare(made)
+            assert not opened(made)
+            shutil.rmtree(f"{SITE}/d3-1.0.dist-info")
+            compare(made)
+            add("d3", "again:main")
+            compare(made)
+            add("late")
+            begun = metadata.distributions()
+            first = [next(begun) for _ in range(5)]
+            compare(first)
+            shutil.rmtree(f"{SITE}/d7-1.0.dist-info")
+            sys.path.insert(0, SITE + "/")
+            compare(first + list(begun) + list(metadata.distributions()))
+            update()
+            compare(made + list(metadata.distributions()))
+
+            # Two trees behind one name: a link that is switched, a working directory.
+            version = os.path.basename(os.path.dirname(SITE))
+            for tree, value in ("a", "a:main"), ("b", "b:main"):
+                SITE = f"{os.environ['TOP']}/{tree}/lib/{version}/site-packages"
+                for number in range(20):
+                    add(f"twin{number}", value)
+            os.chdir(f"{os.environ['TOP']}/a")
+            subprocess.run([PROGRAM, "--quiet", "update", ".", "../b"], check=True)
+            time.sleep(2.2)
+            subprocess.run([PROGRAM, "--quiet", "update", ".", "../b"], check=True)
+            os.symlink("a", "../link")
+            sys.path[:] = [f"{os.environ['TOP']}/link/lib/{version}/site-packages",
+                           f"lib/{version}/site-packages", *sys.path]
+            made = [each for each in metadata.distributions() if each._path.name.startswith("twin")]
+            assert len(made) == 40
+            compare(made)
+            assert {each.value for one in made for each in one.entry_points} == {"a:main"}
+            for half in range(2):
+                os.symlink("b" if not half else "a", "../other")
+                os.rename("../other", "../link")
+                os.chdir("../b" if not half else "../a")
+                compare(made)
+                assert {each.value for one in made for each in one.entry_points} == \
+                    {"b:main" if not half else "a:main"}
+            """)
+
+    def test_walks_of_threads_and_children(self):
+        self.each_python(WALKING + """
+            import threading, warnings
+            warnings.simplefilter("ignore")  # 3.12 and later: about a fork among threads
+            made = list(metadata.distributions())
+            expected = list(map(plain, map(own, made)))
+            wrong, children = [], []
+
+            def walk():
+                for _ in range(200):
+                    if list(map(plain, (each.entry_points for each in made))) != expected:
+                        wrong.append("a walk")
+
+            walk()
+            threads = [threading.Thread(target=walk) for _ in range(6)]
+            for each in threads:
+                each.start()
+            for _ in range(20):
+                child = os.fork()
+                if child == 0:
+                    walk()
+                    add("child")
+                    compare([*made, *metadata.distributions()])
+                    shutil.rmtree(f"{SITE}/child-1.0.dist-info")
+                    os._exit(len(wrong))
+                assert os.waitpid(child, 0)[1] == 0
+            for each in threads:
+                each.join()
+            assert not wrong, wrong
+            """, newest=True)
+
+    def test_a_patch_in_the_middle_of_a_walk(self):
+        self.each_python(WALKING + """
+            import io, pathlib
+            made = list(metadata.distributions())
+            compare(made)
+            text = "[demo]\\nnew = new:main\\n"
+            code = metadata.PathDistribution.read_text.__code__
+
+            def patch(owner, name, value):
+                kept = getattr(owner, name)
+                setattr(owner, name, value)
+                return lambda: setattr(owner, name, kept)
+
+            def base():
+                class Base:
+                    pass
+                kept = metadata.PathDistribution.__bases__
+                metadata.PathDistribution.__bases__ = *kept, Base
+                metadata.Distribution.read_text, mine = lambda *_: text, metadata.Distribution.read_text
+                return lambda: (setattr(metadata.PathDistribution, "__bases__", kept),
+                                setattr(metadata.Distribution, "read_text", mine))
+
+            patches = {
+                "a method": lambda: patch(metadata.PathDistribution, "read_text", lambda *_: text),
+                "code": lambda: patch(metadata.PathDistribution.read_text, "__code__",
+                                      (lambda self, filename: "[demo]\\nnew = new:main\\n").__code__),
+                "pathlib": lambda: patch(pathlib.Path, "read_text", lambda *_, **__: text),
+                "io": lambda: patch(io, "open", lambda *_, **__: io.StringIO(text)),
+                "bases": base,
+            }
+            for name, begin in patches.items():
+                for each in made:
+                    assert plain(each.entry_points) == plain(own(each)), name
+                    end = begin()
+                    try:
+                        assert plain(each.entry_points) == plain(own(each)), name
+                    finally:
+                        end()
+                compare(made)
+            """)
+
+    def test_directories_are_listed_as_python_does(self):
+        self.each_python(WALKING + """
+            check()
+            replacement = sys.modules["_entrydb_replacement"].replacements["importlib.metadata"]
+            names = ["A_b.C--1.dist-info", "a.b_c-2.DIST-Info", ".egg-info", "-x.egg-info",
+                     "_.__y-1.egg-info", "x.egg-info.bak", "dist-info", "EGG-INFO", "egg-info", "k\u0131-1.dist-info", "plain"]
+
+            def show(lookup):
+                return [(type(each), each.default_factory, vars(each).keys(), each["none"],
+                         [(key, list(map(repr, paths)), list(map(str, paths)),
+                           [(path.parts, path.parent, hash(path), path / "x") for path in paths])
+                          for key, paths in each.items()]) for each in (lookup.infos, lookup.eggs)]
+
+            filled = {}
+            for directory in "plain", "an.EGG", "an.egg/", "\u00fc", "with/../dots", "//twice", "":
+                top = f"{os.environ['TOP']}/{directory or 'here'}"
+                os.makedirs(top.replace("/with/..", ""), exist_ok=True)
+                os.makedirs(f"{os.environ['TOP']}/with", exist_ok=True)
+                for name in names if directory == "\u00fc" else filter(str.isascii, names):
+                    os.makedirs(f"{top}/{name}", exist_ok=True)
+                os.chdir(top)
+                path = metadata.FastPath(top if directory else "")
+                ours, theirs = (object.__new__(metadata.Lookup) for _ in range(2))
+                filled[directory] = replacement.fill(ours, path)
+                replacement.lookup_init(theirs, path)
+                assert not filled[directory] or show(ours) == show(theirs), directory
+            assert [each for each, done in filled.items() if not done] == ["an.EGG", "\u00fc"], filled
+            """)
 
     # --- threads and processes ---
 

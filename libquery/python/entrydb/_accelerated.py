@@ -6,7 +6,7 @@ from operator import attrgetter
 from . import _metadata_module, _native, _policy
 from ._databases import database, finders, split
 
-WALK_BEGINS = 8       # distributions of one path entry that were asked for, one by one
+WALK_BEGINS = 4       # distributions of one path entry that were asked for, one by one
 WALK_PAUSE_MAX = 4096
 WALKS_MAX = 64        # path entries
 READS_BETWEEN_LOOKS = 256
@@ -126,7 +126,7 @@ class Walk:
         self.wait = self.pause = WALK_BEGINS
 
     def find(self, file):
-        """(name, value, group) tuples; None where importlib.metadata must read.
+        """(name, value, group, name, ...); None where importlib.metadata must read.
 
         Reading all of a root is worth it from some number of distributions on, and only
         as long as the root is what the database has.

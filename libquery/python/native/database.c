@@ -34,36 +34,48 @@ static bool same_distribution(const entrydb_entry_point *a, const entrydb_entry_
 	       strcmp(entrydb_entry_point_path(a), entrydb_entry_point_path(b)) == 0;
 }
 
-/*
- * (row, path entry, metadata directory) of an entry point. @before: the row and the item
- * before it; neighbours of one distribution share its strings.
- */
-static PyObject *item_of(const entrydb_entry_point *entry_point, const struct row *row,
-                         const struct row *before, PyObject *item_before)
+#define ITEM (FIELDS + 2) /* name, value, group, path entry, metadata directory */
+
+/* Neighbours of one distribution share its strings. */
+static bool put_place(PyObject *items, Py_ssize_t at, const entrydb_entry_point *entry_point,
+                      const entrydb_entry_point *before)
 {
-	if (item_before && same_distribution(entry_point, before->entry_point))
-		return PyTuple_Pack(3, row->tuple, PyTuple_GetItem(item_before, 1),
-		                    PyTuple_GetItem(item_before, 2));
-	return Py_BuildValue("(ONN)", row->tuple,
-	                     PyUnicode_DecodeFSDefault(entrydb_entry_point_path(entry_point)),
-	                     PyUnicode_DecodeFSDefault(entrydb_entry_point_file(entry_point)));
+	bool same = before && same_distribution(entry_point, before);
+	PyObject *path, *file;
+
+	if (same) {
+		path = Py_NewRef(PyTuple_GetItem(items, at - ITEM));
+		file = Py_NewRef(PyTuple_GetItem(items, at - ITEM + 1));
+	} else {
+		path = PyUnicode_DecodeFSDefault(entrydb_entry_point_path(entry_point));
+		file = PyUnicode_DecodeFSDefault(entrydb_entry_point_file(entry_point));
+	}
+	PyTuple_SetItem(items, at, path);
+	PyTuple_SetItem(items, at + 1, file);
+	return path && file;
 }
 
+/* (name, value, group, path entry, metadata directory, name, ...) */
 static PyObject *items_of_set(const entrydb_set *set)
 {
 	size_t count = entrydb_set_count(set);
-	PyObject *items = PyTuple_New((Py_ssize_t)count), *item = NULL;
-	struct row before = {NULL, NULL};
+	PyObject *items = PyTuple_New((Py_ssize_t)count * ITEM), *group = NULL;
+	const entrydb_entry_point *before = NULL;
 
 	for (size_t i = 0; items && i < count; i++) {
 		const entrydb_entry_point *entry_point = entrydb_set_get(set, i);
-		struct row row = {entry_point, row_of(entry_point, &before)};
+		Py_ssize_t at = (Py_ssize_t)i * ITEM;
+		struct fields fields;
 
-		item = row.tuple ? item_of(entry_point, &row, &before, item) : NULL;
-		Py_XDECREF(row.tuple); /* the item has it */
-		before = row;
-		if (!item || PyTuple_SetItem(items, (Py_ssize_t)i, item) < 0)
+		if (!fields_of(entry_point, before, group, &fields)) {
 			Py_CLEAR(items);
+			break;
+		}
+		group = fields.group;
+		fields_put(items, at, fields);
+		if (!put_place(items, at + FIELDS, entry_point, before))
+			Py_CLEAR(items);
+		before = entry_point;
 	}
 	return items;
 }
@@ -76,14 +88,13 @@ struct locator {
 };
 
 /* A borrowed reference. */
-static PyObject *locate(struct locator *locator, PyObject *item)
+static PyObject *locate(struct locator *locator, PyObject *path, PyObject *file)
 {
-	PyObject *file = PyTuple_GetItem(item, 2);
 	PyObject *dist = PyDict_GetItemWithError(locator->known, file), *made;
 
 	if (dist || PyErr_Occurred())
 		return dist;
-	made = PyObject_CallFunctionObjArgs(locator->locate, PyTuple_GetItem(item, 1), file, NULL);
+	made = PyObject_CallFunctionObjArgs(locator->locate, path, file, NULL);
 	if (made && PyDict_SetItem(locator->known, file, made) == 0)
 		dist = made;
 	Py_XDECREF(made); /* the dict holds it */
@@ -92,12 +103,14 @@ static PyObject *locate(struct locator *locator, PyObject *item)
 
 static PyObject *make_entries(const struct maker *maker, struct locator *locator, PyObject *items)
 {
-	Py_ssize_t count = PyTuple_Size(items);
+	Py_ssize_t count = PyTuple_Size(items) / ITEM;
 	PyObject *list = PyList_New(count);
 
 	for (Py_ssize_t i = 0; list && i < count; i++) {
-		PyObject *item = PyTuple_GetItem(items, i), *dist = locate(locator, item);
-		PyObject *made = dist ? make(maker, PyTuple_GetItem(item, 0), dist) : NULL;
+		Py_ssize_t at = i * ITEM, place = at + FIELDS;
+		PyObject *dist = locate(locator, PyTuple_GetItem(items, place),
+		                        PyTuple_GetItem(items, place + 1));
+		PyObject *made = dist ? make(maker, fields_at(items, at), dist) : NULL;
 
 		if (!made || PyList_SetItem(list, i, made) < 0)
 			Py_CLEAR(list);
@@ -347,24 +360,29 @@ bool database_number(PyObject *self, unsigned long long *number)
 
 PyDoc_STRVAR(survey_doc,
              "survey()\n--\n\n"
-             "Every distribution: a dict from the file name of its metadata to a tuple\n"
-             "of (name, value, group) tuples, or to None where Python would raise.");
+             "Every distribution: a dict from the file name of its metadata to a tuple (name,\n"
+             "value, group, name, value, group, ...), or to None where Python would raise.");
 
 static PyObject *rows_of(const entrydb_distribution *distribution)
 {
 	size_t count = entrydb_distribution_count(distribution);
-	struct row row = {NULL, NULL};
-	PyObject *rows;
+	const entrydb_entry_point *before = NULL;
+	PyObject *rows, *group = NULL;
 
 	if (entrydb_distribution_problem(distribution))
 		Py_RETURN_NONE;
-	rows = PyTuple_New((Py_ssize_t)count);
+	rows = PyTuple_New((Py_ssize_t)count * FIELDS);
 	for (size_t i = 0; rows && i < count; i++) {
 		const entrydb_entry_point *entry_point = entrydb_distribution_get(distribution, i);
+		struct fields fields;
 
-		row = (struct row){entry_point, row_of(entry_point, &row)};
-		if (!row.tuple || PyTuple_SetItem(rows, (Py_ssize_t)i, row.tuple) < 0)
+		if (fields_of(entry_point, before, group, &fields)) {
+			fields_put(rows, (Py_ssize_t)i * FIELDS, fields);
+			group = fields.group;
+			before = entry_point;
+		} else {
 			Py_CLEAR(rows);
+		}
 	}
 	return rows;
 }

@@ -25,9 +25,9 @@ bool maker_init(struct maker *maker, const struct state *state, PyObject *type, 
 }
 
 /* As EntryPoint(name, value, group)._for(dist) of 3.10. */
-static PyObject *make_tuple(const struct maker *maker, PyObject *row, PyObject *dist)
+static PyObject *make_tuple(const struct maker *maker, struct fields fields, PyObject *dist)
 {
-	PyObject *arguments = PyTuple_Pack(1, row);
+	PyObject *arguments = Py_BuildValue("((OOO))", fields.name, fields.value, fields.group);
 	PyObject *made = NULL;
 
 	if (arguments)
@@ -48,15 +48,15 @@ static bool parse(const struct maker *maker, PyObject *made)
 }
 
 /* The same since 3.11, where the class forbids the setting of attributes. */
-static PyObject *make_object(const struct maker *maker, PyObject *row, PyObject *dist)
+static PyObject *make_object(const struct maker *maker, struct fields fields, PyObject *dist)
 {
 	const struct state *state = maker->state;
 	PyObject *made = maker->construct((PyTypeObject *)maker->type, maker->empty, NULL);
 	PyObject *attributes = made ? PyObject_GenericGetDict(made, NULL) : NULL;
 
-	if (!attributes || PyDict_SetItem(attributes, state->name, PyTuple_GetItem(row, 0)) < 0 ||
-	    PyDict_SetItem(attributes, state->value, PyTuple_GetItem(row, 1)) < 0 ||
-	    PyDict_SetItem(attributes, state->group, PyTuple_GetItem(row, 2)) < 0 ||
+	if (!attributes || PyDict_SetItem(attributes, state->name, fields.name) < 0 ||
+	    PyDict_SetItem(attributes, state->value, fields.value) < 0 ||
+	    PyDict_SetItem(attributes, state->group, fields.group) < 0 ||
 	    (maker->parses && !parse(maker, made)) ||
 	    PyDict_SetItem(attributes, state->dist, dist) < 0)
 		Py_CLEAR(made);
@@ -64,9 +64,9 @@ static PyObject *make_object(const struct maker *maker, PyObject *row, PyObject 
 	return made;
 }
 
-PyObject *make(const struct maker *maker, PyObject *row, PyObject *dist)
+PyObject *make(const struct maker *maker, struct fields fields, PyObject *dist)
 {
-	return maker->is_tuple ? make_tuple(maker, row, dist) : make_object(maker, row, dist);
+	return maker->is_tuple ? make_tuple(maker, fields, dist) : make_object(maker, fields, dist);
 }
 
 static PyObject *field_text(const entrydb_entry_point *entry_point, enum entrydb_field field)
@@ -86,39 +86,53 @@ static bool same_group(const entrydb_entry_point *a, const entrydb_entry_point *
 	return a_length == b_length && memcmp(a_text, b_text, a_length) == 0;
 }
 
-/* Neighbours in a group share one object, as in importlib.metadata. */
-static PyObject *group_of(const entrydb_entry_point *entry_point, const struct row *before)
+bool fields_of(const entrydb_entry_point *entry_point, const entrydb_entry_point *before,
+               PyObject *group, struct fields *out)
 {
-	if (before->tuple && same_group(entry_point, before->entry_point))
-		return Py_NewRef(PyTuple_GetItem(before->tuple, 2));
-	return field_text(entry_point, ENTRYDB_FIELD_GROUP);
+	*out = (struct fields){
+	        .name = field_text(entry_point, ENTRYDB_FIELD_NAME),
+	        .value = field_text(entry_point, ENTRYDB_FIELD_VALUE),
+	};
+	if (before && same_group(entry_point, before))
+		out->group = Py_NewRef(group);
+	else
+		out->group = field_text(entry_point, ENTRYDB_FIELD_GROUP);
+	if (out->name && out->value && out->group)
+		return true;
+	Py_XDECREF(out->name);
+	Py_XDECREF(out->value);
+	Py_XDECREF(out->group);
+	return false;
 }
 
-PyObject *row_of(const entrydb_entry_point *entry_point, const struct row *before)
+struct fields fields_at(PyObject *tuple, Py_ssize_t at)
 {
-	PyObject *name = field_text(entry_point, ENTRYDB_FIELD_NAME);
-	PyObject *value = field_text(entry_point, ENTRYDB_FIELD_VALUE);
-	PyObject *group = group_of(entry_point, before);
-	PyObject *row = name && value && group ? PyTuple_Pack(3, name, value, group) : NULL;
+	return (struct fields){
+	        .name = PyTuple_GetItem(tuple, at),
+	        .value = PyTuple_GetItem(tuple, at + 1),
+	        .group = PyTuple_GetItem(tuple, at + 2),
+	};
+}
 
-	Py_XDECREF(name);
-	Py_XDECREF(value);
-	Py_XDECREF(group);
-	return row;
+void fields_put(PyObject *tuple, Py_ssize_t at, struct fields fields)
+{
+	PyTuple_SetItem(tuple, at, fields.name);
+	PyTuple_SetItem(tuple, at + 1, fields.value);
+	PyTuple_SetItem(tuple, at + 2, fields.group);
 }
 
 PyObject *make_all(const struct state *state, PyObject *type, PyObject *rows, PyObject *dist,
                    bool parses)
 {
-	Py_ssize_t count = PyTuple_Size(rows);
+	Py_ssize_t count = PyTuple_Size(rows) / FIELDS;
 	PyObject *empty = PyTuple_New(0), *list = NULL;
 	struct maker maker;
 
-	if (count >= 0 && empty && maker_init(&maker, state, type, empty))
+	if (empty && maker_init(&maker, state, type, empty))
 		list = PyList_New(count);
 	maker.parses = parses;
 	for (Py_ssize_t i = 0; list && i < count; i++) {
-		PyObject *made = make(&maker, PyTuple_GetItem(rows, i), dist);
+		PyObject *made = make(&maker, fields_at(rows, FIELDS * i), dist);
 
 		if (!made || PyList_SetItem(list, i, made) < 0)
 			Py_CLEAR(list);

@@ -55,21 +55,33 @@ struct maker {
 /* False, with an error set, if @type is not a class. */
 bool maker_init(struct maker *maker, const struct state *state, PyObject *type, PyObject *empty);
 
-/* An entry point of a distribution; @row: a tuple (name, value, group). */
-PyObject *make(const struct maker *maker, PyObject *row, PyObject *dist);
-
-/* A list of them, of @rows, a tuple; all of one distribution. @parses: as a maker does. */
-PyObject *make_all(const struct state *state, PyObject *type, PyObject *rows, PyObject *dist,
-                   bool parses);
-
-/* A tuple (name, value, group), and whose it is; NULLs: none. Both pointers are borrowed. */
-struct row {
-	const entrydb_entry_point *entry_point;
-	PyObject *tuple;
+/* What an entry point says. */
+struct fields {
+	PyObject *name, *value, *group;
 };
 
-/* The tuple of an entry point; @before: the row before it. */
-PyObject *row_of(const entrydb_entry_point *entry_point, const struct row *before);
+#define FIELDS 3
+
+/*
+ * New references; false with an error set. Neighbours in a group share one object, as in
+ * importlib.metadata: @group, if @before, which may be NULL, is in the same.
+ */
+bool fields_of(const entrydb_entry_point *entry_point, const entrydb_entry_point *before,
+               PyObject *group, struct fields *out);
+
+/* Three items of a tuple, borrowed; and the other way, given up. */
+struct fields fields_at(PyObject *tuple, Py_ssize_t at);
+void fields_put(PyObject *tuple, Py_ssize_t at, struct fields fields);
+
+/* An entry point of a distribution. */
+PyObject *make(const struct maker *maker, struct fields fields, PyObject *dist);
+
+/*
+ * A list of them, of @rows, a tuple (name, value, group, name, value, group, ...); all of one
+ * distribution. @parses: as a maker does.
+ */
+PyObject *make_all(const struct state *state, PyObject *type, PyObject *rows, PyObject *dist,
+                   bool parses);
 
 /* --- database.c --- */
 

@@ -197,7 +197,8 @@ static void keep_view(struct walker *walker, const struct state *state, PyObject
 	PyErr_Clear();
 }
 
-/* (name, value, group) tuples; None where the database has no such file. NULL: no view of it. */
+/* (name, value, group, name, ...); None where the database has no such file. NULL: no view of it.
+ */
 static PyObject *rows_in_view(struct walker *walker, PyObject *file)
 {
 	unsigned long long number;
