@@ -91,10 +91,11 @@ static const char *find_extension(struct slice child)
 	return NULL;
 }
 
-/* filename, ext = os.path.splitext(child); filename.partition("-")[0] */
+/* filename, ext = os.path.splitext(os.path.basename(child)); filename.partition("-")[0] */
 bool distname_stem(struct slice child, struct slice *stem)
 {
 	const char *dot = find_extension(child);
+	const char *slash = child.len > 0 ? memrchr(child.ptr, '/', child.len) : NULL;
 	struct slice extension, name;
 
 	if (!dot)
@@ -102,7 +103,7 @@ bool distname_stem(struct slice child, struct slice *stem)
 	extension = slice_between(dot, child.ptr + child.len);
 	if (!slice_equal(extension, DIST_INFO) && !slice_equal(extension, EGG_INFO))
 		return false;
-	name = before_first_dash(slice_between(child.ptr, dot));
+	name = before_first_dash(slice_between(slash ? slash + 1 : child.ptr, dot));
 	if (name.len == 0)
 		return false;
 	*stem = name;

@@ -34,9 +34,10 @@ bool distname_is_egg_base(struct slice path_entry);
 size_t distname_lookup_key(struct slice child, char *out, size_t room);
 
 /*
- * The name that @child itself gives to its distribution: without its extension, up to
- * the first '-'; part of @child. False when it gives none and METADATA must be asked:
- * the extension is not exactly .dist-info or .egg-info, or the name is empty.
+ * The name that @child itself gives to its distribution: without the directories that it
+ * lies in, in an archive, and its extension, up to the first '-'; part of @child. False when it
+ * gives none and METADATA must be asked: the extension is not exactly .dist-info or .egg-info, or
+ * the name is empty.
  */
 bool distname_stem(struct slice child, struct slice *stem);
 

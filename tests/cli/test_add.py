@@ -178,6 +178,16 @@ class Kinds(Case):
                 with self.subTest(compression):
                     self.check(path)
 
+    def test_system_packages_do_not_hide_one_another(self):
+        """The directories that they are in have a '-' in their names."""
+        for name in ("spam", "eggs"):
+            write_tar(self.path(f"{name}.tar.gz"), below(SITE, {
+                f"{name}-1.0.dist-info/METADATA": archives.metadata(name, "1.0").encode(),
+                f"{name}-1.0.dist-info/entry_points.txt": f"[demo]\n{name} = {name}:main\n".encode()}))
+            self.add(self.path(f"{name}.tar.gz"))
+        listed = self.run_program("list", "--db", self.database, "demo").splitlines()
+        self.assertEqual(sorted(row.split("\t")[1] for row in listed), ["eggs", "spam"])
+
     @needs("rpmbuild")
     def test_rpm(self):
         tree = below("usr/lib/python3.12/site-packages", installed())

@@ -62,6 +62,19 @@ static void test_children(void **state)
 	}
 }
 
+/* In an archive, where the directories before it may have a '-', too. */
+static void test_below(void **state)
+{
+	struct slice stem = {0};
+
+	(void)state;
+	assert_true(distname_stem(SLICE("usr/lib/python3/dist-packages/a-1.dist-info"), &stem));
+	assert_true(slice_equal(stem, SLICE("a")));
+	assert_true(distname_stem(SLICE("a-1.0/b.egg-info"), &stem));
+	assert_true(slice_equal(stem, SLICE("b")));
+	assert_false(distname_stem(SLICE("a-1/-1.dist-info"), &stem));
+}
+
 static void test_eggs(void **state)
 {
 	(void)state;
@@ -103,6 +116,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(test_children),
+	        cmocka_unit_test(test_below),
 	        cmocka_unit_test(test_eggs),
 	        cmocka_unit_test(test_normalize),
 	};
