@@ -84,6 +84,8 @@ def document(directory, version):
         if name.endswith(".whl"):
             libraries = bundled(f"{directory}/{name}")
             links += relations(artifact["SPDXID"], "CONTAINS", libraries)
+            links += relations(artifact["SPDXID"], "STATIC_LINK",
+                               [each for each in needs if each["name"] == "libarchive"])
         elif name == f"entrydb-{version}.tar.xz":
             links += relations(artifact["SPDXID"], "DEPENDS_ON", needs)
     return artifacts + needs + libraries, links

@@ -69,6 +69,10 @@ tests|clang's run-time of the sanitizers|has_clang_runtime|libclang-rt-dev compi
 tests|debootstrap|command -v debootstrap|debootstrap debootstrap debootstrap debootstrap debootstrap
 tests|fish|command -v fish|fish fish fish fish fish
 tests|git|command -v git|git git git git git
+tests|bzip2|header bzlib.h|libbz2-dev bzip2-devel bzip2 libbz2-devel bzip2-dev
+tests|lz4|header lz4.h|liblz4-dev lz4-devel lz4 liblz4-devel lz4-dev
+tests|xz, library|header lzma.h|liblzma-dev xz-devel xz xz-devel xz-dev
+tests|zstd, library|header zstd.h|libzstd-dev libzstd-devel zstd libzstd-devel zstd-dev
 tests|lintian|command -v lintian|lintian - - - -
 tests|lmod|test -x /usr/share/lmod/lmod/libexec/lmod|lmod Lmod - lua-lmod -
 tests|makepkg|command -v makepkg|makepkg pacman pacman - makepkg

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 import unittest
@@ -71,6 +72,35 @@ def release(test, place, *words, check=True, **environment):
 def sums(directory):
     with open(f"{directory}/SHA256SUMS", encoding="utf-8") as stream:
         return {name: digest for digest, name in (line.split() for line in stream)}
+
+
+def write_archives(top):
+    """Of each compression that Python's tarfile writes, and a .deb of each that dpkg-deb does."""
+    paths = [f"{top}/spam{number}-1.tar.{kind}" for number, kind in enumerate(("gz", "bz2", "xz"))]
+    for number, path in enumerate(paths):
+        with tarfile.open(path, f"w:{path.rpartition('.')[2]}") as archive:
+            archive.add(distribution(f"{top}/{number}", number), "")
+    for kind in ("xz", "zstd") if shutil.which("dpkg-deb") else ():
+        number = len(paths)
+        tree = distribution(f"{top}/{number}", number)
+        os.mkdir(f"{tree}/DEBIAN")
+        with open(f"{tree}/DEBIAN/control", "w", encoding="ascii") as stream:
+            stream.write("Package: spam\nVersion: 1\nArchitecture: all\nMaintainer: a <a@b.c>\n"
+                         "Description: x\n")
+        paths.append(f"{top}/spam{number}.deb")
+        run("dpkg-deb", f"-Z{kind}", "--build", tree, paths[-1])
+    return paths
+
+
+def distribution(tree, number):
+    """A directory with one distribution, and one entry point of the same name."""
+    info = f"{tree}/usr/lib/python3/dist-packages/spam{number}-1.dist-info"
+    os.makedirs(info)
+    with open(f"{info}/METADATA", "w", encoding="ascii") as stream:
+        stream.write(f"Metadata-Version: 2.1\nName: spam{number}\nVersion: 1\n")
+    with open(f"{info}/entry_points.txt", "w", encoding="ascii") as stream:
+        stream.write(f"[demo]\nspam{number} = spam:main\n")
+    return tree
 
 
 class ReleaseTest(unittest.TestCase):
@@ -216,6 +246,21 @@ class Whole(ReleaseTest):
                       if self.built_in.encode() in archive.read(name)]
         self.assertIn(f"\nVersion: {self.version}\n", metadata)
         self.assertEqual(traces, [])
+
+    def test_wheel_reads_all_archives(self):
+        """With libarchive inside, and without what libarchive needs for other formats."""
+        with zipfile.ZipFile(f"{self.first}/{self.wheel}") as archive:
+            libraries = [name for name in archive.namelist() if ".libs/" in name]
+        self.assertFalse([name for name in libraries if "xml" in name or "icu" in name], libraries)
+        top = scratch(type(self))
+        run(sys.executable, "-m", "venv", f"{top}/venv")
+        run(f"{top}/venv/bin/pip", "install", "--quiet", "--no-index", f"{self.first}/{self.wheel}")
+        files = write_archives(top)
+        env = {"HOME": top, "PATH": "/usr/bin:/bin"}
+        run(f"{top}/venv/bin/entrydb", "add", "--db", f"{top}/db", *files, env=env)
+        rows = run(f"{top}/venv/bin/entrydb", "list", "--db", f"{top}/db", env=env).stdout.splitlines()
+        self.assertEqual(sorted(row.split("\t")[1] for row in rows),
+                         sorted(f"spam{number}" for number in range(len(files))))
 
     def test_sdist(self):
         with tarfile.open(f"{self.first}/entrydb-{self.version}.tar.gz") as archive:
