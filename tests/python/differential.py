@@ -44,12 +44,12 @@ FATAL_DROPPED = 0.7       # share of the environments that may hold fatal files
 SETTLING_SECONDS = 2.2    # entrydb trusts no directory that changed within 2 s of the scan
 REPORTS_SHOWN = 6
 
-# importlib_metadata: version, and the level of freshness. 9.1.0 is not recognised.
+# importlib_metadata: version, and the level of freshness. 9.1 and 10.0 are not recognised.
 VERSIONS = {"6.11.0": "roots", "7.0.2": "exact", "8.0.0": "roots", "8.2.0": "roots",
             "8.4.0": "exact", "8.6.1": "roots", "8.7.1": "exact", "8.9.0": "roots",
-            "9.0.1": "roots", "9.1.0": "roots", "10.1.0": "exact", "10.2.0": "roots"}
-UNKNOWN = ("9.1.0",)
-WANTS_3_11 = ("9.1.0", "10.1.0", "10.2.0")
+            "9.0.1": "roots", "9.1.0": "roots", "10.0.0": "exact", "10.1.0": "exact", "10.2.0": "roots"}
+UNKNOWN = ("9.1.0", "10.0.0")
+WANTS_3_11 = ("9.1.0", "10.0.0", "10.1.0", "10.2.0")
 
 
 # --- interpreters ---

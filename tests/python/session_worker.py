@@ -21,6 +21,7 @@ import re
 import signal
 import sys
 import threading
+import warnings
 
 OPTIONS = json.loads(sys.argv[1])
 sys.path[:0] = OPTIONS["helpers"]
@@ -407,6 +408,7 @@ def answer(children, request):
 
 
 def main():
+    warnings.filterwarnings("ignore", "This process .* is multi-threaded")  # a thread that has ended
     faulthandler.enable()
     faulthandler.register(signal.SIGALRM, chain=True)
     if OPTIONS["wrapt"]:
