@@ -179,7 +179,9 @@ def count_distributions():
 
 
 def listing(entry):
-    finder = sys.path_importer_cache.get(entry) if type(entry) is str else None
+    if type(entry) is not str:
+        return ()
+    finder = sys.path_importer_cache.get(entry)
     try:
         return getattr(finder, "_path_cache", None) or posix.listdir(entry)
     except (OSError, TypeError, ValueError):

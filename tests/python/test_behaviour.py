@@ -946,6 +946,23 @@ class BehaviourTest(unittest.TestCase):
             assert asked > 1 and replacement.read < replacing.worth + 2 * 12, asked
             """, prelude="")
 
+    def test_path_entries_of_other_types(self):
+        """Also before entrydb is connected, what they lead to is for Python to say."""
+        self.each_python("""
+            import os, sys
+            import _entrydb_site
+            _entrydb_site.start()
+            import importlib.metadata as metadata
+
+            own = sys.path[:]
+            found = metadata.Distribution.at(f"{os.environ['SITE']}/d1-1.0.dist-info")
+            for odd in os.fsencode(os.environ["SITE"]), 0, None, 1.5, [], {}:
+                sys.path[:] = [os.environ["SITE"], odd, *own]
+                _entrydb_site.rest().replacements["importlib.metadata"].read = 0
+                for _ in range(12):
+                    assert len(list(found.entry_points)) == 2
+            """, prelude="")
+
     def test_one_distribution_among_many(self):
         """Whoever asks for one need not want them all."""
         self.each_python("""
