@@ -162,7 +162,7 @@ static void put_header(struct image *image, int machine)
 	assert_true(header.e_shoff + sizeof(image->sections) <= ROOM);
 	memcpy(image->bytes, &header, sizeof(header));
 	memcpy(image->bytes + header.e_shoff, image->sections, sizeof(image->sections));
-	image->length = header.e_shoff + sizeof(image->sections);
+	image->length = (size_t)header.e_shoff + sizeof(image->sections);
 }
 
 static void make(const struct says *says, struct image *image)
@@ -353,9 +353,9 @@ static void test_a_name_that_is_a_path(void **state)
 static void write_cache(const char *name, const char *path)
 {
 	char bytes[512] = "glibc-ld.so.cache1.1";
-	uint32_t numbers[] = {48 + 24, 48 + 24 + (uint32_t)strlen(name) + 1};
+	uint32_t numbers[] = {48 + 24, 48 + 24 + (uint32_t)strlen(name) + 1}, count = 1;
 
-	bytes[20] = 1;
+	memcpy(bytes + 20, &count, sizeof(count));
 	memcpy(bytes + 48 + 4, numbers, sizeof(numbers));
 	strcpy(bytes + numbers[0], name);
 	strcpy(bytes + numbers[1], path);
