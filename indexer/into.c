@@ -27,6 +27,7 @@
 #include "indexer/placed.h"
 #include "libquery/disk/linkage.h"
 #include "libquery/disk/scan.h"
+#include "libquery/disk/target_record.h"
 #include "libquery/layout.h"
 
 /* --- the root in the making --- */
@@ -79,8 +80,8 @@ static int scan_directory(struct site *site, struct error *error)
 	struct linkage *linkage = linkage_create(site->edit->options->sysroot);
 	struct stat status;
 	struct scan_options how = {
-	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS |
-	                 SCAN_STARTUP,
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_STARTUP,
+	        .targets = target_records,
 	        .in_place = !layout_is_known(site->wanted->inside),
 	        .egg_base = slice_of(site->wanted->root_path),
 	        .known = site->has_rows ? &site->known : NULL,

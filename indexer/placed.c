@@ -219,7 +219,8 @@ int placed_scan(struct package *package, int site_fd, const struct plugin_kinds 
 	CLEANUP(cleanup_placed) struct placed placed = {.archive = package->tree};
 	CLEANUP(cleanup_linkage) struct linkage *linkage = linkage_create(NULL);
 	struct scan_options how = {
-	        .depth = SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
+	        .depth = SCAN_METADATA | SCAN_HAS_METADATA,
+	        .targets = target_records,
 	        .linkage = linkage,
 	        .kinds = kinds,
 	        .on_progress = progress_ask,

@@ -24,6 +24,7 @@
 #include "indexer/seal.h"
 #include "libquery/disk/linkage.h"
 #include "libquery/disk/scan.h"
+#include "libquery/disk/target_record.h"
 #include "libquery/disk/tree_open.h"
 #include "libquery/layout.h"
 
@@ -196,8 +197,8 @@ static int scan(struct update *update, const struct database_root *wanted,
 {
 	struct carried carried;
 	struct scan_options how = {
-	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS |
-	                 SCAN_STARTUP,
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_STARTUP,
+	        .targets = target_records,
 	        .in_place = !layout_is_known(wanted->inside),
 	        .egg_base = slice_of(wanted->root_path),
 	        .known = known,

@@ -20,6 +20,7 @@
 #include "indexer/progress.h"
 #include "libquery/disk/linkage.h"
 #include "libquery/disk/scan.h"
+#include "libquery/disk/target_record.h"
 #include "libquery/layout.h"
 #include "libquery/site_kinds.h"
 
@@ -229,8 +230,8 @@ static int verify_root(struct verify *verify, struct reader *reader, struct erro
 	CLEANUP(root_record_free) struct root_record rows = {0};
 	CLEANUP(root_record_free) struct root_record disk = {0};
 	struct scan_options how = {
-	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_STARTUP |
-	                 SCAN_TARGETS,
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_STARTUP,
+	        .targets = target_records,
 	        .in_place = !layout_is_known(verify->wanted->inside),
 	        .egg_base = slice_of(verify->wanted->root_path),
 	        .readers = verify->readers,

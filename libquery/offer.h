@@ -5,6 +5,7 @@
  *     select.c    asks each provider, puts the answer in order
  *     providers   select_rows.c   what the databases vouch for
  *                 select_scans.c  what was read from the disk
+ *     select_plugins.c  a question for plugins instead
  *     offer.c     admits what is offered, or not
  *     shadowing.c shadowed or not
  *
@@ -65,13 +66,22 @@ struct provider {
 
 extern const struct provider rows_provider, scans_provider;
 
-/* The kinds of plugins that the handle knows, loaded at first need; they stay its own. */
-int kinds_of_handle(struct entrydb *db, struct plugin_kinds **out, struct error *error);
+/*
+ * A question; @ask_providers is called with a selection for it. What asks for entry points
+ * alone is linked without what looks for plugins.
+ */
+struct request {
+	struct slice group, name;
+	bool explain, plugins; /* as in struct selection */
+	int (*ask_providers)(struct selection *selection, struct error *error);
+	struct entrydb_set *set; /* the answer */
+};
+
+/* Ask it; as entrydb_select(). */
+int offer_ask(struct entrydb *db, struct request request, struct entrydb_set **out,
+              entrydb_error *error);
 
 /* Does a database vouch for the plugins of that path entry? The handle's kinds are loaded. */
 bool plugins_in_database(const struct entrydb *db, const struct path_entry *entry);
-
-/* Offer the plugins for which no database vouches. */
-int offer_plugins_on_disk(struct selection *selection, struct error *error);
 
 #endif

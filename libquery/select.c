@@ -26,27 +26,8 @@ static int ask_providers(struct selection *selection, struct error *error)
 	for (size_t i = 0; code == 0 && i < selection->db->entry_count; i++)
 		for (size_t p = 0; code == 0 && p < PROVIDER_COUNT; p++)
 			code = providers[p]->complain(selection, i, error);
-	return code == 0 && selection->set->failed ? error_nomem(error) : code;
+	return code;
 }
-
-/* Those of databases first; what cannot be read says so where entry points are asked for. */
-static int ask_for_plugins(struct selection *selection, struct error *error)
-{
-	struct plugin_kinds *kinds;
-	int code = kinds_of_handle(selection->db, &kinds, error);
-
-	if (code == 0)
-		code = rows_provider.offer(selection, error);
-	if (code == 0)
-		code = offer_plugins_on_disk(selection, error);
-	return code == 0 && selection->set->failed ? error_nomem(error) : code;
-}
-
-struct request {
-	struct slice group, name;
-	bool explain, plugins;
-	struct entrydb_set *set; /* the answer */
-};
 
 static int answer(struct entrydb *db, void *payload, struct error *error)
 {
@@ -66,10 +47,11 @@ static int answer(struct entrydb *db, void *payload, struct error *error)
 		selection.set->nameless = handle_omits_names(db);
 	if (code == 0) {
 		shadowing_init(&selection.shadowing, db, enter_all);
-		code = request->plugins ? ask_for_plugins(&selection, error)
-		                        : ask_providers(&selection, error);
+		code = request->ask_providers(&selection, error);
 		shadowing_free(&selection.shadowing);
 	}
+	if (code == 0 && selection.set->failed)
+		code = error_nomem(error);
 	if (code < 0) {
 		entrydb_set_free(selection.set);
 		return code;
@@ -79,7 +61,8 @@ static int answer(struct entrydb *db, void *payload, struct error *error)
 	return 0;
 }
 
-static int ask(entrydb *db, struct request request, entrydb_set **out, entrydb_error *error)
+int offer_ask(struct entrydb *db, struct request request, struct entrydb_set **out,
+              entrydb_error *error)
 {
 	int code = handle_ask(db, answer, &request, error);
 
@@ -91,38 +74,20 @@ static int ask(entrydb *db, struct request request, entrydb_set **out, entrydb_e
 int entrydb_select(entrydb *db, const char *group, const char *name, entrydb_set **out,
                    entrydb_error *error)
 {
-	return ask(db, (struct request){.group = slice_of(group), .name = slice_of(name)}, out,
-	           error);
+	return offer_ask(db,
+	                 (struct request){.group = slice_of(group),
+	                                  .name = slice_of(name),
+	                                  .ask_providers = ask_providers},
+	                 out, error);
 }
 
 int entrydb_explain(entrydb *db, const char *group, const char *name, entrydb_set **out,
                     entrydb_error *error)
 {
-	return ask(
-	        db,
-	        (struct request){.group = slice_of(group), .name = slice_of(name), .explain = true},
-	        out, error);
-}
-
-int entrydb_plugins(entrydb *db, const char *kind, const char *name, entrydb_set **out,
-                    entrydb_error *error)
-{
-	return ask(
-	        db,
-	        (struct request){.group = slice_of(kind), .name = slice_of(name), .plugins = true},
-	        out, error);
-}
-
-/* @payload: the text. */
-static int add_kinds(struct entrydb *db, void *payload, struct error *error)
-{
-	struct plugin_kinds *kinds;
-	int code = kinds_of_handle(db, &kinds, error);
-
-	return code < 0 ? code : plugin_kinds_add(kinds, slice_of(payload), error);
-}
-
-int entrydb_add_plugin_kinds(entrydb *db, const char *text, entrydb_error *error)
-{
-	return handle_ask(db, add_kinds, (void *)text, error);
+	return offer_ask(db,
+	                 (struct request){.group = slice_of(group),
+	                                  .name = slice_of(name),
+	                                  .explain = true,
+	                                  .ask_providers = ask_providers},
+	                 out, error);
 }

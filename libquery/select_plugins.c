@@ -16,20 +16,10 @@
 #include "libquery/offer.h"
 #include "libquery/site_kinds.h"
 
-int kinds_of_handle(struct entrydb *db, struct plugin_kinds **out, struct error *error)
+/* The kinds of plugins that the handle knows, at first need. */
+static int load_kinds(struct entrydb *db, struct error *error)
 {
-	int code = db->kinds ? 0 : site_kinds_load(db->sysroot, &db->kinds, NULL, error);
-
-	if (code == 0)
-		*out = db->kinds;
-	return code;
-}
-
-bool plugins_in_database(const struct entrydb *db, const struct path_entry *entry)
-{
-	return entry_in_database(entry) &&
-	       (entry->row.kind == ROOT_ARCHIVE || /* which is not read again */
-	        entry->row.kinds == scan_kinds(entry->row.kind, db->kinds));
+	return db->kinds ? 0 : site_kinds_load(db->sysroot, &db->kinds, NULL, error);
 }
 
 /* A look at the distributions of one path entry. */
@@ -161,7 +151,8 @@ static int offer_of_entry(struct selection *selection, size_t index, struct link
 	return error_move_failure(error, &own);
 }
 
-int offer_plugins_on_disk(struct selection *selection, struct error *error)
+/* Those for which no database vouches. */
+static int offer_plugins_on_disk(struct selection *selection, struct error *error)
 {
 	struct entrydb *db = selection->db;
 	CLEANUP(cleanup_linkage) struct linkage *linkage = linkage_create(db->sysroot);
@@ -172,4 +163,38 @@ int offer_plugins_on_disk(struct selection *selection, struct error *error)
 		    !plugins_in_database(db, &db->entries[i]))
 			code = offer_of_entry(selection, i, linkage, error);
 	return code;
+}
+
+/* Those of databases first; what cannot be read says so where entry points are asked for. */
+static int ask_providers(struct selection *selection, struct error *error)
+{
+	int code = load_kinds(selection->db, error);
+
+	if (code == 0)
+		code = rows_provider.offer(selection, error);
+	return code < 0 ? code : offer_plugins_on_disk(selection, error);
+}
+
+int entrydb_plugins(entrydb *db, const char *kind, const char *name, entrydb_set **out,
+                    entrydb_error *error)
+{
+	return offer_ask(db,
+	                 (struct request){.group = slice_of(kind),
+	                                  .name = slice_of(name),
+	                                  .plugins = true,
+	                                  .ask_providers = ask_providers},
+	                 out, error);
+}
+
+/* @payload: the text. */
+static int add_kinds(struct entrydb *db, void *payload, struct error *error)
+{
+	int code = load_kinds(db, error);
+
+	return code < 0 ? code : plugin_kinds_add(db->kinds, slice_of(payload), error);
+}
+
+int entrydb_add_plugin_kinds(entrydb *db, const char *text, entrydb_error *error)
+{
+	return handle_ask(db, add_kinds, (void *)text, error);
 }

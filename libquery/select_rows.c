@@ -5,6 +5,13 @@
 
 /* --- offering --- */
 
+bool plugins_in_database(const struct entrydb *db, const struct path_entry *entry)
+{
+	return entry_in_database(entry) &&
+	       (entry->row.kind == ROOT_ARCHIVE || /* which is not read again */
+	        entry->row.kinds == scan_kinds(entry->row.kind, db->kinds));
+}
+
 static void add_row(struct selection *selection, size_t source, const struct path_entry *entry,
                     uint64_t place, const struct reader_row *row)
 {

@@ -18,6 +18,7 @@
 #include "libquery/disk/distname.h"
 #include "libquery/disk/linkage.h"
 #include "libquery/disk/scan.h"
+#include "libquery/disk/target_record.h"
 #include "libquery/disk/tree_zip.h"
 #include "libquery/disk/zip.h"
 
@@ -476,7 +477,7 @@ int package_scan(struct package *package, const struct package_scan *scan, struc
 	if (!linkage)
 		return error_nomem(error);
 	if (package->kind != PACKAGE_SOURCE)
-		how.depth |= SCAN_TARGETS;
+		how.targets = target_records;
 	code = scan_tree(package->tree, &how, out, error);
 	if (code < 0)
 		return code;

@@ -14,6 +14,7 @@
 #include "db/base/text.h"
 #include "indexer/progress.h"
 #include "libquery/disk/scan.h"
+#include "libquery/disk/target_record.h"
 #include "libquery/layout.h"
 
 /* --- the environment --- */
@@ -170,8 +171,8 @@ static int scan_site(struct facts_site *site, const struct database_root *wanted
                      struct error *error)
 {
 	struct scan_options how = {
-	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS |
-	                 SCAN_STARTUP,
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_STARTUP,
+	        .targets = target_records,
 	        .in_place = !layout_is_known(wanted->inside),
 	        .egg_base = slice_of(wanted->root_path),
 	        .known = site->rows.kind == ROOT_DIRECTORY ? &site->rows : NULL,

@@ -85,8 +85,7 @@ static int list(struct scan *scan, struct error *error)
 	struct root_record *out = scan->out;
 	int code;
 
-	scan->wants_objects =
-	        scan->options->depth & SCAN_TARGETS && scan->tree->kind == ROOT_DIRECTORY;
+	scan->wants_objects = scan->options->targets && scan->tree->kind == ROOT_DIRECTORY;
 	scan->wants_startups =
 	        scan->options->depth & SCAN_STARTUP && scan->tree->kind == ROOT_DIRECTORY;
 	code = tree_children(scan->tree, add_child, scan, error);
@@ -289,9 +288,10 @@ static int examine(struct scan *scan, struct distribution_record *distribution,
 	code = distribution_read(scan->tree, &scan->out->arena, parts(scan), distribution, error);
 	if (depth & SCAN_STAMPS && depth & SCAN_HAS_METADATA && !distribution->has_metadata)
 		distribution_set_watched(distribution, 1);
-	if (code == 0 && depth & SCAN_TARGETS &&
+	if (code == 0 && scan->options->targets &&
 	    (distribution->entry_point_count > 0 || context.kinds))
-		code = target_records(scan->tree, &context, distribution, &scan->out->arena, error);
+		code = scan->options->targets(scan->tree, &context, distribution, &scan->out->arena,
+		                              error);
 	if (scan->tree->withheld) /* by any file of it: RECORD is read last */
 		withhold(distribution);
 	return code;

@@ -19,6 +19,7 @@
 #include "db/base/name_map.h"
 #include "db/carried.h"
 #include "db/record.h"
+#include "libquery/disk/target_record.h"
 #include "libquery/disk/tree.h"
 
 /*
@@ -49,9 +50,8 @@ enum scan_depth {
 	SCAN_ENTRY_POINTS = 0, /* just what a query needs; see distribution.h for names */
 	SCAN_STAMPS = 1,       /* the stamps, too, by which a change is seen */
 	SCAN_METADATA = 2,     /* the names and versions of all, too */
-	SCAN_TARGETS = 8,      /* what the entry points lead to, and hashes */
 	SCAN_HAS_METADATA = 4, /* whether there is metadata, which some rules of order need */
-	SCAN_STARTUP = 16,     /* the code that runs at each start of Python; see startup.h */
+	SCAN_STARTUP = 8,      /* the code that runs at each start of Python; see startup.h */
 };
 
 /*
@@ -77,8 +77,13 @@ struct scan_options {
 	 * is not looked at any further.
 	 */
 	const struct carried *carried;
-	struct scan_met *met;    /* in this scan and those before it; NULL: all is read */
-	bool nameless;           /* nobody will ask for names and versions of what was carried */
+	struct scan_met *met; /* in this scan and those before it; NULL: all is read */
+	bool nameless;        /* nobody will ask for names and versions of what was carried */
+	/*
+	 * What finds what entry points lead to, and hashes: target_records(), or NULL. Who only
+	 * asks has no need of it, nor of the library that reads shared objects.
+	 */
+	target_finder *targets;
 	mode_t readers;          /* of what is to be published; 0: nothing is. See tree.h */
 	struct linkage *linkage; /* to judge shared objects by; NULL: they are not */
 	const struct plugin_kinds *kinds; /* of plugins to look for; NULL: none */

@@ -26,9 +26,10 @@ struct target_context {
  * module at hand keeps a NULL target. Also takes the hash of entry_points.txt out of
  * RECORD. Memory comes from @arena. Each error is a failure (error.h).
  */
-int target_records(struct tree *tree, const struct target_context *context,
-                   struct distribution_record *distribution, struct arena *arena,
-                   struct error *error);
+typedef int target_finder(struct tree *tree, const struct target_context *context,
+                          struct distribution_record *distribution, struct arena *arena,
+                          struct error *error);
+target_finder target_records;
 
 /*
  * What the plugin with @symbol in the @object of the distribution @child is; it may be gone,

@@ -10,13 +10,15 @@
 #include "indexer/archive/pyproject.h"
 #include "indexer/archive/sdist.h"
 #include "libquery/disk/scan.h"
+#include "libquery/disk/target_record.h"
 #include "libquery/disk/tree_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void scan(struct members *members)
 {
-	struct scan_options how = {.depth = SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS};
+	struct scan_options how = {.depth = SCAN_METADATA | SCAN_HAS_METADATA,
+	                           .targets = target_records};
 	struct root_record root = {0};
 	struct tree *tree;
 

@@ -6,6 +6,7 @@
  * The input is a list of files, "path\0content\0", as an archive has them.
  */
 #include "libquery/disk/scan.h"
+#include "libquery/disk/target_record.h"
 
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/rows.h"
@@ -16,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct tree_file files[FILES_MAX];
 	struct scan_options options = {
-	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
+	        .targets = target_records,
 	        .egg_base = SLICE("x.egg"),
 	};
 	struct root_record root = {0}, again = {0};

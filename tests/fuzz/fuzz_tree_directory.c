@@ -4,6 +4,7 @@
  * knows their rows.
  */
 #include "libquery/disk/scan.h"
+#include "libquery/disk/target_record.h"
 #include "libquery/disk/tree_open.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/rows.h"
@@ -51,7 +52,8 @@ static void look_at_all(const char *path)
 static void scan(const char *path, mode_t readers)
 {
 	struct scan_options how = {
-	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
+	        .targets = target_records,
 	        .egg_base = SLICE("x.egg"),
 	        .readers = readers,
 	};

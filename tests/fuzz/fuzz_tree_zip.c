@@ -4,6 +4,7 @@
  *
  * The input is that of archives_of_input().
  */
+#include "libquery/disk/target_record.h"
 #include "libquery/disk/tree_zip.h"
 
 #include <sys/mman.h>
@@ -40,7 +41,8 @@ static void scan(struct tree *tree)
 	CLEANUP(cleanup_plugin_kinds) struct plugin_kinds *kinds = NULL;
 	struct scan_options how = {
 	        .linkage = linkage,
-	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
+	        .targets = target_records,
 	        .egg_base = SLICE("x.egg"),
 	};
 	struct root_record root = {0}, again = {0};

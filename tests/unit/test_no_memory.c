@@ -10,6 +10,7 @@
 #include "db/writer.h"
 #include "faults.h"
 #include "libquery/disk/scan.h"
+#include "libquery/disk/target_record.h"
 #include "libquery/entrydb.h"
 #include "scratch.h"
 
@@ -91,7 +92,8 @@ static void update(struct fixture *f)
 {
 	struct writer_options how = {.file = DATABASE, .may_replace = true};
 	struct scan_options options = {
-	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_TARGETS,
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
+	        .targets = target_records,
 	        .now = {time(NULL) + 10, 1},
 	};
 

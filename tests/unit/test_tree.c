@@ -1,6 +1,7 @@
 /*
  * test_tree.c - what a tree answers that does little or nothing itself.
  */
+#include "libquery/disk/target_record.h"
 #include "libquery/disk/tree.h"
 
 #include <errno.h>
@@ -169,8 +170,8 @@ static void test_scan_by_defaults(void **state)
 {
 	static const struct tree_operations operations = {.children = give_child, .read = read_one};
 	struct tree tree = {.operations = &operations, .kind = ROOT_ARCHIVE, .fd = -1};
-	struct scan_options options = {.depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA |
-	                                        SCAN_TARGETS};
+	struct scan_options options = {.depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
+	                               .targets = target_records};
 	CLEANUP(root_record_free) struct root_record root = {0};
 	const struct distribution_record *row;
 
