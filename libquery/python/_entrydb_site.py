@@ -9,17 +9,15 @@ import os
 import sys
 
 
-class Watcher:
+def watcher(name, path=None, target=None):
     """A finder that finds nothing of its own: it sees what is being imported."""
-
-    def find_spec(self, name, path=None, target=None):
-        if name in {"importlib.metadata", "importlib_metadata", "pip._internal.commands.install",
-                    "pip._internal.commands.uninstall"}:
-            return rest().find_spec(name, path, target)
-        return None
+    if name in {"importlib.metadata", "importlib_metadata", "pip._internal.commands.install",
+                "pip._internal.commands.uninstall"}:
+        return rest().find_spec(name, path, target)
+    return None
 
 
-watcher = Watcher()
+watcher.find_spec = watcher  # a class would take longer to make
 
 
 def rest():

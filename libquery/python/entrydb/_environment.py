@@ -21,10 +21,10 @@ MODULE = "_entrydb_site.py"
 LOADED = (MODULE, "_entrydb_replacement.py", *(f"entrydb/{name}.py" for name in (
     "_accelerated", "_databases", "_metadata_module", "_hook", "_program")))
 
-# Run twice in a virtual environment, and maybe where the module is gone; a line that is compiled
-# in two steps, as exec("try: ...") is, would take longer.
-PTH_TEXT = ('import _frozen_importlib_external as e; '
-            'e.PathFinder.find_spec("_entrydb_site") and __import__("_entrydb_site").start()\n')
+# Run, and so compiled, twice in a virtual environment, and maybe where the module is gone. sitedir
+# is site's own variable: the directory of the file.
+PTH_TEXT = ('import os; os.access(sitedir + "/_entrydb_site.py", 0) '
+            'and __import__("_entrydb_site").start()\n')
 START_TEXT = "_entrydb_site:start\n"
 FILES = {"entrydb.start": START_TEXT, "entrydb.pth": PTH_TEXT}
 
