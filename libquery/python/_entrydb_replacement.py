@@ -63,7 +63,7 @@ class Replacement:
     def is_question_worth_it(self):
         """Would Python, to answer, read more distributions than it takes to load entrydb? Where
         there may be rules about what may be loaded, only entrydb knows what they are."""
-        self.count = count_distributions()
+        self.count = count_distributions(worth - self.read)
         return self.read + self.count >= worth or may_have_rules()
 
     def is_reading_worth_it(self):
@@ -172,10 +172,11 @@ def make_new(module):
     return staticmethod(__new__)
 
 
-def count_distributions():
-    """On sys.path, about: whoever has imported something has listed the directories already.
-    What a program has put in the place of os.listdir() sees none of it."""
-    return sum(name.endswith("-info") for entry in tuple(sys.path) for name in listing(entry))
+def count_distributions(most):
+    """On sys.path, about, and no more than these: whoever has imported something has listed the
+    directories already. What a program has put in the place of os.listdir() sees none of it."""
+    found = (name for entry in tuple(sys.path)[::-1] for name in listing(entry) if name[-5:] == "-info")
+    return sum(1 for _ in zip(range(most), found))
 
 
 def listing(entry):

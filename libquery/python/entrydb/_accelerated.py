@@ -3,7 +3,7 @@
 import os
 from operator import attrgetter
 
-from . import _metadata_module, _native, _policy
+from . import _metadata_module, _native
 from ._databases import database, finders, split
 
 WALK_BEGINS = 4       # distributions of one path entry that were asked for, one by one
@@ -19,15 +19,35 @@ def connect(replacement):
     and there are no rules about what may be loaded either."""
     known = _metadata_module.now(replacement.module)
     if known is None:
-        return _policy.has_rules() and obey_rules(replacement)
+        return has_rules() and obey_rules(replacement)
     answer = Answer(replacement)
     answer.adopt(known)
     replacement.ask = answer  # last: it says that all is there
     return True
 
 
+def has_rules():
+    """What applies them is imported where there may be any."""
+    handle = database()
+    try:
+        if handle and not handle.has_policy():
+            return False
+    except (OSError, ValueError):  # it complains of that, too
+        pass
+    from . import _policy
+    return _policy.has_rules()
+
+
+def obey(found):
+    if not has_rules():
+        return found
+    from . import _policy
+    return _policy.obey(found)
+
+
 def obey_rules(replacement):
     """Let the module itself answer for good, without what the rules forbid."""
+    from . import _policy
     function, own = replacement.function, replacement.property.fget
     replacement.ask_distribution = lambda distribution: _policy.obey(own(distribution))
     replacement.ask = lambda params: _policy.obey(function(**params))
@@ -60,13 +80,13 @@ class Answer:
 
     def __call__(self, params):
         found = self.find(params)
-        return _policy.obey(self.replacement.function(**params)) if found is None else found
+        return obey(self.replacement.function(**params)) if found is None else found
 
     def adopt(self, known):
         """As the module is now."""
         self.caller = known
         walk = walker(known, self.read)
-        self.replacement.ask_distribution = obedient(walk) if _policy.has_rules() else walk
+        self.replacement.ask_distribution = obedient(walk) if has_rules() else walk
         self.replacement.fill = known.filler()
 
     def is_own(self):
@@ -113,6 +133,7 @@ class Answer:
 def obedient(walk):
     """A walk takes a thousandth of a millisecond for each distribution: rules that come later
     are not looked for."""
+    from . import _policy
     return lambda distribution: _policy.obey(walk(distribution))
 
 

@@ -382,18 +382,23 @@ static bool attribute_in_package(const struct own *own, PyObject *value, enum at
 	return is;
 }
 
+/* A visitproc. */
+static int take_referent(PyObject *object, void *out)
+{
+	*(PyObject **)out = object;
+	return 0;
+}
+
+/* What Python shows of it is a proxy, which holds nothing else. */
 PyObject *namespace_of(PyObject *kind)
 {
-	PyObject *proxy = PyObject_GetAttrString(kind, "__dict__"); /* of the namespace */
-	PyObject *collector = proxy ? PyImport_ImportModule("gc") : NULL;
-	PyObject *referents =
-	        collector ? PyObject_CallMethod(collector, "get_referents", "O", proxy) : NULL;
-	PyObject *found = NULL;
+	PyObject *proxy = PyObject_GetAttrString(kind, "__dict__"), *found = NULL;
+	traverseproc traverse =
+	        proxy ? (traverseproc)PyType_GetSlot(Py_TYPE(proxy), Py_tp_traverse) : NULL;
 
-	if (referents && PyList_Size(referents) > 0 && PyDict_Check(PyList_GetItem(referents, 0)))
-		found = Py_NewRef(PyList_GetItem(referents, 0));
-	Py_XDECREF(referents);
-	Py_XDECREF(collector);
+	if (traverse)
+		traverse(proxy, take_referent, &found);
+	found = found && PyDict_Check(found) ? Py_NewRef(found) : NULL;
 	Py_XDECREF(proxy);
 	return found;
 }
@@ -524,22 +529,26 @@ static bool gather_module(struct own *own, PyObject *module)
 	return done;
 }
 
-/* A type by its name, a new reference; one that was replaced is nothing's type. */
-static PyTypeObject *type_named(const char *module, const char *name)
+/* A type by its name, a new reference; one that was replaced is nothing's type. What the package
+ * has imported itself need not be imported once more, which takes time. */
+static PyTypeObject *type_named(const struct own *own, const char *module, const char *name)
 {
-	PyObject *home = PyImport_ImportModule(module);
-	PyObject *found = home ? PyObject_GetAttrString(home, name) : NULL;
+	PyObject *home = Py_XNewRef(PyDict_GetItemString(own->loaded, module));
+	PyObject *found;
 
+	if (!home)
+		home = PyImport_ImportModule(module);
+	found = home ? PyObject_GetAttrString(home, name) : NULL;
 	Py_XDECREF(home);
 	return (PyTypeObject *)found;
 }
 
 static bool find_types(struct own *own)
 {
-	own->function_type = type_named("types", "FunctionType");
-	own->pattern_type = type_named("re", "Pattern");
+	own->function_type = type_named(own, "types", "FunctionType");
+	own->pattern_type = type_named(own, "re", "Pattern");
 	for (size_t i = 0; i < WRAPPINGS; i++) {
-		own->wrappers[i] = type_named(wrappings[i].module, wrappings[i].name);
+		own->wrappers[i] = type_named(own, wrappings[i].module, wrappings[i].name);
 		if (!own->wrappers[i])
 			return false;
 	}
