@@ -136,11 +136,16 @@ def make_distribution(maker, site, package, entry_points):
 
 def make_environment(prefix, distributions, share=0.33):
     """A realistic environment; returns its site directory."""
-    maker, site = Maker(distributions), make_directories(prefix)
+    site = make_directories(prefix)
+    fill(site, distributions, share)
+    return site
+
+
+def fill(site, distributions, share=0.33):
+    maker = Maker(distributions)
     for package in names(distributions):
         text = maker.entry_points(package) if maker.random.random() < share else None
         make_distribution(maker, site, package, text)
-    return site
 
 
 def make_directories(prefix):

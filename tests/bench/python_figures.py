@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PROMISED = 500         # distributions: what is to be reached is promised for so many
 FIRST, LATER, COUNT, MEMORY = range(4)    # columns of the worker
 STARTS = 20            # for each round
+QUESTION = f"import importlib.metadata as m; m.entry_points(group={RARE_GROUP!r})"
 STEVEDORE = "stevedore==5.9.1"
 
 
@@ -142,26 +143,48 @@ def walk(bench):
 
 # --- what it costs ---
 
-def virtual_environment(bench, name):
+def virtual_environment(bench, name, distributions=0):
+    """Its interpreter, its site directory, and its prefix."""
     prefix = f"{bench.scratch}/{name}"
+    site = f"{prefix}/lib/python{'.'.join(bench.python_version.split('.')[:2])}/site-packages"
     if not os.path.isdir(prefix):
         bench.output([bench.python[0], "-I", "-m", "venv", "--without-pip", prefix])
-    site = f"{prefix}/lib/python{'.'.join(bench.python_version.split('.')[:2])}/site-packages"
+        environments.fill(site, distributions)
     python_package.place(bench.package(), site, bench.python[0])
-    return f"{prefix}/bin/python", site
+    return f"{prefix}/bin/python", site, prefix
+
+
+def on_and_off(bench, distributions=0):
+    """The interpreters of two environments that are alike; nothing in them is young any more."""
+    ours, site, prefix = virtual_environment(bench, f"on-{distributions}", distributions)
+    baseline, _, _ = virtual_environment(bench, f"off-{distributions}", distributions)
+    python_package.switch_on(ours, site)
+    if distributions:
+        time.sleep(SETTLE_SECONDS)
+        bench.update(prefix)
+    return ours, baseline
+
+
+def added(bench, work, distributions, code):
+    """Of processor time, to a whole process."""
+    ours, baseline = on_and_off(bench, distributions)
+
+    def begin(python):
+        return bench.processor([python, "-I", "-c", code])
+
+    pairs = bench.interleave(lambda: begin(ours), lambda: begin(baseline), times=STARTS)
+    return Difference(f"{work}, processor time", "off", scaled(pairs, 1e6),
+                      at_most_more(0.3, "ms"), unit="ms")
 
 
 def start(bench):
-    ours, site = virtual_environment(bench, "on")
-    baseline, _ = virtual_environment(bench, "off")
-    python_package.switch_on(ours, site)
+    yield added(bench, "start of an interpreter, accelerated and unused", 0, "pass")
 
-    def begin(python):
-        return bench.processor([python, "-I", "-c", "pass"])
 
-    pairs = bench.interleave(lambda: begin(ours), lambda: begin(baseline), times=STARTS)
-    yield Difference("start of an interpreter, accelerated and unused, processor time",
-                     "off", scaled(pairs, 1e6), at_most_more(0.3, "ms"), unit="ms")
+def process(bench):
+    for count in bench.size((2, 20, 50, 100, PROMISED), (2, 100)):
+        yield added(bench, f"whole process with one question, {count:,} distributions", count,
+                    QUESTION)
 
 
 def memory(bench):
@@ -179,5 +202,6 @@ FIGURES = {
     "python-stevedore": cached_by_stevedore,
     "python-walk": walk,
     "python-start": start,
+    "python-process": process,
     "python-memory": memory,
 }
