@@ -85,7 +85,11 @@ class Replacement:
 
     def connect(self):
         """Can it be asked now? Not while it is being connected: neither another thread nor what
-        the imports run may wait for that. What fails is tried again later, ever more rarely."""
+        the imports run may wait for that. What fails is tried again later, ever more rarely. Nor
+        ever in a child whose parent was connecting in another thread: there a module may be half
+        imported, and the lock stays as it is. (A function for os.register_at_fork() would keep
+        all that the metadata module has imported until the very end of the interpreter, where
+        that takes time.)"""
         if self.wait:
             self.wait -= 1
             return False
@@ -99,8 +103,6 @@ class Replacement:
         return self.ask is not None
 
     def connect_now(self):
-        global connecting_thread
-        connecting_thread = _thread.get_ident()
         try:
             return submodule("_accelerated").connect(self)
         except Exception:  # half uninstalled, say: the program must not suffer
@@ -277,6 +279,7 @@ def watch_loader(loader):
         loader.exec_module = Execution(loader)
 
 
+connecting = _thread.allocate_lock()
 replacements = {}  # by the name of the metadata module
 
 
@@ -328,19 +331,3 @@ def tell_if_verbose(message):
     if os.environ.get("PIP_VERBOSE", "0") != "0" or any(
             each == "--verbose" or each.startswith("-v") for each in sys.argv):
         print(message, file=sys.stderr)
-
-
-# --- forks ---
-
-connecting = _thread.allocate_lock()
-connecting_thread = None
-
-
-def give_up_connecting():
-    """In a child, where another thread was connecting, a module may stay half imported for ever."""
-    if connecting.locked() and connecting_thread != _thread.get_ident():
-        for replacement in replacements.values():
-            replacement.active = replacement.ask is not None
-
-
-os.register_at_fork(after_in_child=give_up_connecting)
