@@ -117,7 +117,7 @@ class EasyBuild(unittest.TestCase):
         how = support.as_user(support.STRANGER) if support.IS_ROOT else {}
         return run(PYTHON, "-m", "easybuild.main", "--prefix", f"{self.top}/eb",
                    "--sourcepath", f"{self.top}/recipes", "--robot-paths", f"{self.top}/recipes",
-                   "--ignore-osdeps", f"{self.top}/recipes/entrydb-{target_root.version()}.eb",
+                   "--ignore-osdeps", "--disable-rpath", f"{self.top}/recipes/entrydb-{target_root.version()}.eb",
                    *words, cwd=self.top, env=env, **how).stdout
 
     def test_read(self):
