@@ -1,7 +1,7 @@
 /*
  * facts.h - what an audit knows of an environment: the tables of rules.sql, filled.
  *
- *     facts        of each site directory: its rows, new from the disk, and its history
+ *     site         of each site directory: its rows, new from the disk, and its history
  *     installed    what installers have written beside them: RECORD, INSTALLER, direct_url.json
  *     files        whether the files that run are the ones installed, and whose they are
  *     commands     what else is on the PATH
@@ -52,7 +52,7 @@ struct facts_site {
  * Read the root @wanted of @database into the sheet as site number @id. @reader: of the
  * database, or NULL where there is none. Failures only (error.h).
  */
-int facts_read(struct worksheet *sheet, int64_t id, const struct database_root *wanted,
+int site_read(struct worksheet *sheet, int64_t id, const struct database_root *wanted,
                struct reader *reader, struct error *error);
 
 /* Is the entry point's group one whose names become commands? */
@@ -62,7 +62,7 @@ static inline bool facts_is_command(const struct entry_point_record *entry_point
 	       slice_equal(entry_point->group, SLICE("gui_scripts"));
 }
 
-/* --- what facts_read() asks of the others --- */
+/* --- what site_read() asks of the others --- */
 
 int installed_read(struct facts_site *site, struct error *error);
 void names_read(struct facts_site *site);

@@ -30,7 +30,7 @@ static void read_database(struct judge *judge, const struct database *database)
 	}
 	error_clear(&error);
 	for (size_t i = 0; i < database->root_count && !interrupted(); i++) {
-		if (facts_read(judge->sheet, ++judge->sites, &database->roots[i], reader, &error) ==
+		if (site_read(judge->sheet, ++judge->sites, &database->roots[i], reader, &error) ==
 		    0)
 			continue;
 		judge->failed = true;

@@ -1,5 +1,5 @@
 /*
- * facts.c - see facts.h: a site directory as it is now.
+ * site.c - see facts.h: a site directory as it is now.
  *
  * The database tells what was so; what is judged must be so at this moment. So each
  * site is scanned, and the rows of the database serve where nothing has changed.
@@ -202,7 +202,7 @@ static void cleanup_site(struct facts_site *site)
 	root_record_free(&site->rows);
 }
 
-int facts_read(struct worksheet *sheet, int64_t id, const struct database_root *wanted,
+int site_read(struct worksheet *sheet, int64_t id, const struct database_root *wanted,
                struct reader *reader, struct error *error)
 {
 	CLEANUP(cleanup_site)
