@@ -53,7 +53,7 @@ struct facts_site {
  * database, or NULL where there is none. Failures only (error.h).
  */
 int site_read(struct worksheet *sheet, int64_t id, const struct database_root *wanted,
-               struct reader *reader, struct error *error);
+              struct reader *reader, struct error *error);
 
 /* Is the entry point's group one whose names become commands? */
 static inline bool facts_is_command(const struct entry_point_record *entry_point)

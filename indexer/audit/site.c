@@ -203,7 +203,7 @@ static void cleanup_site(struct facts_site *site)
 }
 
 int site_read(struct worksheet *sheet, int64_t id, const struct database_root *wanted,
-               struct reader *reader, struct error *error)
+              struct reader *reader, struct error *error)
 {
 	CLEANUP(cleanup_site)
 	struct facts_site site = {.sheet = sheet, .id = id, .path = wanted->path};

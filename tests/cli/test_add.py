@@ -455,7 +455,8 @@ class Catalogue(Case):
         self.assertEqual(self.rows(path), [("a", "b", "c")])
         self.assertEqual([row[1] for row in self.distributions(path)], ["2.0"])
         self.assertEqual(self.query("SELECT action, old_version, version FROM event ORDER BY id"),
-                         [("index", None, None), ("upgrade", "1.0", "2.0")])
+                         [("index", None, None), ("upgrade", "1.0", "2.0"), ("entry-point", None, None),
+                          ("entry-point-gone", None, None), ("entry-point-gone", None, None)])
 
     def test_named_twice_is_read_once(self):
         path = self.wheel("spam")
