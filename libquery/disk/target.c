@@ -330,6 +330,27 @@ static int resolve_package(const struct resolution *work, const struct import_fi
 	return 0;
 }
 
+/* import_find() and import_find_library(). */
+typedef int module_find(const struct import_site *site, struct slice module, struct arena *arena,
+                        struct import_file *out, struct error *error);
+
+/* Entry points often share a module. */
+static int find_once(const struct resolution *work, module_find *find, struct found_module *last,
+                     struct import_file *out)
+{
+	const struct target_query *query = work->query;
+	int code;
+
+	if (last && !slice_is_null(last->module) && slice_equal(last->module, query->module)) {
+		*out = last->found;
+		return 0;
+	}
+	code = find(&query->site, query->module, work->arena, out, work->error);
+	if (code == 0 && last)
+		*last = (struct found_module){query->module, *out};
+	return code;
+}
+
 /*
  * What Python would not import may be a library all the same, if it exports what is wanted
  * of it: else the module is as missing as Python says.
@@ -345,7 +366,8 @@ static int resolve_library(const struct resolution *work)
 
 	if (query->attr.len == 0 || is_dotted(query->attr))
 		return set_state(work, TARGET_MISSING);
-	code = import_find_library(&query->site, query->module, work->arena, &found, work->error);
+	code = find_once(work, import_find_library, query->memo ? &query->memo->by_host : NULL,
+	                 &found);
 	if (code < 0)
 		return code;
 	if (slice_is_null(found.file.path))
@@ -372,25 +394,6 @@ static int resolve(const struct resolution *work, const struct import_file *foun
 	return resolve_python(work, found);
 }
 
-/* Entry points often share a module. */
-static int find_module(const struct target_query *query, struct arena *arena,
-                       struct import_file *out, struct error *error)
-{
-	struct target_memo *memo = query->memo;
-	int code;
-
-	if (memo && !slice_is_null(memo->module) && slice_equal(memo->module, query->module)) {
-		*out = memo->found;
-		return 0;
-	}
-	code = import_find(&query->site, query->module, arena, out, error);
-	if (code == 0 && memo) {
-		memo->module = query->module;
-		memo->found = *out;
-	}
-	return code;
-}
-
 int target_resolve(const struct target_query *query, struct arena *arena, struct target_record *out,
                    struct error *error)
 {
@@ -398,7 +401,8 @@ int target_resolve(const struct target_query *query, struct arena *arena, struct
 	struct target_record target = {0};
 	struct resolution resolution = {query, arena, &target, &own};
 	struct import_file found;
-	int code = find_module(query, arena, &found, &own);
+	int code = find_once(&resolution, import_find, query->memo ? &query->memo->by_import : NULL,
+	                     &found);
 
 	if (code == 0)
 		code = resolve(&resolution, &found);

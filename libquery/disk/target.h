@@ -21,15 +21,20 @@ struct target_bundle {
 	bool not_examined; /* some other might, and could not be read */
 };
 
+/* The module asked for last, and what would be taken for it. */
+struct found_module {
+	struct slice module;
+	struct import_file found;
+};
+
 /*
  * What is kept from one entry point of a distribution to the next; zeros at first. It
  * serves best where they come ordered by module.
  */
 struct target_memo {
-	struct slice module;      /* the one asked for last, */
-	struct import_file found; /* and what import would take for it */
-	bool has_bundle;          /* the rest is known: what the distribution's objects */
-	const void *rule;         /* are by this rule, */
+	struct found_module by_import, by_host;
+	bool has_bundle;  /* the rest is known: what the distribution's objects */
+	const void *rule; /* are by this rule, */
 	struct target_bundle found_bundle;
 	struct target_record bundle; /* and one of them */
 	uint64_t examined;           /* bytes of shared objects; see OBJECTS_EXAMINED_MAX */
