@@ -62,10 +62,7 @@ def lose_shared_groups(entries):
 
 
 def remade(entry, name, group, dist):
-    row = name, entry.value, group
-    if type(entry) is light.EntryPoint:
-        return light.EntryPoint(*row)._for(dist)
-    return native.build(type(entry), [row], dist)[0]
+    return type(entry)(name, entry.value, group)._for(dist)
 
 
 def another(text):
