@@ -153,7 +153,7 @@ class Interruption(CommandTest):
             add_distribution(self.site, f"d{i}", text=text)
 
     def test_update_and_verify(self):
-        self.make_site(150, 5000)
+        self.make_site(60, 5000)
         self.interrupt("update", self.prefix, makes=self.database)
         self.update()
         self.interrupt("verify", self.prefix)
@@ -162,7 +162,7 @@ class Interruption(CommandTest):
     def test_add(self):
         text = "[g]\n" + "".join(f"e{i} = m{i}:f\n" for i in range(5000))
         tree = {}
-        for i in range(150):
+        for i in range(60):
             tree |= {f"d{i}-1.dist-info/METADATA": metadata(f"d{i}", "1"), f"d{i}-1.dist-info/entry_points.txt": text}
         path = write_zip(f"{self.top}/a.whl", tree)
         self.interrupt("add", "--db", f"{self.top}/db", path, makes=f"{self.top}/db")

@@ -148,20 +148,12 @@ class Partly(TravelTest):
         """Another change time is not yet another file: what is replaced unseen elsewhere is seen."""
         os.chmod(self.database, 0o644)
         support.change_database(self.database, f"UPDATE publication SET time = time - {HOUR}")
-        path = f"{self.info(self.prefix)}/entry_points.txt"
-        times = os.stat(path)
-        support.write(path, support.entry_points("dist3").replace("main", "niam"))
-        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-        os.utime(self.site)
+        self.replace_unseen()
         self.check_right(self.prefix)
 
     def test_nothing_was_carried(self):
         """Contents of the same size at the same time are seen by the change time, as ever."""
-        path = f"{self.info(self.prefix)}/entry_points.txt"
-        times = os.stat(path)
-        support.write(path, support.entry_points("dist3").replace("main", "niam"))
-        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-        os.utime(self.site)
+        self.replace_unseen()
         self.check_right(self.prefix)
 
     def test_marked(self):

@@ -72,18 +72,10 @@ class Images(TravelTest):
 
     def test_layer_above(self):
         container = self.made()
-        where = f"{self.build('mount', container)}/venv"
-        site = self.site_of(where)
-        support.add_distribution(site, "added")
-        shutil.rmtree(self.info(where, "dist1"))
-        shutil.rmtree(self.info(where, "dist2"))
-        support.add_distribution(site, "dist2", "2.0")
-        shutil.rmtree(self.info(where, "dist3"))
-        support.add_distribution(site, "dist3", text=support.entry_points("dist3").replace("run", "nur"))
+        read = self.change_layer(f"{self.build('mount', container)}/venv")
         self.build("umount", container)
         self.build("commit", container, f"oci:{self.layout}:second")
-        self.check_anchored(self.unpacked("second"),
-                            ["added-1.0.dist-info", "dist2-2.0.dist-info", "dist3-1.0.dist-info"])
+        self.check_anchored(self.unpacked("second"), read)
 
     def small_system(self, top, *programs):
         """These programs, and the libraries that they need, in a root directory of their own."""

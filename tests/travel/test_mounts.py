@@ -51,8 +51,21 @@ class MountTest(TravelTest):
         return device
 
 
+class EachKind:
+    """Tests of file systems that keep owners and times."""
+
+    def test_ext4(self):
+        self.check("ext4")
+
+    def test_btrfs(self):
+        self.check("btrfs")
+
+    def test_xfs(self):
+        self.check("xfs")
+
+
 @support.needs_root
-class Again(MountTest):
+class Again(EachKind, MountTest):
     """The file system where the database was made, on another device: nothing is even listed."""
 
     def check(self, kind):
@@ -77,18 +90,8 @@ class Again(MountTest):
         self.assertEqual(self.freshness(self.site_of(prefix), name="dist3"), "fresh")
         self.check_known(prefix)
 
-    def test_ext4(self):
-        self.check("ext4")
-
-    def test_btrfs(self):
-        self.check("btrfs")
-
-    def test_xfs(self):
-        self.check("xfs")
-
-
 @support.needs_root
-class Elsewhere(MountTest):
+class Elsewhere(EachKind, MountTest):
     """Carried to a file system of each kind, and made at home there."""
 
     def check(self, kind):
@@ -96,15 +99,6 @@ class Elsewhere(MountTest):
         copy(self.prefix, f"{where}/venv")
         self.check_known(f"{where}/venv")
         self.check_anchored(f"{where}/venv")
-
-    def test_ext4(self):
-        self.check("ext4")
-
-    def test_btrfs(self):
-        self.check("btrfs")
-
-    def test_xfs(self):
-        self.check("xfs")
 
     def test_memory(self):
         where = self.mount("none", "-t", "tmpfs")
@@ -176,23 +170,11 @@ class Overlay(MountTest):
         run(tool(self, "mksquashfs"), self.prefix, image, "-noappend", "-quiet")
         self.check_anchored(self.overlay(self.mount(image, "-o", "loop,ro", "-t", "squashfs")))
 
-    def changed(self, where):
-        """What a second layer does: the distributions that are to be read."""
-        site = self.site_of(where)
-        support.add_distribution(site, "added")
-        shutil.rmtree(self.info(where, "dist1"))
-        shutil.rmtree(self.info(where, "dist2"))
-        support.add_distribution(site, "dist2", "2.0")
-        shutil.rmtree(self.info(where, "dist3"))
-        support.add_distribution(site, "dist3", text=support.entry_points("dist3").replace("run", "nur"))
-        support.replace(f"{self.info(where, 'dist4')}/entry_points.txt", "[demo]\nfour = 4:main\n")
-        return ["added-1.0.dist-info", "dist2-2.0.dist-info", "dist3-1.0.dist-info", "dist4-1.0.dist-info"]
-
     def test_changed_above_a_copy(self):
         below = self.place()
         copy(self.prefix, below)
         where = self.overlay(below)
-        read = self.changed(where)
+        read = self.change_layer(where)
         self.check_anchored(where, read)
 
     def test_changed_layer_is_carried_on(self):
@@ -200,7 +182,7 @@ class Overlay(MountTest):
         below, layers = self.place(), [self.place(), self.place()]
         copy(self.prefix, below)
         where = self.overlay(below)
-        read = self.changed(where)
+        read = self.change_layer(where)
         self.unmount(where)
         for source, layer in zip((below, self.upper), layers):
             os.mkdir(layer)

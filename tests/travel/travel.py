@@ -104,6 +104,26 @@ class TravelTest(support.CommandTest):
     def info(self, prefix, name="dist3", version="1.0"):
         return f"{self.site_of(prefix)}/{name}-{version}.dist-info"
 
+    def change_layer(self, prefix):
+        """What a second layer does: adds, removes, upgrades, replaces. The names of what is to be read."""
+        site = self.site_of(prefix)
+        support.add_distribution(site, "added")
+        shutil.rmtree(self.info(prefix, "dist1"))
+        shutil.rmtree(self.info(prefix, "dist2"))
+        support.add_distribution(site, "dist2", "2.0")
+        shutil.rmtree(self.info(prefix, "dist3"))
+        support.add_distribution(site, "dist3", text=support.entry_points("dist3").replace("run", "nur"))
+        support.replace(f"{self.info(prefix, 'dist4')}/entry_points.txt", "[demo]\nfour = 4:main\n")
+        return ["added-1.0.dist-info", "dist2-2.0.dist-info", "dist3-1.0.dist-info", "dist4-1.0.dist-info"]
+
+    def replace_unseen(self):
+        """Other contents of the same size at the same time, and a directory that was changed."""
+        path = f"{self.info(self.prefix)}/entry_points.txt"
+        times = os.stat(path)
+        support.write(path, support.entry_points("dist3").replace("main", "niam"))
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        os.utime(self.site)
+
     def ask(self, prefix, worker, *options):
         path = [self.site_of(prefix)]
         answer = worker.ask("/", path, [{}])[0]
