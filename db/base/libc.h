@@ -36,6 +36,11 @@ static inline const char *errno_text(int errnum)
 	})
 #endif
 
+/* <elf.h>: relative relocations, packed. */
+#ifndef DT_RELR
+#define DT_RELR 36
+#endif
+
 /* Where a file's offset has 64 bits and no other, one name is enough. */
 #ifndef __GLIBC__
 #undef dirent64

@@ -11,6 +11,7 @@
 
 #include "db/base/arena.h"
 #include "db/base/cleanup.h"
+#include "db/base/libc.h"
 
 #define NOTES_MAX      4                    /* segments of notes that are looked at */
 #define NOTES_SIZE_MAX ((uint64_t)64 << 10) /* bytes of one of them */

@@ -90,8 +90,9 @@ class Musl(unittest.TestCase):
 
     def compile(self, source, number):
         target = f"{self.scratch}/{number}.o"
-        done = subprocess.run([COMPILER, *OPTIONS, "-isystem", self.include, f"-I{TOP}", "-c",
-                               "-o", target, source], stderr=subprocess.PIPE, text=True)
+        done = subprocess.run([COMPILER, *OPTIONS, "-isystem", self.include, f"-I{TOP}",
+                               f"-I{TOP}/libquery",  # of the example, for which it is installed
+                               "-c", "-o", target, source], stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 0, done.stderr[-4000:])
         return target
 

@@ -140,7 +140,7 @@ def python_names(data):
     egg = metadata.Lookup(FakePath('x.egg', text)).eggs
     base = metadata.Lookup(FakePath(text, 'EGG-INFO')).eggs
     key = next(iter(infos)) if infos else None
-    stem = metadata.PathDistribution._name_from_stem(text) or None
+    stem = metadata.PathDistribution._name_from_stem(os.path.basename(text)) or None
     return [str(int(bool(found))) for found in (infos, egg, base)] + [
         show(key), show(metadata.Prepared.normalize(text)), show(stem and metadata.Prepared.normalize(stem))]
 

@@ -25,7 +25,7 @@ def show(environment):
 def unless_few():
     """Few distributions are read sooner than entrydb is loaded."""
     replacing = sys.modules["_entrydb_replacement"]
-    count = replacing.count_distributions()
+    count = replacing.count_distributions(replacing.worth)
     if count >= replacing.worth:
         return ""
     return (f", once it has read {replacing.worth} distributions in one process: there are {count}, "
