@@ -320,6 +320,11 @@ def events(file):
     return query(file, "SELECT action, distribution, old_version, version FROM event ORDER BY id")
 
 
+def distribution_events(file):
+    """Without those of single entry points."""
+    return [event for event in events(file) if not event[0].startswith("entry-point")]
+
+
 def is_sound(file):
     return query(file, "PRAGMA integrity_check") == [("ok",)]
 

@@ -278,7 +278,7 @@ class Transactions(target_root.SharedTransactions, PacmanTest):
         self.install(package("alpha"), prefix=prefix)
         self.install(package("alpha", "2.0"), prefix=prefix)
         self.install(package("beta"))
-        self.assertEqual(support.events(self.manager.database)[-3:],
+        self.assertEqual(support.distribution_events(self.manager.database)[-3:],
                          [("index", None, None, None), ("upgrade", "alpha", "1.0", "2.0"),
                           ("install", "Beta.tools", None, "1.0")])
         first, second, third = self.commands()[-3:]
