@@ -11,6 +11,7 @@ import shutil
 import struct
 import subprocess
 import tarfile
+import unittest
 import zipfile
 
 ENTRY_POINTS = "[console_scripts]\nspam = spam.cli:main\n\n[spam.plugins]\none = spam.one\n"
@@ -89,6 +90,8 @@ def tar_bytes(tree, links=(), tar_format=tarfile.PAX_FORMAT):
 
 
 def tool(*command, data=None, **options):
+    if not shutil.which(command[0]):
+        raise unittest.SkipTest(f"{command[0]} is not installed")
     return subprocess.run(command, input=data, check=True, stdout=subprocess.PIPE, **options).stdout
 
 
