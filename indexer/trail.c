@@ -25,6 +25,30 @@ static int put(struct trail *trail, const struct event_record *event)
 	return writer_log(trail->writer, event, trail->error);
 }
 
+/* A key of several parts, in @arena. */
+static struct slice joined(const struct slice *parts, size_t count, char separator,
+                           struct arena *arena, bool *failed)
+{
+	size_t size = count - 1, at = 0;
+	char *key;
+
+	for (size_t i = 0; i < count; i++)
+		size += parts[i].len;
+	key = arena_alloc(arena, size);
+	if (!key) {
+		*failed = true;
+		return SLICE("");
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0)
+			key[at++] = separator;
+		if (parts[i].len > 0)
+			memcpy(key + at, parts[i].ptr, parts[i].len);
+		at += parts[i].len;
+	}
+	return (struct slice){key, size};
+}
+
 int trail_first_sight(struct trail *trail, size_t distributions)
 {
 	char detail[64];
@@ -119,21 +143,8 @@ static struct slice key_of(const struct entry_point_record *row, bool with_value
                            struct arena *keys, bool *failed)
 {
 	const struct slice parts[] = {row->group, row->name, with_value ? row->value : SLICE("")};
-	size_t size = row->group.len + row->name.len + parts[2].len + 2, at = 0;
-	char *key = arena_alloc(keys, size);
 
-	if (!key) {
-		*failed = true;
-		return SLICE("");
-	}
-	for (size_t i = 0; i < 3; i++) {
-		if (i > 0)
-			key[at++] = '\n'; /* in none of them */
-		if (parts[i].len > 0)
-			memcpy(key + at, parts[i].ptr, parts[i].len);
-		at += parts[i].len;
-	}
-	return (struct slice){key, size};
+	return joined(parts, 3, '\n', keys, failed); /* which is in none of them */
 }
 
 static void index_entry_points(struct entry_points *of, struct arena *keys, bool *failed)
@@ -218,16 +229,9 @@ int trail_change(struct trail *trail, const struct distribution_record *old,
 /* What makes a line the same line: not its number. */
 static struct slice startup_key(const struct startup_record *row, struct arena *arena, bool *failed)
 {
-	char *key = arena_alloc(arena, row->file.len + row->code.len + 1);
+	const struct slice parts[] = {row->file, row->code};
 
-	if (!key) {
-		*failed = true;
-		return SLICE("");
-	}
-	memcpy(key, row->file.ptr, row->file.len);
-	key[row->file.len] = '/'; /* in no name of a file */
-	memcpy(key + row->file.len + 1, row->code.ptr, row->code.len);
-	return (struct slice){key, row->file.len + 1 + row->code.len};
+	return joined(parts, 2, '/', arena, failed); /* which is in no name of a file */
 }
 
 static int put_startup(struct trail *trail, struct slice action, const struct startup_record *row)
