@@ -329,8 +329,4 @@ class FarAway(TravelTest):
 
 
 if __name__ == "__main__":
-    try:
-        unittest.main()
-    finally:
-        for worker in travel._workers or ():
-            worker.close()
+    unittest.main()

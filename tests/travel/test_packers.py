@@ -12,7 +12,6 @@ import subprocess
 import sys
 import unittest
 
-import travel
 from travel import TravelTest, run
 
 import package_cache
@@ -90,8 +89,4 @@ class Packed(TravelTest):
 
 
 if __name__ == "__main__":
-    try:
-        unittest.main()
-    finally:
-        for worker in travel._workers or ():
-            worker.close()
+    unittest.main()

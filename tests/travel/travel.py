@@ -5,6 +5,7 @@ hand. Which files the program opens is told by inotify, which needs no rights an
 every file system.
 """
 
+import atexit
 import ctypes
 import glob
 import os
@@ -33,6 +34,8 @@ def workers():
     global _workers
     if _workers is None:
         _workers = reference.start_workers(reference.one_per_minor(reference.interpreters()))
+        for worker in _workers:
+            atexit.register(worker.close)
     return _workers
 
 
