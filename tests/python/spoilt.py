@@ -204,7 +204,7 @@ def property_empty():
 def property_of_winner():
     """What the first distribution of that name in the directory has."""
     put_property(lambda walk, file, rows: next(
-        walk.rows[each] for each in walk.rows if project(each) == project(file)))
+        rows for each, rows in walk.view[2].items() if project(each) == project(file)))
 
 
 def property_backwards():
@@ -222,7 +222,8 @@ def put_property(change):
         rows = own(self, file)
         if rows is None:
             return None
-        self.rows = Rows(self.rows)
+        database, number, all_rows = self.view
+        self.view = database, number, Rows(all_rows)
         return change(self, file, rows)
 
     accelerated.Walk.find = find

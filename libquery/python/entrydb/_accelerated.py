@@ -142,8 +142,7 @@ class Walk:
 
     def __init__(self, root):
         self.root = root
-        self.database = None
-        self.state = self.rows = None
+        self.view = None  # (database, number of its state, rows): all at once, for other threads
         self.wait = self.pause = WALK_BEGINS
 
     def find(self, file):
@@ -152,20 +151,21 @@ class Walk:
         Reading all of a root is worth it from some number of distributions on, and only
         as long as the root is what the database has.
         """
-        if self.wait:
-            self.wait -= 1
+        wait = self.wait
+        if wait:
+            self.wait = wait - 1  # of what it was: see Recognition.current()
             return None
-        if self.database is None:
-            self.database = _native.Database((self.root,))
-        state = self.database.refresh()
-        if state is None:
+        database, known, rows = self.view or (_native.Database((self.root,)), None, None)
+        number = database.refresh()
+        if number is None:
+            self.view = database, None, None
             self.wait = self.pause = min(2 * self.pause, WALK_PAUSE_MAX)
             return None
-        if state != self.state:
+        if number != known:
             # Inside an archive the path of a file leads importlib.metadata to nothing.
-            self.rows = os.path.isdir(self.root or ".") and self.database.survey() or {}
-            self.state = state
-        return self.rows.get(file)
+            rows = os.path.isdir(self.root or ".") and database.survey() or {}
+            self.view = database, number, rows
+        return rows.get(file)
 
 
 class Walks(dict):

@@ -15,13 +15,15 @@ os.register_at_fork(after_in_child=_kept.clear)
 
 def database(rules=0):
     """A handle on sys.path as it is now; None where an entry is not for a database."""
-    path = sys.path
+    if type(sys.path) is not list:
+        return None
+    path = tuple(sys.path)  # which other threads may change
     known = _kept.get(rules)
     if known is not None and known[0] == path and all(map(_is_same, known[0], path)):
         return known[1]
     found = _open(path, rules)
     if found is not None:
-        _kept[rules] = list(path), found
+        _kept[rules] = path, found
     return found
 
 
@@ -30,10 +32,10 @@ def _is_same(known, entry):
 
 
 def _open(path, rules):
-    if type(path) is not list or not all(type(entry) is str for entry in path):
+    if not all(type(entry) is str for entry in path):
         return None
     try:
-        return Database(tuple(path), rules, program())
+        return Database(path, rules, program())
     except (OSError, ValueError):  # a NUL, a lone surrogate: importlib.metadata knows what to do
         return None
 

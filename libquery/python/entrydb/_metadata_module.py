@@ -56,19 +56,22 @@ class MetadataModule:
     """A metadata module: how its objects are made; if it was recognised, by which rules it
     answers, and what it was then."""
 
-    def __init__(self, module, digest=0, seen=None, seen_reading=None):
+    def __init__(self, module, digest=0, seen=None, seen_reading=None, names=None):
+        names = names or vars(module)
         self.module = module
         self.rules = _KNOWN.get(digest, 0)
         self.parses = digest in _PARSING
         self.seen = seen
         self.seen_reading = seen_reading
-        self.EntryPoint = module.EntryPoint
-        self.EntryPoints = module.EntryPoints
-        self.PathDistribution = module.PathDistribution
-        self.FastPath = module.FastPath
-        self.Path = module.pathlib.Path
-        self.path_type = module.pathlib.PosixPath  # what Path() makes; no question asks it here
-        self.groups = getattr(module, "SelectableGroups", None)
+        self.EntryPoint = names["EntryPoint"]
+        self.EntryPoints = names["EntryPoints"]
+        self.PathDistribution = names["PathDistribution"]
+        self.FastPath = names["FastPath"]
+        self.Lookup = names["Lookup"]
+        self.FreezableDefaultDict = names["FreezableDefaultDict"]
+        self.Path = names["pathlib"].Path
+        self.path_type = names["pathlib"].PosixPath  # what Path() makes; no question asks it here
+        self.groups = names.get("SelectableGroups")
         self.paths = {}
 
     def unchanged(self):
@@ -95,8 +98,8 @@ class MetadataModule:
         kept = _kept_in(self.Path("a", "b"))
         if kept not in (_RAW, _TAKEN_APART):
             return None
-        return _native.Filler(self.module.Lookup, self.FastPath, self.path_type,
-                              self.module.FreezableDefaultDict, os.listdir, self.seen, kept == _RAW)
+        return _native.Filler(self.Lookup, self.FastPath, self.path_type,
+                              self.FreezableDefaultDict, os.listdir, self.seen, kept == _RAW)
 
     def join_in(self, path):
         """How the module itself gets from a path entry to a file in it."""
@@ -151,9 +154,10 @@ def recognise(module, originals, ours):
     if found is None:
         return None
     try:
-        return MetadataModule(module, *found) if found[0] in _KNOWN else None
-    except AttributeError:
+        known = MetadataModule(module, *found) if found[0] in _KNOWN else None
+    except (AttributeError, KeyError):
         return None
+    return known if known and known.unchanged() else None  # another thread may have patched it
 
 
 # --- the modules of this process ---
@@ -168,10 +172,11 @@ class Recognition:
 
     def current(self):
         """The MetadataModule, if all of it is its own at this moment."""
-        if self.known is not None and self.known.unchanged():
-            return self.known
-        if self.wait:
-            self.wait -= 1
+        known, wait = self.known, self.wait
+        if known is not None and known.unchanged():
+            return known
+        if wait:
+            self.wait = wait - 1  # of what it was: threads that count at once do not get below 0
             return None
         return self.look()
 

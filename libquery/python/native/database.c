@@ -6,6 +6,7 @@
  * asked.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@ struct database {
 	pthread_mutex_t looking;
 	unsigned long long state;
 	bool looked, all_parse;
-	bool indexed; /* at the last question, all path entries stood in databases */
+	atomic_bool indexed; /* at the last question, all path entries stood in databases */
 	/* The items of questions: from (group, name) to (state, items). */
 	PyObject *kept;
 };
@@ -170,11 +171,12 @@ PyDoc_STRVAR(select_doc,
 static PyObject *kept_items(const struct database *database, PyObject *question,
                             unsigned long long state)
 {
-	PyObject *kept = PyDict_GetItemWithError(database->kept, question);
+	PyObject *kept = item_of(database->kept, question), *items = NULL;
 
-	if (!kept || PyLong_AsUnsignedLongLong(PyTuple_GetItem(kept, 0)) != state)
-		return NULL;
-	return Py_NewRef(PyTuple_GetItem(kept, 1));
+	if (kept && PyLong_AsUnsignedLongLong(PyTuple_GetItem(kept, 0)) == state)
+		items = Py_NewRef(PyTuple_GetItem(kept, 1));
+	Py_XDECREF(kept);
+	return items;
 }
 
 static bool keep(const struct database *database, PyObject *question, unsigned long long state,

@@ -105,12 +105,12 @@ static bool collect_names(const struct digest *digest, PyObject *code, PyObject 
 	return done;
 }
 
-static bool remember(const struct digest *digest, PyObject *function)
+static bool remember(const struct digest *digest, PyObject *function, PyObject *code)
 {
-	PyObject *pair = Py_BuildValue("(Os)", function, digest->place);
-	bool done = pair && PyList_Append(digest->own->functions, pair) == 0;
+	PyObject *item = Py_BuildValue("(OOs)", function, code, digest->place);
+	bool done = item && PyList_Append(digest->own->functions, item) == 0;
 
-	Py_XDECREF(pair);
+	Py_XDECREF(item);
 	return done;
 }
 
@@ -118,7 +118,8 @@ static bool add_names(struct digest *digest, PyObject *function)
 {
 	PyObject *code = get(digest->own, function, CODE);
 	PyObject *names = code ? PySet_New(NULL) : NULL;
-	bool done = names && collect_names(digest, code, names) &&
+	bool done = names && remember(digest, function, code) &&
+	            collect_names(digest, code, names) &&
 	            take_word(digest, PyUnicode_FromString("function")) &&
 	            take_sorted(digest, PySequence_List(names));
 
@@ -134,8 +135,8 @@ static bool add_function(struct own *own, PyObject *function, void *payload)
 
 	if (is_standard_function(own, function))
 		return take_word(digest, get(own, function, QUALNAME));
-	return is_own_function(own, function) && remember(digest, function) &&
-	       add_names(digest, function) && each_enclosed(own, function, add_function, digest);
+	return is_own_function(own, function) && add_names(digest, function) &&
+	       each_enclosed(own, function, add_function, digest);
 }
 
 /* --- parts --- */
@@ -160,12 +161,12 @@ static bool add_part(struct digest *digest, PyObject *part)
 static PyObject *find_part(PyObject *home, PyObject *originals, const char *place, const char *name)
 {
 	PyObject *key = Py_BuildValue("(ss)", place, name);
-	PyObject *found = key ? PyDict_GetItemWithError(originals, key) : NULL;
+	PyObject *found = key ? item_of(originals, key) : NULL;
 
 	Py_XDECREF(key);
 	if (!found && home)
-		found = PyDict_GetItemString(home, name);
-	return Py_NewRef(found ? found : Py_None);
+		found = item_named(home, name);
+	return found ? found : Py_NewRef(Py_None);
 }
 
 static bool add_parts(struct digest *digest, const struct part *of, PyObject *originals)

@@ -274,14 +274,13 @@ static bool put(const struct filler *filler, const struct state *state, PyObject
 static PyObject *plain_root(const struct state *state, PyObject *fast_path)
 {
 	PyObject *attributes = PyObject_GenericGetDict(fast_path, NULL);
-	PyObject *root = attributes ? PyDict_GetItemWithError(attributes, state->root) : NULL;
+	PyObject *root = attributes ? item_of(attributes, state->root) : NULL;
 	Py_ssize_t others = attributes ? PyDict_Size(attributes) - 1 : 0;
 
 	if (root && others > 0 && PyDict_GetItemWithError(attributes, state->lookup))
 		others--;
 	if (root && (others > 0 || !PyUnicode_CheckExact(root)))
-		root = NULL;
-	Py_XINCREF(root);
+		Py_CLEAR(root);
 	Py_XDECREF(attributes);
 	return root;
 }

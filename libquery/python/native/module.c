@@ -11,9 +11,10 @@
 
 PyDoc_STRVAR(recognise_doc,
              "recognise(module, originals, ours, /)\n--\n\n"
-             "(digest, seen, seen reading) of a metadata module: a number for what the\n"
-             "parts do that make its answers; and as Parts, all that these rest upon, and what\n"
-             "the reading of one distribution does. None if a part of it, or of what\n"
+             "(digest, seen, seen reading, names) of a metadata module: a number for what the\n"
+             "parts do that make its answers; as Parts, all that these rest upon, and what\n"
+             "the reading of one distribution does; and a dict of the module's, as seen. None if a "
+             "part of it, or of what\n"
              "it reads the disk with, is not its own. originals: a dict from (class, name) to\n"
              "what acceleration has replaced; ours: a tuple of what it has put in.");
 
@@ -26,8 +27,8 @@ static PyObject *recognise_package(struct own *own, PyObject *originals, const s
 		return NULL;
 	seen = take_snapshot(own, state);
 	if (seen)
-		made = Py_BuildValue("(KOO)", digest, PyTuple_GetItem(seen, 0),
-		                     PyTuple_GetItem(seen, 1));
+		made = Py_BuildValue("(KOOO)", digest, PyTuple_GetItem(seen, 0),
+		                     PyTuple_GetItem(seen, 1), own_home(own, ""));
 	Py_XDECREF(seen);
 	return made;
 }
@@ -79,9 +80,7 @@ static const struct {
         {offsetof(struct state, infos), "infos"},
         {offsetof(struct state, eggs), "eggs"},
         {offsetof(struct state, find), "find"},
-        {offsetof(struct state, handle), "database"},
-        {offsetof(struct state, number), "state"},
-        {offsetof(struct state, rows), "rows"},
+        {offsetof(struct state, view), "view"},
 };
 
 static const struct {

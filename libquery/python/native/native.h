@@ -34,7 +34,7 @@ struct state {
 	/* of a FastPath and a Lookup, */
 	PyObject *root, *lookup, *joinpath, *freeze, *infos, *eggs;
 	/* and of a Walk. */
-	PyObject *find, *handle, *number, *rows;
+	PyObject *find, *view;
 };
 
 extern PyType_Spec database_spec, filler_spec, parts_spec, walker_spec;
@@ -90,6 +90,33 @@ PyObject *make_all(const struct state *state, PyObject *type, PyObject *rows, Py
  * one where that would tell none. False on failure; no error is set.
  */
 bool database_number(PyObject *database, unsigned long long *number);
+
+/*
+ * What a dict has under a key, a new reference; NULL where it has nothing, or with an error set.
+ * Without Python's lock a borrowed one can be freed by another thread before it is looked at:
+ * so those are for dicts that no other thread can get at.
+ */
+static inline PyObject *item_of(PyObject *dict, PyObject *key)
+{
+#ifdef Py_GIL_DISABLED /* what the limited API has not */
+	PyObject *found;
+
+	PyDict_GetItemRef(dict, key, &found);
+	return found;
+#else
+	return Py_XNewRef(PyDict_GetItemWithError(dict, key));
+#endif
+}
+
+/* The same; no error is set. */
+static inline PyObject *item_named(PyObject *dict, const char *name)
+{
+	PyObject *key = PyUnicode_FromString(name), *found = key ? item_of(dict, key) : NULL;
+
+	Py_XDECREF(key);
+	PyErr_Clear();
+	return found;
+}
 
 /* --- parts.c --- */
 

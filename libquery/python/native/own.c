@@ -159,18 +159,25 @@ static bool is_frozen(PyObject *file)
 	return is;
 }
 
+/* The one of the module with that namespace, or one that Python has brought along? */
+static bool is_of_file(const struct own *own, PyObject *function, PyObject *namespace)
+{
+	PyObject *file = file_of(own, function), *expected = item_named(namespace, "__file__");
+	bool is = file && (same_text(file, expected) || is_frozen(file));
+
+	Py_XDECREF(expected);
+	Py_XDECREF(file);
+	return is;
+}
+
 bool is_loaded(const struct own *own, PyObject *function, PyObject *name)
 {
-	PyObject *home = PyDict_GetItemWithError(own->loaded, name), *file;
+	PyObject *home = item_of(own->loaded, name);
 	PyObject *namespace = home && PyModule_Check(home) ? PyModule_GetDict(home) : NULL;
-	bool is;
+	bool is = namespace && is_function(own, function) && runs_in(own, function, namespace) &&
+	          is_of_file(own, function, namespace);
 
-	if (!namespace || !is_function(own, function) || !runs_in(own, function, namespace))
-		return false;
-	file = file_of(own, function);
-	is = file &&
-	     (same_text(file, PyDict_GetItemString(namespace, "__file__")) || is_frozen(file));
-	Py_XDECREF(file);
+	Py_XDECREF(home);
 	return is;
 }
 
@@ -306,14 +313,17 @@ static bool is_imported_module(const struct own *own, PyObject *name, PyObject *
 static bool is_of_module(const struct own *own, PyObject *home, PyObject *name, PyObject *value)
 {
 	PyObject *module;
+	bool is;
 
 	if (is_function(own, value))
 		return is_loaded(own, value, home);
 	if (!PyType_Check(value))
 		return PyCFunction_CheckExact(value);
-	module = PyDict_GetItemWithError(own->loaded, home);
-	return module && PyModule_Check(module) &&
-	       PyDict_GetItemWithError(PyModule_GetDict(module), name) == value;
+	module = item_of(own->loaded, home);
+	is = module && PyModule_Check(module) &&
+	     PyDict_GetItemWithError(PyModule_GetDict(module), name) == value;
+	Py_XDECREF(module);
+	return is;
 }
 
 bool is_imported(const struct own *own, PyObject *name, PyObject *value)
@@ -405,16 +415,16 @@ PyObject *namespace_of(PyObject *kind)
 
 PyObject *own_home(const struct own *own, const char *place)
 {
-	PyObject *namespace = PyModule_GetDict(own->module);
-	PyObject *kind = *place ? PyDict_GetItemString(namespace, place) : NULL;
+	PyObject *copy = PyTuple_GetItem(PyList_GetItem(own->modules, 0), 2);
+	PyObject *kind = *place ? PyDict_GetItemString(copy, place) : NULL;
 
 	if (!*place)
-		return namespace;
+		return copy;
 	for (Py_ssize_t i = 0; kind && i < PyList_Size(own->classes); i++) {
-		PyObject *pair = PyList_GetItem(own->classes, i);
+		PyObject *owner = PyList_GetItem(own->classes, i);
 
-		if (PyTuple_GetItem(pair, 0) == kind)
-			return PyTuple_GetItem(pair, 1);
+		if (PyTuple_GetItem(owner, 0) == kind)
+			return PyTuple_GetItem(owner, 2);
 	}
 	return NULL;
 }
@@ -449,20 +459,23 @@ static bool gather_inner(struct own *own, PyObject *kind, PyObject *value)
 	return !is || gather_class(own, value);
 }
 
-static bool append_pair(PyObject *list, PyObject *owner, PyObject *namespace)
+/* The values of the copy, a new list; NULL on failure. */
+static PyObject *append_owner(PyObject *list, PyObject *owner, PyObject *namespace)
 {
-	PyObject *pair = PyTuple_Pack(2, owner, namespace);
-	bool done = pair && PyList_Append(list, pair) == 0;
+	PyObject *copy = PyDict_Copy(namespace);
+	PyObject *item = copy ? PyTuple_Pack(3, owner, namespace, copy) : NULL;
+	PyObject *values = item && PyList_Append(list, item) == 0 ? PyDict_Values(copy) : NULL;
 
-	Py_XDECREF(pair);
-	return done;
+	Py_XDECREF(item);
+	Py_XDECREF(copy);
+	return values;
 }
 
 static bool gather_class(struct own *own, PyObject *kind)
 {
-	PyObject *namespace = namespace_of(kind),
-	         *values = namespace ? PyDict_Values(namespace) : NULL;
-	bool done = values && append_pair(own->classes, kind, namespace);
+	PyObject *namespace = namespace_of(kind);
+	PyObject *values = namespace ? append_owner(own->classes, kind, namespace) : NULL;
+	bool done = values != NULL;
 
 	for (Py_ssize_t i = 0; done && i < PyList_Size(values); i++)
 		done = gather_inner(own, kind, PyList_GetItem(values, i));
@@ -506,10 +519,11 @@ static bool is_unused_module(const struct own *own, PyObject *module)
 static bool remember_file(struct own *own, PyObject *namespace, bool *failed)
 {
 	PyObject *address = PyLong_FromVoidPtr(namespace);
-	PyObject *file = PyDict_GetItemString(namespace, "__file__");
+	PyObject *file = item_named(namespace, "__file__");
 	bool is_new = address && !PyDict_GetItemWithError(own->files, address);
 
 	*failed = !address || PyDict_SetItem(own->files, address, file ? file : Py_None) < 0;
+	Py_XDECREF(file);
 	Py_XDECREF(address);
 	return is_new && !*failed;
 }
@@ -521,8 +535,8 @@ static bool gather_module(struct own *own, PyObject *module)
 
 	if (!remember_file(own, namespace, &failed) || is_unused_module(own, module))
 		return !failed;
-	values = PyDict_Values(namespace);
-	done = values && append_pair(own->modules, module, namespace);
+	values = append_owner(own->modules, module, namespace);
+	done = values != NULL;
 	for (Py_ssize_t i = 0; done && i < PyList_Size(values); i++)
 		done = gather_value(own, module, PyList_GetItem(values, i));
 	Py_XDECREF(values);
@@ -533,7 +547,7 @@ static bool gather_module(struct own *own, PyObject *module)
  * has imported itself need not be imported once more, which takes time. */
 static PyTypeObject *type_named(const struct own *own, const char *module, const char *name)
 {
-	PyObject *home = Py_XNewRef(PyDict_GetItemString(own->loaded, module));
+	PyObject *home = item_named(own->loaded, module);
 	PyObject *found;
 
 	if (!home)
@@ -598,8 +612,7 @@ void own_clear(struct own *own)
 static bool is_of_named_tuple(const struct own *own, PyObject *function)
 {
 	PyObject *globals = get(own, function, GLOBALS);
-	PyObject *name =
-	        globals && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : NULL;
+	PyObject *name = globals && PyDict_Check(globals) ? item_named(globals, "__name__") : NULL;
 	PyObject *prefix = PyUnicode_FromString("namedtuple_");
 	bool is = name && prefix && PyUnicode_Check(name) &&
 	          (PyUnicode_Tailmatch(name, prefix, 0, PY_SSIZE_T_MAX, -1) == 1 ||
@@ -607,6 +620,7 @@ static bool is_of_named_tuple(const struct own *own, PyObject *function)
 	            is_loaded(own, function, name)));
 
 	Py_XDECREF(prefix);
+	Py_XDECREF(name);
 	Py_XDECREF(globals);
 	return is;
 }
@@ -681,11 +695,11 @@ static bool is_own(const struct own *own, PyObject *name, PyObject *value)
 	return is;
 }
 
-/* @pair: a module or class, and its namespace. */
-static bool check_owner(const struct own *own, PyObject *pair)
+/* @owner: (a module or class, its namespace, the copy). */
+static bool check_owner(const struct own *own, PyObject *owner)
 {
-	bool is_module = PyTuple_GetItem(pair, 0) == own->module;
-	PyObject *items = PyDict_Items(PyTuple_GetItem(pair, 1));
+	bool is_module = PyTuple_GetItem(owner, 0) == own->module;
+	PyObject *items = PyDict_Items(PyTuple_GetItem(owner, 2));
 	bool is = items != NULL;
 
 	for (Py_ssize_t i = 0; is && i < PyList_Size(items); i++) {

@@ -36,14 +36,18 @@ enum attribute {
 	ATTRIBUTES,
 };
 
-/* A package; all pointers but @module and @ours are owned. */
+/*
+ * A package; all pointers but @module and @ours are owned. A namespace is copied once, and what
+ * is looked at, and compared from then on, is the copy: whatever other threads do meanwhile, no
+ * part is taken for what it was that has not been looked at.
+ */
 struct own {
 	PyObject *module;
 	PyObject *ours;            /* a tuple: what acceleration itself has put in */
-	PyObject *modules;         /* a list of (module, its namespace) of the package */
-	PyObject *classes;         /* a list of (class, its namespace) in them */
+	PyObject *modules;         /* a list of (module, its namespace, the copy) of the package */
+	PyObject *classes;         /* a list of (class, its namespace, the copy) in them */
 	PyObject *files;           /* of modules: a dict from the address of their namespace */
-	PyObject *functions;       /* a list of (function, name of its class), by digest_parts() */
+	PyObject *functions;       /* a list of (function, its code, name of its class) */
 	PyObject *unused;          /* a set of names, of the module itself, that nobody looks at */
 	PyObject *stdlib, *loaded; /* the names of the standard modules, and sys.modules */
 	PyTypeObject *function_type, *pattern_type, *wrappers[WRAPPINGS];
@@ -80,7 +84,7 @@ PyObject *set_of_names(const char *const *names);
 /* The namespace of a class, a new reference. */
 PyObject *namespace_of(PyObject *kind);
 
-/* The one of the class of that name, or of the module for "", borrowed; NULL: there is none. */
+/* The copy of the class of that name, or of the module for "", borrowed; NULL: there is none. */
 PyObject *own_home(const struct own *own, const char *place);
 
 /* Of a type whose objects run nothing? Plain: of one of the usual types. */

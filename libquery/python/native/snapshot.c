@@ -104,32 +104,32 @@ static bool append(PyObject *list, PyObject *also, PyObject *item)
 }
 
 /* (key, value, ...) into an empty tuple for them; an Ellipsis for values that do not matter. */
-static bool fill_items(PyObject *flat, PyObject *dict, PyObject *names, bool are_used)
+static void fill_items(PyObject *flat, PyObject *copy, PyObject *names, bool are_used)
 {
-	Py_ssize_t position = 0, at = 0, count = PyTuple_Size(flat);
+	Py_ssize_t position = 0, at = 0;
 	PyObject *name, *value;
 
-	while (at < count && PyDict_Next(dict, &position, &name, &value)) {
+	while (PyDict_Next(copy, &position, &name, &value)) {
 		bool named = names && PySet_Contains(names, name) == 1;
 
 		PyTuple_SetItem(flat, at++, Py_NewRef(name));
 		PyTuple_SetItem(flat, at++, Py_NewRef(named == are_used ? value : Py_Ellipsis));
 	}
-	return at == count;
 }
 
-/* (namespace, its items); @names: those whose values matter, or, if not @are_used, do not. */
-static PyObject *namespace_items(PyObject *dict, PyObject *names, bool are_used)
+/*
+ * (namespace, the items of its copy); @names: those whose values matter, or, if not @are_used,
+ * do not.
+ */
+static PyObject *namespace_items(PyObject *namespace, PyObject *copy, PyObject *names,
+                                 bool are_used)
 {
-	PyObject *flat = NULL, *made = NULL;
-	bool done;
+	PyObject *flat = PyTuple_New(2 * PyDict_Size(copy)), *made = NULL;
 
-	BEGIN_CRITICAL_SECTION(dict);
-	flat = PyTuple_New(2 * PyDict_Size(dict));
-	done = flat && fill_items(flat, dict, names, are_used);
-	END_CRITICAL_SECTION();
-	if (done)
-		made = PyTuple_Pack(2, dict, flat);
+	if (flat) {
+		fill_items(flat, copy, names, are_used);
+		made = PyTuple_Pack(2, namespace, flat);
+	}
 	Py_XDECREF(flat);
 	return made;
 }
@@ -140,39 +140,40 @@ static bool add_modules(struct snapshot *snapshot)
 	bool done = true;
 
 	for (Py_ssize_t i = 0; done && i < PyList_Size(own->modules); i++) {
-		PyObject *pair = PyList_GetItem(own->modules, i);
-		bool is_first = PyTuple_GetItem(pair, 0) == own->module;
+		PyObject *owner = PyList_GetItem(own->modules, i);
+		bool is_first = PyTuple_GetItem(owner, 0) == own->module;
 
 		done = append(snapshot->all, is_first ? snapshot->some : NULL,
-		              namespace_items(PyTuple_GetItem(pair, 1),
+		              namespace_items(PyTuple_GetItem(owner, 1), PyTuple_GetItem(owner, 2),
 		                              is_first ? own->unused : NULL, false));
 	}
 	return done;
 }
 
-/* What can be exchanged inside a function, or a class: (object, name, value). */
-static PyObject *attribute_of(PyObject *owner, const char *name)
+/* What can be exchanged inside a class: (class, name, value). */
+static PyObject *order_of(PyObject *kind)
 {
-	PyObject *key = PyUnicode_InternFromString(name);
-	PyObject *value = key ? PyObject_GetAttr(owner, key) : NULL;
-	PyObject *made = value ? PyTuple_Pack(3, owner, key, value) : NULL;
+	PyObject *key = PyUnicode_InternFromString("__mro__");
+	PyObject *value = key ? PyObject_GetAttr(kind, key) : NULL;
+	PyObject *made = value ? PyTuple_Pack(3, kind, key, value) : NULL;
 
 	Py_XDECREF(value);
 	Py_XDECREF(key);
 	return made;
 }
 
-static bool add_class(struct snapshot *snapshot, PyObject *kind, PyObject *namespace)
+static bool add_class(struct snapshot *snapshot, PyObject *owner)
 {
+	PyObject *kind = PyTuple_GetItem(owner, 0);
 	PyObject *name = get(snapshot->own, kind, NAME);
 	bool is_reading = name && PySet_Contains(snapshot->reading, name) == 1;
 
 	Py_XDECREF(name);
 	return name &&
 	       append(snapshot->all, is_reading ? snapshot->some : NULL,
-	              namespace_items(namespace, NULL, false)) &&
-	       append(snapshot->inside, is_reading ? snapshot->some_inside : NULL,
-	              attribute_of(kind, "__mro__"));
+	              namespace_items(PyTuple_GetItem(owner, 1), PyTuple_GetItem(owner, 2), NULL,
+	                              false)) &&
+	       append(snapshot->inside, is_reading ? snapshot->some_inside : NULL, order_of(kind));
 }
 
 static bool add_classes(struct snapshot *snapshot)
@@ -180,11 +181,8 @@ static bool add_classes(struct snapshot *snapshot)
 	PyObject *classes = snapshot->own->classes;
 	bool done = true;
 
-	for (Py_ssize_t i = 0; done && i < PyList_Size(classes); i++) {
-		PyObject *pair = PyList_GetItem(classes, i);
-
-		done = add_class(snapshot, PyTuple_GetItem(pair, 0), PyTuple_GetItem(pair, 1));
-	}
+	for (Py_ssize_t i = 0; done && i < PyList_Size(classes); i++)
+		done = add_class(snapshot, PyList_GetItem(classes, i));
 	return done;
 }
 
@@ -194,11 +192,13 @@ static bool add_functions(struct snapshot *snapshot)
 	bool done = true;
 
 	for (Py_ssize_t i = 0; done && i < PyList_Size(functions); i++) {
-		PyObject *pair = PyList_GetItem(functions, i);
-		bool is_reading = PySet_Contains(snapshot->reading, PyTuple_GetItem(pair, 1)) == 1;
+		PyObject *item = PyList_GetItem(functions, i);
+		bool is_reading = PySet_Contains(snapshot->reading, PyTuple_GetItem(item, 2)) == 1;
 
 		done = append(snapshot->inside, is_reading ? snapshot->some_inside : NULL,
-		              attribute_of(PyTuple_GetItem(pair, 0), "__code__"));
+		              PyTuple_Pack(3, PyTuple_GetItem(item, 0),
+		                           snapshot->own->attributes[CODE],
+		                           PyTuple_GetItem(item, 1)));
 	}
 	return done;
 }
@@ -255,13 +255,15 @@ static bool check_path(const struct own *own, PyObject *kind, PyObject *items)
 
 static bool add_path_class(struct snapshot *snapshot, PyObject *kind, PyObject *names)
 {
-	PyObject *dict = namespace_of(kind);
-	PyObject *pair = dict ? namespace_items(dict, names, true) : NULL;
+	PyObject *namespace = namespace_of(kind);
+	PyObject *copy = namespace ? PyDict_Copy(namespace) : NULL;
+	PyObject *pair = copy ? namespace_items(namespace, copy, names, true) : NULL;
 	bool done = pair && check_path(snapshot->own, kind, PyTuple_GetItem(pair, 1)) &&
 	            append(snapshot->all, snapshot->some, Py_NewRef(pair));
 
 	Py_XDECREF(pair);
-	Py_XDECREF(dict);
+	Py_XDECREF(copy);
+	Py_XDECREF(namespace);
 	return done;
 }
 
@@ -294,17 +296,19 @@ static bool add_path(struct snapshot *snapshot)
 
 static bool add_outside(const struct own *own, PyObject *list, const char *const place[2])
 {
-	PyObject *module = PyDict_GetItemString(own->loaded, place[0]), *dict, *name, *value;
+	PyObject *module = item_named(own->loaded, place[0]), *dict, *name, *value;
 	bool done;
 
 	if (!module)
 		return true;
 	dict = PyModule_Check(module) ? PyModule_GetDict(module) : NULL;
 	name = dict ? PyUnicode_InternFromString(place[1]) : NULL;
-	value = name ? PyDict_GetItemWithError(dict, name) : NULL;
+	value = name ? item_of(dict, name) : NULL;
 	done = value && is_imported(own, name, value) &&
 	       append(list, NULL, PyTuple_Pack(3, dict, name, value));
+	Py_XDECREF(value);
 	Py_XDECREF(name);
+	Py_DECREF(module);
 	return done;
 }
 

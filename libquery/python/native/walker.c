@@ -167,18 +167,20 @@ static bool take_view(struct walker *walker, PyObject *file, struct view *view)
 	return is;
 }
 
-/* What a Walk has just answered from. */
+/* What a Walk answers from: (database, number, rows). */
 static bool view_of_walk(const struct state *state, PyObject *walk, struct view *view)
 {
-	PyObject *number = PyObject_GetAttr(walk, state->number);
+	PyObject *found = PyObject_GetAttr(walk, state->view);
+	bool done = found && PyArg_ParseTuple(found, "O!KO!", state->database, &view->database,
+	                                      &view->number, &PyDict_Type, &view->rows);
 
-	view->database = PyObject_GetAttr(walk, state->handle);
-	view->rows = PyObject_GetAttr(walk, state->rows);
-	view->number = number && PyLong_Check(number) ? PyLong_AsUnsignedLongLong(number) : 0;
+	if (!done)
+		view->database = view->rows = NULL;
+	Py_XINCREF(view->database);
+	Py_XINCREF(view->rows);
 	view->fork_depth = fork_depth();
-	Py_XDECREF(number);
-	return view->number && view->database && view->rows &&
-	       Py_TYPE(view->database) == state->database && PyDict_CheckExact(view->rows);
+	Py_XDECREF(found);
+	return done;
 }
 
 static void keep_view(struct walker *walker, const struct state *state, PyObject *walk,
@@ -208,8 +210,9 @@ static PyObject *rows_in_view(struct walker *walker, PyObject *file)
 	if (!take_view(walker, file, &view))
 		return NULL;
 	if (database_number(view.database, &number) && number == view.number) {
-		rows = PyDict_GetItemWithError(view.rows, file);
-		rows = Py_NewRef(rows ? rows : Py_None);
+		rows = item_of(view.rows, file);
+		if (!rows && !PyErr_Occurred())
+			rows = Py_NewRef(Py_None);
 	}
 	view_clear(&view);
 	return rows;

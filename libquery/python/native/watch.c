@@ -17,11 +17,32 @@
 #define WATCHERS_SINCE 12 /* minor versions */
 #define NUMBERS_UNTIL  11
 
+/* "3.13.0 (main, ...". */
+long minor_version(void)
+{
+	return strtol(Py_GetVersion() + strlen("3."), NULL, 10);
+}
+
 #ifdef Py_GIL_DISABLED
-#define CAN_WATCH false /* a change of another thread's could be in the middle */
+
+/* A change is told before it is made: another thread could compare in between. */
+int watch_begin(void)
+{
+	return -1;
+}
+
+bool watch_dict(int Py_UNUSED(watcher), PyObject *Py_UNUSED(dict))
+{
+	return false;
+}
+
+unsigned long long watch_changes(int Py_UNUSED(watcher), PyObject *const *Py_UNUSED(dicts),
+                                 size_t Py_UNUSED(count))
+{
+	return 0;
+}
+
 #else
-#define CAN_WATCH true
-#endif
 
 typedef int on_change(int event, PyObject *dict, PyObject *key, PyObject *value);
 
@@ -43,17 +64,11 @@ struct numbered_dict {
 	uint64_t number;
 };
 
-/* "3.13.0 (main, ...". */
-long minor_version(void)
-{
-	return strtol(Py_GetVersion() + strlen("3."), NULL, 10);
-}
-
 int watch_begin(void)
 {
 	int watcher = -1;
 
-	if (CAN_WATCH && minor_version() >= WATCHERS_SINCE && PyDict_AddWatcher && PyDict_Watch)
+	if (minor_version() >= WATCHERS_SINCE && PyDict_AddWatcher && PyDict_Watch)
 		watcher = PyDict_AddWatcher(count_change);
 	PyErr_Clear(); /* all are taken */
 	return watcher;
@@ -61,7 +76,7 @@ int watch_begin(void)
 
 bool watch_dict(int watcher, PyObject *dict)
 {
-	bool done = CAN_WATCH && minor_version() <= NUMBERS_UNTIL;
+	bool done = minor_version() <= NUMBERS_UNTIL;
 
 	if (watcher >= 0)
 		done = PyDict_Watch(watcher, dict) == 0;
@@ -83,3 +98,5 @@ unsigned long long watch_changes(int watcher, PyObject *const *dicts, size_t cou
 	}
 	return last;
 }
+
+#endif
