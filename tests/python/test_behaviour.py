@@ -20,6 +20,7 @@ from support import (DATABASE, SECONDS_ALLOWED, add_distribution, change_databas
 
 setUpModule = package.require
 DISTRIBUTIONS = 12
+LONG = bool(os.environ.get("ENTRYDB_TEST_LONG"))
 
 PRELUDE = """
 import os, sys
@@ -317,6 +318,90 @@ class BehaviourTest(unittest.TestCase):
             update()
             check()
             """)
+
+    def test_threads_that_patch(self):
+        """Whoever has patched a part, or changed sys.path, is answered so at once, whatever part other
+        threads exchange meanwhile, and back, by one that does the same."""
+        self.each_python("""
+            import functools, importlib, threading, time
+            check()
+            expected = plain(metadata.entry_points(group="demo"))
+            walked = [[plain(each.entry_points), str(each._path)] for each in metadata.distributions()]
+            until, wrong, rounds = time.monotonic() + SECONDS, [], dict.fromkeys(
+                ("ask", "walk", "patch", "path", "flap", "forget"), 0)
+
+            def during(work):
+                def run():
+                    try:
+                        while time.monotonic() < until and not wrong:
+                            work()
+                            rounds[work.__name__] += 1
+                    except BaseException as error:
+                        wrong.append(f"{work.__name__}: {error!r}")
+                return threading.Thread(target=run)
+
+            def hold(what, found, wanted):
+                if found != wanted:
+                    wrong.append((what, found, wanted))
+
+            mine = threading.local()     # what only the thread itself may see of its patch
+            prefer = metadata.EntryPoints.select
+
+            def patched(self, **params):
+                found = prefer(self, **params)
+                return type(found)(list(found)[::-1]) if getattr(mine, "patching", False) else found
+
+            def ask():
+                hold("ask", [each[:3] for each in plain(metadata.entry_points(group="demo"))
+                             if each[0] != "extra"], [each[:3] for each in expected])
+
+            def walk():
+                hold("walk", [[plain(each.entry_points), str(each._path)]
+                              for each in metadata.distributions(path=[SITE])], walked[:DEMOS])
+
+            def patch():
+                mine.patching = True
+                metadata.EntryPoints.select = patched
+                try:
+                    hold("patched", [each.name for each in metadata.entry_points(group="demo")
+                                     if each.name != "extra"], [each[0] for each in expected[::-1]])
+                finally:
+                    metadata.EntryPoints.select = prefer
+                hold("taken back", [each.name for each in metadata.entry_points(group="demo")
+                                    if each.name != "extra"], [each[0] for each in expected])
+
+            def path():
+                sys.path.append(EXTRA)
+                hold("longer", plain(metadata.entry_points(group="demo"))[-1][0], "extra")
+                sys.path.remove(EXTRA)
+                hold("shorter", plain(metadata.entry_points(group="demo"))[-1][0], expected[-1][0])
+
+            def flap():
+                own = metadata.EntryPoint.matches
+                metadata.EntryPoint.matches = functools.wraps(own)(lambda *rest, **more: own(*rest, **more))
+                metadata.EntryPoint.matches = own
+
+            def forget():
+                importlib.invalidate_caches()
+                sys.modules.pop("colorsys", None)
+                importlib.import_module("colorsys")
+                ask()
+
+            site, SITE = SITE, f"{os.environ['TOP']}/extra"
+            add("extra")
+            EXTRA, SITE, DEMOS = SITE, site, len(expected)
+            threads = [during(each) for each in (ask, ask, walk, walk, patch, path, flap, forget)]
+            for each in threads:
+                each.start()
+            for each in threads:
+                each.join()
+            assert not wrong, wrong[:2]
+            assert all(rounds.values()), rounds
+            check(database=False)
+            for _ in range(1024):  # what was not recognised is looked at again, ever more rarely
+                metadata.entry_points(group="demo")
+            check()
+            """.replace("SECONDS", "30" if LONG else "1.5"))
 
     def test_fork(self):
         self.each_python("""

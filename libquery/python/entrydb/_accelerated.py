@@ -4,7 +4,7 @@ import os
 from operator import attrgetter
 
 from . import _metadata_module, _native
-from ._databases import database, finders, split
+from ._databases import database, finders, item, split
 
 WALK_BEGINS = 4       # distributions of one path entry that were asked for, one by one
 WALK_PAUSE_MAX = 4096
@@ -165,7 +165,7 @@ class Walk:
             # Inside an archive the path of a file leads importlib.metadata to nothing.
             rows = os.path.isdir(self.root or ".") and database.survey() or {}
             self.view = database, number, rows
-        return rows.get(file)
+        return item(rows, file)
 
 
 class Walks(dict):

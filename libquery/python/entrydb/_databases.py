@@ -13,12 +13,21 @@ _kept = {}
 os.register_at_fork(after_in_child=_kept.clear)
 
 
+def item(dictionary, key):
+    """As dictionary.get(key), which takes the dict's lock where Python has no other one: what a
+    thread waits for when another one forks, the child would wait for for ever."""
+    try:
+        return dictionary[key]
+    except KeyError:
+        return None
+
+
 def database(rules=0):
     """A handle on sys.path as it is now; None where an entry is not for a database."""
     if type(sys.path) is not list:
         return None
     path = tuple(sys.path)  # which other threads may change
-    known = _kept.get(rules)
+    known = item(_kept, rules)
     if known is not None and known[0] == path and all(map(_is_same, known[0], path)):
         return known[1]
     found = _open(path, rules)
@@ -77,9 +86,9 @@ def finders():
 
 def is_standard_finder(finder):
     """PathFinder as the interpreter has brought it along."""
-    home = sys.modules.get("_frozen_importlib_external")
-    if home is None or finder is not vars(home).get("PathFinder"):
+    home = item(sys.modules, "_frozen_importlib_external")
+    if home is None or finder is not item(vars(home), "PathFinder"):
         return False
-    function = getattr(vars(finder).get("find_distributions"), "__func__", None)
+    function = getattr(item(vars(finder), "find_distributions"), "__func__", None)
     return type(function) is type(is_standard_finder) and function.__globals__ is vars(home) \
         and function.__code__.co_filename == "<frozen importlib._bootstrap_external>"

@@ -16,7 +16,7 @@ import sys
 from operator import attrgetter
 
 from . import _native
-from ._databases import finders, is_standard_finder
+from ._databases import finders, is_standard_finder, item
 
 PATH_ENTRIES_MAX = 64  # whose paths are kept
 PATHS_MAX = 1024       # of one of them
@@ -104,7 +104,7 @@ class MetadataModule:
     def join_in(self, path):
         """How the module itself gets from a path entry to a file in it."""
         if os.path.isdir(path or "."):
-            kept = self.paths.get(path)
+            kept = item(self.paths, path)
             if kept is None:
                 if len(self.paths) >= PATH_ENTRIES_MAX:
                     self.paths.clear()
@@ -196,9 +196,19 @@ QUESTIONS_WAITED_MAX = 1023
 _recognised = {}
 
 
+def _forget_paths():
+    """In a child of fork(): another thread may have been in the middle of adding one."""
+    for each in tuple(_recognised.values()):
+        if each.known:
+            each.known.paths = {}
+
+
+os.register_at_fork(after_in_child=_forget_paths)
+
+
 def _recognition(module):
     """A module that is loaded again is another one."""
-    found = _recognised.get(module.__name__)
+    found = item(_recognised, module.__name__)
     if found is None or found.module is not module:
         found = _recognised[module.__name__] = Recognition(module)
     return found
@@ -262,8 +272,8 @@ def entry_points(params):
 def home_of(finder):
     """The module that a finder of distributions belongs to; None if unknown, or not imported."""
     if is_standard_finder(finder):
-        return sys.modules.get("importlib.metadata")
-    module = sys.modules.get("importlib_metadata")
+        return item(sys.modules, "importlib.metadata")
+    module = item(sys.modules, "importlib_metadata")
     return module if type(finder) is getattr(module, "MetadataPathFinder", None) else None
 
 

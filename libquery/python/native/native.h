@@ -145,7 +145,7 @@ int watch_begin(void);
 /* From now on; false: what happens to it will not be known. */
 bool watch_dict(int watcher, PyObject *dict);
 
-/* A number that grows whenever one of these dicts changes, all of them watched. */
+/* A number above 0 that grows whenever one of these dicts changes, all of them watched. */
 unsigned long long watch_changes(int watcher, PyObject *const *dicts, size_t count);
 
 /* --- fork.c --- */

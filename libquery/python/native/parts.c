@@ -11,7 +11,7 @@
  * watched, a comparison stands for as long as none of them changes: but for the attributes,
  * which are in no dict, and are pinned down, each to one pointer.
  */
-#include <string.h>
+#include <stdatomic.h>
 
 #include "libquery/python/native/native.h"
 
@@ -30,8 +30,8 @@ struct parts {
 	struct pin *pins;
 	size_t dict_count, pin_count;
 	int watcher;
-	bool watched, stood;        /* was all the same, */
-	unsigned long long changes; /* after how many changes? */
+	bool watched;
+	atomic_ullong stood_at; /* after how many changes was all the same? 0: never */
 };
 
 extern PyObject *PyFunction_GetCode(PyObject *function) __attribute__((weak));
@@ -129,14 +129,12 @@ static bool all_pinned(const struct parts *parts)
 	return true;
 }
 
-static bool add_pin(struct parts *parts, PyObject *owner, bool is_class)
+static bool add_pin(struct parts *parts, struct pin pin)
 {
-	struct pin pin = {.owner = owner, .is_class = is_class};
 	struct pin *pins = PyMem_Realloc(parts->pins, (parts->pin_count + 1) * sizeof(*pins));
 
 	if (!pins)
 		return false;
-	pin.value = pointer_of(&pin);
 	pins[parts->pin_count++] = pin;
 	parts->pins = pins;
 	return true;
@@ -149,9 +147,11 @@ static bool pin_order(struct parts *parts, PyObject *order)
 
 	for (Py_ssize_t i = 0; done && i < PyTuple_Size(order); i++) {
 		PyObject *kind = PyTuple_GetItem(order, i);
+		struct pin pin = {.owner = kind, .is_class = true};
 
+		pin.value = pointer_of(&pin);
 		if (PyType_GetFlags((PyTypeObject *)kind) & Py_TPFLAGS_HEAPTYPE)
-			done = add_pin(parts, kind, true);
+			done = add_pin(parts, pin);
 	}
 	return done;
 }
@@ -163,10 +163,10 @@ static bool pin_attributes(struct parts *parts)
 
 	for (Py_ssize_t i = 0; done && i < PyTuple_Size(attributes); i++) {
 		PyObject *part = PyTuple_GetItem(attributes, i);
-		PyObject *owner = PyTuple_GetItem(part, 0);
+		PyObject *owner = PyTuple_GetItem(part, 0), *value = PyTuple_GetItem(part, 2);
 
-		done = PyType_Check(owner) ? pin_order(parts, PyTuple_GetItem(part, 2))
-		                           : add_pin(parts, owner, false);
+		done = PyType_Check(owner) ? pin_order(parts, value)
+		                           : add_pin(parts, (struct pin){owner, value, false});
 	}
 	return done;
 }
@@ -204,11 +204,12 @@ bool all_same(PyObject *self)
 	if (!parts->watched)
 		return compare(parts->compared);
 	changes = watch_changes(parts->watcher, parts->dicts, parts->dict_count);
-	if (!parts->stood || changes != parts->changes) {
-		parts->stood = compare(parts->compared);
-		parts->changes = changes;
+	if (changes != atomic_load(&parts->stood_at)) {
+		if (!compare(parts->compared))
+			return false;
+		atomic_store(&parts->stood_at, changes);
 	}
-	return parts->stood && all_pinned(parts);
+	return all_pinned(parts);
 }
 
 /* --- Parts --- */

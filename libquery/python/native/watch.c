@@ -6,6 +6,10 @@
  * calls whoever watches a dict; before, each dict had the number of its last change (PEP 509),
  * and numbers only grew. Neither is in the limited API: so both are asked for as they may be
  * there, and where nothing is, or all watchers are taken, dicts cannot be watched.
+ *
+ * A change is told before it is made. Without Python's lock another thread may look in between;
+ * but whoever changes a dict holds the dict's own lock meanwhile. So whoever takes the number first
+ * and then compares, with that lock, sees either the change, or next time another number.
  */
 #include <stdatomic.h>
 #include <stdint.h>
@@ -17,42 +21,19 @@
 #define WATCHERS_SINCE 12 /* minor versions */
 #define NUMBERS_UNTIL  11
 
-/* "3.13.0 (main, ...". */
-long minor_version(void)
-{
-	return strtol(Py_GetVersion() + strlen("3."), NULL, 10);
-}
+#ifdef Py_LIMITED_API
+typedef int PyDict_WatchEvent;
+typedef int (*PyDict_WatchCallback)(PyDict_WatchEvent event, PyObject *dict, PyObject *key,
+                                    PyObject *value);
+#endif
 
-#ifdef Py_GIL_DISABLED
-
-/* A change is told before it is made: another thread could compare in between. */
-int watch_begin(void)
-{
-	return -1;
-}
-
-bool watch_dict(int Py_UNUSED(watcher), PyObject *Py_UNUSED(dict))
-{
-	return false;
-}
-
-unsigned long long watch_changes(int Py_UNUSED(watcher), PyObject *const *Py_UNUSED(dicts),
-                                 size_t Py_UNUSED(count))
-{
-	return 0;
-}
-
-#else
-
-typedef int on_change(int event, PyObject *dict, PyObject *key, PyObject *value);
-
-extern int PyDict_AddWatcher(on_change *callback) __attribute__((weak));
+extern int PyDict_AddWatcher(PyDict_WatchCallback callback) __attribute__((weak));
 extern int PyDict_Watch(int watcher, PyObject *dict) __attribute__((weak));
 
-static atomic_ullong changes; /* of all dicts that are watched, in any interpreter */
+static atomic_ullong changes = 1; /* of all dicts that are watched, in any interpreter */
 
-static int count_change(int Py_UNUSED(event), PyObject *Py_UNUSED(dict), PyObject *Py_UNUSED(key),
-                        PyObject *Py_UNUSED(value))
+static int count_change(PyDict_WatchEvent Py_UNUSED(event), PyObject *Py_UNUSED(dict),
+                        PyObject *Py_UNUSED(key), PyObject *Py_UNUSED(value))
 {
 	atomic_fetch_add(&changes, 1);
 	return 0;
@@ -63,6 +44,12 @@ struct numbered_dict {
 	PyObject_HEAD Py_ssize_t used;
 	uint64_t number;
 };
+
+/* "3.13.0 (main, ...". */
+long minor_version(void)
+{
+	return strtol(Py_GetVersion() + strlen("3."), NULL, 10);
+}
 
 int watch_begin(void)
 {
@@ -98,5 +85,3 @@ unsigned long long watch_changes(int watcher, PyObject *const *dicts, size_t cou
 	}
 	return last;
 }
-
-#endif
