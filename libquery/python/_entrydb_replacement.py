@@ -175,20 +175,26 @@ def make_new(module):
 
 
 def count_distributions(most):
-    """On sys.path, about, and no more than these: whoever has imported something has listed the
-    directories already. What a program has put in the place of os.listdir() sees none of it."""
-    found = (name for entry in tuple(sys.path)[::-1] for name in listing(entry) if name[-5:] == "-info")
-    return sum(1 for _ in zip(range(most), found))
+    """On sys.path, about, and little more than these: whoever has imported something has listed
+    the directories already. What a program has put in the place of os.listdir() sees none of it."""
+    found = 0
+    for entry in tuple(sys.path)[::-1]:  # what pip installs into comes last
+        found += count_metadata(entry)
+        if found >= most:
+            break
+    return found
 
 
-def listing(entry):
+def count_metadata(entry):
+    """Names in a directory that end in -info."""
     if type(entry) is not str:
-        return ()
+        return 0
     finder = sys.path_importer_cache.get(entry)
     try:
-        return getattr(finder, "_path_cache", None) or posix.listdir(entry)
+        names = getattr(finder, "_path_cache", None) or posix.listdir(entry)
+        return "/".join((*names, "")).count("-info/")
     except (OSError, TypeError, ValueError):
-        return ()
+        return 0
 
 
 def may_have_rules():

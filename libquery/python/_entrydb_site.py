@@ -13,7 +13,11 @@ def watcher(name, path=None, target=None):
     """A finder that finds nothing of its own: it sees what is being imported."""
     if name in {"importlib.metadata", "importlib_metadata", "pip._internal.commands.install",
                 "pip._internal.commands.uninstall"}:
-        return rest().find_spec(name, path, target)
+        try:
+            found = rest()
+        except Exception:  # half uninstalled, say: the program must not suffer
+            return None
+        return found.find_spec(name, path, target)
     return None
 
 

@@ -154,11 +154,12 @@ def virtual_environment(bench, name, distributions=0):
     return f"{prefix}/bin/python", site, prefix
 
 
-def on_and_off(bench, distributions=0):
-    """The interpreters of two environments that are alike; nothing in them is young any more."""
-    ours, site, prefix = virtual_environment(bench, f"on-{distributions}", distributions)
+def on_and_off(bench, file, distributions=0):
+    """The interpreters of two environments that are alike; nothing in them is young any more.
+    file: that the first is switched on by."""
+    ours, site, prefix = virtual_environment(bench, f"on-{file}-{distributions}", distributions)
     baseline, _, _ = virtual_environment(bench, f"off-{distributions}", distributions)
-    python_package.switch_on(ours, site)
+    python_package.switch_on(ours, site, file)
     if distributions:
         time.sleep(SETTLE_SECONDS)
         bench.update(prefix)
@@ -167,24 +168,25 @@ def on_and_off(bench, distributions=0):
 
 def added(bench, work, distributions, code):
     """Of processor time, to a whole process."""
-    ours, baseline = on_and_off(bench, distributions)
+    for file in ("entrydb.pth", "sitecustomize.py"):
+        ours, baseline = on_and_off(bench, file, distributions)
 
-    def begin(python):
-        return bench.processor([python, "-I", "-c", code])
+        def begin(python):
+            return bench.processor([python, "-I", "-c", code])
 
-    pairs = bench.interleave(lambda: begin(ours), lambda: begin(baseline), times=STARTS)
-    return Difference(f"{work}, processor time", "off", scaled(pairs, 1e6),
-                      at_most_more(0.3, "ms"), unit="ms")
+        pairs = bench.interleave(lambda: begin(ours), lambda: begin(baseline), times=STARTS)
+        yield Difference(f"{work}, by {file}, processor time", "off", scaled(pairs, 1e6),
+                         at_most_more(0.3, "ms"), unit="ms")
 
 
 def start(bench):
-    yield added(bench, "start of an interpreter, accelerated and unused", 0, "pass")
+    yield from added(bench, "start of an interpreter, accelerated and unused", 0, "pass")
 
 
 def process(bench):
     for count in bench.size((2, 20, 50, 100, PROMISED), (2, 100)):
-        yield added(bench, f"whole process with one question, {count:,} distributions", count,
-                    QUESTION)
+        yield from added(bench, f"whole process with one question, {count:,} distributions", count,
+                         QUESTION)
 
 
 def memory(bench):

@@ -54,7 +54,7 @@ class SwitchTest(unittest.TestCase):
     """Each test has an environment of its own, all below one directory."""
 
     def setUp(self):
-        self.place = f"{scratch()}/{self.id().rpartition('.')[2]}"
+        self.place = f"{scratch()}/{'-'.join(self.id().split('.')[-2:])}"
         os.mkdir(self.place)
         self.environment = self.make(f"{self.place}/venv")
 
@@ -67,6 +67,11 @@ class SwitchTest(unittest.TestCase):
         self.assertEqual(done.returncode, status, done.stdout)
         self.assertNotIn("Traceback", done.stdout)
         return done.stdout
+
+    def check_silent(self):
+        said = run(self.environment.python, "-c", "import importlib.metadata as m; "
+                   "m.entry_points(group='x'); print(1)").stdout
+        self.assertEqual(said, "1\n")
 
     def victim(self):
         file = f"{self.place}/victim"
@@ -97,10 +102,11 @@ class Verbs(SwitchTest):
         self.assertEqual(self.environment.written(), [])
         self.assertIn(": off\n", self.entrydb("status", status=1))
 
-    def test_silent_when_the_module_is_gone(self):
+    def test_silent_when_the_rest_is_gone(self):
         self.entrydb("on")
-        os.remove(f"{self.environment.site}/_entrydb_site.py")
-        self.assertEqual(run(self.environment.python, "-c", "print(1)").stdout, "1\n")
+        for name in ("_entrydb_replacement.py", "_entrydb_site.py"):
+            os.remove(f"{self.environment.site}/{name}")
+            self.check_silent()
 
     def test_files_that_are_links_to_a_cache(self):
         """As uv places them in one of its modes."""
@@ -147,7 +153,8 @@ class Verbs(SwitchTest):
 
     def test_wrong_usage(self):
         for wrong in ((), ("on", "--all"), ("off", "--all-venvs"), ("status", "x", "y"),
-                      ("on", "--all-venvs="), ("list", "--no-such")):
+                      ("on", "--all-venvs="), ("list", "--no-such"), ("off", "--sitecustomize"),
+                      ("on", "--sitecustomize", "--all-venvs", self.place)):
             with self.subTest(wrong):
                 self.entrydb(*wrong, status=2)
         self.assertEqual(self.environment.written(), [])
@@ -163,6 +170,110 @@ class Verbs(SwitchTest):
         for arguments in (("--help",), ("-h",), ("on", "--help"), ("status", "-h")):
             said = self.entrydb(*arguments)
             self.assertTrue(said.startswith("usage: python -m entrydb on|off|status"))
+
+
+class Sitecustomize(SwitchTest):
+    """python -m entrydb on --sitecustomize."""
+
+    def setUp(self):
+        super().setUp()
+        self.file = f"{self.environment.site}/sitecustomize.py"
+
+    def on(self, **keywords):
+        return self.entrydb("on", "--sitecustomize", **keywords)
+
+    def is_accelerated(self):
+        return "importlib.metadata is accelerated" in self.environment.entrydb("status", check=False).stdout
+
+    def behind(self, text):
+        """A sitecustomize.py further back on sys.path."""
+        directory = f"{self.place}/behind"
+        os.mkdir(directory)
+        write(f"{directory}/sitecustomize.py", text)
+        write(f"{self.environment.site}/behind.pth", f"{directory}\n")
+        return f"{directory}/sitecustomize.py"
+
+    def test_instead_of_the_pth_file_and_back(self):
+        record = read(self.environment.record())
+        for _ in range(2):
+            self.entrydb("on")
+            self.assertIn(f"on ({self.file})", self.on())
+            self.assertEqual(self.environment.written(), [])
+            self.assertEqual(read(self.environment.record()).count("\nsitecustomize.py,sha256="), 1)
+            self.assertTrue(self.is_accelerated())
+        self.entrydb("on")
+        self.assertFalse(os.path.exists(self.file))
+        self.assertTrue(self.is_accelerated())
+        self.on()
+        self.entrydb("off")
+        self.assertFalse(os.path.exists(self.file))
+        self.assertEqual(read(self.environment.record()), record)
+
+    def test_it_begins_once(self):
+        self.on()
+        said = run(self.environment.python, "-c", "import sys, sitecustomize, _entrydb_site as s; "
+                   "print(s is sitecustomize, sys.meta_path.count(s.watcher))").stdout
+        self.assertEqual(said, "True 1\n")
+
+    def test_nothing_is_compiled_at_the_next_start(self):
+        self.on()
+        before = os.stat(f"{self.environment.site}/__pycache__").st_mtime_ns
+        run(self.environment.python, "-c", "import importlib.metadata")
+        self.assertEqual(os.stat(f"{self.environment.site}/__pycache__").st_mtime_ns, before)
+
+    def test_uninstalled_with_the_package(self):
+        self.on()
+        self.environment.pip("uninstall", "-y", "entrydb")
+        self.assertFalse(os.path.exists(self.file))
+
+    def test_refused_where_there_is_another_one(self):
+        write(self.file, "other = True\n")
+        self.assertIn(f"a sitecustomize already, {self.file}", self.on(status=3))
+        self.assertEqual(read(self.file), "other = True\n")
+        os.remove(self.file)
+        other = self.behind("other = True\n")
+        self.assertIn(f"a sitecustomize already, {other}", self.on(status=3))
+        self.assertFalse(os.path.exists(self.file))
+
+    def test_one_that_came_later_and_is_hidden(self):
+        self.on()
+        self.behind("import sys; sys.hidden = 'run'\n")
+        said = run(self.environment.python, "-c", "import sys, sitecustomize, _entrydb_site as s; print("
+                   "sys.hidden, s.watcher in sys.meta_path, 'behind' in sitecustomize.__file__)").stdout
+        self.assertEqual(said, "run True True\n")
+        self.assertTrue(self.is_accelerated())
+
+    def test_one_that_came_later_and_hides_it(self):
+        self.on()
+        other = f"{self.place}/before"
+        os.mkdir(other)
+        write(f"{other}/sitecustomize.py", "")
+        said = self.entrydb("status", status=1, PYTHONPATH=other)
+        self.assertIn(f"{other}/sitecustomize.py is run instead", said)
+
+    def test_one_that_was_put_in_its_place(self):
+        self.on()
+        write(self.file, "other = True\n")
+        self.assertIn(": off\n", self.entrydb("status", status=1))
+        self.entrydb("off")
+        self.assertEqual(read(self.file), "other = True\n")
+        self.assertNotIn("\nsitecustomize.py", read(self.environment.record()))
+
+    def test_silent_when_the_rest_is_gone(self):
+        """As while an upgrade removes one file after the other."""
+        self.on()
+        for name in ("_entrydb_replacement.py", "_entrydb_site.py"):
+            os.remove(f"{self.environment.site}/{name}")
+            self.check_silent()
+
+    def test_a_link(self):
+        victim = self.victim()
+        self.on()
+        os.remove(self.file)
+        os.symlink(victim, self.file)
+        self.assertIn("a sitecustomize already", self.on(status=3))
+        self.entrydb("off")
+        self.assertEqual(read(victim), VICTIM)
 
 
 class Status(SwitchTest):
@@ -325,6 +436,7 @@ class User:
         if not shutil.which("useradd") or not shutil.which("userdel"):
             test.skipTest("no useradd and userdel")
         self.name = f"entrydb{os.getpid()}"
+        run("userdel", self.name, check=False)  # of a test that was killed
         run("useradd", "--no-create-home", "--shell", "/bin/false", self.name)
         test.addCleanup(run, "userdel", self.name)
         found = pwd.getpwnam(self.name)

@@ -8,6 +8,7 @@ import sys
 
 USAGE = """\
 usage: python -m entrydb on|off|status [--all-venvs DIR]
+       python -m entrydb on --sitecustomize
        python -m entrydb COMMAND [ARGUMENT...]
 
 Let importlib.metadata answer from the database:
@@ -18,6 +19,8 @@ Let importlib.metadata answer from the database:
             entry is answered from
 
   --all-venvs DIR   in all virtual environments below DIR that have entrydb installed
+  --sitecustomize   by a file sitecustomize.py instead of a .pth file: Python starts sooner,
+                    and there can only be one; refused where another one is found
 
 An environment is changed with its owner's rights: root works as that user, and nobody
 else changes what is not theirs. Uninstalling or upgrading entrydb switches it off.
@@ -46,6 +49,9 @@ def chosen(arguments):
 
 
 def switch(verb, arguments):
+    if verb == "on" and arguments == ["--sitecustomize"]:
+        from . import _environment
+        return _environment.own().on_by_sitecustomize()
     directory = chosen(arguments)
     if directory is None:
         return usage_error()

@@ -1,8 +1,9 @@
 """The environments in which the acceleration is switched on and off.
 
 Switched on, a site directory holds entrydb.pth, which site runs at the start of every
-interpreter, and entrydb.start, which Python 3.15 and later run instead. Both are listed
-in the distribution's RECORD, so that uninstalling entrydb removes them.
+interpreter, and entrydb.start, which Python 3.15 and later run instead; or sitecustomize.py, which takes less
+time and of which there can only be one. All are listed in the distribution's RECORD, so that
+uninstalling entrydb removes them.
 """
 
 import base64
@@ -28,6 +29,11 @@ PTH_TEXT = ('import os; os.access(sitedir + "/_entrydb_site.py", 0) '
 START_TEXT = "_entrydb_site:start\n"
 FILES = {"entrydb.start": START_TEXT, "entrydb.pth": PTH_TEXT}
 
+# The same in one file, which begins with the module itself: one import less.
+SITECUSTOMIZE = "sitecustomize.py"
+SITECUSTOMIZE_PARTS = (MODULE, "entrydb/_sitecustomize.py")
+SITECUSTOMIZE_SIGN = "# Written by 'python -m entrydb on --sitecustomize'; 'off' takes it away.\n"
+
 
 def _tell(place, what):
     print(f"entrydb: {_files.printable(place)}: {_files.printable(str(what))}", file=sys.stderr)
@@ -48,10 +54,21 @@ class Environment:
         self.label = _files.printable(place)
 
     def is_on(self):
-        return _files.exists(self.directory, "entrydb.pth")
+        return _files.exists(self.directory, "entrydb.pth") or self.has_sitecustomize()
+
+    def has_sitecustomize(self):
+        """One of ours: anybody may have put another one in its place."""
+        try:
+            text = _files.read(self.directory, SITECUSTOMIZE)
+        except OSError:
+            return False
+        return text.startswith(SITECUSTOMIZE_SIGN)
 
     def on(self):
-        return self._change(self._on)
+        return self._change(lambda: self._on(self._pth()))
+
+    def on_by_sitecustomize(self):
+        return self._change(lambda: self._on(self._sitecustomize()))
 
     def off(self):
         return self._change(self._off)
@@ -78,23 +95,43 @@ class Environment:
         _tell(self.place, why)
         return _owner.COULD_NOT
 
-    def _on(self):
+    def _on(self, files):
+        self._record(files)
+        for name, text in files.items():
+            _files.replace(self.directory, name, text, _files.mode(self.directory, MODULE))
+        self._remove_but(files)
+        self._compile([*LOADED, *(name for name in files if name == SITECUSTOMIZE)])
+        print(f"{self.label}: on ({_files.printable(self.path)}/{list(files)[-1]})", flush=True)
+        return self._update()
+
+    def _pth(self):
+        """The files, with their texts, by which it is on."""
         if not self.is_read:
             raise _owner.Refused("Python runs no .pth file of this directory; a program can call "
                                  "entrydb.accelerate() itself")
-        self._compile()
-        self._record(FILES)
-        for name, text in FILES.items():
-            _files.replace(self.directory, name, text, _files.mode(self.directory, MODULE))
-        print(f"{self.label}: on ({_files.printable(self.path)}/entrydb.pth)", flush=True)
-        return self._update()
+        return FILES
+
+    def _sitecustomize(self):
+        """Where Python finds another one already, that would hide ours, or be hidden by it."""
+        other = f"{self.path}/{SITECUSTOMIZE}" if _files.exists(self.directory, SITECUSTOMIZE) \
+            else getattr(sys.modules.get("sitecustomize"), "__file__", None)
+        if other and not self.has_sitecustomize():
+            raise _owner.Refused(f"there is a sitecustomize already, {_files.printable(other)}")
+        parts = [_files.read(self.directory, name) for name in SITECUSTOMIZE_PARTS]
+        return {SITECUSTOMIZE: "\n\n".join([SITECUSTOMIZE_SIGN, *parts])}
 
     def _off(self):
-        for name in FILES:
-            _files.remove(self.directory, name)
+        self._remove_but(())
         self._record({})
         print(f"{self.label}: off")
         return 0
+
+    def _remove_but(self, files):
+        """What it was, or is, switched on by."""
+        ours = [*FILES, *([SITECUSTOMIZE] if self.has_sitecustomize() else [])]
+        for name in ours:
+            if name not in files:
+                _files.remove(self.directory, name)
 
     def _update(self):
         try:
@@ -104,12 +141,12 @@ class Environment:
             return self._could_not(f"{_program.PATH}: {error.strerror}; without a database, "
                                    "directories are read for each answer")
 
-    def _compile(self):
+    def _compile(self, names):
         """Now, since the first start would change the times of the site directory. Another version
         of Python compiles it for itself."""
         if f"/python{_program.rules()}/" not in f"{self.path}/":
             return
-        for name in LOADED:
+        for name in names:
             self._compile_one(name)
 
     def _compile_one(self, name):
@@ -138,7 +175,8 @@ class Environment:
 
 def _list_in_record(info, files):
     text = _files.read(info, "RECORD")
-    lines = [line for line in text.split("\n") if line and line.partition(",")[0] not in FILES]
+    ours = {*FILES, SITECUSTOMIZE}
+    lines = [line for line in text.split("\n") if line and line.partition(",")[0] not in ours]
     changed = "\n".join([*lines, *(_record_line(*each) for each in files.items()), ""])
     if changed != text:
         _files.replace(info, "RECORD", changed, _files.mode(info, "RECORD"))

@@ -57,9 +57,18 @@ def not_started(environment):
         return "entrydb is off here; 'python -m entrydb on' switches it on"
     if sys.flags.no_site:
         return "it was started with -S, which leaves out every .pth file"
+    if environment.has_sitecustomize():
+        return sitecustomize_not_run()
     if not environment.is_read:
         return f"Python runs no .pth file of {_files.printable(environment.path)}"
     return "entrydb.pth has not been run to its end; 'python -m entrydb on' writes it again"
+
+
+def sitecustomize_not_run():
+    other = getattr(sys.modules.get("sitecustomize"), "__file__", None)
+    if other:
+        return f"{_files.printable(other)} is run instead of entrydb's sitecustomize.py"
+    return "sitecustomize.py has not been run to its end; 'python -m entrydb on' writes it again"
 
 
 def not_recognised():
