@@ -817,12 +817,26 @@ class BehaviourTest(unittest.TestCase):
 
             class Finder:
                 def find_spec(self, name, path=None, target=None):
-                    if not asked and "_accelerated" in name:
+                    if not asked and "_metadata_module" in name:
                         asked.append(len(list(metadata.entry_points(group="demo"))))
 
             sys.meta_path.insert(0, Finder())
             assert len(list(metadata.entry_points(group="demo"))) == 12
             assert asked == [12], asked
+            """, prelude=FIRST_QUESTION)
+
+    def test_nothing_finds_modules(self):
+        """Nor does an answer, with a sys.path that no database is asked about, import any."""
+        self.each_python("""
+            assert len(list(metadata.entry_points(group="demo"))) == 12
+            finders, path = sys.meta_path[:], sys.path[:]
+            sys.meta_path.clear()
+            sys.path = tuple(path)
+            assert len(list(metadata.entry_points(group="demo"))) == 0
+            sys.path = [*path, "a" + chr(0)]
+            assert len(list(metadata.entry_points(group="demo"))) == 0
+            sys.meta_path[:], sys.path = finders, path
+            assert len(list(metadata.entry_points(group="demo"))) == 12
             """, prelude=FIRST_QUESTION)
 
     def test_a_finder_that_forks_and_threads(self):
@@ -840,7 +854,7 @@ class BehaviourTest(unittest.TestCase):
 
             class Finder:
                 def find_spec(self, name, path=None, target=None):
-                    if seen or "_accelerated" not in name:
+                    if seen or "_metadata_module" not in name:
                         return
                     thread = threading.Thread(target=lambda: seen.append(count()))
                     thread.start()
@@ -869,7 +883,7 @@ class BehaviourTest(unittest.TestCase):
 
             class Finder:  # Python itself lets no fork happen while a finder is asked
                 def find_spec(self, name, path=None, target=None):
-                    if "_accelerated" not in name:
+                    if "_metadata_module" not in name:
                         return
                     spec = importlib.machinery.PathFinder.find_spec(name, path)
                     execute = spec.loader.exec_module

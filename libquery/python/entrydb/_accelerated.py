@@ -3,6 +3,8 @@
 import os
 from operator import attrgetter
 
+from _entrydb_replacement import submodule
+
 from . import _metadata_module, _native
 from ._databases import database, finders, item, split
 
@@ -34,23 +36,21 @@ def has_rules():
             return False
     except (OSError, ValueError):  # it complains of that, too
         pass
-    from . import _policy
-    return _policy.has_rules()
+    return submodule("_policy").has_rules()
 
 
 def obey(found):
     if not has_rules():
         return found
-    from . import _policy
-    return _policy.obey(found)
+    return submodule("_policy").obey(found)
 
 
 def obey_rules(replacement):
     """Let the module itself answer for good, without what the rules forbid."""
-    from . import _policy
+    obey_all = submodule("_policy").obey
     function, own = replacement.function, replacement.property.fget
-    replacement.ask_distribution = lambda distribution: _policy.obey(own(distribution))
-    replacement.ask = lambda params: _policy.obey(function(**params))
+    replacement.ask_distribution = lambda distribution: obey_all(own(distribution))
+    replacement.ask = lambda params: obey_all(function(**params))
     return True
 
 
@@ -133,8 +133,8 @@ class Answer:
 def obedient(walk):
     """A walk takes a thousandth of a millisecond for each distribution: rules that come later
     are not looked for."""
-    from . import _policy
-    return lambda distribution: _policy.obey(walk(distribution))
+    obey_all = submodule("_policy").obey
+    return lambda distribution: obey_all(walk(distribution))
 
 
 class Walk:
