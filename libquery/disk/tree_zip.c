@@ -16,6 +16,7 @@
 #include "libquery/disk/object_name.h"
 #include "libquery/disk/path.h"
 #include "libquery/disk/zip.h"
+#include "libquery/disk/zip_stream.h"
 
 /*
  * The members by name, and the directories in children, which exists() asks for. A

@@ -79,28 +79,4 @@ const struct zip_file *zip_file_of(const struct zip *zip);
 int zip_find_stored(struct zip *zip, const struct zip_member *member, bool (*stop)(void),
                     uint64_t *offset, struct error *error);
 
-/*
- * A member as a stream, for what is too large to be had in memory: any part of it may be
- * read, without its checksum. To go back means to unpack it from the beginning again, unless
- * it is stored; so the bytes that are unpacked, skipped ones included, have a @limit.
- */
-struct zip_stream;
-
-/* Both, and the zip, must stay; the caller closes *@out. The same errors as zip_read(). */
-int zip_stream_open(struct zip *zip, const struct zip_member *member, uint64_t limit,
-                    struct zip_stream **out, struct error *error);
-void zip_stream_close(struct zip_stream *stream); /* NULL is accepted */
-
-static inline void cleanup_zip_stream(struct zip_stream **stream)
-{
-	zip_stream_close(*stream);
-}
-
-/* Up to @size bytes from @at, fewer only at the end; *got says how many. ERROR_LIMIT: too deep. */
-int zip_stream_read(struct zip_stream *stream, uint64_t at, char *to, size_t size, size_t *got,
-                    struct error *error);
-
-/* Bytes that have been unpacked so far. */
-uint64_t zip_stream_unpacked(const struct zip_stream *stream);
-
 #endif

@@ -1,13 +1,14 @@
 /*
- * zip_stream.c - a member of a zip as a stream; see zip.h. It holds one buffer of packed
- * bytes and what zlib needs, however large the member is.
+ * zip_stream.c - see zip_stream.h. A stream holds one buffer of packed bytes and what zlib
+ * needs, however large the member is.
  */
+#include "libquery/disk/zip_stream.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <zlib.h>
 
 #include "db/base/cleanup.h"
-#include "libquery/disk/zip.h"
 #include "libquery/disk/zip_file.h"
 
 #define INPUT_SIZE ((size_t)32 << 10) /* bytes of packed data read at a time */
