@@ -53,10 +53,10 @@ static size_t flip_bits(char *bytes, size_t length)
 
 static size_t set_bytes(char *bytes, size_t length)
 {
-	static const char values[] = {0, 1, 2, 5, 10, 13, 127, -128, -1};
+	static const unsigned char values[] = {0, 1, 2, 5, 10, 13, 127, 128, 255};
 
 	for (size_t i = choose(8) + 1; i > 0; i--)
-		bytes[place(length)] = values[choose(sizeof(values))];
+		bytes[place(length)] = (char)values[choose(sizeof(values))];
 	return length;
 }
 
