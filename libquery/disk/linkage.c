@@ -21,9 +21,18 @@
 
 #define CACHE "/etc/ld.so.cache"
 
-/* The names of C libraries: glibc's, musl's. */
+#define MUSL "libc.so"
+
+/* The names of C libraries: glibc's, musl's on Alpine Linux, and musl's own. */
 static const char *const c_libraries[] = {"libc.so.6", "libc.musl-x86_64.so.1",
-                                          "libc.musl-aarch64.so.1"};
+                                          "libc.musl-aarch64.so.1", MUSL};
+
+/* What musl's dynamic linker is installed as: it is the C library, too. */
+static const char *const musl_linkers[] = {
+        "/lib/ld-musl-x86_64.so.1", "/lib/ld-musl-aarch64.so.1",     "/lib/ld-musl-i386.so.1",
+        "/lib/ld-musl-armhf.so.1",  "/lib/ld-musl-powerpc64le.so.1", "/lib/ld-musl-riscv64.so.1",
+        "/lib/ld-musl-s390x.so.1",
+};
 
 /* The other parts of glibc, which hardly a program does without. */
 static const char *const c_parts[] = {"libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"};
@@ -383,6 +392,15 @@ static int try_cache(struct closure *closure, struct slice name, struct library 
 	return code;
 }
 
+static int try_musl(struct closure *closure, struct library **out)
+{
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < sizeof(musl_linkers) / sizeof(*musl_linkers); i++)
+		code = try_path(closure, slice_of(musl_linkers[i]), true, out);
+	return code;
+}
+
 /* Where libraries are without a cache: those of common distributions, and of musl. */
 static int try_system(struct closure *closure, struct slice name, struct library **out)
 {
@@ -407,8 +425,11 @@ static int try_system(struct closure *closure, struct slice name, struct library
 	        "/usr/lib/s390x-linux-gnu",
 	        "/usr/local/lib",
 	};
-	int code = try_cache(closure, name, out);
+	int code = 0;
 
+	if (slice_equal(name, SLICE(MUSL)))
+		return try_musl(closure, out);
+	code = try_cache(closure, name, out);
 	for (size_t i = 0; code == 0 && i < sizeof(directories) / sizeof(*directories); i++)
 		code = try_in(closure, slice_of(directories[i]), name, true, out);
 	return code;

@@ -538,6 +538,21 @@ static void test_versions(void **state)
 	assert_missing(f, ""); /* who has no versions at all is taken as it is */
 }
 
+/* What is linked with musl as its authors name it needs "libc.so", which is the dynamic linker. */
+static void test_musl(void **state)
+{
+	struct fixture *f = *state;
+
+	judge(f, (struct says){.needed = {"libc.so"}, .undefined = {"puts"}});
+	assert_missing(f, "libc.so");
+	install("/lib/ld-musl-x86_64.so.1",
+	        (struct says){.soname = "libc.so", .exports = {"puts", "of_musl"}});
+	judge(f, (struct says){.needed = {"libc.so"}, .undefined = {"puts", "of_musl"}});
+	assert_undefined(f, "");
+	judge(f, (struct says){.needed = {"libc.so"}, .undefined = {"nowhere"}});
+	assert_undefined(f, "nowhere");
+}
+
 static void test_no_c_library(void **state)
 {
 	struct fixture *f = *state;
@@ -598,7 +613,8 @@ int main(void)
 	        TEST(test_circles),        TEST(test_many),
 	        TEST(test_read_once),      TEST(test_symbols),
 	        TEST(test_python),         TEST(test_versions),
-	        TEST(test_no_c_library),   TEST(test_archive),
+	        TEST(test_musl),           TEST(test_no_c_library),
+	        TEST(test_archive),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
