@@ -170,7 +170,7 @@ int loader_code_of(const char *reason)
 	        {"undefined symbol", ERROR_UNDEFINED},
 	        {"symbol not found", ERROR_UNDEFINED},
 	        {"cannot open shared object file", ERROR_DEPENDENCY},
-	        {"Error loading shared library", ERROR_DEPENDENCY},
+	        {"(needed by ", ERROR_DEPENDENCY}, /* musl; else it is the file itself */
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
