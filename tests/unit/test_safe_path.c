@@ -5,6 +5,7 @@
  */
 #include "db/base/safe_path.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,7 +152,7 @@ static void test_own_links(void **state)
 	assert_leads_to(f, "a/relative", NULL, "a/b");
 	assert_leads_to(f, "absolute/further/", NULL, "a/b");
 	assert_leads_to(f, "a/relative/..", NULL, "a");
-	assert_refused(f, "loop", NULL, ERROR_FORMAT, "symbolic links");
+	assert_refused(f, "loop", NULL, ERROR_FORMAT, strerror(ELOOP));
 	assert_int_equal(open_at(f, "dangling", NULL, SAFE_EXISTING), ERROR_NOTFOUND);
 	assert_int_equal(chmod("a", 0777), 0);
 	assert_refused(f, "a/relative", NULL, ERROR_PERMISSION, "everybody may write");

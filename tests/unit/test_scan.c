@@ -164,7 +164,7 @@ static void test_broken(void **state)
 	for (size_t i = 0; i < 2; i++)
 		assert_non_null(strstr(find(f, rows[i].directory)->error.ptr, rows[i].part));
 	assert_slice(find(f, "c.dist-info")->error, NULL);
-	assert_non_null(strstr(find(f, "d.dist-info")->error.ptr, "symbolic links"));
+	assert_non_null(strstr(find(f, "d.dist-info")->error.ptr, strerror(ELOOP)));
 	assert_false(slice_is_null(find(f, "e.dist-info")->error));
 	assert_int_equal(f->root.broken, 4);
 }

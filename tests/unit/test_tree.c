@@ -131,7 +131,8 @@ static void test_scan_fails(void **state)
 	assert_int_equal(scan_tree(&tree, &options, &root, &error), ERROR_NOMEM);
 	options.depth = 0;
 	assert_int_equal(scan_tree(&tree, &options, &root, &error), ERROR_IO);
-	assert_string_equal(error_text(&error), "a-1.dist-info: cannot read: Input/output error");
+	assert_non_null(strstr(error_text(&error), "a-1.dist-info: cannot read: "));
+	assert_non_null(strstr(error_text(&error), strerror(EIO)));
 	fails = false;
 	assert_int_equal(scan_tree(&tree, &options, &root, &error), 0);
 	assert_int_equal(root.distribution_count, 3);
