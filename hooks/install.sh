@@ -90,6 +90,8 @@ tests|xz|command -v xz|xz-utils xz xz xz xz
 tests|zip|command -v zip|zip zip zip zip zip
 tests|zsh|command -v zsh|zsh zsh zsh zsh zsh
 tests|zstd|command -v zstd|zstd zstd zstd zstd zstd
+long|autopkgtest|command -v autopkgtest|autopkgtest - - - -
+long|piuparts|command -v piuparts|piuparts - - - -
 long|gcc for 64-bit ARM|command -v aarch64-linux-gnu-gcc|gcc-aarch64-linux-gnu - - - -
 long|g++ for 64-bit ARM|command -v aarch64-linux-gnu-g++|g++-aarch64-linux-gnu - - - -
 long|gcc for i386|command -v i686-linux-gnu-gcc|gcc-i686-linux-gnu - - - -

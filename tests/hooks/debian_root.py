@@ -219,11 +219,16 @@ def make_repository(root):
     place = root.on_disk(REPOSITORY)
     shutil.move(root.on_disk(ARCHIVES), place)
     os.makedirs(root.on_disk(f"{ARCHIVES}/partial"))
-    index = run(["dpkg-scanpackages", "."], cwd=place, stderr=subprocess.DEVNULL)
-    support.write(f"{place}/Packages", index.stdout)
+    write_index(place)
     support.write(root.on_disk("/etc/apt/sources.list"),
                   f"deb [trusted=yes] file:{REPOSITORY} ./\n")
     root.text("apt-get", "update")
+
+
+def write_index(place):
+    """Of the packages in that directory, for apt."""
+    index = run(["dpkg-scanpackages", "."], cwd=place, stderr=subprocess.DEVNULL)
+    support.write(f"{place}/Packages", index.stdout)
 
 
 # --- a root ---
