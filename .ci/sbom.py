@@ -3,9 +3,9 @@
 
     sbom.py DIRECTORY VERSION
 
-Each file of the release is a package with its checksum; the wheel contains the libraries that
-auditwheel put into it, which its own list names (CycloneDX). What the sources need at build
-time is what CMakeLists.txt asks pkg-config for. Time and names follow from the release alone.
+Each file of the release is a package with its checksum; the wheel contains what its own list
+names (CycloneDX), with its licences. What the sources need at build time is what CMakeLists.txt
+asks pkg-config for. Time and names follow from the release alone.
 
     SOURCE_DATE_EPOCH   of the commit
     ENTRYDB_HOMEPAGE    where the project lives
@@ -41,9 +41,10 @@ def package(name, version, **more):
 
 def published(path, version):
     """One file of the release."""
+    terms = " AND ".join(["MIT", *sorted({f"({each['licenseDeclared']})" for each in bundled(path)})])
     return package(os.path.basename(path), version, packageFileName=os.path.basename(path),
-                   downloadLocation=os.environ["ENTRYDB_HOMEPAGE"], licenseConcluded="MIT",
-                   licenseDeclared="MIT", copyrightText="Copyright (c) the entrydb authors",
+                   downloadLocation=os.environ["ENTRYDB_HOMEPAGE"], licenseConcluded=terms,
+                   licenseDeclared=terms, copyrightText="Copyright (c) the entrydb authors",
                    checksums=[{"algorithm": "SHA256", "checksumValue": sha256(path)}])
 
 
@@ -57,17 +58,26 @@ def required():
             for name, oldest in rows]
 
 
-def bundled(wheel):
-    """What auditwheel says that it put in."""
-    with zipfile.ZipFile(wheel) as archive:
-        lists = [name for name in archive.namelist() if name.endswith("auditwheel.cdx.json")]
+def bundled(path):
+    """What carried.py found in it, if it is a wheel."""
+    if not path.endswith(".whl"):
+        return []
+    with zipfile.ZipFile(path) as archive:
+        lists = [name for name in archive.namelist() if name.endswith(".dist-info/sboms/carried.cdx.json")]
         components = [each for name in lists for each in json.loads(archive.read(name))["components"]]
-    return [package(each["name"], each.get("version", UNKNOWN), externalRefs=[
+    return [package(each["name"], each["version"], externalRefs=[
                 {"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
-                 "referenceLocator": each["purl"]}])
-            | {"SPDXID": identifier("Bundled", each["name"])}
-            for each in sorted(components, key=lambda each: each["purl"])
-            if each["name"] != "entrydb"]
+                 "referenceLocator": each["purl"]}],
+                licenseDeclared=each["licenses"][0]["expression"])
+            | {"SPDXID": identifier("Bundled", each["name"])} for each in components]
+
+
+def own_terms(packages):
+    """Of what has no name in SPDX's list."""
+    names = {name for each in packages
+             for name in re.findall(r"LicenseRef-[\w.-]+", each["licenseDeclared"])}
+    return [{"licenseId": name, "extractedText": "See licenses/ in the wheel's dist-info."}
+            for name in sorted(names)]
 
 
 def relations(source, kind, targets):
@@ -81,11 +91,10 @@ def document(directory, version):
     libraries, links = [], relations("SPDXRef-DOCUMENT", "DESCRIBES", artifacts)
     for artifact in artifacts:
         name = artifact["name"]
-        if name.endswith(".whl"):
-            libraries = bundled(f"{directory}/{name}")
-            links += relations(artifact["SPDXID"], "CONTAINS", libraries)
-            links += relations(artifact["SPDXID"], "STATIC_LINK",
-                               [each for each in needs if each["name"] == "libarchive"])
+        carried = bundled(f"{directory}/{name}")
+        if carried:
+            libraries = carried
+            links += relations(artifact["SPDXID"], "CONTAINS", carried)
         elif name == f"entrydb-{version}.tar.xz":
             links += relations(artifact["SPDXID"], "DEPENDS_ON", needs)
     return artifacts + needs + libraries, links
@@ -103,7 +112,8 @@ def main():
         "creationInfo": {"created": made.strftime("%Y-%m-%dT%H:%M:%SZ"),
                          "creators": ["Tool: entrydb-release", "Organization: "
                                       + re.sub(r" *<.*", "", os.environ["ENTRYDB_MAINTAINER"])]},
-        "packages": packages, "relationships": links}, indent=1, sort_keys=True))
+        "packages": packages, "relationships": links,
+        "hasExtractedLicensingInfos": own_terms(packages)}, indent=1, sort_keys=True))
 
 
 if __name__ == "__main__":

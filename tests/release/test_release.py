@@ -4,6 +4,8 @@
 What is released here is the working tree, committed to a repository of the test's own.
 """
 
+import email
+import glob
 import hashlib
 import json
 import os
@@ -24,6 +26,12 @@ SECONDS_ALLOWED = 600
 UPSTREAM = {"ENTRYDB_HOMEPAGE": "https://example.org/entrydb",
             "ENTRYDB_MAINTAINER": "Ann Packager <ann@example.org>"}
 NO_INDEX = "pip cannot get"
+# Whose the libraries are; and what shows that one is linked in.
+CARRIED = {"libbz2": "bzip2", "libelf": "elfutils", "liblz4": "lz4", "liblzma": "xz-utils",
+           "libnettle": "nettle", "libsqlite3": "sqlite3", "libzstd": "libzstd"}
+LINKED_IN = {"sqlite3": ("entrydb/_native.abi3.so", b"SQLite format 3"),
+             "libarchive": ("entrydb/bin/entrydb-archive.so", b"LIBARCHIVE.xattr")}
+HEADERS = {"tomlplusplus"}
 
 
 def scratch(test):
@@ -220,6 +228,32 @@ class Tags(ReleaseTest):
                 self.assertIn(f"CHANGELOG.md has no section [{self.version}] with a date", found)
 
 
+@unittest.skipUnless(shutil.which("dpkg-query"), "no dpkg, which knows whose the libraries are")
+class Carried(unittest.TestCase):
+    """A wheel does not go out with what nobody has read the licence of."""
+
+    def refusal(self, library):
+        """Of a wheel with that library, named as auditwheel does."""
+        directory = scratch(type(self))
+        for name in ("entrydb.libs", "entrydb-0.dist-info"):
+            os.mkdir(f"{directory}/{name}")
+        for path in (f"entrydb.libs/{library}", "trace"):
+            with open(f"{directory}/{path}", "w", encoding="ascii"):
+                pass
+        done = run(sys.executable, f"{TOP}/.ci/carried.py", directory, f"{directory}/trace", check=False)
+        self.assertNotEqual(done.returncode, 0)
+        return done.stdout
+
+    def test_a_licence_that_nobody_has_read(self):
+        [found] = glob.glob("/usr/lib/*/libz.so.1.*") or self.skipTest("no zlib here")
+        name = os.path.basename(found).replace("libz.", "libz-0123abcd.")
+        self.assertIn("the wheel carries zlib; under which licence has to be said", self.refusal(name))
+
+    def test_a_library_of_nobody(self):
+        self.assertIn("no package of this machine has libnobody.so.1,",
+                      self.refusal("libnobody-0123abcd.so.1"))
+
+
 @unittest.skipUnless("ENTRYDB_TEST_LONG" in os.environ, "builds the wheel twice: only with --long")
 class Whole(ReleaseTest):
     @classmethod
@@ -261,6 +295,26 @@ class Whole(ReleaseTest):
         rows = run(f"{top}/venv/bin/entrydb", "list", "--db", f"{top}/db", env=env).stdout.splitlines()
         self.assertEqual(sorted(row.split("\t")[1] for row in rows),
                          sorted(f"spam{number}" for number in range(len(files))))
+
+    def test_licences_of_what_the_wheel_carries(self):
+        with zipfile.ZipFile(f"{self.first}/{self.wheel}") as archive:
+            content = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
+        info = f"entrydb-{self.version}.dist-info"
+        metadata = email.message_from_bytes(content[f"{info}/METADATA"])
+        stated = metadata.get_all("License-File")
+        self.assertEqual(sorted(f"{info}/licenses/{name}" for name in stated),
+                         sorted(name for name in content if name.startswith(f"{info}/licenses/")))
+        self.assertTrue(metadata["License-Expression"].startswith("MIT AND "))
+        carried = {CARRIED[re.split("[-.]", os.path.basename(name))[0]] for name in content if ".libs/" in name}
+        carried |= {whose for whose, (name, mark) in LINKED_IN.items() if mark in content[name]}
+        self.assertEqual({name.split("/")[0] for name in stated if name.endswith("/copyright")},
+                         carried | HEADERS)
+        [listed] = [json.loads(data) for name, data in content.items() if "/sboms/" in name]
+        self.assertEqual({each["name"] for each in listed["components"]}, carried | HEADERS)
+        for each in carried:  # what Debian's file refers to is there, too
+            said = content[f"{info}/licenses/{each}/copyright"].decode()
+            for name in re.findall(r"/usr/share/common-licenses/(\S*-[\d.]*\d)", said):
+                self.assertIn(f"common/{name}", stated)
 
     def test_sdist(self):
         with tarfile.open(f"{self.first}/entrydb-{self.version}.tar.gz") as archive:
