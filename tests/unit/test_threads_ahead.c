@@ -91,6 +91,7 @@ static void test_in_order(void **state)
 static void test_some_are_left_out(void **state)
 {
 	const int base = 0;
+	size_t before = count_threads();
 	struct ahead *ahead = ahead_begin(read_number, &base, 0, FILES);
 
 	(void)state;
@@ -99,6 +100,7 @@ static void test_some_are_left_out(void **state)
 	assert_int_equal(take_number(ahead, 5 + 2 * AHEAD_WINDOW), 5 + 2 * AHEAD_WINDOW);
 	assert_int_equal(take_number(ahead, FILES - 1), FILES - 1);
 	ahead_end(ahead);
+	assert_no_more_threads(before);
 }
 
 static void test_ended_early(void **state)
