@@ -18,6 +18,7 @@
 #include "indexer/module_text.h"
 #include "libquery/disk/import_path.h"
 #include "libquery/disk/object.h"
+#include "libquery/disk/path.h"
 #include "libquery/disk/small_file.h"
 #include "libquery/disk/target_record.h"
 #include "libquery/disk/tree_open.h"
@@ -262,8 +263,7 @@ static int judge_extension(struct search *search, const struct wheel_file *file)
 /* Is it in a package that is imported on the way to the module, or in that which it is? */
 static bool is_on_the_way(struct slice object, struct slice module)
 {
-	const char *slash = memrchr(object.ptr, '/', object.len);
-	size_t length = slash ? (size_t)(slash - object.ptr) : 0;
+	size_t length = path_directory(object).len;
 
 	if (length > module.len)
 		return false;

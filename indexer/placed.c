@@ -13,6 +13,7 @@
 #include "indexer/progress.h"
 #include "libquery/disk/distname.h"
 #include "libquery/disk/linkage.h"
+#include "libquery/disk/path.h"
 #include "libquery/disk/scan.h"
 #include "libquery/disk/target_record.h"
 
@@ -30,13 +31,6 @@ struct placed {
 	bool failed; /* no memory */
 };
 
-static struct slice base_of(struct slice path)
-{
-	const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
-
-	return slash ? slice_between(slash + 1, path.ptr + path.len) : path;
-}
-
 /* How the archive calls @child; null if it has none. */
 static struct slice in_archive(struct placed *placed, struct slice child)
 {
@@ -48,7 +42,7 @@ static struct slice in_archive(struct placed *placed, struct slice child)
 static int keep_child(void *payload, struct slice name)
 {
 	struct placed *placed = payload;
-	struct slice base = base_of(name);
+	struct slice base = path_base(name);
 
 	if (!distname_is_info(base) || !slice_is_null(in_archive(placed, base)))
 		return 0;
@@ -56,7 +50,7 @@ static int keep_child(void *payload, struct slice name)
 		return ERROR_NOMEM;
 	name = arena_copy(&placed->arena, name, &placed->failed);
 	if (!placed->failed)
-		name_map_put(&placed->by_base, base_of(name), (uint32_t)placed->count,
+		name_map_put(&placed->by_base, path_base(name), (uint32_t)placed->count,
 		             &placed->failed);
 	if (placed->failed)
 		return ERROR_NOMEM;
@@ -76,7 +70,7 @@ static int placed_children(struct tree *tree, tree_each *each, void *payload, st
 
 	(void)error;
 	for (size_t i = 0; answer == 0 && i < placed->count; i++)
-		answer = each(payload, base_of(placed->children[i]));
+		answer = each(payload, path_base(placed->children[i]));
 	return answer;
 }
 

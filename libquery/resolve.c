@@ -10,6 +10,7 @@
 
 #include "db/base/cleanup.h"
 #include "libquery/disk/linkage.h"
+#include "libquery/disk/path.h"
 #include "libquery/disk/plugin_record.h"
 #include "libquery/disk/target_record.h"
 #include "libquery/disk/tree_open.h"
@@ -189,7 +190,7 @@ static void split_file(struct slice file, struct slice *site, struct slice *dire
 {
 	const char *slash = memrchr(file.ptr, '/', file.len);
 
-	*directory = slash ? slice_from(file, (size_t)(slash - file.ptr) + 1) : file;
+	*directory = path_base(file);
 	*site = slash ? slice_between(file.ptr, slash) : SLICE(".");
 	if (slash == file.ptr)
 		*site = SLICE("/");

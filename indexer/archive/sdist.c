@@ -117,13 +117,11 @@ static bool is_own_egg_info(struct reading *reading, struct slice path, struct s
                             struct slice *directory)
 {
 	struct slice base, stem;
-	const char *slash;
 
 	if (!slice_ends(path, SLICE(".egg-info/PKG-INFO")))
 		return false;
 	*directory = slice_first(path, path.len - sizeof("/PKG-INFO") + 1);
-	slash = memrchr(directory->ptr, '/', directory->len);
-	base = slash ? slice_between(slash + 1, directory->ptr + directory->len) : *directory;
+	base = path_base(*directory);
 	stem = slice_first(base, base.len - (sizeof(".egg-info") - 1));
 	return slice_is_null(name) ||
 	       slice_equal(distname_normalize_in(reading->arena, stem, &reading->failed), name);

@@ -15,6 +15,7 @@
 #include "indexer/command.h"
 #include "indexer/hash.h"
 #include "libquery/disk/distname.h"
+#include "libquery/disk/path.h"
 #include "libquery/disk/small_file.h"
 #include "libquery/disk/wheel_record.h"
 
@@ -107,9 +108,8 @@ static void collect_own(struct installed *installed, const struct distribution_r
 /* "a/b.cpython-312-x86_64-linux-gnu.so", "a/b/__init__.py": the module a.b; null for others. */
 static struct slice module_of(struct slice path, char room[MODULE_MAX])
 {
-	const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
-	size_t base = slash ? (size_t)(slash - path.ptr) + 1 : 0, len;
-	struct slice name = slice_from(path, base);
+	struct slice name = path_base(path);
+	size_t base = path.len - name.len, len;
 	const char *dot = name.len ? memchr(name.ptr, '.', name.len) : NULL;
 
 	if (!dot || path.len >= MODULE_MAX || path.ptr[0] == '.' ||
@@ -200,11 +200,9 @@ static void put_startup_owner(struct installed *installed, struct slice file)
 /* A script beside the site directory: "../../../bin/NAME". */
 static bool is_script(const struct installed *installed, struct slice path)
 {
-	const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
-
-	return slash && slice_starts(path, SLICE("../")) && !installed->is_conda &&
-	       slice_ends(slice_between(path.ptr, slash), SLICE("/bin")) &&
-	       is_among(&installed->commands, slice_between(slash + 1, path.ptr + path.len));
+	return slice_starts(path, SLICE("../")) && !installed->is_conda &&
+	       slice_ends(path_directory(path), SLICE("/bin")) &&
+	       is_among(&installed->commands, path_base(path));
 }
 
 static bool is_own_text(const struct installed *installed, struct slice path)

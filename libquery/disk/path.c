@@ -3,6 +3,25 @@
  */
 #include "libquery/disk/path.h"
 
+static const char *last_slash(struct slice path)
+{
+	return path.len > 0 ? memrchr(path.ptr, '/', path.len) : NULL;
+}
+
+struct slice path_base(struct slice path)
+{
+	const char *slash = last_slash(path);
+
+	return slash ? slice_between(slash + 1, path.ptr + path.len) : path;
+}
+
+struct slice path_directory(struct slice path)
+{
+	const char *slash = last_slash(path);
+
+	return slash ? slice_between(path.ptr, slash) : slice_first(path, 0);
+}
+
 size_t path_room(struct slice directory, struct slice name)
 {
 	return directory.len + (name.len > 0) + name.len + 1;

@@ -5,6 +5,7 @@
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
+#include "libquery/disk/path.h"
 
 /* A look at the objects of one distribution. */
 struct look {
@@ -17,13 +18,6 @@ struct look {
 };
 
 /* --- which files --- */
-
-static struct slice base_name(struct slice path)
-{
-	const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
-
-	return slash ? slice_from(path, (size_t)(slash - path.ptr) + 1) : path;
-}
 
 /* Data files of a wheel go to the prefix: "../../../lib/x.so". Further up nothing is its own. */
 bool plugin_path_is_sound(struct slice object)
@@ -130,7 +124,7 @@ static int look_at(struct look *look, const struct wheel_file *file)
 	struct error own = {0};
 	int code = object_open(look->site, file, &object, &own);
 
-	plugin_match_begin(&judgement.match, look->kinds, base_name(file->path));
+	plugin_match_begin(&judgement.match, look->kinds, path_base(file->path));
 	if (code == 0)
 		code = elf_file_symbols(object.file, note_symbol, &judgement, &own);
 	if (code < 0)
@@ -167,7 +161,7 @@ int plugin_records(const struct object_site *site, const struct wheel_record *re
 
 	for (size_t at = 0;
 	     code == 0 && seen < PLUGIN_OBJECTS_MAX && wheel_record_next(record, &at, &file);) {
-		if (!plugin_kinds_want(kinds, base_name(file.path)) ||
+		if (!plugin_kinds_want(kinds, path_base(file.path)) ||
 		    !plugin_path_is_sound(file.path))
 			continue;
 		seen++;

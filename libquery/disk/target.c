@@ -285,10 +285,8 @@ static int consider_directory(const struct resolution *work, const struct bundle
 static struct slice package_of(const struct import_file *found)
 {
 	struct slice path = found->file.path;
-	const char *slash = memrchr(path.ptr, '/', path.len);
 
-	return slash && slice_ends(path, SLICE("/__init__.py")) ? slice_between(path.ptr, slash)
-	                                                        : path;
+	return slice_ends(path, SLICE("/__init__.py")) ? path_directory(path) : path;
 }
 
 static int resolve_python(const struct resolution *work, const struct import_file *found)
