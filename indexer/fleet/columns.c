@@ -2,7 +2,7 @@
  * columns.c - see columns.h. The form is that of array_send() in PostgreSQL's
  * src/backend/utils/adt/arrayfuncs.c, the same since version 7.4: big-endian words of 32 bits,
  *
- *     dimensions (1; 0: empty), may there be NULLs, type of the elements,
+ *     dimensions (1), may there be NULLs, type of the elements,
  *     their number, the first index; then each: its size (-1: NULL), its bytes
  */
 #include "indexer/fleet/columns.h"
@@ -20,7 +20,6 @@
 #define TYPE_OF_TEXT 25 /* pg_type.dat */
 #define IS_NULL      UINT32_MAX
 #define HEADER_WORDS 5
-#define EMPTY_WORDS  3 /* of an array without elements there is no more */
 
 static void put_word(FILE *stream, uint32_t word)
 {
@@ -85,8 +84,7 @@ void columns_row(struct columns *columns, const struct slice *values)
 static void put_header(const struct columns *columns, char *text)
 {
 	const uint32_t words[HEADER_WORDS] = {
-	        htonl(columns->rows > 0),       htonl(1), htonl(TYPE_OF_TEXT),
-	        htonl((uint32_t)columns->rows), htonl(1),
+	        htonl(1), htonl(1), htonl(TYPE_OF_TEXT), htonl((uint32_t)columns->rows), htonl(1),
 	};
 
 	memcpy(text, words, sizeof(words));
@@ -110,9 +108,9 @@ int columns_end(struct columns *columns, struct error *error)
 
 struct slice columns_array(const struct columns *columns, size_t column)
 {
-	return (struct slice){columns->texts[column], columns->rows > 0
-	                                                      ? columns->sizes[column]
-	                                                      : EMPTY_WORDS * sizeof(uint32_t)};
+	if (columns->rows == 0)
+		return (struct slice){0};
+	return (struct slice){columns->texts[column], columns->sizes[column]};
 }
 
 struct slice columns_number(int64_t number, char room[24])

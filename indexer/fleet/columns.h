@@ -33,6 +33,7 @@ void columns_row(struct columns *columns, const struct slice *values);
 /* No more rows: from now on columns_array() gives them. ERROR_NOMEM, ERROR_LIMIT. */
 int columns_end(struct columns *columns, struct error *error);
 
+/* Null where there are no rows. */
 struct slice columns_array(const struct columns *columns, size_t column);
 
 /* A number as text, in @room. */

@@ -16,12 +16,13 @@ struct fleet {
 	PGconn *connection;
 };
 
-/* libpq's message, which may be of several lines, in one; ERROR_IO. */
-static int failed(const struct fleet *fleet, const char *what, struct error *error)
+/* libpq's message, which may be of several lines, in one; @code. */
+static int failed(const struct fleet *fleet, int code, struct error *error)
 {
 	const char *message = PQerrorMessage(fleet->connection);
 
-	return error_set(error, ERROR_IO, "%s: %.*s", what, (int)strcspn(message, "\n"), message);
+	return error_set(error, code, "the fleet's server: %.*s", (int)strcspn(message, "\n"),
+	                 message);
 }
 
 static void ignore_notice(void *payload, const char *message)
@@ -54,7 +55,7 @@ static int fleet_connect(const char *url, struct fleet **out, struct error *erro
 		*out = fleet;
 		return 0;
 	}
-	code = failed(fleet, "the fleet's server", error);
+	code = failed(fleet, ERROR_IO, error);
 	fleet_close(fleet);
 	return code;
 }
@@ -80,6 +81,28 @@ static int give_rows(const PGresult *result, fleet_row *each, void *payload)
 	return code;
 }
 
+/* The server's SQLSTATE (errcodes.txt of PostgreSQL's source) in our terms. */
+static int code_of(const PGresult *result)
+{
+	static const struct {
+		const char *state;
+		int code;
+	} states[] = {
+	        {"3F000", ERROR_UNKNOWN},    /* invalid_schema_name */
+	        {"42P01", ERROR_UNKNOWN},    /* undefined_table */
+	        {"42883", ERROR_UNKNOWN},    /* undefined_function */
+	        {"42703", ERROR_UNKNOWN},    /* undefined_column */
+	        {"23505", ERROR_EXISTS},     /* unique_violation */
+	        {"42501", ERROR_PERMISSION}, /* insufficient_privilege */
+	};
+	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+	for (size_t i = 0; state && i < sizeof(states) / sizeof(*states); i++)
+		if (strcmp(states[i].state, state) == 0)
+			return states[i].code;
+	return ERROR_IO;
+}
+
 static int fleet_ask(struct fleet *fleet, const struct fleet_statement *statement, fleet_row *each,
                      void *payload, struct error *error)
 {
@@ -96,7 +119,7 @@ static int fleet_ask(struct fleet *fleet, const struct fleet_statement *statemen
 	result = PQexecParams(fleet->connection, statement->text, (int)statement->count, NULL,
 	                      values, sizes, formats, 0);
 	if (PQresultStatus(result) != PGRES_TUPLES_OK)
-		code = failed(fleet, "the fleet's server", error);
+		code = failed(fleet, code_of(result), error);
 	else if (each)
 		code = give_rows(result, each, payload);
 	PQclear(result);

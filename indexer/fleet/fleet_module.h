@@ -15,7 +15,8 @@ struct fleet; /* a connection */
 
 #define FLEET_VALUES_MAX 64 /* of one statement */
 
-/* A statement and the values of its parameters, in their binary form: a text is its bytes. */
+/* A statement and the values of its parameters, in their binary form: a text is its bytes; null for
+ * NULL. */
 struct fleet_statement {
 	const char *text;
 	struct slice values[FLEET_VALUES_MAX];
@@ -29,7 +30,11 @@ typedef int fleet_row(void *payload, const struct slice *columns, int count);
 struct fleet_module {
 	/* What the URL, or the service of libpq, says; TLS as it says. ERROR_IO, ERROR_NOMEM. */
 	int (*connect)(const char *url, struct fleet **out, struct error *error);
-	/* One statement, all of it or nothing; @each may be NULL. One round trip. */
+	/*
+	 * One statement, all of it or nothing; @each may be NULL. One round trip. ERROR_UNKNOWN:
+	 * what it names is not there; ERROR_EXISTS: a row is there that may be there once;
+	 * ERROR_PERMISSION: the role may not; else ERROR_IO.
+	 */
 	int (*ask)(struct fleet *fleet, const struct fleet_statement *statement, fleet_row *each,
 	           void *payload, struct error *error);
 	void (*close)(struct fleet *fleet); /* NULL is accepted; what is not committed is lost */

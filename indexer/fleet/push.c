@@ -27,9 +27,11 @@
 #include "indexer/hash.h"
 #include "indexer/options.h"
 
+#define FLEET_VERSION 1 /* of fleet.sql: what entrydb.known() gives */
+
 enum relation { DISTRIBUTION, ENTRY_POINT, PLUGIN, STARTUP, EVENT, FINDING, RELATIONS };
 
-/* How many columns of each table entrydb.push() in fleet.sql is sent. */
+/* How many columns of each table the functions of fleet.sql are sent. */
 static const size_t columns_of[RELATIONS] = {
         [DISTRIBUTION] = 5, [ENTRY_POINT] = 8, [PLUGIN] = 7,
         [STARTUP] = 5,      [EVENT] = 9,       [FINDING] = 9,
@@ -44,7 +46,7 @@ struct push {
 	struct name_map known; /* path of an environment -> index of its digest */
 	char (*digests)[HASH_FILE_HEX + 1];
 	size_t digest_count, digest_room;
-	bool is_host;
+	long version; /* of the server's tables; 0: it knows no host by this role */
 	size_t sent, rows;
 };
 
@@ -68,8 +70,8 @@ static int keep_known(void *payload, const struct slice *columns, int count)
 
 	if (count < 3 || slice_is_null(columns[0]))
 		return 0;
-	push->is_host = true;
-	if (slice_is_null(columns[1]))
+	push->version = strtol(columns[0].ptr, NULL, 10);
+	if (slice_is_null(columns[1])) /* a host that has sent nothing yet */
 		return 0;
 	if (!array_grow(&push->digests, push->digest_count, sizeof(*push->digests),
 	                &push->digest_room))
@@ -84,17 +86,25 @@ static int keep_known(void *payload, const struct slice *columns, int count)
 static int ask_known(struct push *push, struct error *error)
 {
 	static const struct fleet_statement question = {
-	        .text = "SELECT m.id, e.path, e.digest FROM (SELECT entrydb.me() AS id) m "
-	                "LEFT JOIN entrydb.environment e ON e.host = m.id",
+	        .text = "SELECT version, path, digest FROM entrydb.known()",
 	};
 	int code = push->module->ask(push->fleet, &question, keep_known, push, error);
 
 	if (code == ERROR_NOMEM)
 		return error_nomem(error);
-	if (code == 0 && !push->is_host)
+	if (code == ERROR_UNKNOWN)
+		return error_set(error, code,
+		                 "the fleet's server has no tables of this version of "
+		                 "entrydb; its administrator makes them: fleet.sql");
+	if (code == ERROR_PERMISSION || (code == 0 && push->version == 0))
 		return error_set(error, ERROR_PERMISSION,
 		                 "the fleet's server knows no host by this role; its administrator "
 		                 "enrolls it: SELECT entrydb.enroll('ROLE')");
+	if (code == 0 && push->version != FLEET_VERSION)
+		return error_set(error, ERROR_UNKNOWN,
+		                 "the fleet's server has tables of version %ld, this entrydb knows "
+		                 "version %d: the older of both is to be upgraded",
+		                 push->version, FLEET_VERSION);
 	return code;
 }
 
@@ -221,8 +231,8 @@ static int collect(struct rows *rows, const struct push *push, const struct data
 
 /* --- one statement --- */
 
-/* "SELECT entrydb.push($1, $2, ...)"; malloc'd. */
-static char *call_of_push(size_t count)
+/* "SELECT entrydb.FUNCTION($1, $2, ...)"; malloc'd. */
+static char *call_of(const char *function, size_t count)
 {
 	char *text = NULL;
 	size_t size;
@@ -230,26 +240,38 @@ static char *call_of_push(size_t count)
 
 	if (!stream)
 		return NULL;
+	fprintf(stream, "SELECT entrydb.%s(", function);
 	for (size_t i = 1; i <= count; i++)
-		fprintf(stream, "%s$%zu", i == 1 ? "SELECT entrydb.push(" : ", ", i);
+		fprintf(stream, "%s$%zu", i == 1 ? "" : ", ", i);
 	fputc(')', stream);
 	return text_close(stream, &text) ? text : NULL;
+}
+
+static int call(struct push *push, const char *function, struct fleet_statement *statement,
+                struct error *error)
+{
+	CLEANUP(cleanup_free) char *text = call_of(function, statement->count);
+
+	if (!text)
+		return error_nomem(error);
+	statement->text = text;
+	return push->module->ask(push->fleet, statement, NULL, NULL, error);
 }
 
 static int send(struct push *push, const struct rows *rows, struct slice path, const char *digest,
                 struct error *error)
 {
-	struct fleet_statement call = {.values = {path, slice_of(digest)}, .count = 2};
-	CLEANUP(cleanup_free) char *text = NULL;
+	struct fleet_statement statement = {.values = {path, slice_of(digest)}, .count = 2};
+	int code = ERROR_EXISTS;
 
 	for (size_t i = 0; i < RELATIONS; i++)
 		for (size_t j = 0; j < columns_of[i]; j++)
-			call.values[call.count++] = columns_array(&rows->tables[i], j);
-	text = call_of_push(call.count);
-	if (!text)
-		return error_nomem(error);
-	call.text = text;
-	return push->module->ask(push->fleet, &call, NULL, NULL, error);
+			statement.values[statement.count++] = columns_array(&rows->tables[i], j);
+	if (name_map_get(&push->known, path) == NAME_MAP_NONE)
+		code = call(push, "push_first", &statement, error);
+	if (code == ERROR_EXISTS) /* or another push of this host was quicker */
+		code = call(push, "push", &statement, error);
+	return code;
 }
 
 static int push_database(struct push *push, const struct database *database, struct error *error)

@@ -77,7 +77,8 @@ class Server:
         lines = []
         for name in RELATIONS:
             file = f"{self.top}/{name}.copy"
-            self.sql(f"COPY (SELECT t.* FROM entrydb.{name} t JOIN entrydb.host h ON h.id = t.host WHERE h.name = '{host}') "
+            self.sql(f"COPY (SELECT t.* FROM entrydb.{name} t JOIN entrydb.environment e ON e.id = t.environment "
+                     f"JOIN entrydb.host h ON h.id = e.host WHERE h.name = '{host}') "
                      f"TO '{file}'")
             os.chmod(file, 0o644)
             lines.append(f"\\copy bare.{name} FROM '{file}'\n")

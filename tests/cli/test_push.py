@@ -13,6 +13,7 @@ import support
 from fleet_server import RoundTrips, Server, make_site, tool
 from support import COULD_NOT, DONE, SITE, USAGE, CommandTest, add_distribution, write
 
+OF_HOST = "JOIN entrydb.environment e ON e.id = v.environment JOIN entrydb.host h ON h.id = e.host WHERE h.name ="
 MODULE = f"{os.path.dirname(support.PROGRAM)}/entrydb-fleet.so"
 
 
@@ -64,8 +65,7 @@ class Pushing(Fleet):
         self.push()
         self.assertEqual(self.names(), [("beta", "beta")])
         self.assertEqual(self.names(f"'{before}'"), [("alpha", "alpha"), ("alpha", "alpha-cmd")])
-        actions = SERVER.sql(f"SELECT action, distribution FROM entrydb.event e JOIN entrydb.host h ON h.id = e.host "
-                             f"WHERE h.name = '{self.role}' AND e.root = '{SITE}'")
+        actions = SERVER.sql(f"SELECT action, distribution FROM entrydb.event v {OF_HOST} '{self.role}' AND v.root = '{SITE}'")
         self.assertEqual(sorted(map(tuple, actions)), [("index", ""), ("install", "beta"), ("remove", "alpha")])
 
     def test_what_has_not_changed_is_not_sent(self):
@@ -101,8 +101,7 @@ class Pushing(Fleet):
         self.push()
         self.assertIn(["error", "command-hijack", "evil"],
                       SERVER.sql("SELECT level, rule, distribution FROM entrydb.findings"))
-        self.assertEqual(SERVER.sql(f"SELECT file, code FROM entrydb.startup s JOIN entrydb.host h ON h.id = s.host "
-                                    f"WHERE h.name = '{self.role}'"), [["evil.pth", "import evil"]])
+        self.assertEqual(SERVER.sql(f"SELECT file, code FROM entrydb.startup v {OF_HOST} '{self.role}'"), [["evil.pth", "import evil"]])
         self.assertEqual(SERVER.sql(f"SELECT name, distributions FROM entrydb.conflicts WHERE host = '{self.role}'"),
                          [["alpha-cmd", "{alpha,evil}"]])
 
@@ -126,8 +125,7 @@ class Pushing(Fleet):
         self.update()
         self.push()
         self.assertIn(("odd", "a\\b"), self.names())
-        self.assertEqual(SERVER.sql(f"SELECT code FROM entrydb.startup s JOIN entrydb.host h ON h.id = s.host "
-                                    f"WHERE h.name = '{self.role}'"), [[r"import \xff\x00 '\\N'"]])
+        self.assertEqual(SERVER.sql(f"SELECT code FROM entrydb.startup v {OF_HOST} '{self.role}'"), [[r"import \xff\x00 '\\N'"]])
 
     def test_usage(self):
         for words in ([], ["http://x/"], ["nonsense", self.prefix]):
@@ -148,34 +146,45 @@ class Trust(Fleet):
         self.update()
         self.push()
         victim = self.role
-        [[number, environment]] = SERVER.sql(f"SELECT h.id, e.id FROM entrydb.host h JOIN entrydb.environment e "
-                                             f"ON e.host = h.id WHERE h.name = '{victim}'")
+        [[number, environment, path]] = SERVER.sql(
+            f"SELECT h.id, e.id, quote_literal(e.path) FROM entrydb.host h JOIN entrydb.environment e ON e.host = h.id "
+            f"WHERE h.name = '{victim}'")
+        before = SERVER.sql(f"SELECT * FROM entrydb.entry_points WHERE host = '{victim}'")
         self.setUp()
-        row = "'r', 'd', 'g', 'n', 'v', 'python', 'ok', now()"
-        columns = "host, environment, root, distribution, group_name, name, value, kind, state, valid_from"
-        for host in (number, "entrydb.me()"):
-            for statement in (f"INSERT INTO entrydb.entry_point ({columns}) VALUES ({host}, {environment}, {row})",
-                              f"INSERT INTO entrydb.environment (host, path) VALUES ({number}, '/x')"):
-                self.assertRegex(SERVER.sql(statement, user=self.role, check=False),
-                                 "row-level security|foreign key|ERROR")
-        path = f"'{self.prefix}/{support.DATABASE}'"  # of this host; the victim's is another
-        [[theirs]] = SERVER.sql(f"SELECT quote_literal(path) FROM entrydb.environment WHERE id = {environment}")
-        nothing = ", ".join(["'{}'"] * 43)
-        for statement in (f"SELECT entrydb.push({theirs}, 'lie', {nothing})", f"SELECT entrydb.push({path}, 'lie', {nothing})",
-                          "SET row_security = off; UPDATE entrydb.entry_point SET valid_to = now()",
-                          f"SET SESSION AUTHORIZATION {victim}; UPDATE entrydb.entry_point SET valid_to = now()",
-                          f"SET ROLE {victim}; UPDATE entrydb.entry_point SET valid_to = now()",
-                          f"CREATE OR REPLACE FUNCTION entrydb.me() RETURNS integer LANGUAGE sql AS 'SELECT {number}'",
-                          f"CREATE TEMP TABLE host AS SELECT {number} AS id, session_user AS name; SET search_path = pg_temp; "
-                          "UPDATE entrydb.entry_point SET valid_to = now()",
-                          "UPDATE entrydb.entry_point SET valid_to = now()",
-                          "UPDATE entrydb.environment SET digest = ''",
-                          "DELETE FROM entrydb.event"):
-            SERVER.sql(statement, user=self.role, check=False)
-        self.assertEqual(SERVER.sql("SELECT * FROM entrydb.entry_point", user=self.role), [])
+        self.update()
+        self.push()
+        columns = "environment, root, distribution, group_name, name, value, kind, state, valid_from"
+        nothing = ", ".join(["NULL"] * 43)
+        for statement, refused in (
+                (f"INSERT INTO entrydb.entry_point ({columns}) VALUES ({environment}, 'r', 'd', 'g', 'n', 'v', 'python', 'ok', now())",
+                 "row-level security"),
+                (f"INSERT INTO entrydb.environment (host, path, digest) VALUES ({number}, '/x', '')", "row-level security"),
+                (f"UPDATE entrydb.entry_point SET environment = {environment}", "row-level security"),
+                (f"UPDATE entrydb.environment SET host = {number}", "row-level security"),
+                (f"SELECT entrydb.push({path}, 'lie', {nothing})", "returned no rows"),
+                ("SET row_security = off; UPDATE entrydb.entry_point SET valid_to = now()", "row-level security"),
+                (f"SET SESSION AUTHORIZATION {victim}", "permission denied"),
+                (f"SET ROLE {victim}", "permission denied"),
+                (f"CREATE OR REPLACE FUNCTION entrydb.me() RETURNS integer LANGUAGE sql AS 'SELECT {number}'", "permission denied"),
+                ("DELETE FROM entrydb.event", "permission denied"),
+                ("SELECT * FROM entrydb.host", "permission denied"),
+                ("SELECT * FROM entrydb.entry_points", "permission denied"),
+                ("SELECT setval('entrydb.environment_id_seq', 1)", "permission denied"),
+                (f"SELECT entrydb.enroll('{self.role}x')", "permission denied"),
+                (f"SELECT entrydb.retire('{victim}')", "permission denied")):
+            self.assertIn(refused, SERVER.sql(statement, user=self.role, check=False), statement)
+        for statement in (  # allowed, and of no concern to others
+                f"CREATE TEMP TABLE host AS SELECT {number} AS id, session_user AS name; SET search_path = pg_temp; "
+                "UPDATE entrydb.entry_point SET valid_to = now()",
+                "UPDATE entrydb.entry_point SET valid_to = now()",
+                "UPDATE entrydb.environment SET digest = 'lie'"):
+            SERVER.sql(statement, user=self.role)
+        self.assertEqual(SERVER.sql("SELECT DISTINCT environment FROM entrydb.entry_point", user=self.role),
+                         SERVER.sql("SELECT id FROM entrydb.environment", user=self.role))
+        self.assertEqual(len(SERVER.sql("SELECT * FROM entrydb.known()", user=self.role)), 1)
         self.assertEqual(SERVER.sql(f"SELECT digest = 'lie' FROM entrydb.environment WHERE id = {environment}"), [["f"]])
+        self.assertEqual(SERVER.sql(f"SELECT * FROM entrydb.entry_points WHERE host = '{victim}'"), before)
         self.assertEqual(self.names(role=victim), [("alpha", "alpha"), ("alpha", "alpha-cmd")])
-        self.assertIn("ERROR", SERVER.sql(f"SELECT entrydb.enroll('{self.role}x')", user=self.role, check=False))
 
 
 class Failures(Fleet):
