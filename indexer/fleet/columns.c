@@ -8,7 +8,6 @@
 #include "indexer/fleet/columns.h"
 
 #include <arpa/inet.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,11 +97,8 @@ int columns_end(struct columns *columns, struct error *error)
 			columns->failed = true;
 	if (columns->failed)
 		return error_nomem(error);
-	for (size_t i = 0; i < columns->count; i++) {
-		if (columns->sizes[i] > INT_MAX)
-			return error_set(error, ERROR_LIMIT, "more than %d bytes to send", INT_MAX);
+	for (size_t i = 0; i < columns->count; i++)
 		put_header(columns, columns->texts[i]);
-	}
 	return 0;
 }
 

@@ -30,7 +30,7 @@ void columns_row(struct columns *columns, const struct slice *values);
 
 #define COLUMNS_ROW(columns, ...) columns_row(columns, (const struct slice[]){__VA_ARGS__})
 
-/* No more rows: from now on columns_array() gives them. ERROR_NOMEM, ERROR_LIMIT. */
+/* No more rows: from now on columns_array() gives them. ERROR_NOMEM. */
 int columns_end(struct columns *columns, struct error *error);
 
 /* Null where there are no rows. */

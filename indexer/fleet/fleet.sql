@@ -144,6 +144,9 @@ DECLARE
 	relation text;
 	number integer := (SELECT id FROM entrydb.host h WHERE h.name = retire.host);
 BEGIN
+	IF number IS NULL THEN
+		RAISE EXCEPTION 'no host is called %', host;
+	END IF;
 	FOREACH relation IN ARRAY entrydb.relations() LOOP
 		EXECUTE format('DELETE FROM entrydb.%I WHERE environment IN '
 		               '(SELECT id FROM entrydb.environment WHERE host = $1)', relation) USING number;

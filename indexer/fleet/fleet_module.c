@@ -4,25 +4,42 @@
 #include "indexer/fleet/fleet_module.h"
 
 #include <libpq-fe.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/text.h"
 
-#define COLUMNS_MAX    8    /* of an answer */
-#define CONNECT_WITHIN "10" /* seconds, where the URL says nothing else */
+#define COLUMNS_MAX 8          /* of an answer */
+#define BYTES_MAX   0x3fffffff /* of a statement: what a server takes, MaxAllocSize of PostgreSQL */
+#define LOOK_EVERY  200        /* milliseconds, for a signal */
 
 struct fleet {
 	PGconn *connection;
+	bool (*stopped)(void);
 };
 
-/* libpq's message, which may be of several lines, in one; @code. */
+/* What libpq says, in one line: of several attempts to connect all, of hints none; @code. */
 static int failed(const struct fleet *fleet, int code, struct error *error)
 {
-	const char *message = PQerrorMessage(fleet->connection);
+	static const char attempt[] = "connection to ";
+	const char *line = PQerrorMessage(fleet->connection), *end;
+	CLEANUP(cleanup_free) char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
 
-	return error_set(error, code, "the fleet's server: %.*s", (int)strcspn(message, "\n"),
-	                 message);
+	if (!stream)
+		return error_nomem(error);
+	for (const char *first = line; *line; line = *end ? end + 1 : end) {
+		end = line + strcspn(line, "\n");
+		if (line == first || strncmp(line, attempt, sizeof(attempt) - 1) == 0)
+			fprintf(stream, "%s%.*s", line == first ? "" : "; ", (int)(end - line),
+			        line);
+	}
+	if (!text_close(stream, &text))
+		return error_nomem(error);
+	return error_set(error, code, "the fleet's server: %s", text);
 }
 
 static void ignore_notice(void *payload, const char *message)
@@ -39,18 +56,66 @@ static void fleet_close(struct fleet *fleet)
 	free(fleet);
 }
 
-static int fleet_connect(const char *url, struct fleet **out, struct error *error)
+static void cleanup_settings(PQconninfoOption **settings)
 {
-	static const char *const keys[] = {"connect_timeout", "application_name", "client_encoding",
-	                                   "dbname", NULL};
-	const char *values[] = {CONNECT_WITHIN, "entrydb", "UTF8", url, NULL};
-	struct fleet *fleet = calloc(1, sizeof(*fleet));
-	int code;
+	PQconninfoFree(*settings);
+}
 
+/*
+ * Can libpq read it? Asked before anything else, for what libpq says of a URL quotes it, and so
+ * the password in it; and where one is not encoded, its end is taken for a host.
+ */
+static int check_url(const char *url, struct error *error)
+{
+	char *message = NULL;
+	CLEANUP(cleanup_settings) PQconninfoOption *settings = PQconninfoParse(url, &message);
+	const char *quoted = message ? strstr(message, ": \"") : NULL;
+
+	if (!settings && !message)
+		return error_nomem(error);
+	if (!settings)
+		error_set(error, ERROR_INVALID, "the fleet's URL: %.*s",
+		          (int)(quoted ? (size_t)(quoted - message) : strcspn(message, "\n")),
+		          message);
+	PQfreemem(message);
+	for (PQconninfoOption *at = settings; at && at->keyword; at++)
+		if ((strcmp(at->keyword, "host") == 0 || strcmp(at->keyword, "dbname") == 0) &&
+		    at->val && at->val[0] != '/' && strchr(at->val, '@'))
+			return error_set(
+			        error, ERROR_INVALID,
+			        "the fleet's URL: in a password '@' is written %%40, '/' %%2F, "
+			        "'?' %%3F and '#' %%23");
+	return settings ? 0 : ERROR_INVALID;
+}
+
+/* Where the URL says nothing else. A peer that is gone is noticed within a minute, not in hours. */
+static PGconn *connect_to(const char *url)
+{
+	static const char *const keys[] = {
+	        "connect_timeout",  "keepalives_idle",  "keepalives_interval",
+	        "keepalives_count", "tcp_user_timeout", "application_name",
+	        "client_encoding",  "dbname",           NULL,
+	};
+	const char *values[] = {"10", "15", "15", "3", "60000", "entrydb", "UTF8", url, NULL};
+
+	return PQconnectdbParams(keys, values, 1);
+}
+
+static int fleet_connect(const char *url, bool (*stopped)(void), struct fleet **out,
+                         struct error *error)
+{
+	int code = check_url(url, error);
+	struct fleet *fleet;
+
+	if (code < 0)
+		return code;
+	fleet = calloc(1, sizeof(*fleet));
 	if (!fleet)
 		return error_nomem(error);
-	fleet->connection = PQconnectdbParams(keys, values, 1);
-	if (PQstatus(fleet->connection) == CONNECTION_OK) {
+	fleet->stopped = stopped;
+	fleet->connection = connect_to(url);
+	if (PQstatus(fleet->connection) == CONNECTION_OK &&
+	    PQsetnonblocking(fleet->connection, 1) == 0) {
 		PQsetNoticeProcessor(fleet->connection, ignore_notice, NULL);
 		*out = fleet;
 		return 0;
@@ -103,27 +168,84 @@ static int code_of(const PGresult *result)
 	return ERROR_IO;
 }
 
+static int put_values(const struct fleet_statement *statement, const char **values, int *sizes,
+                      struct error *error)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < statement->count; i++) {
+		values[i] = statement->values[i].ptr;
+		sizes[i] = (int)statement->values[i].len;
+		total += statement->values[i].len;
+	}
+	if (total > BYTES_MAX)
+		return error_set(error, ERROR_LIMIT,
+		                 "%zu bytes to send, of which PostgreSQL takes %d", total,
+		                 BYTES_MAX);
+	return 0;
+}
+
+/* Send what is to be sent, until there is a result, or none can come any more; false: stopped. */
+static bool wait_for_result(const struct fleet *fleet)
+{
+	PGconn *connection = fleet->connection;
+
+	for (;;) {
+		int left = PQflush(connection);
+		struct pollfd socket = {.fd = PQsocket(connection),
+		                        .events = left > 0 ? POLLIN | POLLOUT : POLLIN};
+
+		if (left < 0 || !PQisBusy(connection))
+			return true;
+		if (fleet->stopped())
+			return false;
+		poll(&socket, 1, LOOK_EVERY);
+		if (!PQconsumeInput(connection))
+			return true;
+	}
+}
+
+static void cleanup_result(PGresult **result)
+{
+	PQclear(*result);
+}
+
+/* The one result of a statement, and the end of it; NULL: stopped. */
+static PGresult *result_of(const struct fleet *fleet)
+{
+	PGresult *result = NULL;
+
+	for (PGresult *next; wait_for_result(fleet); result = next) {
+		next = PQgetResult(fleet->connection);
+		if (!next)
+			return result;
+		PQclear(result);
+	}
+	PQclear(result);
+	return NULL;
+}
+
 static int fleet_ask(struct fleet *fleet, const struct fleet_statement *statement, fleet_row *each,
                      void *payload, struct error *error)
 {
 	const char *values[FLEET_VALUES_MAX];
 	int sizes[FLEET_VALUES_MAX], formats[FLEET_VALUES_MAX];
-	PGresult *result;
-	int code = 0;
+	CLEANUP(cleanup_result) PGresult *result = NULL;
+	int code = put_values(statement, values, sizes, error);
 
-	for (size_t i = 0; i < statement->count; i++) {
-		values[i] = statement->values[i].ptr;
-		sizes[i] = (int)statement->values[i].len;
+	if (code < 0)
+		return code;
+	for (size_t i = 0; i < statement->count; i++)
 		formats[i] = 1; /* binary */
-	}
-	result = PQexecParams(fleet->connection, statement->text, (int)statement->count, NULL,
-	                      values, sizes, formats, 0);
+	if (!PQsendQueryParams(fleet->connection, statement->text, (int)statement->count, NULL,
+	                       values, sizes, formats, 0))
+		return failed(fleet, ERROR_IO, error);
+	result = result_of(fleet);
+	if (!result && fleet->stopped())
+		return error_set(error, ERROR_IO, "interrupted");
 	if (PQresultStatus(result) != PGRES_TUPLES_OK)
-		code = failed(fleet, code_of(result), error);
-	else if (each)
-		code = give_rows(result, each, payload);
-	PQclear(result);
-	return code;
+		return failed(fleet, code_of(result), error);
+	return each ? give_rows(result, each, payload) : 0;
 }
 
 __attribute__((visibility("default"))) const struct fleet_module entrydb_fleet_module = {

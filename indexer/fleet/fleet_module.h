@@ -28,8 +28,12 @@ typedef int fleet_row(void *payload, const struct slice *columns, int count);
 
 /* What the module exports, under the name of entrydb_fleet_module. Not for several threads. */
 struct fleet_module {
-	/* What the URL, or the service of libpq, says; TLS as it says. ERROR_IO, ERROR_NOMEM. */
-	int (*connect)(const char *url, struct fleet **out, struct error *error);
+	/*
+	 * What the URL, or the service of libpq, says; TLS as it says. ERROR_INVALID: it cannot be
+	 * read; ERROR_IO, ERROR_NOMEM. @stopped is asked while the server is waited for.
+	 */
+	int (*connect)(const char *url, bool (*stopped)(void), struct fleet **out,
+	               struct error *error);
 	/*
 	 * One statement, all of it or nothing; @each may be NULL. One round trip. ERROR_UNKNOWN:
 	 * what it names is not there; ERROR_EXISTS: a row is there that may be there once;

@@ -27,6 +27,7 @@
 #include "indexer/hash.h"
 #include "indexer/options.h"
 
+#define KEY_MAX_BYTES 300
 #define FLEET_VERSION 1 /* of fleet.sql: what entrydb.known() gives */
 
 enum relation { DISTRIBUTION, ENTRY_POINT, PLUGIN, STARTUP, EVENT, FINDING, RELATIONS };
@@ -83,19 +84,27 @@ static int keep_known(void *payload, const struct slice *columns, int count)
 	return failed ? ERROR_NOMEM : 0;
 }
 
+static int ask(struct push *push, const struct fleet_statement *statement, fleet_row *each,
+               struct error *error)
+{
+	int code = push->module->ask(push->fleet, statement, each, push, error);
+
+	if (code == ERROR_UNKNOWN)
+		return error_set(error, code,
+		                 "the fleet's server has no tables of this version of "
+		                 "entrydb; its administrator makes them: fleet.sql");
+	return code;
+}
+
 static int ask_known(struct push *push, struct error *error)
 {
 	static const struct fleet_statement question = {
 	        .text = "SELECT version, path, digest FROM entrydb.known()",
 	};
-	int code = push->module->ask(push->fleet, &question, keep_known, push, error);
+	int code = ask(push, &question, keep_known, error);
 
 	if (code == ERROR_NOMEM)
 		return error_nomem(error);
-	if (code == ERROR_UNKNOWN)
-		return error_set(error, code,
-		                 "the fleet's server has no tables of this version of "
-		                 "entrydb; its administrator makes them: fleet.sql");
 	if (code == ERROR_PERMISSION || (code == 0 && push->version == 0))
 		return error_set(error, ERROR_PERMISSION,
 		                 "the fleet's server knows no host by this role; its administrator "
@@ -123,22 +132,39 @@ static void rows_free(struct rows *rows)
 	reader_close(rows->reader);
 }
 
+/*
+ * What the server has an index on, which takes KEY_MAX_BYTES twice, shown as \xff where it is no
+ * text. More of it can be read on the host: a name of a thousand letters must not keep all else
+ * away.
+ */
+static struct slice key(struct slice text)
+{
+	size_t len = text.len;
+
+	if (len <= KEY_MAX_BYTES)
+		return text;
+	for (len = KEY_MAX_BYTES;
+	     len > KEY_MAX_BYTES - 3 && ((unsigned char)text.ptr[len] & 0xc0) == 0x80;)
+		len--; /* within a character */
+	return (struct slice){text.ptr, len};
+}
+
 static struct slice title(const struct distribution_record *row)
 {
-	return slice_is_null(row->name) ? row->directory : row->name;
+	return key(slice_is_null(row->name) ? row->directory : row->name);
 }
 
 static void put_distribution(struct rows *rows, struct slice root,
                              const struct distribution_record *row)
 {
-	COLUMNS_ROW(&rows->tables[DISTRIBUTION], root, row->directory, title(row), row->version,
-	            row->error);
+	COLUMNS_ROW(&rows->tables[DISTRIBUTION], root, row->directory, title(row),
+	            key(row->version), row->error);
 	for (size_t i = 0; i < row->entry_point_count; i++) {
 		const struct entry_point_record *e = &row->entry_points[i];
 		const struct target_record *target = e->target;
 
-		COLUMNS_ROW(&rows->tables[ENTRY_POINT], root, title(row), e->group, e->name,
-		            e->value,
+		COLUMNS_ROW(&rows->tables[ENTRY_POINT], root, title(row), key(e->group),
+		            key(e->name), e->value,
 		            slice_of(target_kind_name(target ? target->kind : TARGET_PYTHON)),
 		            slice_of(target_state_name(target ? target->state : TARGET_OK)),
 		            target ? target->object : (struct slice){0});
@@ -255,7 +281,7 @@ static int call(struct push *push, const char *function, struct fleet_statement 
 	if (!text)
 		return error_nomem(error);
 	statement->text = text;
-	return push->module->ask(push->fleet, statement, NULL, NULL, error);
+	return ask(push, statement, NULL, error);
 }
 
 static int send(struct push *push, const struct rows *rows, struct slice path, const char *digest,
@@ -309,34 +335,62 @@ static int open_fleet(struct push *push, const char *url, struct error *error)
 	                              "fleets (PostgreSQL)", error);
 	if (!push->module)
 		return ERROR_LOAD;
-	return push->module->connect(url, &push->fleet, error);
+	return push->module->connect(url, interrupted, &push->fleet, error);
 }
 
 static bool is_url(const char *word)
 {
 	return strncmp(word, "postgresql:", 11) == 0 || strncmp(word, "postgres:", 9) == 0 ||
-	       strncmp(word, "service=", 8) == 0;
+	       (strncmp(word, "service=", 8) == 0 && !strpbrk(word, " '\\"));
+}
+
+static void cover(char *from, const char *to)
+{
+	memset(from, 'x', (size_t)(to - from));
+}
+
+/*
+ * A copy of the URL; in the command's own words its password is covered, which whoever is on
+ * this machine can read, and messages repeat. NULL: no memory.
+ */
+static char *url_taken(char *word)
+{
+	static const char parameter[] = "password=";
+	char *url = strdup(word), *user = strstr(word, "//");
+	char *at = user ? strrchr(user, '@') : NULL;
+	char *colon = at ? memchr(user, ':', (size_t)(at - user)) : NULL;
+
+	if (colon)
+		cover(colon + 1, at);
+	for (char *p = word; (p = strstr(p, parameter));) {
+		p += strlen(parameter);
+		cover(p, p + strcspn(p, "&"));
+	}
+	return url;
 }
 
 enum status command_push(const struct options *options)
 {
 	CLEANUP(cleanup_push) struct push push = {.options = options};
+	CLEANUP(cleanup_free) char *url = url_taken((char *)options->arguments[0]);
 	struct options rest = *options;
 	struct error error = {0};
 	bool failed = false;
 	int code;
 
-	if (!is_url(options->arguments[0]))
+	if (url && !is_url(url))
 		return usage_error("push", "%s: expected postgresql://..., or service=NAME",
 		                   options->arguments[0]);
 	rest.arguments++;
 	rest.argument_count--;
-	if (options->database && rest.argument_count == 0)
+	if (!url)
+		code = error_nomem(&error);
+	else if (options->database && rest.argument_count == 0)
 		code = databases_of_file(&rest, &push.databases, &error);
 	else
 		code = databases_of_arguments(&rest, false, &push.databases, &error);
 	if (code == 0)
-		code = open_fleet(&push, options->arguments[0], &error);
+		code = open_fleet(&push, url, &error);
 	if (code == 0)
 		code = ask_known(&push, &error);
 	if (code < 0)

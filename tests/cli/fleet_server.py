@@ -44,10 +44,10 @@ class Server:
         return subprocess.run([tool(name), *arguments], check=True, capture_output=True, text=True, cwd="/",
                               **as_user(self.owner), **how)
 
-    def start(self):
+    def start(self, settings="-c listen_addresses="):
         # Not captured: the server would hold the pipe open.
         subprocess.run([tool("pg_ctl"), "-D", self.data, "-w", "-l", f"{self.top}/log", "-o",
-                        f"-k {self.top} -c listen_addresses= -c fsync=off", "start"], check=True, cwd="/",
+                        f"-k {self.top} -c fsync=off {settings}", "start"], check=True, cwd="/",
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **as_user(self.owner))
 
     def stop(self, mode="immediate"):
@@ -123,7 +123,7 @@ class RoundTrips:
             threading.Thread(target=self.answer, args=(upstream, client), daemon=True).start()
 
     def forward(self, client, upstream):
-        with client:
+        with client, contextlib.suppress(OSError):
             while data := client.recv(1 << 16):
                 upstream.sendall(data)
             upstream.shutdown(socket.SHUT_WR)

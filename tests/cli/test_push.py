@@ -1,8 +1,13 @@
 """`entrydb push` into a real PostgreSQL: history, who may write what, and a server that dies."""
 
 import concurrent.futures
+import glob
 import os
+import random
 import shutil
+import signal
+import socket
+import string
 import subprocess
 import sys
 import threading
@@ -10,8 +15,8 @@ import time
 import unittest
 
 import support
-from fleet_server import RoundTrips, Server, make_site, tool
-from support import COULD_NOT, DONE, SITE, USAGE, CommandTest, add_distribution, write
+from fleet_server import RELATIONS, RoundTrips, Server, make_site, tool
+from support import COULD_NOT, DONE, IS_ROOT, SITE, USAGE, CommandTest, add_distribution, write
 
 OF_HOST = "JOIN entrydb.environment e ON e.id = v.environment JOIN entrydb.host h ON h.id = e.host WHERE h.name ="
 MODULE = f"{os.path.dirname(support.PROGRAM)}/entrydb-fleet.so"
@@ -127,8 +132,38 @@ class Pushing(Fleet):
         self.assertIn(("odd", "a\\b"), self.names())
         self.assertEqual(SERVER.sql(f"SELECT code FROM entrydb.startup v {OF_HOST} '{self.role}'"), [[r"import \xff\x00 '\\N'"]])
 
+    def test_names_without_end(self):
+        """An index of PostgreSQL takes 2,704 bytes: a long name must not keep all else of a host away."""
+        letters = [random.choice(string.ascii_letters) for _ in range(5000)]
+        text = "".join(letters)
+        add_distribution(self.site, "long", text=f"[{text[:3000]}]\n{text[1000:4000]} = m:f\n")
+        info = f"{self.site}/other-1.0.dist-info"
+        os.makedirs(info)
+        write(f"{info}/METADATA", support.metadata(text[:4000], text[4000:] * 4))
+        write(f"{info}/entry_points.txt", f"[g]\n{'é' * 3000} = m:f\n")
+        self.update()
+        self.push()
+        self.assertIn(("long", text[1000:1300]), self.names())
+        self.assertIn((text[:300], "é" * 150), self.names())
+        self.assertIn(("alpha", "alpha"), self.names())
+
+    def test_the_clock_goes_backwards(self):
+        """The server's: what came before has ended when what comes after begins."""
+        self.update()
+        self.push()
+        SERVER.sql("".join(f"UPDATE entrydb.{name} SET valid_from = valid_from + interval '1 hour'; " for name in RELATIONS) +
+                   "UPDATE entrydb.environment SET pushed = pushed + interval '1 hour'")
+        for version in ("2.0", "3.0"):
+            shutil.rmtree(glob.glob(f"{self.site}/alpha-*.dist-info")[0])
+            add_distribution(self.site, "alpha", version)
+            self.update()
+            self.push()
+        history = SERVER.sql("SELECT version, valid_from < valid_to, valid_to = lead(valid_from, 1, 'infinity') OVER (ORDER BY valid_from) "
+                             f"FROM entrydb.distribution v {OF_HOST} '{self.role}' ORDER BY valid_from")
+        self.assertEqual(history, [["1.0", "t", "t"], ["2.0", "t", "t"], ["3.0", "t", "t"]])
+
     def test_usage(self):
-        for words in ([], ["http://x/"], ["nonsense", self.prefix]):
+        for words in ([], ["http://x/"], ["nonsense", self.prefix], ["service=x password=y", self.prefix]):
             self.assertRegex(self.run_program("push", *words, status=USAGE).err, r"\Aentrydb: .*--help'\n\Z")
 
 
@@ -187,11 +222,183 @@ class Trust(Fleet):
         self.assertEqual(self.names(role=victim), [("alpha", "alpha"), ("alpha", "alpha-cmd")])
 
 
+    def test_a_role_that_is_renamed(self):
+        self.update()
+        self.push()
+        SERVER.sql(f"ALTER ROLE {self.role} RENAME TO renamed{self.number}")
+        self.assertIn("knows no host by this role", self.push(role=f"renamed{self.number}", status=COULD_NOT).err)
+        SERVER.sql(f"UPDATE entrydb.host SET name = 'renamed{self.number}' WHERE name = '{self.role}'")
+        self.assertIn("0 of them changed", self.push(role=f"renamed{self.number}").err)
+        self.assertEqual(self.names(role=f"renamed{self.number}"), [("alpha", "alpha"), ("alpha", "alpha-cmd")])
+
+    def test_a_host_that_is_retired(self):
+        self.update()
+        self.push()
+        SERVER.sql(f"SELECT entrydb.retire('{self.role}')")
+        for name in ("environment", *RELATIONS):
+            self.assertEqual(SERVER.sql(f"SELECT count(*) FROM entrydb.{name} WHERE {'id' if name == 'environment' else 'environment'} "
+                                        "NOT IN (SELECT e.id FROM entrydb.environment e JOIN entrydb.host h ON h.id = e.host)"), [["0"]])
+        self.assertIn("knows no host by this role", self.push(status=COULD_NOT).err)
+        self.assertIn("no host", SERVER.sql(f"SELECT entrydb.retire('{self.role}')", check=False))
+
+
+class Secrets(Fleet):
+    """A password in the URL: for the server alone."""
+
+    def test_messages(self):
+        for url in ("postgresql://h1:hush@[::1/fleet", "postgresql://h1:hu%zzhush@host/fleet", "postgresql://h1:hush@host/fleet?nonsense=1",
+                    "postgresql://h1:hu@hush@host/fleet", "postgresql://h1:hu/hush@host/fleet", "postgresql://h1:hu?hush@host/fleet",
+                    "postgresql://h1:hu#hush@host/fleet", "postgresql://h1:hush@host:99999/fleet", "postgresql:///?password=a&hush",
+                    "postgresql://h1:hush@127.0.0.1:1/fleet", "postgresql:///fleet?host=/nowhere&password=hush"):
+            reply = self.run_program("push", url, self.prefix, status=COULD_NOT)
+            self.assertRegex(reply.err, r"\Aentrydb: the fleet's (URL|server): [^\n]*\n\Z")
+            self.assertNotIn("hush", reply.err)
+        self.assertNotIn("hush", self.run_program("push", "postgre://h1:hush@host/fleet", self.prefix, status=USAGE).err)
+
+    def test_words_of_the_process(self):
+        with socket.socket() as silent:  # takes connections, and says nothing
+            silent.bind(("127.0.0.1", 0))
+            silent.listen()
+            child = self.start("push", f"postgresql://h1:hush@127.0.0.1:{silent.getsockname()[1]}/fleet?sslpassword=hush", self.prefix)
+            peer, _ = silent.accept()
+            with peer, open(f"/proc/{child.pid}/cmdline", "rb") as file:
+                words = file.read()
+            child.kill()
+            child.communicate()
+        self.assertIn(b"postgresql://h1:xxxx@127.0.0.1", words)
+        self.assertNotIn(b"hush", words)
+
+
+@unittest.skipUnless(shutil.which("openssl"), "openssl, which makes certificates, is not installed")
+class Encrypted(Fleet):
+    """As libpq's settings say, with certificates."""
+
+    def openssl(self, *words):
+        subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=self.top)
+
+    def authority(self, name):
+        self.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}", "-keyout", f"{name}.key",
+                     "-out", f"{name}.crt")
+        return f"{self.top}/{name}.crt"
+
+    def setUp(self):
+        super().setUp()
+        self.ours, self.other = self.authority("ours"), self.authority("other")
+        self.openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-keyout", "server.key", "-out", "server.csr")
+        self.openssl("x509", "-req", "-in", "server.csr", "-CA", "ours.crt", "-CAkey", "ours.key", "-CAcreateserial", "-days", "2",
+                     "-out", "server.crt")
+        for name in ("server.key", "server.crt"):
+            shutil.copy(f"{self.top}/{name}", SERVER.data)
+            os.chmod(f"{SERVER.data}/{name}", 0o600)
+            if SERVER.owner:
+                os.chown(f"{SERVER.data}/{name}", SERVER.owner, SERVER.owner)
+
+    def try_push(self, settings, host="localhost", status=DONE):
+        return self.run_program("push", f"postgresql://{self.role}@{host}:{self.port}/fleet?hostaddr=127.0.0.1&{settings}",
+                                self.prefix, status=status)
+
+    def test_tls(self):
+        self.update()
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            self.port = taken.getsockname()[1]
+        SERVER.stop("fast")
+        SERVER.start(f"-c listen_addresses=127.0.0.1 -c port={self.port} -c ssl=on")
+        try:
+            self.assertIn("1 of them changed", self.try_push(f"sslmode=verify-full&sslrootcert={self.ours}").err)
+            for settings, host, expected in ((f"sslmode=verify-full&sslrootcert={self.other}", "localhost", "certificate verify failed"),
+                                             (f"sslmode=verify-full&sslrootcert={self.ours}", "elsewhere", "does not match host name"),
+                                             ("sslmode=verify-full&sslrootcert=/nowhere", "localhost", "does not exist")):
+                reply = self.try_push(settings, host, COULD_NOT)
+                self.assertIn(expected, reply.err)
+                self.assertEqual(reply.err.count("\n"), 1)
+            SERVER.stop("fast")
+            SERVER.start(f"-c listen_addresses=127.0.0.1 -c port={self.port} -c ssl=off")
+            reply = self.try_push("sslmode=require", status=COULD_NOT)
+            self.assertIn("server does not support SSL", reply.err)
+            self.assertEqual(reply.err.count("\n"), 1)
+        finally:
+            SERVER.stop("fast")
+            SERVER.start()
+
+
 class Failures(Fleet):
     def test_a_server_that_is_away(self):
         self.update()
         reply = self.run_program("push", "postgresql://nobody@/fleet?host=/nowhere", self.prefix, status=COULD_NOT)
         self.assertEqual(reply.err.count("\n"), 1)
+
+    def test_tables_of_others(self):
+        self.update()
+        SERVER.sql(f"CREATE DATABASE other{self.number}", database="postgres")
+        for made, expected in (
+                ("SELECT 1", "has no tables of this version of entrydb"),
+                (f"CREATE SCHEMA entrydb; GRANT USAGE ON SCHEMA entrydb TO {self.role}", "has no tables of this version of entrydb"),
+                ("CREATE FUNCTION entrydb.known(OUT version integer, OUT path text, OUT digest text) RETURNS SETOF record "
+                 "LANGUAGE sql AS 'SELECT 1, NULL::text, NULL::text'", "has no tables of this version of entrydb"),
+                ("CREATE OR REPLACE FUNCTION entrydb.known(OUT version integer, OUT path text, OUT digest text) RETURNS SETOF record "
+                 "LANGUAGE sql AS 'SELECT 2, NULL::text, NULL::text'", "has tables of version 2, this entrydb knows version 1"),
+                ("CREATE OR REPLACE FUNCTION entrydb.known(OUT version integer, OUT path text, OUT digest text) RETURNS SETOF record "
+                 "LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION E'a\x1b[31m\\nb'; END $$", "ERROR:  a\\x1b[31m\n")):
+            SERVER.sql(made, database=f"other{self.number}")
+            reply = self.run_program("push", SERVER.url(self.role).replace("/fleet?", f"/other{self.number}?"), self.prefix, status=COULD_NOT)
+            self.assertIn(expected, reply.err)
+            self.assertEqual(reply.err.count("\n"), 1)
+
+    def test_a_role_without_rights(self):
+        self.update()
+        for taken, given in (("REVOKE INSERT ON entrydb.entry_point FROM entrydb_host", "GRANT INSERT ON entrydb.entry_point TO entrydb_host"),
+                             (f"ALTER ROLE {self.role} SET default_transaction_read_only = on", f"ALTER ROLE {self.role} RESET ALL"),
+                             (f"ALTER ROLE {self.role} NOLOGIN", f"ALTER ROLE {self.role} LOGIN")):
+            SERVER.sql(taken)
+            reply = self.push(status=COULD_NOT)
+            SERVER.sql(given)
+            self.assertRegex(reply.err, "permission denied for table entry_point|read-only transaction|not permitted to log in")
+            self.assertEqual(reply.err.count("\n"), 1)
+        self.assertEqual(self.names(), [])
+        self.push()
+        self.assertEqual(len(self.names()), 2)
+
+    @unittest.skipUnless(IS_ROOT, "only root can mount a small file system")
+    def test_a_full_disk(self):
+        small = f"{SERVER.top}/small{self.number}"
+        os.mkdir(small)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", small], check=False, capture_output=True).returncode:
+            self.skipTest("a file system cannot be mounted here")
+        self.addCleanup(subprocess.run, ["umount", "-l", small], check=True)
+        os.chown(small, SERVER.owner, SERVER.owner)
+        self.update()
+        self.push()
+        SERVER.sql(f"CREATE TABLESPACE small{self.number} LOCATION '{small}'")
+        SERVER.sql(f"ALTER TABLE entrydb.startup SET TABLESPACE small{self.number}")
+        write(f"{self.site}/full.pth", "".join(f"import a{i}{''.join(random.choices(string.ascii_letters, k=500))}\n" for i in range(2000)))
+        add_distribution(self.site, "beta")
+        self.update()
+        reply = self.push(status=COULD_NOT)
+        SERVER.sql("ALTER TABLE entrydb.startup SET TABLESPACE pg_default")
+        SERVER.sql(f"DROP TABLESPACE small{self.number}")
+        self.assertIn("No space left on device", reply.err)
+        self.assertEqual(reply.err.count("\n"), 1)
+        self.assertEqual(len(self.names()), 2)
+        self.push()
+        self.assertEqual(len(self.names()), 4)
+
+    def test_a_signal_while_the_server_is_busy(self):
+        self.update()
+        holder = subprocess.Popen([tool("psql"), "-X", "-q", "-h", SERVER.top, "-U", "admin", "-d", "fleet", "-c",
+                                   "BEGIN; LOCK TABLE entrydb.event; SELECT pg_sleep(600)"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            support.until(lambda: SERVER.sql("SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation = 'entrydb.event'::regclass"))
+            child = self.start("push", SERVER.url(self.role), self.prefix)
+            support.until(lambda: SERVER.sql(f"SELECT 1 FROM pg_stat_activity WHERE usename = '{self.role}' AND wait_event_type = 'Lock'"))
+            child.send_signal(signal.SIGTERM)
+            _, told = child.communicate(timeout=support.SECONDS_ALLOWED)
+        finally:
+            SERVER.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()")
+            holder.wait()
+        self.assertEqual((child.returncode, told), (COULD_NOT, b"entrydb: interrupted\n"))
+        self.push()
+        self.assertEqual(len(self.names()), 2)
 
     def test_a_server_that_dies_and_comes_back(self):
         self.update()
@@ -313,6 +520,8 @@ class Load(CommandTest):
         """What the server does for a push, and for the same rows by COPY."""
         few = self.HOSTS // 10
         copy = SERVER.copy_script("load0")
+        for name in RELATIONS:  # an index grows dearer with what is in it
+            SERVER.sql(f"INSERT INTO bare.{name} SELECT * FROM entrydb.{name}")
         SERVER.add_hosts([f"late{number}" for number in range(few)])
         self.hosts = [f"late{number}" for number in range(few)]
         copied, copying = self.together(lambda _: subprocess.run(copy, check=True), few)
