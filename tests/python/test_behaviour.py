@@ -1046,6 +1046,18 @@ class BehaviourTest(unittest.TestCase):
             assert asked > 1 and replacement.read < replacing.worth + 2 * 12, asked
             """, prelude="")
 
+    def test_nothing_can_be_imported(self):
+        self.each_python("""
+            check()
+            finders = list(sys.meta_path)
+            sys.meta_path[:] = [each for each in finders if not hasattr(each, "find_distributions")]
+            sys.path.append("a\\0b")  # which is not for a database
+            assert check(database=False) == []
+            sys.meta_path[:] = finders
+            sys.path.pop()
+            check()
+            """)
+
     def test_path_entries_of_other_types(self):
         """Also before entrydb is connected, what they lead to is for Python to say."""
         self.each_python("""

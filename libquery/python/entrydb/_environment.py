@@ -144,7 +144,8 @@ class Environment:
     def _compile(self, names):
         """Now, since the first start would change the times of the site directory. Another version
         of Python compiles it for itself."""
-        if f"/python{_program.rules()}/" not in f"{self.path}/":
+        free_threaded = "t" if "t" in sys.abiflags else ""
+        if f"/python{_program.rules()}{free_threaded}/" not in f"{self.path}/":
             return
         for name in names:
             self._compile_one(name)
