@@ -1046,6 +1046,33 @@ class BehaviourTest(unittest.TestCase):
             assert asked > 1 and replacement.read < replacing.worth + 2 * 12, asked
             """, prelude="")
 
+    def test_a_finder_whose_method_is_wrapped(self):
+        self.each_python("""
+            from importlib.machinery import PathFinder
+            check()
+            calls = []
+
+            class Wrapper:
+                '''As wrapt's: in all else it looks like what it wraps.'''
+
+                def __init__(self, wrapped):
+                    self.wrapped = wrapped
+
+                def __getattr__(self, name):
+                    return getattr(self.wrapped, name)
+
+                def __get__(self, instance, owner):
+                    calls.append(owner)
+                    return self.wrapped.__get__(instance, owner)
+
+            own = vars(PathFinder)["find_distributions"]
+            PathFinder.find_distributions = Wrapper(own)
+            check(database=False)
+            assert answered == [False] and calls.count(PathFinder) >= 2, (answered, calls)
+            PathFinder.find_distributions = own
+            check()
+            """)
+
     def test_nothing_can_be_imported(self):
         self.each_python("""
             check()

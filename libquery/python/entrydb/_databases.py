@@ -89,6 +89,9 @@ def is_standard_finder(finder):
     home = item(sys.modules, "_frozen_importlib_external")
     if home is None or finder is not item(vars(home), "PathFinder"):
         return False
-    function = getattr(item(vars(finder), "find_distributions"), "__func__", None)
+    method = item(vars(finder), "find_distributions")
+    if type(method) not in (classmethod, staticmethod):  # a wrapper may have their __func__
+        return False
+    function = method.__func__
     return type(function) is type(is_standard_finder) and function.__globals__ is vars(home) \
         and function.__code__.co_filename == "<frozen importlib._bootstrap_external>"

@@ -11,7 +11,8 @@
  *     own.h       whether all that makes its answers is its own
  *     fork.c      threads in the library, and forks
  *
- * Uses the limited API of CPython 3.10, so that one file serves all versions.
+ * Uses the limited API of CPython 3.10, so that one file serves all versions; only those that
+ * are free-threaded get one each: Py_GIL_DISABLED.
  */
 #ifndef LIBQUERY_PYTHON_NATIVE_NATIVE_H
 #define LIBQUERY_PYTHON_NATIVE_NATIVE_H
