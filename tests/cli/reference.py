@@ -2,7 +2,8 @@
 
 ENTRYDB_TEST_PYTHONS names executables, separated by colons; otherwise
 python3.10 to python3.15 are looked for on PATH and under pyenv. Each one is
-run before it counts: pyenv puts names on PATH that lead nowhere.
+run before it counts: pyenv puts names on PATH that lead nowhere. One that is
+free-threaded counts only if it is named: it has an extension of its own.
 """
 
 import glob
@@ -15,25 +16,31 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 MINORS = range(10, 16)
 PROBE = ("import sys, platform; print(platform.python_implementation(), "
-         "'%d.%d.%d' % sys.version_info[:3], sys.executable, sep='\\n')")
+         "'%d.%d.%d' % sys.version_info[:3], sys.executable, 't' in sys.abiflags, sep='\\n')")
 
 
 class Interpreter:
-    def __init__(self, executable, version):
+    def __init__(self, executable, version, is_free_threaded=False):
         self.executable = executable
         self.version = version
+        self.is_free_threaded = is_free_threaded
         self.rules = ".".join(version.split(".")[:2])
+        self.library = f"python{self.rules}{'t' if is_free_threaded else ''}"  # below lib
 
 
 def candidates():
     named = os.environ.get("ENTRYDB_TEST_PYTHONS")
     if named:
         return [name for name in named.split(":") if name]
-    found = [shutil.which(f"python3.{minor}") for minor in MINORS]
+    return [*found_as(""), *glob.glob("/usr/bin/python3.[0-9][0-9]")]
+
+
+def found_as(suffix):
+    """On PATH and under pyenv."""
+    found = [shutil.which(f"python3.{minor}{suffix}") for minor in MINORS]
     pyenv = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
     for minor in MINORS:
-        found += sorted(glob.glob(f"{pyenv}/versions/*/bin/python3.{minor}"))
-    found += glob.glob("/usr/bin/python3.[0-9][0-9]")
+        found += sorted(glob.glob(f"{pyenv}/versions/*/bin/python3.{minor}{suffix}"))
     return [name for name in found if name]
 
 
@@ -45,19 +52,31 @@ def probe(executable):
     except (OSError, subprocess.TimeoutExpired):
         return None
     lines = done.stdout.splitlines()
-    if done.returncode or len(lines) != 3 or lines[0] != "CPython":
+    if done.returncode or len(lines) != 4 or lines[0] != "CPython":
         return None
     major, minor = map(int, lines[1].split(".")[:2])
-    return Interpreter(lines[2], lines[1]) if (major, minor) >= (3, 10) else None
+    if (major, minor) < (3, 10):
+        return None
+    return Interpreter(lines[2], lines[1], lines[3] == "True")
 
 
 def interpreters():
     """Working CPythons, oldest first, one for each full version."""
+    are_named = bool(os.environ.get("ENTRYDB_TEST_PYTHONS"))
+    return sorted_by_version(each for each in map(probe, candidates())
+                             if each and (are_named or not each.is_free_threaded))
+
+
+def free_threaded():
+    """The same of those at hand that are free-threaded."""
+    return sorted_by_version(each for each in map(probe, found_as("t"))
+                             if each and each.is_free_threaded)
+
+
+def sorted_by_version(found):
     by_version = {}
-    for executable in candidates():
-        found = probe(executable)
-        if found:
-            by_version.setdefault(found.version, found)
+    for each in found:
+        by_version.setdefault(each.version, each)
     return sorted(by_version.values(), key=lambda each: version_key(each.version))
 
 

@@ -62,14 +62,20 @@ def wheel():
     return os.environ.get("ENTRYDB_PYTHON_WHEEL") or build()
 
 
-def build():
-    done = run(sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", f"{scratch()}/wheels",
-               FOLDER, check=False)
+def pip_for(interpreter=None):
+    """A command; none older than an interpreter knows the tags of those that are free-threaded."""
+    own = interpreter and interpreter.is_free_threaded
+    return [interpreter.executable if own else sys.executable, "-m", "pip"]
+
+
+def build(interpreter=None):
+    place = tempfile.mkdtemp(dir=scratch())
+    done = run(*pip_for(interpreter), "wheel", "--no-deps", "-w", place, FOLDER, check=False)
     if done.returncode and "scikit-build-core" in done.stdout and "No matching" in done.stdout:
         raise unittest.SkipTest("pip cannot get scikit-build-core")
     if done.returncode:
         raise AssertionError(done.stdout[-3000:])
-    return glob.glob(f"{scratch()}/wheels/*.whl")[0]
+    return glob.glob(f"{place}/*.whl")[0]
 
 
 def write(file, text):
@@ -109,10 +115,10 @@ class Environment:
 
     @property
     def site(self):
-        return f"{self.prefix}/lib/python{self.interpreter.rules}/site-packages"
+        return f"{self.prefix}/lib/{self.interpreter.library}/site-packages"
 
     def pip(self, *arguments):
-        return run(sys.executable, "-m", "pip", "--python", self.python, *arguments)
+        return run(*pip_for(self.interpreter), "--python", self.python, *arguments)
 
     def entrydb(self, *arguments, **keywords):
         return run(self.python, "-m", "entrydb", *arguments, **keywords)

@@ -1,0 +1,110 @@
+"""A free-threaded CPython to test with: one at hand, or one built of Debian's source package.
+
+Distributions of Linux do not have one yet. That of Debian's unstable is fetched from the mirror
+that this machine's apt uses, with lists and a cache of its own, and is built as it was released,
+without Debian's patches; it is kept in the cache of the tests. To get a newer one, remove it there.
+"""
+
+import glob
+import os
+import shutil
+import sys
+import tarfile
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[1:1] = [f"{os.path.dirname(HERE)}/cli", f"{os.path.dirname(HERE)}/hooks"]
+
+import debian_root  # noqa: E402: what it needs lies in another directory
+import package_cache  # noqa: E402
+import reference  # noqa: E402
+
+SUITE = "unstable"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+PACKAGES = ("python3.14", "python3.13")  # the first one that the mirror has
+TOOLS = ("apt-get", "make", "cc")
+SECONDS_ALLOWED = 3600
+
+
+def interpreter(build):
+    """The newest; skips the test where none is at hand and, if it may be built, cannot be."""
+    place = f"{package_cache.cache_directory()}/python-free-threaded"
+    at_hand = reference.free_threaded()
+    if not at_hand and build:
+        with debian_root.locked(place):
+            package_cache.publish(lambda scratch: make(scratch, place), place)
+    built = [reference.probe(each) for each in glob.glob(f"{place}/bin/python3.*[0-9]t")]
+    found = [*filter(None, built), *at_hand]
+    if not found:
+        debian_root.skip("no free-threaded CPython is at hand; the long form builds one")
+    return found[-1]
+
+
+def make(scratch, place):
+    missing = [each for each in TOOLS if not shutil.which(each)]
+    if missing:
+        debian_root.skip(f"not installed: {' '.join(missing)}")
+    with tempfile.TemporaryDirectory() as work:
+        unpack(source(work), work)
+        [sources] = glob.glob(f"{work}/Python-*")
+        debian_root.must(["./configure", "--quiet", f"--prefix={place}", "--disable-gil",
+                          "--without-static-libpython", "--disable-test-modules",
+                          "OPT=-O1 -DNDEBUG"], cwd=sources)
+        # The standard library's tests are wanted, but not the modules in C that come with them.
+        for target in ([], ["install", "TEST_MODULES=yes", f"DESTDIR={work}/installed"]):
+            debian_root.must(["nice", "make", "--silent", f"-j{os.cpu_count()}", *target],
+                             cwd=sources, timeout=SECONDS_ALLOWED)
+        for name in os.listdir(f"{work}/installed{place}"):
+            shutil.move(f"{work}/installed{place}/{name}", scratch)
+    return True
+
+
+def unpack(archive, work):
+    with tarfile.open(archive) as stream:
+        stream.extractall(work, filter="data")
+
+
+# --- the source package ---
+
+def source(work):
+    """The archive of the newest release that can be had."""
+    apt = private_apt(work)
+    done = debian_root.run(["apt-get", *apt, "update"])
+    if done.returncode:
+        debian_root.skip(f"apt-get update: {debian_root.last_line(done)}")
+    for package in PACKAGES:
+        for version in versions(apt, package):
+            done = debian_root.run(["apt-get", *apt, "source", "--download-only",
+                                    f"{package}={version}"], cwd=work)
+            if done.returncode == 0:
+                [archive] = glob.glob(f"{work}/{package}_*.orig.tar.*z")
+                return archive
+    return debian_root.skip(f"the mirror has none of the sources of {' '.join(PACKAGES)}: "
+                            + debian_root.last_line(done))
+
+
+def private_apt(work):
+    """Options, for lists of that suite alone."""
+    [*found] = debian_root.mirrors(debian_root.release())
+    if not found:
+        debian_root.skip("apt says no mirror of Debian")
+    for name in ("lists/partial", "archives/partial"):
+        os.makedirs(f"{work}/apt/{name}")
+    with open(f"{work}/apt/sources.list", "w", encoding="utf-8") as stream:
+        stream.write(f"deb-src [signed-by={KEYRING}] {found[0]} {SUITE} main\n")
+    settings = {"Dir::Etc::sourcelist": f"{work}/apt/sources.list", "Dir::Etc::sourceparts": "-",
+                "Dir::State::lists": f"{work}/apt/lists", "Dir::Cache": f"{work}/apt",
+                "APT::Sandbox::User": "root"}
+    return [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
+
+
+def versions(apt, package):
+    """Newest first."""
+    said = debian_root.text_of(debian_root.run(["apt-cache", *apt, "showsrc", "--only-source",
+                                                package]))
+    found = {line.split()[1] for line in said.splitlines() if line.startswith("Version: ")}
+    return sorted(found, key=upstream, reverse=True)
+
+
+def upstream(version):
+    return [int(part) for part in version.partition("-")[0].split(".") if part.isdigit()]
