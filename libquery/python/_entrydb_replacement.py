@@ -90,8 +90,9 @@ class Replacement:
         imported, and the lock stays as it is. (A function for os.register_at_fork() would keep
         all that the metadata module has imported until the very end of the interpreter, where
         that takes time.)"""
-        if self.wait:
-            self.wait -= 1
+        wait = self.wait
+        if wait:
+            self.wait = wait - 1  # of what it was: threads that count at once do not get below 0
             return False
         if not connecting.acquire(False):
             return False
@@ -238,11 +239,12 @@ def package():
 def submodule(name):
     """One of its modules, whatever finds modules by now, or nothing."""
     full = f"{package()}.{name}"
-    if full not in sys.modules:
-        from _frozen_importlib import _load
-        from _frozen_importlib_external import spec_from_file_location
-        _load(spec_from_file_location(full, f"{HOME}/{name}.py"))
-    return sys.modules[full]
+    from _frozen_importlib import _ModuleLockManager, _load_unlocked
+    from _frozen_importlib_external import spec_from_file_location
+    with _ModuleLockManager(full):  # another thread may be in the middle of it
+        if full not in sys.modules:
+            _load_unlocked(spec_from_file_location(full, f"{HOME}/{name}.py"))
+        return sys.modules[full]
 
 
 # --- imports ---
