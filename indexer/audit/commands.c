@@ -21,7 +21,8 @@
 
 #define SCRIPT_MAX    ((size_t)64 << 10) /* bytes of a script that are looked at */
 #define PATH_MAX_DIRS 256
-#define SWAP_ONLY     4 /* of so short a name, only two swapped letters are a slip */
+#define SHORT         4 /* of so short a name, only swapped and doubled letters are slips */
+#define TOO_SHORT     2 /* and of such a one no doubled ones either: cpp, ddd */
 
 struct place {
 	char *path;
@@ -250,10 +251,29 @@ static bool is_swap(struct slice a, struct slice b)
 	       a.ptr[i + 1] == b.ptr[i] && slice_equal(slice_from(a, i + 2), slice_from(b, i + 2));
 }
 
+/* A letter stands there twice, and nothing else differs. */
+static bool is_doubled(struct slice name, struct slice known)
+{
+	size_t i = 0;
+
+	while (i < known.len && name.len == known.len + 1 && name.ptr[i] == known.ptr[i])
+		i++;
+	return i > 0 && name.ptr[i] == name.ptr[i - 1] &&
+	       slice_equal(slice_from(name, i + 1), slice_from(known, i));
+}
+
+/* Git for git: the same where a file system knows no capitals. */
+static bool is_capitals(struct slice name, struct slice known)
+{
+	return name.len == known.len && strncasecmp(name.ptr, known.ptr, name.len) == 0;
+}
+
 static bool is_slip(struct slice name, struct slice known)
 {
-	if (known.len <= SWAP_ONLY)
-		return is_swap(name, known);
+	if (is_capitals(name, known))
+		return true;
+	if (known.len <= SHORT)
+		return is_swap(name, known) || (known.len > TOO_SHORT && is_doubled(name, known));
 	if (name.len > NEAREST_LEN_MAX || nearest_distance(name, known, 1) != 1)
 		return false;
 	/* python3, flake8: one more digit is a version */

@@ -2,14 +2,17 @@
  * files.c - see facts.h: whose the files are that run, and where they lie.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
 #include "indexer/audit/facts.h"
+#include "libquery/disk/import_path.h"
 
 /* --- who may write --- */
 
@@ -76,7 +79,7 @@ static int look_at_distributions(struct facts_site *site, struct error *error)
 	return code;
 }
 
-/* The files of modules that entry points lead to, and the directories that they are in. */
+/* The files of modules that entry points lead to, the directories that they are in, scripts. */
 static int look_at_modules(struct facts_site *site, struct error *error)
 {
 	struct worksheet_query *row = worksheet_ask(
@@ -85,7 +88,10 @@ static int look_at_modules(struct facts_site *site, struct error *error)
 	        "o.distribution WHERE d.site = ?1 UNION "
 	        "SELECT o.distribution, rtrim(rtrim(o.file, replace(o.file, '/', '')), '/') "
 	        "FROM owner o JOIN distribution d ON d.id = o.distribution "
-	        "WHERE d.site = ?1 AND instr(o.file, '/')");
+	        "WHERE d.site = ?1 AND instr(o.file, '/') UNION "
+	        "SELECT a.distribution, a.commands || '/' || a.name FROM announced a "
+	        "WHERE a.site = ?1 AND a.is_command AND a.commands IS NOT NULL "
+	        "AND NOT instr(a.name, '/')");
 	int code = 0;
 
 	worksheet_number(row, site->id);
@@ -98,10 +104,29 @@ static int look_at_modules(struct facts_site *site, struct error *error)
 	return code;
 }
 
+/* The site, and the directories from its prefix to it: whoever may write there can replace it. */
+static int look_at_place(struct facts_site *site, struct error *error)
+{
+	size_t least = strlen(site->prefix), len = strlen(site->path);
+	int code = look(site, 0, site->path, error);
+
+	while (code == 0 && least > 0 && len > least) {
+		CLEANUP(cleanup_free) char *path = NULL;
+
+		while (len > least && site->path[len - 1] != '/')
+			len--;
+		while (len > least && site->path[len - 1] == '/')
+			len--;
+		path = strndup(site->path, len);
+		code = path ? look(site, 0, path, error) : error_nomem(error);
+	}
+	return code;
+}
+
 int writable_read(struct facts_site *site, struct error *error)
 {
 	struct slice last = {0};
-	int code = look(site, 0, site->path, error);
+	int code = look_at_place(site, error);
 
 	if (code == 0 && site->commands)
 		code = look(site, 0, site->commands, error);
@@ -155,50 +180,130 @@ static int locate(struct worksheet *sheet, struct worksheet_query *row, struct e
 	return 0;
 }
 
-/* Where import would look for a module without a RECORD: 1 found, as *out; 0 not. */
-static int find_module(const char *site, struct slice module, char **out, struct error *error)
+/* --- what import takes, and no RECORD lists --- */
+
+/* Modules are looked for in one site after the other. */
+struct finder {
+	struct worksheet *sheet;
+	struct import_site site;
+	struct import_cache cache;
+	struct name_map listed; /* modules of the site that are what a RECORD lists, or not there */
+	struct arena texts;
+	int64_t id; /* of the site; 0: none yet */
+};
+
+static void finder_leave(struct finder *finder)
 {
-	static const char *const suffixes[] = {".py", "/__init__.py"};
-	CLEANUP(cleanup_free) char *inner = strndup(module.ptr, module.len);
-	int code = inner ? 0 : error_nomem(error);
+	import_cache_free(&finder->cache);
+	name_map_free(&finder->listed);
+	arena_free(&finder->texts);
+	if (finder->id > 0 && finder->site.fd >= 0)
+		close(finder->site.fd);
+}
 
-	for (size_t i = 0; inner && inner[i]; i++)
-		if (inner[i] == '.')
-			inner[i] = '/';
-	for (size_t i = 0; code == 0 && i < sizeof(suffixes) / sizeof(*suffixes); i++) {
-		CLEANUP(cleanup_free) char *path = NULL;
-		struct stat status;
+static int finder_enter(struct finder *finder, int64_t id, const char *path, struct error *error)
+{
+	if (finder->id == id)
+		return 0;
+	finder_leave(finder);
+	*finder = (struct finder){.sheet = finder->sheet, .id = id};
+	finder->site.cache = &finder->cache;
+	finder->site.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return finder->site.fd < 0 && errno_is_failure(errno)
+	               ? error_errno(error, errno, "%s", path)
+	               : 0;
+}
 
-		path = text_format("%s/%s%s", site, inner, suffixes[i]);
-		code = path ? file_status(AT_FDCWD, path, &status, error) : error_nomem(error);
-		if (code > 0)
-			*out = take(path);
+static bool is_listed(const struct finder *finder, struct slice module, struct slice file)
+{
+	struct worksheet_query *row = worksheet_ask(
+	        finder->sheet, "SELECT 1 FROM owner o JOIN distribution d ON d.id = o.distribution "
+	                       "WHERE o.module = ? AND o.file = ? AND d.site = ?");
+
+	worksheet_text(row, module);
+	worksheet_text(row, file);
+	worksheet_number(row, finder->id);
+	return worksheet_next(row);
+}
+
+/* Not a directory without __init__, which nobody lists. */
+static bool is_code(struct slice path)
+{
+	return slice_ends(path, SLICE(".py")) || slice_ends(path, SLICE(".so"));
+}
+
+/* What import would take for @module, if no RECORD lists it; else null. */
+static int find_unlisted_file(struct finder *finder, struct slice module, struct slice *out,
+                              struct error *error)
+{
+	struct import_file found = {0};
+	bool failed = false;
+	int code;
+
+	*out = (struct slice){0};
+	if (name_map_get(&finder->listed, module) != NAME_MAP_NONE)
+		return 0;
+	code = import_find(&finder->site, module, &finder->texts, &found, error);
+	if (code < 0)
+		return code;
+	if (is_code(found.file.path) && !is_listed(finder, module, found.file.path))
+		*out = found.file.path;
+	else
+		name_map_put(&finder->listed, arena_copy(&finder->texts, module, &failed), 0,
+		             &failed);
+	return failed ? error_nomem(error) : 0;
+}
+
+static void put_unlisted(struct finder *finder, int64_t entry_point, struct slice module,
+                         struct slice file)
+{
+	struct worksheet_query *put =
+	        worksheet_ask(finder->sheet, "INSERT INTO unlisted VALUES (?, ?, ?)");
+
+	worksheet_number(put, entry_point);
+	worksheet_text(put, module);
+	worksheet_text(put, file);
+	worksheet_run(put);
+}
+
+/* The packages that @module is in are imported before it: the first of them that is not listed. */
+static int check_module(struct finder *finder, int64_t entry_point, struct slice module,
+                        struct error *error)
+{
+	struct slice file = {0};
+	int code = 0;
+
+	for (size_t len = 1; code == 0 && !file.ptr && len <= module.len; len++) {
+		struct slice part = slice_first(module, len);
+
+		if (len < module.len && module.ptr[len] != '.')
+			continue;
+		code = find_unlisted_file(finder, part, &file, error);
+		if (code == 0 && file.ptr)
+			put_unlisted(finder, entry_point, part, file);
 	}
 	return code;
 }
 
 static int find_unlisted(struct worksheet *sheet, struct error *error)
 {
+	CLEANUP(finder_leave) struct finder finder = {.sheet = sheet};
 	struct worksheet_query *row = worksheet_ask(
-	        sheet, "SELECT e.id, s.path, e.module FROM entry_point e "
-	               "JOIN distribution d ON d.id = e.distribution JOIN site s ON s.id = d.site "
-	               "WHERE e.module <> '' AND e.kind = 'python' AND NOT s.managed "
-	               "AND d.has_record AND NOT d.is_editable "
-	               "AND NOT EXISTS (SELECT 1 FROM owner o WHERE o.module = e.module)");
+	        sheet,
+	        "SELECT e.id, e.module, d.site, s.path FROM entry_point e "
+	        "JOIN distribution d ON d.id = e.distribution JOIN site s ON s.id = d.site "
+	        "WHERE e.module <> '' AND e.kind IN ('python', 'extension') AND NOT s.managed "
+	        "AND d.has_record AND NOT d.is_editable ORDER BY d.site");
 	int code = 0;
 
-	while (code >= 0 && worksheet_next(row)) {
-		struct slice site = worksheet_column(row, 1), module = worksheet_column(row, 2);
-		CLEANUP(cleanup_free) char *file = NULL;
-
-		if (!site.ptr || !module.ptr)
-			continue;
-		code = find_module(site.ptr, module, &file, error);
-		if (code > 0)
-			put_place(sheet, "INSERT INTO unlisted VALUES (?, ?)",
-			          worksheet_integer(row, 0), file + site.len + 1);
+	while (code == 0 && worksheet_next(row)) {
+		code = finder_enter(&finder, worksheet_integer(row, 2),
+		                    worksheet_column(row, 3).ptr, error);
+		if (code == 0)
+			code = check_module(&finder, worksheet_integer(row, 0),
+			                    worksheet_column(row, 1), error);
 	}
-	return code < 0 ? code : 0;
+	return code;
 }
 
 int files_locate(struct worksheet *sheet, struct error *error)

@@ -60,16 +60,18 @@ static bool is_among(const struct name_map *names, struct slice name)
 	return name_map_get(names, name) != NAME_MAP_NONE;
 }
 
-/* The module; of "package.Class" without a colon the package, too, which may be what is meant. */
+/* The module, and the packages that it is in: each of them runs when it is imported. */
 static void collect_module(struct name_map *modules, const struct entry_point_record *row,
                            bool *failed)
 {
-	const char *dot = row->module.len ? memrchr(row->module.ptr, '.', row->module.len) : NULL;
+	struct slice module = row->module;
 
-	if (row->module.len)
-		name_map_put(modules, row->module, 0, failed);
-	if (dot && slice_is_null(row->attr))
-		name_map_put(modules, slice_between(row->module.ptr, dot), 0, failed);
+	while (module.len > 0) {
+		const char *dot = memrchr(module.ptr, '.', module.len);
+
+		name_map_put(modules, module, 0, failed);
+		module = dot ? slice_between(module.ptr, dot) : (struct slice){0};
+	}
 }
 
 static void collect(struct installed *installed)

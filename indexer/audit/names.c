@@ -47,9 +47,17 @@ static char latin_of(uint32_t c)
 /* A byte that is no UTF-8 is shown as nobody knows what. */
 static bool is_hidden(uint32_t c)
 {
-	return escape_is_control(c) || (c >= 0xD800 && c <= 0xDFFF) || c == 0xAD ||
-	       (c >= 0x200B && c <= 0x200D) || c == 0x2060 || c == 0xFEFF ||
-	       (c >= 0xE0000 && c <= 0xE007F);
+	return escape_is_control(c) || (c >= 0xD800 && c <= 0xDFFF) || c == 0xAD || c == 0x34F ||
+	       c == 0x115F || c == 0x1160 || (c >= 0x180B && c <= 0x180F) ||
+	       (c >= 0x200B && c <= 0x200D) || c == 0x2060 || c == 0x2800 || c == 0x3164 ||
+	       (c >= 0xFE00 && c <= 0xFE0F) || c == 0xFEFF || c == 0xFFA0 ||
+	       (c >= 0xE0000 && c <= 0xE01EF);
+}
+
+/* Strokes through the letter before, which nobody sees in a small font. */
+static bool is_stroke(uint32_t c)
+{
+	return c >= 0x334 && c <= 0x338;
 }
 
 struct look {
@@ -89,8 +97,8 @@ static struct look look_at(struct slice name, bool strict, char *shown)
 
 		look.hidden |= is_hidden(c);
 		word.ascii |= is_ascii_letter(c);
-		word.alike |= c >= 0x80 && latin;
-		word.foreign |= !latin;
+		word.alike |= c >= 0x80 && (latin || is_stroke(c));
+		word.foreign |= !latin && !is_stroke(c);
 		if (latin)
 			*shown++ = latin;
 		if (c >= 0x80 || is_ascii_letter(c))

