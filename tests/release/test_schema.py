@@ -45,6 +45,12 @@ def statements(file):
     return version, [" ".join(each.split()) for each in text.split(";") if "CREATE" in each]
 
 
+def without_database(changes, databases):
+    """Versions that the change log has a date of, without a database to remember them by."""
+    released = re.findall(r"(?m)^## \[(\d+(?:\.\d+)+)\] - \d", changes)
+    return sorted(set(released) - {re.search(r"entrydb-(.*)\.db", name)[1] for name in databases})
+
+
 def execute(file, *commands):
     with contextlib.closing(sqlite3.connect(file)) as connection:
         for command in commands:
@@ -94,6 +100,14 @@ class Older(SchemaTest):
         for file in found:
             with self.subTest(os.path.basename(file)):
                 self.check_carried_over(file)
+
+    def test_each_release_is_remembered(self):
+        with open(f"{TOP}/CHANGELOG.md", encoding="utf-8") as stream:
+            changes = stream.read()
+        self.assertEqual(without_database(changes, glob.glob(f"{RELEASED}/entrydb-*.db")), [],
+                         f"{__file__} --record, by the release itself, writes what is missing")
+        changes = "## [Unreleased]\n## [0.2.0] - 2027-01-01\n## [0.1.0] - 2026-12-01\n"
+        self.assertEqual(without_database(changes, ["x/entrydb-0.1.0.db"]), ["0.2.0"])
 
     def test_of_today(self):
         """As --record keeps it."""
@@ -169,13 +183,17 @@ class Version(unittest.TestCase):
         with open(SCHEMA, encoding="utf-8") as stream:
             text = stream.read()
         version, _ = statements(SCHEMA)
-        column, number = text + "\nCREATE TABLE more (x);\n", f"user_version = {version}"
+        more, number = text + "\nCREATE TABLE more (x);\n", f"user_version = {version}"
+        column = "normalized_name TEXT"
+        self.assertIn(column, text)
         with tempfile.TemporaryDirectory() as scratch:
             file = f"{scratch}/schema.sql"
-            for planted, fails in ((text, False), (text + "-- more\n", False), (column, True),
+            for planted, fails in ((text, False), (text + "-- more\n", False), (more, True),
+                                   (text.replace(column, "normalized TEXT"), True),
+                                   (text.replace(column, "normalized_name BLOB"), True),
                                    (text.replace(number, f"user_version = {version - 1}"), True),
-                                   (column.replace(number, f"user_version = {version - 1}"), False),
-                                   (column.replace(number, f"user_version = {version + 1}"), True)):
+                                   (more.replace(number, f"user_version = {version - 1}"), False),
+                                   (more.replace(number, f"user_version = {version + 1}"), True)):
                 write(file, planted)
                 with self.assertRaises(AssertionError) if fails else contextlib.nullcontext():
                     self.check(file)
