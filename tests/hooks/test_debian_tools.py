@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""The Debian packages before Debian's own judges: piuparts and autopkgtest, both for real.
+"""The Debian packages before Debian's own judges: piuparts and autopkgtest, both for real; and
+the same bytes from another place, later.
 
 Each in a small Debian (debian_root.py) whose apt knows nothing but what the packages need.
 piuparts installs, upgrades and purges all of them, and looks for whatever is left over or
 broken. autopkgtest runs the packages' own tests against them as they are installed there.
 """
 
+import filecmp
 import glob
 import os
 import shutil
@@ -92,6 +94,17 @@ class Autopkgtest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, said[-SAID:])
         for name in ("installed", "development"):
             self.assertRegex(said, rf"(?m)^{name} +PASS")
+
+
+class Reproducible(unittest.TestCase):
+    def test_built_again(self):
+        place = f"{support.make_directory(self)}/another/place"
+        os.makedirs(place)
+        debian_root.make_packages(os.path.dirname(source), place)
+        again = debian_root.packages(place)
+        self.assertEqual(set(again), set(debs))
+        for name, file in debs.items():
+            self.assertTrue(filecmp.cmp(file, again[name], shallow=False), name)
 
 
 if __name__ == "__main__":
