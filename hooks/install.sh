@@ -91,6 +91,7 @@ tests|zip|command -v zip|zip zip zip zip zip
 tests|zsh|command -v zsh|zsh zsh zsh zsh zsh
 tests|zstd|command -v zstd|zstd zstd zstd zstd zstd
 long|autopkgtest|command -v autopkgtest|autopkgtest - - - -
+long|tclsh|command -v tclsh|tcl - - - -
 long|piuparts|command -v piuparts|piuparts - - - -
 long|gcc for 64-bit ARM|command -v aarch64-linux-gnu-gcc|gcc-aarch64-linux-gnu - - - -
 long|g++ for 64-bit ARM|command -v aarch64-linux-gnu-g++|g++-aarch64-linux-gnu - - - -

@@ -5,6 +5,9 @@ By musl-gcc, without a library for musl but its own: of the others there are onl
 So nothing is linked; instead, what the objects leave undefined must be in musl, or belong to
 one of those libraries by its name. The shim around toml++ is left out: there is no C++ library.
 
+In a long run those libraries are built, too (musl_libraries.py): then program, library and
+tests are linked, and run.
+
     ENTRYDB_BUILD  the build directory, whose compile_commands.json names the sources
 """
 
@@ -14,8 +17,12 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
+
+import musl_libraries  # which finds the other directories
+import debian_root
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(os.environ.get("ENTRYDB_BUILD") or f"{TOP}/build")
@@ -30,6 +37,11 @@ OTHER_LIBRARIES = re.compile(r"(?:archive|elf|gelf|nettle|sqlite3)_\w+|crc32\w*|
 # Until 1.2.3 musl had the names with 64 for whoever defines _GNU_SOURCE; later ones have not.
 OLD_CONDITION = re.compile(r"#if defined\(_LARGEFILE64_SOURCE\) \|\| defined\(_GNU_SOURCE\)")
 NEW_CONDITION = "#if defined(_LARGEFILE64_SOURCE)"
+
+# Of the build with static libraries: what cannot be built, and what looks at the libraries themselves.
+NO_CXX_LIBRARY = ("pjrt_host_cxx",)
+LIBRARIES_INSIDE = ("api-abi",)
+SECONDS_ALLOWED = 3600
 
 
 def output(*command):
@@ -121,6 +133,43 @@ class Musl(unittest.TestCase):
                                          "const char *text(void) { return strerrordesc_np(1); }\n")
         with self.assertRaisesRegex(AssertionError, "strerrordesc_np"):
             self.compile(source, "planted")
+
+
+@unittest.skipUnless("ENTRYDB_TEST_LONG" in os.environ, "builds libraries for musl: only with --long")
+class Linked(unittest.TestCase):
+    """What Alpine Linux would run, but for its own libraries."""
+
+    @classmethod
+    def setUpClass(cls):
+        reason = musl_libraries.reason_to_skip()
+        if reason:
+            raise unittest.SkipTest(reason)
+        cls.build = f"{TOP}/build-tests/musl"
+        musl_libraries.configure(cls.build)
+        done = debian_root.run(["cmake", "--build", cls.build, "--", "-k", "0"], timeout=SECONDS_ALLOWED)
+        said = debian_root.text_of(done)
+        failed = re.findall(r"(?m)^FAILED: (?:\[[^]]*\] )?(\S+)", said)
+        unexpected = [path for path in failed if not any(each in path for each in NO_CXX_LIBRARY)]
+        if unexpected:
+            raise AssertionError(f"{unexpected}: {said[-4000:]}")
+
+    def test_it_is_of_musl(self):
+        said = output("readelf", "-ldW", f"{self.build}/indexer/entrydb")
+        self.assertIn("/lib/ld-musl-", said)
+        self.assertEqual(re.findall(r"NEEDED.*\[(.*)\]", said), ["libc.so"])
+
+    def test_unit_and_api(self):
+        done = debian_root.run(["ctest", "--test-dir", self.build, "--output-on-failure", "--no-tests=error",
+                                "-E", f"^({'|'.join(LIBRARIES_INSIDE)})$"], timeout=SECONDS_ALLOWED)
+        self.assertEqual(done.returncode, 0, debian_root.text_of(done)[-6000:])
+
+    def test_commands(self):
+        environment = {**os.environ, "ENTRYDB": f"{self.build}/indexer/entrydb", "ENTRYDB_BUILD": self.build,
+                       "ENTRYDB_TEST_PLUGINS": f"{self.build}/tests/fixtures"}
+        for script in ("test_commands.py", "test_bad_input.py", "test_escaping.py"):
+            with self.subTest(script):
+                done = debian_root.run([sys.executable, f"{TOP}/tests/cli/{script}"], env=environment)
+                self.assertEqual(done.returncode, 0, debian_root.text_of(done)[-6000:])
 
 
 if __name__ == "__main__":
