@@ -50,6 +50,12 @@ def copy(environment, prefix):
     return environment.at(prefix)
 
 
+def files(top):
+    """And directories."""
+    return {f"{place}/{name}" for place, directories, names in os.walk(top)
+            for name in directories + names}
+
+
 class SwitchTest(unittest.TestCase):
     """Each test has an environment of its own, all below one directory."""
 
@@ -101,6 +107,20 @@ class Verbs(SwitchTest):
         self.environment.pip("install", "--no-deps", "--no-index", wheels.wheel())
         self.assertEqual(self.environment.written(), [])
         self.assertIn(": off\n", self.entrydb("status", status=1))
+
+    def test_uninstalled_without_a_trace(self):
+        """From a fresh environment; what is left is data, where README says that it is."""
+        environment = self.environment.at(f"{self.place}/fresh")
+        run(environment.interpreter.executable, "-m", "venv", "--without-pip", environment.prefix)
+        before = files(environment.prefix)
+        environment.pip("install", "--no-deps", "--no-index", wheels.wheel())
+        for verb in ("on", "status", "update", "list"):
+            environment.entrydb(verb)
+        self.assertIn(f"{environment.site}/entrydb.pth", files(environment.prefix) - before)
+        environment.pip("uninstall", "-y", "entrydb")
+        left = files(environment.prefix) - before
+        self.assertEqual({each for each in left if "/var/lib/entrydb/" not in each},
+                         {f"{environment.prefix}/{each}" for each in ("var", "var/lib", "var/lib/entrydb")})
 
     def test_silent_when_the_rest_is_gone(self):
         self.entrydb("on")
