@@ -3,7 +3,7 @@
  *
  * Older interpreters end a line at "\n" only, newer ones wherever str.splitlines() does.
  * Here a line ends where any of them ends it, so that code which only some of them see is
- * seen.
+ * seen; and a .pth file with a hidden name counts, which interpreters before 3.12.2 read.
  */
 #include "libquery/disk/startup.h"
 
@@ -30,11 +30,9 @@ static bool kind_of(struct slice name, enum startup_kind *out)
 {
 	if (is_module(name, SLICE("sitecustomize")) || is_module(name, SLICE("usercustomize")))
 		*out = STARTUP_MODULE;
-	else if (slice_starts(name, SLICE(".")))
-		return false;
 	else if (slice_ends(name, SLICE(".pth")))
 		*out = STARTUP_IMPORT;
-	else if (slice_ends(name, SLICE(".start")))
+	else if (slice_ends(name, SLICE(".start")) && !slice_starts(name, SLICE(".")))
 		*out = STARTUP_ENTRY;
 	else
 		return false;

@@ -30,11 +30,14 @@ class Explorers(Published):
     def test_the_tables_of_osquery(self):
         tables = configuration("osquery.conf")["auto_table_construction"]
         self.assertGreater(len(tables), 3)
+        add_distribution(self.site, "beta", text="[pytest11]\nspy = beta:plugin\n")  # a conflict
+        self.update()
         with support.connect(self.database) as database:
             for name, table in tables.items():
                 with self.subTest(table=name):
                     answer = database.execute(table["query"])
                     self.assertEqual([column[0] for column in answer.description], table["columns"])
+                    self.assertTrue(answer.fetchall())
                     self.assertEqual(os.path.basename(table["path"]), os.path.basename(self.database))
 
     def test_the_questions_of_datasette(self):

@@ -27,12 +27,14 @@ class Startup(CommandTest):
         write(f"{self.site}/b.pth", "# import comment\n/some/path\nimport os\n import indented\n"
                                     "import\ttabbed\r\nimportant\n")
         write(f"{self.site}/a.start", "# a comment\n\n  tool.start:begin  \ntool.other:run\n")
-        write(f"{self.site}/.hidden.pth", "import hidden\n")
+        write(f"{self.site}/.hidden.pth", "import hidden\n")  # Python 3.12.1 reads it, 3.12.2 does not
+        write(f"{self.site}/.hidden.start", "tool.start:hidden\n")
         write(f"{self.site}/sitecustomize.py", "")
         os.mkdir(f"{self.site}/usercustomize")
         write(f"{self.site}/sitecustomize_not.py", "")
         self.update()
         self.assertEqual(self.code(), [
+            (SITE, ".hidden.pth", 1, "import", "import hidden"),
             (SITE, "a.start", 3, "start", "tool.start:begin"),
             (SITE, "a.start", 4, "start", "tool.other:run"),
             (SITE, "b.pth", 3, "import", "import os"),
