@@ -248,8 +248,9 @@ class Session:
 
     def finder(self):
         module = self.pick(self.maker.modules)
-        finder = self.pick([calls.Silent(), calls.Speaking(module), calls.Broken(), calls.NotOne(),
-                            Asking(module, self.heard), Asking(module, self.heard),
+        is_whole = isinstance(module.Distribution, type)  # and no wrapper, of which no class can be made
+        finder = self.pick([calls.Silent(), calls.Speaking(module) if is_whole else calls.Silent(),
+                            calls.Broken(), calls.NotOne(), Asking(module, self.heard), Asking(module, self.heard),
                             AskingOnImport(module, self.recorder), None])
         if finder is None:
             return calls.With("no finder of distributions", calls.no_finder)

@@ -1076,9 +1076,11 @@ class BehaviourTest(unittest.TestCase):
     def test_nothing_can_be_imported(self):
         self.each_python("""
             check()
+            assert entrydb.entry_points(group="demo")
             finders = list(sys.meta_path)
             sys.meta_path[:] = [each for each in finders if not hasattr(each, "find_distributions")]
             sys.path.append("a\\0b")  # which is not for a database
+            assert list(entrydb.entry_points(group="demo")) == []
             assert check(database=False) == []
             sys.meta_path[:] = finders
             sys.path.pop()

@@ -186,6 +186,11 @@ def _if_all_parse(handle, parses):
 
 
 def _from_importlib_metadata(params):
-    from . import _metadata_module, _policy
-    return _policy.obey(EntryPoints(EntryPoint(each.name, each.value, each.group)._for(each.dist)
-                                    for each in _metadata_module.entry_points(params)))
+    from . import _metadata_module
+    found = EntryPoints(EntryPoint(each.name, each.value, each.group)._for(each.dist)
+                        for each in _metadata_module.entry_points(params))
+    try:
+        from . import _policy
+    except ImportError:  # a program has taken away what imports: nothing can be loaded either
+        return found
+    return _policy.obey(found)
