@@ -295,8 +295,10 @@ static int send(struct push *push, const struct rows *rows, struct slice path, c
 			statement.values[statement.count++] = columns_array(&rows->tables[i], j);
 	if (name_map_get(&push->known, path) == NAME_MAP_NONE)
 		code = call(push, "push_first", &statement, error);
-	if (code == ERROR_EXISTS) /* or another push of this host was quicker */
+	if (code == ERROR_EXISTS) { /* or another push of this host was quicker */
+		error_clear(error);
 		code = call(push, "push", &statement, error);
+	}
 	return code;
 }
 
