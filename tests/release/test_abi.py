@@ -143,18 +143,21 @@ class Library(AbiTest):
         self.assertEqual(soname(LIBRARY), f"libentrydb.so.{max(numbers)}")
 
     def test_a_planted_break(self):
-        """A record with a function more than there is, and one with another argument."""
+        """A record with a function more than there is, with another argument, with a smaller structure."""
         with open(f"{RECORDS}/{soname(LIBRARY)}.abi", encoding="utf-8") as stream:
             text = stream.read()
         closes = re.search(r"<function-decl name='entrydb_close'.*?</function-decl>", text, re.DOTALL)[0]
         other = closes.replace("type-id='", "type-id='" + self.type_of("entrydb_set_count", text) + "' was='")
-        for planted in (text.replace("name='entrydb_close'", "name='entrydb_shut'"),
-                        text.replace(closes, other)):
+        error = re.search(r"<class-decl name='entrydb_error' size-in-bits='(\d+)'", text)
+        smaller = error[0].replace(error[1], str(int(error[1]) - 64))
+        for planted, where in ((text.replace("name='entrydb_close'", "name='entrydb_shut'"), "entrydb_shut"),
+                               (text.replace(closes, other), "entrydb_close"),
+                               (text.replace(error[0], smaller), "type size changed")):
             self.assertNotEqual(planted, text)
             file = f"{self.scratch}/planted.abi"
             with open(file, "w", encoding="utf-8") as stream:
                 stream.write(planted)
-            self.assertRegex(difference(file, LIBRARY, HEADER), "entrydb_(close|shut)")
+            self.assertIn(where, difference(file, LIBRARY, HEADER))
 
     @staticmethod
     def type_of(function, text):
