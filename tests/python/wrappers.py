@@ -16,7 +16,8 @@ SKIPPED = frozenset((  # what a class cannot lose, and plain facts about a modul
     "__dict__", "__weakref__", "__module__", "__qualname__", "__slots__", "__builtins__", "__name__",
     "__package__", "__path__", "__file__", "__cached__", "__spec__", "__loader__", "__doc__",
     "__all__", "__orig_bases__", "__firstlineno__", "__static_attributes__", "_abc_impl",
-    "__abstractmethods__", "__parameters__", "__lazy_modules__", "__warningregistry__"))
+    "__abstractmethods__", "__parameters__", "__lazy_modules__", "__warningregistry__",
+    "__annotations__", "__annotations_cache__"))  # of a class, made when somebody looks for them
 
 
 def homes(module):
