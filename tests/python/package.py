@@ -62,7 +62,7 @@ def importlib_metadata(version, found):
 
 def wrapt(interpreter):
     """The same, of the newest wrapt."""
-    return downloaded("wrapt", interpreter.rules, interpreter, "wrapt")
+    return downloaded("wrapt", interpreter.library.removeprefix("python"), interpreter, "wrapt")
 
 
 def python_environment(home, *path, accelerated=False, **variables):
