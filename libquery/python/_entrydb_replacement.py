@@ -132,7 +132,11 @@ def looking_like(own, function):
 
 
 def make_getter(replacement):
-    own = replacement.property.fget
+    found = replacement.property
+    own = found.fget
+    if type(found) is not property:  # a wrapper, which may have the fget of what it wraps
+        def own(self):
+            return found.__get__(self, type(self))
 
     def entry_points(self):
         if replacement.active and (replacement.ask or replacement.is_reading_worth_it()
@@ -165,7 +169,7 @@ def make_new(module):
     own = getattr(own, "__func__", None)
     if getattr(own, "__globals__", None) is not vars(module) or "__new__" in vars(kind):
         return None
-    inspect = module.inspect
+    inspect = sys.modules.get("inspect")  # of the module, it may be a program's by now
 
     def __new__(cls, *arguments, **keywords):
         if cls is kind and checking.__new__ is own and module.inspect is inspect:

@@ -1073,6 +1073,43 @@ class BehaviourTest(unittest.TestCase):
             check()
             """)
 
+    def test_patched_before_it_is_switched_on(self):
+        self.each_python("""
+            import os, sys
+            sys.path.insert(0, os.environ["SITE"])
+            import importlib.metadata as metadata
+            calls = []
+
+            class Wrapper:
+                '''As wrapt's: in all else it looks like what it wraps.'''
+
+                def __init__(self, wrapped):
+                    self.wrapped = wrapped
+
+                def __getattr__(self, name):
+                    calls.append(name)
+                    return getattr(self.wrapped, name)
+
+                def __get__(self, instance, owner):
+                    calls.append("entry_points" if instance else "of the class")
+                    return self.wrapped.__get__(instance, owner)
+
+            def seen():
+                calls.clear()
+                found = [each.name for made in metadata.distributions() for each in made.entry_points]
+                return sorted(found), [each for each in calls if each != "of the class"]
+
+            if hasattr(metadata, "inspect"):
+                metadata.inspect = Wrapper(metadata.inspect)
+            metadata.Distribution.entry_points = Wrapper(vars(metadata.Distribution)["entry_points"])
+            expected = seen()
+            assert "entry_points" in expected[1]
+            import entrydb
+            entrydb.accelerate()
+            for _ in range(3):
+                assert seen() == expected, (seen(), expected)
+            """, prelude="")
+
     def test_nothing_can_be_imported(self):
         self.each_python("""
             check()
