@@ -16,7 +16,8 @@
  *
  * The level "trust" takes the rows as they are, "exact" always scans, and so does everybody
  * with a database which a writer has marked as one it could not update. What a scan has
- * read is kept and believed by the same rules as a row.
+ * read is kept and believed by the same rules as a row, until a database is another one: an
+ * update brings what no time tells, also to whom it has no row.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -409,6 +410,7 @@ static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct er
 	const char *reason;
 	struct stat status;
 	struct stamp stamp;
+	bool is_updated;
 	int code = locate_path(db, entry, error);
 
 	if (code > 0 && entry->state == ENTRY_UNKNOWN) {
@@ -423,8 +425,8 @@ static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct er
 		set_state(db, entry, ENTRY_ABSENT, "nothing is there");
 	if (code <= 0)
 		return code;
-	if (entry->state == ENTRY_UNKNOWN || entry->state == ENTRY_ABSENT ||
-	    entry->generation != db->sources.generation)
+	is_updated = entry->generation != db->sources.generation;
+	if (entry->state == ENTRY_UNKNOWN || entry->state == ENTRY_ABSENT || is_updated)
 		code = locate_row(db, entry, &status, error);
 	if (code < 0)
 		return code;
@@ -435,7 +437,7 @@ static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct er
 			          "the directory is as the database has it");
 			return 0;
 		}
-		if (scan_still_holds(entry, stamp))
+		if (!is_updated && scan_still_holds(entry, stamp))
 			return 0;
 	} else if (entry->source != SOURCE_NONE && entry->row.kind == ROOT_ZIP &&
 	           entry->row.settled && stamp_equal(entry->row.stamp, stamp)) {

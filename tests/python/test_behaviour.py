@@ -1027,6 +1027,23 @@ class BehaviourTest(unittest.TestCase):
             assert os.waitpid(child, 0)[1] == 0
             """, newest=True)
 
+    def test_an_update_brings_what_no_time_tells(self):
+        """Also to a directory that no database describes, and that was read by the process."""
+        self.each_python("""
+            import time
+            own_site, SITE = SITE, os.environ["TOP"] + "/extra"
+            add("extra")
+            sys.path.insert(0, SITE)
+            time.sleep(2.2)  # what is young is not kept
+            before = check()
+            with open(f"{SITE}/extra-1.0.dist-info/entry_points.txt", "a") as stream:
+                stream.write("late = extra:late\\n")
+            SITE = own_site
+            add("new")
+            update()
+            assert len(check()) == len(before) + 2
+            """, newest=True)
+
     def test_few_distributions(self):
         """Python reads them itself, until that has cost as much as loading entrydb would have."""
         self.each_python("""
