@@ -84,6 +84,7 @@ class History:
         self.typical = 0.3       # seconds that the manager takes
         self.owed = False        # the database has not been told of everything
         self.carried = False     # since it was: the tree is a copy, with its database
+        self.unread = False      # it was told in a tree that was carried, and had no reason to read
         self.uncertain = False   # one was killed: the manager may refuse what it finds
         self.answers = {}        # what importlib.metadata said last
         self.counts = collections.Counter()
@@ -254,25 +255,27 @@ class History:
                               capture_output=True, timeout=SECONDS_ALLOWED)
         if done.returncode or b"entrydb:" in done.stderr:
             raise Broken(f"the hook failed: {done.stderr.decode(errors='replace')}")
-        self.owed = self.carried = False
+        self.unread = self.owed = self.looks_the_same()
+        self.carried = False
 
     def hook_command(self):
         name = ["--hook", self.manager.hook or "uv"] if has_hooks() else ["--quiet"]
         return [self.entrydb.executable, "update", *name, *self.manager.update_arguments]
 
-    def update(self):
-        done = self.entrydb.run(["update", "--quiet", *self.manager.update_arguments])
+    def update(self, *options):
+        done = self.entrydb.run(["update", "--quiet", *options, *self.manager.update_arguments])
         # A directory may go while it is read: then it says so, and the next one is right.
         if done.returncode not in (0, 3):
             raise Broken(f"update: {done.returncode}: {done.stderr.decode(errors='replace')}")
 
     def rest(self):
-        """Seconds later somebody updates: nothing is watched any more."""
+        """Seconds later somebody updates: nothing is watched any more. In a tree that was carried
+        all must be read, since sizes and times prove little there."""
         self.counts["rested"] += 1
         self.clear_away()
         time.sleep(REST_SECONDS)
-        self.update()
-        self.owed = self.carried = False
+        self.update(*(["--fresh", "exact"] if self.carried or self.unread else []))
+        self.owed = self.carried = self.unread = False
 
     def clear_away(self):
         """The remains of killed runs, which would hide all that comes after them."""
@@ -309,14 +312,18 @@ class History:
         self.counts["changes"] += changed
         if excused:
             self.say("missed")
-        if excused and self.carried:  # no later change of the directory would show it
+        if excused and (self.carried or self.unread):  # no later change of the directory would show it
             self.rest()
         elif not excused:
-            self.owed = False
+            self.owed = self.unread = False
 
     def cannot_show(self):
-        return (self.stalled or self.stamp_on_disk() == self.before
-                or (self.carried and self.outlines() == self.outlined))
+        return (self.stalled or self.unread or self.stamp_on_disk() == self.before
+                or self.looks_the_same())
+
+    def looks_the_same(self):
+        """As before the step, in a tree that was carried."""
+        return self.carried and self.outlines() == self.outlined
 
     def outlines(self):
         """By which a distribution is known again in a tree that was carried."""

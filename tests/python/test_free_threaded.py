@@ -20,7 +20,9 @@ import program
 LONG = bool(os.environ.get("ENTRYDB_TEST_LONG"))
 CASES = 20000  # of the differential test
 SECONDS_ALLOWED = 7200
-OF_THREADS = ("threads", "threads_that_patch", "fork_while_threads_ask", "walks_of_threads_and_children")
+# No fork while threads ask: with importlib.metadata alone, 1 of 1,100 children of 3.13t waited for
+# ever for an object's lock that a thread of its parent had.
+OF_THREADS = ("threads", "threads_that_patch", "walks_of_threads_and_children")
 
 
 def setUpModule():
