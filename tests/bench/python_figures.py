@@ -5,6 +5,7 @@ and stevedore, lie in the site directory that is asked about, as pip would put t
 """
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -20,6 +21,7 @@ PROMISED = 500         # distributions: what is to be reached is promised for so
 FIRST, LATER, COUNT, MEMORY = range(4)    # columns of the worker
 STARTS = 20            # for each round
 QUESTION = f"import importlib.metadata as m; m.entry_points(group={RARE_GROUP!r})"
+SWITCHES = ("entrydb.pth", "sitecustomize.py")  # files, by which the package is on
 STEVEDORE = "stevedore==5.9.1"
 
 
@@ -168,7 +170,7 @@ def on_and_off(bench, file, distributions=0):
 
 def added(bench, work, distributions, code):
     """Of processor time, to a whole process."""
-    for file in ("entrydb.pth", "sitecustomize.py"):
+    for file in SWITCHES:
         ours, baseline = on_and_off(bench, file, distributions)
 
         def begin(python):
@@ -189,6 +191,27 @@ def process(bench):
                          QUESTION)
 
 
+def instructions(bench):
+    """The same, counted: what a noisy machine hides, though not what the kernel does."""
+    if not shutil.which("valgrind"):
+        raise bench.could_not("valgrind is not installed")
+    for count in bench.size((2, 20, 50, 100), (2,)):
+        for file in bench.size(SWITCHES, SWITCHES[:1]):
+            ours, baseline = on_and_off(bench, file, count)
+            for work, code in (("start of an interpreter", "pass"),
+                               ("whole process with one question", QUESTION)):
+                pair = [instructions_of(bench, python, code) / 1e3 for python in (ours, baseline)]
+                yield Row(f"{work}, {count:,} distributions, by {file}, thousand instructions", "off",
+                          [pair], unit="")
+
+
+def instructions_of(bench, python, code):
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", python, "-s", "-c", code]
+    done = subprocess.run(command, check=True, text=True, capture_output=True, stdin=subprocess.DEVNULL,
+                          env={"PATH": os.environ["PATH"], "HOME": bench.scratch, "PYTHONHASHSEED": "0"})
+    return int(re.search(r"Collected : (\d+)", done.stderr)[1])
+
+
 def memory(bench):
     count = bench.size(PROMISED, 50)
     for kind, work in (("accelerated", "accelerated entry_points(group=)"),
@@ -205,5 +228,6 @@ FIGURES = {
     "python-walk": walk,
     "python-start": start,
     "python-process": process,
+    "python-instructions": instructions,
     "python-memory": memory,
 }
