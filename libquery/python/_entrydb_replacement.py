@@ -113,9 +113,9 @@ class Replacement:
 def make_function(replacement):
     own = replacement.function
 
-    def entry_points(**params):
-        if not replacement.active:
-            return own(**params)
+    def entry_points(*wrong, **params):
+        if wrong or not replacement.active:
+            return own(*wrong, **params)
         if not replacement.ask and replacement.is_question_worth_it():
             replacement.connect()
         return (replacement.ask or replacement.ask_python)(params)

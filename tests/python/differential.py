@@ -285,8 +285,8 @@ def parse():
 
 
 def main():
-    # Reports spell out paths that are no UTF-8.
-    sys.stdout.reconfigure(errors="surrogateescape")
+    # Reports spell out what is no UTF-8, and what is no text at all.
+    sys.stdout.reconfigure(errors="backslashreplace")
     options = parse()
     found = reference.interpreters()
     reference.announce(found)

@@ -729,6 +729,25 @@ class BehaviourTest(unittest.TestCase):
             assert len(list(got)) == 12 and all(type(each) is again.EntryPoint for each in got)
             """)
 
+    def test_a_wrong_call_reaches_what_stood_there(self):
+        """A function of the program's, there before entrydb was: it sees what it would see."""
+        self.each_python("""
+            entrydb.decelerate()
+            own, calls = metadata.entry_points, []
+
+            def theirs(*arguments, **params):
+                calls.append(arguments)
+                return own(*arguments, **params)
+
+            metadata.entry_points = theirs
+            entrydb.accelerate()
+            try:
+                metadata.entry_points("demo")
+            except TypeError as error:
+                assert "takes 0 positional arguments" in str(error), error
+            assert calls == [("demo",)], calls
+            """)
+
     def test_signature(self):
         self.each_python("""
             import inspect, pickle
