@@ -1,9 +1,9 @@
 """The environments in which the acceleration is switched on and off.
 
 Switched on, a site directory holds entrydb.pth, which site runs at the start of every
-interpreter, and entrydb.start, which Python 3.15 and later run instead; or sitecustomize.py, which takes less
-time and of which there can only be one. All are listed in the distribution's RECORD, so that
-uninstalling entrydb removes them.
+interpreter, and entrydb.start, which Python 3.15 and later run instead; or sitecustomize.py,
+which takes less time, and of which there can only be one. All are listed in the
+distribution's RECORD, so that uninstalling entrydb removes them.
 """
 
 import base64
@@ -100,7 +100,7 @@ class Environment:
         for name, text in files.items():
             _files.replace(self.directory, name, text, _files.mode(self.directory, MODULE))
         self._remove_but(files)
-        self._compile([*LOADED, *(name for name in files if name == SITECUSTOMIZE)])
+        self._compile(name for name in (*LOADED, *files) if name.endswith(".py"))
         print(f"{self.label}: on ({_files.printable(self.path)}/{list(files)[-1]})", flush=True)
         return self._update()
 
@@ -112,7 +112,7 @@ class Environment:
         return FILES
 
     def _sitecustomize(self):
-        """Where Python finds another one already, that would hide ours, or be hidden by it."""
+        """The same; refused where Python finds another one, that would hide ours, or be hidden."""
         other = f"{self.path}/{SITECUSTOMIZE}" if _files.exists(self.directory, SITECUSTOMIZE) \
             else getattr(sys.modules.get("sitecustomize"), "__file__", None)
         if other and not self.has_sitecustomize():
