@@ -39,6 +39,7 @@ SITE = "/usr/lib/python3/dist-packages"
 STATE = "/var/lib/entrydb"
 DATABASE = f"{STATE}/entry_points.db"
 PROC = "-t proc proc /proc"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SECONDS_ALLOWED = 900
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8",
                "DEBIAN_FRONTEND": "noninteractive"}
@@ -183,6 +184,19 @@ def mirrors(codename):
     done = run(["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages",
                 f"Codename: {codename}", "Component: main"])
     return text_of(done).split()[:1] if done.returncode == 0 else []
+
+
+def source_apt(directory, suite):
+    """Options of apt, for a suite's source packages alone; its lists and cache go to the directory."""
+    found = mirrors(release()) or skip("apt has no mirror of Debian")
+    for name in ("lists/partial", "archives/partial"):
+        os.makedirs(f"{directory}/{name}")
+    with open(f"{directory}/sources.list", "w", encoding="utf-8") as stream:
+        stream.write(f"deb-src [signed-by={KEYRING}] {found[0]} {suite} main\n")
+    settings = {"Dir::Etc::sourcelist": f"{directory}/sources.list", "Dir::Etc::sourceparts": "-",
+                "Dir::State::lists": f"{directory}/lists", "Dir::Cache": directory,
+                "APT::Sandbox::User": "root"}
+    return [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
 
 
 def tarball(wanted, installed=("python3",)):

@@ -20,7 +20,6 @@ import package_cache  # noqa: E402
 import reference  # noqa: E402
 
 SUITE = "unstable"
-KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 PACKAGES = ("python3.14", "python3.13")  # the first one that the mirror has
 TOOLS = ("apt-get", "make", "cc")
 SECONDS_ALLOWED = 3600
@@ -68,7 +67,7 @@ def unpack(archive, work):
 
 def source(work):
     """The archive of the newest release that can be had."""
-    apt = private_apt(work)
+    apt = debian_root.source_apt(f"{work}/apt", SUITE)
     done = debian_root.run(["apt-get", *apt, "update"])
     if done.returncode:
         debian_root.skip(f"apt-get update: {debian_root.last_line(done)}")
@@ -81,21 +80,6 @@ def source(work):
                 return archive
     return debian_root.skip(f"the mirror has none of the sources of {' '.join(PACKAGES)}: "
                             + debian_root.last_line(done))
-
-
-def private_apt(work):
-    """Options, for lists of that suite alone."""
-    [*found] = debian_root.mirrors(debian_root.release())
-    if not found:
-        debian_root.skip("apt says no mirror of Debian")
-    for name in ("lists/partial", "archives/partial"):
-        os.makedirs(f"{work}/apt/{name}")
-    with open(f"{work}/apt/sources.list", "w", encoding="utf-8") as stream:
-        stream.write(f"deb-src [signed-by={KEYRING}] {found[0]} {SUITE} main\n")
-    settings = {"Dir::Etc::sourcelist": f"{work}/apt/sources.list", "Dir::Etc::sourceparts": "-",
-                "Dir::State::lists": f"{work}/apt/lists", "Dir::Cache": f"{work}/apt",
-                "APT::Sandbox::User": "root"}
-    return [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
 
 
 def versions(apt, package):

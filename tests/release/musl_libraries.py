@@ -21,7 +21,6 @@ import debian_root  # noqa: E402: what it needs lies in another directory
 import package_cache  # noqa: E402
 import support  # noqa: E402
 
-KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 TOOLS = {"musl-gcc": "musl-tools", "g++": "g++", "cmake": "cmake", "ninja": "ninja-build", "tclsh": "tcl",
          "dpkg-source": "dpkg-dev"}
 KERNEL = ("asm", "asm-generic", "linux")  # headers, which are there for all C libraries
@@ -139,13 +138,8 @@ def write_compiler(prefix):
 
 def get_sources(directory):
     """Unpacked, each below its name; returns their versions."""
-    codename = debian_root.release()
-    mirror = debian_root.mirrors(codename) or debian_root.skip("apt has no mirror of Debian")
-    support.write(f"{directory}/list", f"deb-src [signed-by={KEYRING}] {mirror[0]} {codename} main\n")
-    os.makedirs(f"{directory}/lists/partial")
-    options = [f"Dir::Etc::SourceList={directory}/list", "Dir::Etc::SourceParts=/dev/null",
-               f"Dir::State::Lists={directory}/lists", f"Dir::Cache={directory}", "APT::Sandbox::User=root"]
-    apt = ["apt-get", "--quiet", *(f"--option={each}" for each in options)]
+    options = debian_root.source_apt(f"{directory}/apt", debian_root.release())
+    apt = ["apt-get", "--quiet", *options]
     for words in (["update"], ["source", "--download-only", *BUILDS]):
         done = debian_root.run([*apt, *words], cwd=directory)
         if done.returncode:
