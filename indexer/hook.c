@@ -16,6 +16,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
+#include "db/base/unicode.h"
 #include "indexer/command.h"
 #include "indexer/manager.h"
 
@@ -126,13 +127,10 @@ static void put_word(FILE *stream, const char *word)
 /* No longer than is allowed, and not cut within a character of UTF-8. */
 static void shorten(char *text, size_t limit)
 {
-	size_t len = limit;
+	struct slice whole = slice_of(text);
 
-	if (strlen(text) <= limit)
-		return;
-	while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
-		len--;
-	memcpy(text + len, "...", 4);
+	if (whole.len > limit)
+		memcpy(text + utf8_cut(whole, limit), "...", 4);
 }
 
 char *hook_command(const char *name)

@@ -10,6 +10,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/escape.h"
+#include "db/base/unicode.h"
 #include "indexer/command.h"
 
 #define SHOW_AFTER 0.3 /* seconds; shorter work shows nothing */
@@ -44,10 +45,8 @@ static int columns(void)
 static void put_name(const char *name, int room)
 {
 	CLEANUP(cleanup_free) char *text = escape_text(slice_of(name));
-	size_t len = text ? strnlen(text, (size_t)room) : 0;
+	size_t len = text ? utf8_cut(slice_of(text), (size_t)room) : 0;
 
-	while (len > 0 && ((unsigned char)text[len] & 0xC0) == 0x80)
-		len--;
 	fprintf(stderr, " %.*s", (int)len, len > 0 ? text : "");
 }
 

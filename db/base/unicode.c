@@ -187,6 +187,17 @@ size_t unicode_span_space(struct slice text)
 	return span(text, unicode_is_space);
 }
 
+size_t utf8_cut(struct slice text, size_t limit)
+{
+	size_t len = limit;
+
+	if (text.len <= limit)
+		return text.len;
+	while (len > 0 && limit - len < 3 && (text.ptr[len] & 0xC0) == 0x80)
+		len--; /* one of the three bytes that may follow the first */
+	return len;
+}
+
 /* Where the last character of @text begins; @text is not empty. */
 static const char *last_character(struct slice text)
 {

@@ -29,6 +29,12 @@ bool utf8_valid(struct slice text);
  */
 uint32_t utf8_next(const char **at, const char *end);
 
+/*
+ * How much of @text there is in @limit bytes, without a part of a character at its end. Bytes
+ * that are no UTF-8 are cut anywhere.
+ */
+size_t utf8_cut(struct slice text, size_t limit);
+
 /* str.isspace() of one character, and \s of the module re. */
 bool unicode_is_space(uint32_t c);
 

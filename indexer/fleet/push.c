@@ -17,6 +17,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/name_map.h"
 #include "db/base/text.h"
+#include "db/base/unicode.h"
 #include "db/reader.h"
 #include "indexer/archive/archive_module.h"
 #include "indexer/audit/facts.h"
@@ -139,14 +140,7 @@ static void rows_free(struct rows *rows)
  */
 static struct slice key(struct slice text)
 {
-	size_t len = text.len;
-
-	if (len <= KEY_MAX_BYTES)
-		return text;
-	for (len = KEY_MAX_BYTES;
-	     len > KEY_MAX_BYTES - 3 && ((unsigned char)text.ptr[len] & 0xc0) == 0x80;)
-		len--; /* within a character */
-	return (struct slice){text.ptr, len};
+	return slice_first(text, utf8_cut(text, KEY_MAX_BYTES));
 }
 
 static struct slice title(const struct distribution_record *row)

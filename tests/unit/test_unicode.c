@@ -55,6 +55,27 @@ static void test_next(void **state)
 	assert_ptr_equal(at, text.ptr + text.len);
 }
 
+static void test_cut(void **state)
+{
+	const struct {
+		struct slice text;
+		size_t limit, length;
+	} rows[] = {
+	        {SLICE("abc"), 3, 3},
+	        {SLICE("abc"), 2, 2},
+	        {SLICE("abc"), 0, 0},
+	        {SLICE("a\xC3\xA9"), 2, 1},
+	        {SLICE("a\xC3\xA9"), 3, 3},
+	        {SLICE("a\xF0\x9F\x98\x80"), 4, 1},
+	        {SLICE("\x80\x80\x80\x80\x80\x80\x80\x80"), 6, 3}, /* no UTF-8 */
+	        {{0}, 5, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++)
+		assert_int_equal(utf8_cut(rows[i].text, rows[i].limit), rows[i].length);
+}
+
 static void test_classes(void **state)
 {
 	static const struct {
@@ -149,9 +170,9 @@ static void test_lower(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_valid),   cmocka_unit_test(test_next),
-	        cmocka_unit_test(test_classes), cmocka_unit_test(test_strip),
-	        cmocka_unit_test(test_lower),
+	        cmocka_unit_test(test_valid), cmocka_unit_test(test_next),
+	        cmocka_unit_test(test_cut),   cmocka_unit_test(test_classes),
+	        cmocka_unit_test(test_strip), cmocka_unit_test(test_lower),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
