@@ -5,24 +5,20 @@
 
 #include <stdlib.h>
 
-#define SECOND      1000000000 /* nanoseconds */
-#define MICROSECOND 1000       /* nanoseconds */
+#include "db/base/clock.h"
 
-static int64_t nanoseconds(struct timespec time)
-{
-	return (int64_t)time.tv_sec * SECOND + time.tv_nsec;
-}
+#define MICROSECOND 1000 /* nanoseconds */
 
 struct carried carried_of(const struct publication_record *said, const struct stat *file)
 {
-	int64_t changed = nanoseconds(file->st_ctim), modified = nanoseconds(file->st_mtim);
+	int64_t changed = nanoseconds_of(file->st_ctim), modified = nanoseconds_of(file->st_mtim);
 
 	return (struct carried){
 	        .is_elsewhere = said->inode != (int64_t)file->st_ino,
-	        .is_touched =
-	                changed < said->time - SECOND || changed - CARRIED_PUBLISHING > said->time,
+	        .is_touched = changed < said->time - NANOSECONDS ||
+	                      changed - CARRIED_PUBLISHING > said->time,
 	        .is_sealed = said->sealed,
-	        .is_set_back = modified < said->time - SECOND,
+	        .is_set_back = modified < said->time - NANOSECONDS,
 	        .mtime = modified,
 	};
 }
@@ -46,8 +42,8 @@ static bool same_time(int64_t recorded, int64_t now)
 
 	if (__builtin_sub_overflow(recorded, now, &lost))
 		return false; /* a hostile database may say anything */
-	return now % SECOND == 0 ? lost >= 0 && lost < SECOND
-	                         : lost > -MICROSECOND && lost < MICROSECOND;
+	return now % NANOSECONDS == 0 ? lost >= 0 && lost < NANOSECONDS
+	                              : lost > -MICROSECOND && lost < MICROSECOND;
 }
 
 bool carried_same(const struct carried *carried, const struct outline *recorded,

@@ -73,6 +73,13 @@ struct timespec writer_time(struct writer *writer, bool again);
 /* The same where that file system is device @dev; zeros where it is not, whose clock may differ. */
 struct timespec writer_time_on(struct writer *writer, dev_t dev, bool again);
 
+/*
+ * The same, past @time, nanoseconds since 1970: what changed within the current tick could
+ * change again with the same time stamp, and so the next tick is waited for. If @time is later
+ * than a tick from now, or that clock stands still, it is the time now, after at most 20 ms.
+ */
+struct timespec writer_time_past(struct writer *writer, dev_t dev, int64_t time);
+
 /* Was what is published carried, before it was copied? As reader_carried(). */
 int writer_carried(struct writer *writer, struct carried *out, struct error *error);
 

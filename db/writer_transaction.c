@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/clock.h"
 #include "db/carry_over.h"
 #include "db/columns.h"
 #include "db/identity.h"
@@ -18,6 +19,8 @@
 #include "db/rows.h"
 
 #define SET_ASIDE_SUFFIX "damaged"
+#define TICK_PART        1000000 /* nanoseconds: a part of a tick of the kernel's clock, */
+#define TICK_PARTS       20      /* and more of them than the longest tick has */
 
 static int open_copy(struct writer *writer, struct error *error)
 {
@@ -251,7 +254,7 @@ static int describe_publication(struct writer *writer, struct publication_record
 		return error_errno(error, errno, "%s.new", writer->publication.path);
 	now = writer_time(writer, true);
 	out->inode = (int64_t)status.st_ino;
-	out->time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	out->time = nanoseconds_of(now);
 	return 0;
 }
 
@@ -325,6 +328,19 @@ struct timespec writer_time_on(struct writer *writer, dev_t dev, bool again)
 	if (fstat(writer->publication.lock_fd, &lock) != 0 || lock.st_dev != dev)
 		return (struct timespec){0};
 	return writer_time(writer, again);
+}
+
+struct timespec writer_time_past(struct writer *writer, dev_t dev, int64_t time)
+{
+	struct timespec now = writer_time_on(writer, dev, false);
+	int parts =
+	        now.tv_sec && time - nanoseconds_of(now) < TICK_PARTS * TICK_PART ? TICK_PARTS : 0;
+
+	for (; parts > 0 && nanoseconds_of(now) <= time; parts--) {
+		nanosleep(&(struct timespec){.tv_nsec = TICK_PART}, NULL);
+		now = writer_time_on(writer, dev, true);
+	}
+	return now;
 }
 
 int writer_carried(struct writer *writer, struct carried *out, struct error *error)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/clock.h"
 #include "db/base/text.h"
 #include "db/base/unicode.h"
 #include "indexer/command.h"
@@ -77,23 +78,15 @@ static bool is_pipe(int fd)
 	return fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
 }
 
-static int64_t milliseconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* To the end of the file, but not for ever: somebody may hold the pipe open. */
 static void drain(int fd)
 {
 	static char buffer[DRAIN_CHUNK];
-	int64_t end = milliseconds() + HOOK_INPUT_TIMEOUT;
+	int64_t end = milliseconds_now() + HOOK_INPUT_TIMEOUT;
 	struct pollfd input = {.fd = fd, .events = POLLIN};
 	ssize_t got = 1;
 
-	for (int64_t left; got > 0 && (left = end - milliseconds()) > 0 && !interrupted();)
+	for (int64_t left; got > 0 && (left = end - milliseconds_now()) > 0 && !interrupted();)
 		if (poll(&input, 1, (int)left) > 0)
 			got = read(fd, buffer, sizeof(buffer));
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/clock.h"
 #include "db/base/file.h"
 #include "db/base/libc.h"
 #include "db/base/text.h"
@@ -125,23 +126,15 @@ static _Noreturn void run_child(const struct probe *probe, int fd)
 
 /* --- the parent --- */
 
-static long long milliseconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Until the child and all that it has started have closed the pipe, or time is up. */
 static bool wait_for_end(int fd, unsigned seconds, char *text)
 {
-	long long end = milliseconds() + (long long)seconds * 1000;
+	int64_t end = milliseconds_now() + (int64_t)seconds * 1000;
 	size_t length = 0;
 
 	for (;;) {
 		struct pollfd waiting = {.fd = fd, .events = POLLIN};
-		long long left = end - milliseconds();
+		int64_t left = end - milliseconds_now();
 		char rest[256];
 		ssize_t got;
 

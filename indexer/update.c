@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/clock.h"
 #include "indexer/edit.h"
 #include "indexer/gone.h"
 #include "indexer/in_step.h"
@@ -27,9 +28,6 @@
 #include "libquery/disk/target_record.h"
 #include "libquery/disk/tree_open.h"
 #include "libquery/layout.h"
-
-#define TICK_PART  1000000 /* nanoseconds: a part of a tick of the kernel's clock, */
-#define TICK_PARTS 20      /* and more of them than the longest tick has */
 
 struct update {
 	const struct options *options;
@@ -84,30 +82,20 @@ static int remove_root(struct update *update, const struct root_record *known, s
 	return code < 0 ? code : writer_drop_root(update->writer, known->id, error);
 }
 
-static bool is_before(struct timespec a, struct timespec b)
-{
-	return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
-}
-
 /*
- * The time by the clock of the file system that holds both the root and the
- * database. A root that changed within the current tick could change again with the
- * same time stamp: it is worth waiting for the next tick.
+ * The time by the clock of the file system that holds both the root and the database, past
+ * @time, and past the last change of the root: see writer_time_past().
  */
-static struct timespec now_for(const struct update *update, const struct database_root *wanted)
+static struct timespec now_after(void *payload, int64_t time)
 {
-	struct timespec now;
+	struct update *update = payload;
 	struct stat root;
+	int64_t changed;
 
-	if (stat(wanted->path, &root) != 0)
+	if (stat(update->wanted->path, &root) != 0)
 		return (struct timespec){0};
-	now = writer_time_on(update->writer, root.st_dev, false);
-	for (int part = 0; now.tv_sec && part < TICK_PARTS && !is_before(root.st_ctim, now);
-	     part++) {
-		nanosleep(&(struct timespec){.tv_nsec = TICK_PART}, NULL);
-		now = writer_time_on(update->writer, root.st_dev, true);
-	}
-	return now;
+	changed = nanoseconds_of(root.st_ctim);
+	return writer_time_past(update->writer, root.st_dev, time > changed ? time : changed);
 }
 
 static bool is_unchanged(const struct update *update, const struct root_record *known,
@@ -207,15 +195,13 @@ static int scan(struct update *update, const struct database_root *wanted,
 	        .linkage = update->linkage,
 	        .kinds = update->kinds,
 	        .place = slice_of(wanted->inside),
-	        .now = update->options->sealed ? seal_time : now_for(update, wanted),
+	        .now = seal_time,
+	        .now_after = update->options->sealed ? NULL : now_after,
 	        .on_progress = show_progress,
 	        .on_unread = report_unread,
 	        .payload = update,
 	};
-	int code;
-
-	update->wanted = wanted;
-	code = scan_path(wanted->path, &how, root, error);
+	int code = scan_path(wanted->path, &how, root, error);
 
 	if (code == 0 && root->kind == ROOT_ABSENT)
 		code = why_unreadable(wanted, error);
@@ -226,8 +212,10 @@ static int scan_and_store(struct update *update, const struct database_root *wan
                           struct root_record *known, struct error *error)
 {
 	CLEANUP(root_record_free) struct root_record root = {0};
-	int code = scan(update, wanted, known, &root, error);
+	int code;
 
+	update->wanted = wanted;
+	code = scan(update, wanted, known, &root, error);
 	if (code < 0 && interrupted())
 		return code;
 	if (code < 0)

@@ -28,6 +28,7 @@
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
+#include "db/base/clock.h"
 #include "db/base/libc.h"
 #include "db/base/text.h"
 #include "indexer/databases.h"
@@ -39,7 +40,7 @@
 #define WATCH_POLL     5000              /* milliseconds between two looks without inotify */
 #define WATCH_BACK_OFF 6                 /* times that the wait after a failure is doubled */
 #define ABOVE          3                 /* directories above a root that are watched at least */
-#define NEVER          INT64_MAX         /* on the clock of milliseconds() */
+#define NEVER          INT64_MAX         /* on the clock of milliseconds_now() */
 #define EVENTS_READ    ((size_t)1 << 16) /* bytes */
 
 #define COME_OR_GO  (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
@@ -68,14 +69,6 @@ struct watch {
 	int64_t due;       /* when to update */
 	sigset_t waiting;  /* the signals that are let through while waiting */
 };
-
-static int64_t milliseconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* --- the watches --- */
 
@@ -287,7 +280,7 @@ static bool matters(const struct watch *watch, const struct inotify_event *event
 /* An update is due when changes have stopped for a moment, or have gone on for too long. */
 static void note_change(struct watch *watch)
 {
-	int64_t now = milliseconds();
+	int64_t now = milliseconds_now();
 
 	if (watch->first == NEVER)
 		watch->first = now;
@@ -334,7 +327,7 @@ static int64_t back_off(const struct watch *watch)
 /* Files too new to be settled are settled by another update a little later. */
 static int64_t next_update(const struct watch *watch, bool had_changes)
 {
-	int64_t now = milliseconds();
+	int64_t now = milliseconds_now();
 
 	if (watch->failures > 0 || watch->lacking)
 		return now + back_off(watch);
@@ -366,7 +359,7 @@ static void refresh(struct watch *watch)
 static void wait_for_something(struct watch *watch)
 {
 	struct pollfd events = {.fd = watch->fd, .events = POLLIN};
-	int64_t left = watch->due == NEVER ? 0 : watch->due - milliseconds();
+	int64_t left = watch->due == NEVER ? 0 : watch->due - milliseconds_now();
 	struct timespec limit = {.tv_sec = left / 1000, .tv_nsec = (long)(left % 1000 * 1000000)};
 
 	if (left < 0)
@@ -385,7 +378,7 @@ static void watch_until_stopped(struct watch *watch)
 	sigaddset(&stops, SIGTERM);
 	sigaddset(&stops, SIGHUP);
 	while (!interrupted()) {
-		if (milliseconds() >= watch->due)
+		if (milliseconds_now() >= watch->due)
 			refresh(watch);
 		sigprocmask(SIG_BLOCK, &stops, &watch->waiting);
 		wait_for_something(watch);
@@ -407,7 +400,7 @@ static enum status run(const struct options *options)
 	if (watch.fd < 0)
 		watch.lacking = errno;
 	signal(SIGPIPE, SIG_IGN);
-	watch.first = milliseconds();
+	watch.first = milliseconds_now();
 	refresh(&watch);
 	note(options, "watching %zu directories", watch.count);
 	watch_until_stopped(&watch);

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/clock.h"
 #include "db/base/file.h"
 #include "db/base/text.h"
 #include "libquery/disk/recognize.h"
@@ -68,11 +69,7 @@ static bool distribution_unchanged(struct tree *tree, const struct carried *carr
  */
 static bool has_grown_old(const struct distribution_record *row, int64_t newest)
 {
-	struct timespec now;
-
-	if (!row->young || clock_gettime(CLOCK_REALTIME, &now) < 0)
-		return false;
-	return newest + WATCHED_FOR + CLOCK_SKEW < now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+	return row->young && newest + WATCHED_FOR + CLOCK_SKEW < nanoseconds_now(CLOCK_REALTIME);
 }
 
 /* Are the few distributions that are watched (see scan.h) as they were? */
@@ -258,6 +255,16 @@ static struct scan_options scan_options_of(const struct entrydb *db, const struc
 	};
 }
 
+/* How many distributions the database knows to change in place, at any age. */
+static uint32_t changing_in_place(const struct root_record *row)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; row->watched > 0 && i < row->distribution_count; i++)
+		count += row->distributions[i].watched && !row->distributions[i].young;
+	return count;
+}
+
 /*
  * Read the entry again, all that Python would read; @tree, taken over: it was opened just
  * now, or NULL. What the database knows to change in place is read at each question.
@@ -273,7 +280,7 @@ static int scan(struct entrydb *db, struct path_entry *entry, struct tree *tree,
 	code = scan_opened(tree, entry->path, &options, &entry->scanned, error);
 	if (code < 0)
 		return code;
-	entry->scanned.watched += entry->row.watched;
+	entry->scanned.watched += changing_in_place(&entry->row);
 	set_state(db, entry, ENTRY_SCANNED, reason);
 	return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
+#include "db/base/clock.h"
 #include "db/base/file.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
@@ -18,7 +19,6 @@
 #include "libquery/policy_text.h"
 #include "libquery/sites.h"
 
-#define NANOSECONDS    INT64_C(1000000000)
 #define LOOK_INTERVAL  NANOSECONDS       /* between looks that nobody waits for */
 #define SETTLED_AFTER  (2 * NANOSECONDS) /* a younger file may change and keep its times */
 #define SYSTEM_PREFIX  SLICE("")
@@ -136,14 +136,6 @@ static int list_files(struct rules *rules, const struct rules_scope *scope)
 
 /* --- reading them --- */
 
-static int64_t nanoseconds(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (int64_t)now.tv_sec * NANOSECONDS + now.tv_nsec;
-}
-
 static bool is_same(const struct stat *a, const struct stat *b)
 {
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
@@ -154,9 +146,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
 
 static bool is_settled(const struct stat *status)
 {
-	int64_t changed = (int64_t)status->st_ctim.tv_sec * NANOSECONDS + status->st_ctim.tv_nsec;
-
-	return nanoseconds(CLOCK_REALTIME) - changed > SETTLED_AFTER;
+	return nanoseconds_now(CLOCK_REALTIME) - nanoseconds_of(status->st_ctim) > SETTLED_AFTER;
 }
 
 /* Who may have written it besides root and the effective user. */
@@ -289,14 +279,14 @@ int rules_look(struct rules *rules, const struct rules_scope *scope, struct erro
 		rules->layers[i] =
 		        (struct policy_layer){file->path, file->rules.items, file->rules.count};
 	}
-	rules->looked = code == 0 ? nanoseconds(CLOCK_MONOTONIC_COARSE) : NOT_LOOKED_YET;
+	rules->looked = code == 0 ? nanoseconds_now(CLOCK_MONOTONIC_COARSE) : NOT_LOOKED_YET;
 	return code;
 }
 
 int rules_look_at_times(struct rules *rules, const struct rules_scope *scope, struct error *error)
 {
 	if (rules->listed && rules->looked != NOT_LOOKED_YET &&
-	    nanoseconds(CLOCK_MONOTONIC_COARSE) - rules->looked < LOOK_INTERVAL)
+	    nanoseconds_now(CLOCK_MONOTONIC_COARSE) - rules->looked < LOOK_INTERVAL)
 		return 0;
 	return rules_look(rules, scope, error);
 }

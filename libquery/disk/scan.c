@@ -9,6 +9,7 @@
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
+#include "db/base/clock.h"
 #include "db/base/unicode.h"
 #include "libquery/disk/distname.h"
 #include "libquery/disk/distribution.h"
@@ -20,7 +21,7 @@
 
 #define SCAN_TRIES   10 /* how often a directory that changes meanwhile is read */
 #define ASK_PROGRESS 16 /* distributions between two calls */
-#define NANOSECONDS  1000000000
+#define WAITS_MAX    10 /* for the next tick, in one scan: somebody may write all the time */
 
 /* A scan under way. */
 struct scan {
@@ -39,10 +40,12 @@ struct scan {
 	bool wants_startups;
 	struct startup_files startups;
 	int64_t began;         /* nanoseconds since 1970 */
-	int64_t settled_after; /* nanoseconds that something must be older than began */
-	bool egg;              /* the path entry is an egg: EGG-INFO counts */
-	bool failed;           /* no memory */
-	bool unread;           /* some distribution could not be read */
+	int64_t now;           /* began, or later: when a tick was last waited for */
+	int64_t settled_after; /* nanoseconds that something must be older than when it is read */
+	unsigned waits;
+	bool egg;    /* the path entry is an egg: EGG-INFO counts */
+	bool failed; /* no memory */
+	bool unread; /* some distribution could not be read */
 };
 
 /* --- listing --- */
@@ -244,6 +247,20 @@ static void withhold(struct distribution_record *distribution)
 	distribution_set_watched(distribution, 1);
 }
 
+/*
+ * Is what is about to be read, and was last changed at @newest, older than now? What has
+ * changed within this tick, after the path entry itself, is so a tick later.
+ */
+static bool is_past(struct scan *scan, int64_t newest)
+{
+	const struct scan_options *options = scan->options;
+
+	if (newest >= scan->now && scan->settled_after == 0 && options->now_after &&
+	    scan->waits++ < WAITS_MAX)
+		scan->now = nanoseconds_of(options->now_after(options->payload, newest));
+	return newest + scan->settled_after < scan->now;
+}
+
 /* 1: the known row will do; 0: it is to be read; or a failure. */
 static int compare_stamps(struct scan *scan, struct distribution_record *distribution,
                           const struct distribution_record *known, struct error *error)
@@ -253,9 +270,9 @@ static int compare_stamps(struct scan *scan, struct distribution_record *distrib
 
 	if (code < 0)
 		return code;
-	distribution->settled = newest + scan->settled_after < scan->began;
 	if (reuse(scan, distribution, known))
 		return 1;
+	distribution->settled = is_past(scan, newest);
 	code = tree_is_editable(scan->tree, distribution->directory, error);
 	distribution->watched |= code > 0;
 	if (code < 0)
@@ -460,12 +477,14 @@ static int pass_over_shadowed(struct scan *scan, struct error *error)
 /* A file system that keeps whole seconds ticks once a second. */
 static void set_clock(struct scan *scan)
 {
-	struct timespec now = scan->options->now;
+	const struct scan_options *options = scan->options;
+	struct timespec now =
+	        options->now_after ? options->now_after(options->payload, 0) : options->now;
 
 	scan->settled_after = now.tv_nsec == 0 ? CLOCK_SKEW : 0;
 	if (now.tv_sec == 0)
 		clock_gettime(CLOCK_REALTIME, &now);
-	scan->began = (int64_t)now.tv_sec * NANOSECONDS + now.tv_nsec;
+	scan->began = scan->now = nanoseconds_of(now);
 }
 
 static bool is_settled(const struct scan *scan)

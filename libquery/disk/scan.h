@@ -89,6 +89,12 @@ struct scan_options {
 	const struct plugin_kinds *kinds; /* of plugins to look for; NULL: none */
 	struct slice place;               /* absolute path of the path entry, without sysroot */
 	struct timespec now;              /* by the clock of that file system; zero: not known */
+	/*
+	 * Or wait until that clock is past @time, nanoseconds since 1970, and the last change of
+	 * the path entry, for a tick at most; its time then, or zeros. So nothing stays unsettled
+	 * only because it changed within this very tick. NULL: nothing is waited for.
+	 */
+	struct timespec (*now_after)(void *payload, int64_t time);
 	/* Called now and then; a non-zero answer ends the scan with ERROR_IO. May be NULL. */
 	int (*on_progress)(void *payload, size_t done, size_t total);
 	/*

@@ -14,6 +14,7 @@
 
 #include <sys/stat.h>
 
+#include "db/base/clock.h"
 #include "db/base/error.h"
 #include "db/record.h"
 #include "libquery/disk/elf_file.h"
@@ -172,8 +173,8 @@ static inline void cleanup_tree(struct tree **tree) /* for CLEANUP() */
 static inline struct stamp stamp_of(const struct stat *status)
 {
 	return (struct stamp){
-	        .mtime = (int64_t)status->st_mtim.tv_sec * 1000000000 + status->st_mtim.tv_nsec,
-	        .ctime = (int64_t)status->st_ctim.tv_sec * 1000000000 + status->st_ctim.tv_nsec,
+	        .mtime = nanoseconds_of(status->st_mtim),
+	        .ctime = nanoseconds_of(status->st_ctim),
 	        .inode = (int64_t)status->st_ino,
 	};
 }

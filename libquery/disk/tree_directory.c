@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/clock.h"
 #include "db/base/digest.h"
 #include "db/base/file.h"
 #include "db/base/libc.h"
@@ -294,14 +295,6 @@ static bool is_expected(struct directory *directory, const struct tree_request *
 	return true;
 }
 
-static int64_t nanoseconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* A file has taken @time: is it worth it to read the others at once? */
 static void note_time(struct directory *directory, int64_t time)
 {
@@ -326,9 +319,9 @@ static int read_file(struct tree *tree, const struct tree_request *request, stru
 	if (!is_expected(directory, request))
 		return read_now(tree, request, arena, out, error);
 	if (!directory->ahead) {
-		began = nanoseconds();
+		began = nanoseconds_now(CLOCK_MONOTONIC);
 		code = read_now(tree, request, arena, out, error);
-		note_time(directory, nanoseconds() - began);
+		note_time(directory, nanoseconds_now(CLOCK_MONOTONIC) - began);
 	} else {
 		ahead_take(directory->ahead, directory->next, &file);
 		code = file.left ? read_now(tree, request, arena, out, error)

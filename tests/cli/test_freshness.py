@@ -306,6 +306,15 @@ class Traps(FreshnessTest):
         os.utime(self.site, (999_999, 999_999))
         self.check_seen()
 
+    def test_just_changed_is_settled(self):
+        """However close before the update: it waits for the tick of the clock to end."""
+        for number in range(ATTEMPTS):
+            add_distribution(self.site, f"beta{number}")
+            self.update()
+            unsettled = query(self.database, "SELECT (SELECT count(*) FROM root WHERE NOT settled), "
+                                             "(SELECT count(*) FROM distribution WHERE NOT settled)")
+            self.assertEqual(unsettled, [(0, 0)], number)
+
     def test_times_of_the_future(self):
         future = time.time() + 100_000
         os.utime(self.site, (future, future))

@@ -1029,12 +1029,22 @@ class BehaviourTest(unittest.TestCase):
 
     def test_just_installed_settles(self):
         """What was young when the database was updated is looked at once more by each process
-        that finds it old, and then no more: so it does not see an edit in place."""
+        that finds it old, and then no more: so it does not see an edit in place. Nor does one
+        that has to read the directory, because its row proves nothing."""
+        for settled in 1, 0:
+            with self.subTest(settled=settled):
+                self.check_just_installed(settled)
+
+    def check_just_installed(self, settled):
         self.each_python("""
-            import time, warnings
+            import contextlib, sqlite3, time, warnings
             warnings.simplefilter("ignore")
             add("young")
             update()
+            with contextlib.closing(sqlite3.connect(DATABASE)) as database, database:
+                assert database.execute("SELECT min(settled) FROM root").fetchone() == (1,)
+                assert database.execute("SELECT max(watched) FROM root").fetchone() > (0,)
+                database.execute("UPDATE root SET settled = " + os.environ["SETTLED"])
             time.sleep(4.2)  # WATCHED_FOR, and CLOCK_SKEW
             before = check()
             with open(f"{SITE}/young-1.0.dist-info/entry_points.txt", "a") as stream:
@@ -1044,7 +1054,7 @@ class BehaviourTest(unittest.TestCase):
             if child == 0:
                 os._exit(0 if len(plain(metadata.entry_points(group="demo"))) > len(before) else 1)
             assert os.waitpid(child, 0)[1] == 0
-            """, newest=True)
+            """, newest=True, SETTLED=str(settled))
 
     def test_an_update_brings_what_no_time_tells(self):
         """Also to a directory that no database describes, and that was read by the process."""

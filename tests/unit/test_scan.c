@@ -432,6 +432,68 @@ static void test_not_settled(void **state)
 	assert_false(find(f, "a-1.dist-info")->reused);
 }
 
+/* A clock that stands still until it is waited for. */
+struct clock {
+	int64_t now; /* nanoseconds since 1970 */
+	unsigned waits;
+	bool broken; /* it never goes on */
+};
+
+static struct timespec clock_past(void *payload, int64_t time)
+{
+	struct clock *clock = payload;
+
+	clock->waits += time > 0;
+	if (!clock->broken && clock->now <= time)
+		clock->now = time + 1;
+	return (struct timespec){clock->now / NANOSECONDS, clock->now % NANOSECONDS};
+}
+
+/* @times: of the distributions' entry points, by which the clock of the scan begins at 0. */
+static void scan_at(struct fixture *f, struct clock *clock, const int times[3])
+{
+	const char *const files[] = {"a-1.dist-info/entry_points.txt",
+	                             "b-1.dist-info/entry_points.txt",
+	                             "c-1.dist-info/entry_points.txt"};
+	int64_t future = (time(NULL) + 1000) * NANOSECONDS + 500;
+
+	for (size_t i = 0; i < 3; i++) {
+		struct timespec when = {future / NANOSECONDS, 500 + times[i]};
+
+		scratch_text(files[i], "[g]\nn = m\n");
+		assert_int_equal(utimensat(AT_FDCWD, files[i], (struct timespec[]){when, when}, 0),
+		                 0);
+	}
+	clock->now = future;
+	f->options.now_after = clock_past;
+	f->options.payload = clock;
+	scan(f, ".");
+}
+
+/* What changed within the present tick is settled when that is over. */
+static void test_tick_is_waited_for(void **state)
+{
+	struct fixture *f = *state;
+	struct clock clock = {0};
+
+	scan_at(f, &clock, (int[]){-1, -1, -1});
+	assert_int_equal(clock.waits, 0);
+	assert_true(f->root.settled);
+	scan_at(f, &clock, (int[]){0, 0, -1});
+	assert_int_equal(clock.waits, 1);
+	assert_true(f->root.settled);
+	scan_at(f, &clock, (int[]){0, 100, 200});
+	assert_in_range(clock.waits, 2, 4); /* by the order of the names */
+	assert_true(f->root.settled);
+	clock.waits = 0;
+	clock.broken = true;
+	scan_at(f, &clock, (int[]){0, 100, -1});
+	assert_int_equal(clock.waits, 2);
+	assert_false(f->root.settled);
+	assert_true(find(f, "c-1.dist-info")->settled);
+	assert_false(find(f, "a-1.dist-info")->settled);
+}
+
 static void test_watched(void **state)
 {
 	struct fixture *f = *state;
@@ -485,10 +547,19 @@ static void test_interrupted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        TEST(test_which_children), TEST(test_one_distribution), TEST(test_broken),
-	        TEST(test_too_large),      TEST(test_absent),           TEST(test_positions),
-	        TEST(test_large_zip),      TEST(test_large_archive),    TEST(test_reuse),
-	        TEST(test_not_settled),    TEST(test_watched),          TEST(test_interrupted),
+	        TEST(test_which_children),
+	        TEST(test_one_distribution),
+	        TEST(test_broken),
+	        TEST(test_too_large),
+	        TEST(test_absent),
+	        TEST(test_positions),
+	        TEST(test_large_zip),
+	        TEST(test_large_archive),
+	        TEST(test_reuse),
+	        TEST(test_not_settled),
+	        TEST(test_tick_is_waited_for),
+	        TEST(test_watched),
+	        TEST(test_interrupted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
