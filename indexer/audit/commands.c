@@ -283,18 +283,19 @@ static bool is_slip(struct slice name, struct slice known)
 static int find_slips(struct worksheet *sheet, struct error *error)
 {
 	struct worksheet_query *row = worksheet_ask(
-	        sheet, "SELECT e.id, e.name, k.name FROM entry_point e JOIN known_command k "
-	               "ON length(k.name) BETWEEN length(e.name) - 1 AND length(e.name) + 1 "
-	               "WHERE e.is_command AND e.name NOT IN (SELECT name FROM known_command)");
+	        sheet, "SELECT c.name, k.name FROM (SELECT DISTINCT name FROM command) c "
+	               "JOIN known_command k "
+	               "ON length(k.name) BETWEEN length(c.name) - 1 AND length(c.name) + 1 "
+	               "WHERE c.name NOT IN (SELECT name FROM known_command)");
 
 	while (worksheet_next(row)) {
 		struct worksheet_query *put;
 
-		if (!is_slip(worksheet_column(row, 1), worksheet_column(row, 2)))
+		if (!is_slip(worksheet_column(row, 0), worksheet_column(row, 1)))
 			continue;
 		put = worksheet_ask(sheet, "INSERT OR IGNORE INTO near_command VALUES (?, ?)");
-		worksheet_number(put, worksheet_integer(row, 0));
-		worksheet_text(put, worksheet_column(row, 2));
+		worksheet_text(put, worksheet_column(row, 0));
+		worksheet_text(put, worksheet_column(row, 1));
 		worksheet_run(put);
 	}
 	return worksheet_failure(sheet, error);

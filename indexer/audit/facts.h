@@ -2,8 +2,10 @@
  * facts.h - what an audit knows of an environment: the tables of rules.sql, filled.
  *
  *     site         of each site directory: its rows, new from the disk, and its history
+ *     start        start-up code elsewhere, that it makes run
  *     installed    what installers have written beside them: RECORD, INSTALLER, direct_url.json
  *     files        whether the files that run are the ones installed, and whose they are
+ *     bytecode     whether bytecode that runs in place of these files is theirs
  *     commands     what else is on the PATH
  *     names        names that are not what they seem
  *     set_aside    shared objects that crashed or hung when they were loaded
@@ -20,6 +22,7 @@
 #include "db/reader.h"
 #include "db/worksheet.h"
 #include "indexer/databases.h"
+#include "libquery/disk/startup.h"
 
 /* The text of rules.sql. */
 extern const char audit_rules[];
@@ -46,6 +49,8 @@ struct facts_site {
 	uid_t owner;    /* of the directory */
 	const struct root_record *root;
 	struct root_record rows, disk;
+	struct startup_files starts; /* of start-up code that a scan does not see; see start.c */
+	struct arena texts;
 };
 
 /*
@@ -64,6 +69,8 @@ static inline bool facts_is_command(const struct entry_point_record *entry_point
 
 /* --- what site_read() asks of the others --- */
 
+/* @inside: the site directory as it is below the sysroot. */
+int start_read(struct facts_site *site, const char *inside, struct error *error);
 int installed_read(struct facts_site *site, struct error *error);
 void names_read(struct facts_site *site);
 int writable_read(struct facts_site *site, struct error *error);
@@ -72,6 +79,7 @@ int writable_read(struct facts_site *site, struct error *error);
 
 int installed_requirements(struct worksheet *sheet, struct error *error);
 int files_locate(struct worksheet *sheet, struct error *error);
+int bytecode_read(struct worksheet *sheet, struct error *error);
 int commands_read(struct worksheet *sheet, const char *sysroot, struct error *error);
 int set_aside_read(struct worksheet *sheet, struct error *error);
 int lists_read(struct worksheet *sheet, struct error *error);

@@ -229,7 +229,8 @@ static bool is_listed(const struct finder *finder, struct slice module, struct s
 /* Not a directory without __init__, which nobody lists. */
 static bool is_code(struct slice path)
 {
-	return slice_ends(path, SLICE(".py")) || slice_ends(path, SLICE(".so"));
+	return slice_ends(path, SLICE(".py")) || slice_ends(path, SLICE(".so")) ||
+	       slice_ends(path, SLICE(".pyc"));
 }
 
 /* What import would take for @module, if no RECORD lists it; else null. */

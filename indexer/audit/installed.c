@@ -6,6 +6,7 @@
  * of files that run: the modules that entry points lead to, shared objects, the scripts
  * of commands, entry_points.txt itself, start-up code.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,11 +62,8 @@ static bool is_among(const struct name_map *names, struct slice name)
 }
 
 /* The module, and the packages that it is in: each of them runs when it is imported. */
-static void collect_module(struct name_map *modules, const struct entry_point_record *row,
-                           bool *failed)
+static void collect_module(struct name_map *modules, struct slice module, bool *failed)
 {
-	struct slice module = row->module;
-
 	while (module.len > 0) {
 		const char *dot = memrchr(module.ptr, '.', module.len);
 
@@ -74,19 +72,49 @@ static void collect_module(struct name_map *modules, const struct entry_point_re
 	}
 }
 
+/* Any word of start-up code may be a module that it imports. */
+static void collect_words(struct name_map *modules, struct slice code, bool *failed)
+{
+	const char *at = code.ptr, *end = code.ptr + code.len;
+
+	while (at < end) {
+		const char *begin = at;
+
+		while (at < end && (isalnum((unsigned char)*at) || *at == '_' || *at == '.'))
+			at++;
+		if (at > begin)
+			collect_module(modules, slice_between(begin, at), failed);
+		else
+			at++;
+	}
+}
+
+static void collect_startups(struct installed *installed)
+{
+	const struct facts_site *site = installed->site;
+
+	for (size_t i = 0; i < site->root->startup_count; i++) {
+		const struct startup_record *row = &site->root->startups[i];
+
+		name_map_put(&installed->startups, row->file, 0, &installed->failed);
+		collect_words(&installed->modules, row->code, &installed->failed);
+	}
+	for (size_t i = 0; i < site->starts.count; i++)
+		name_map_put(&installed->startups, site->starts.names[i], 0, &installed->failed);
+}
+
 static void collect(struct installed *installed)
 {
 	const struct root_record *root = installed->site->root;
 
-	for (size_t i = 0; i < root->startup_count; i++)
-		name_map_put(&installed->startups, root->startups[i].file, 0, &installed->failed);
+	collect_startups(installed);
 	for (size_t i = 0; i < root->distribution_count; i++) {
 		const struct distribution_record *row = &root->distributions[i];
 
 		for (size_t j = 0; j < row->entry_point_count; j++) {
 			const struct entry_point_record *e = &row->entry_points[j];
 
-			collect_module(&installed->modules, e, &installed->failed);
+			collect_module(&installed->modules, e->module, &installed->failed);
 			if (e->target && e->target->object.len)
 				name_map_put(&installed->objects, e->target->object, 0,
 				             &installed->failed);
@@ -103,11 +131,12 @@ static void collect_own(struct installed *installed, const struct distribution_r
 
 		if (facts_is_command(e))
 			name_map_put(&installed->commands, e->name, 0, &installed->failed);
-		collect_module(&installed->announced, e, &installed->failed);
+		collect_module(&installed->announced, e->module, &installed->failed);
 	}
 }
 
-/* "a/b.cpython-312-x86_64-linux-gnu.so", "a/b/__init__.py": the module a.b; null for others. */
+/* "a/b.cpython-312-x86_64-linux-gnu.so", "a/b/__init__.py", "a/b.pyc": the module a.b; null for
+ * others. */
 static struct slice module_of(struct slice path, char room[MODULE_MAX])
 {
 	struct slice name = path_base(path);
@@ -115,7 +144,8 @@ static struct slice module_of(struct slice path, char room[MODULE_MAX])
 	const char *dot = name.len ? memchr(name.ptr, '.', name.len) : NULL;
 
 	if (!dot || path.len >= MODULE_MAX || path.ptr[0] == '.' ||
-	    !(slice_ends(path, SLICE(".py")) || slice_ends(path, SLICE(".so"))))
+	    !(slice_ends(path, SLICE(".py")) || slice_ends(path, SLICE(".so")) ||
+	      slice_ends(path, SLICE(".pyc"))))
 		return (struct slice){0};
 	len = base + (size_t)(dot - name.ptr);
 	if (slice_equal(slice_between(name.ptr, dot), SLICE("__init__")))
@@ -213,11 +243,58 @@ static bool is_own_text(const struct installed *installed, struct slice path)
 	       slice_equal(slice_from(path, installed->directory.len), SLICE("/entry_points.txt"));
 }
 
-static bool is_startup(const struct installed *installed, struct slice path)
+/* The file of start-up code that the path is, or is in; null for others. */
+static struct slice startup_of(const struct installed *installed, struct slice path)
 {
-	const char *slash = path.len ? memchr(path.ptr, '/', path.len) : NULL;
+	for (size_t len = 1; len <= path.len; len++)
+		if ((len == path.len || path.ptr[len] == '/') &&
+		    is_among(&installed->startups, slice_first(path, len)))
+			return slice_first(path, len);
+	return (struct slice){0};
+}
 
-	return is_among(&installed->startups, slash ? slice_between(path.ptr, slash) : path);
+/* --- beside the site directory --- */
+
+static void put_outer(struct installed *installed, const char *text, struct slice path,
+                      struct slice word)
+{
+	struct worksheet_query *put = worksheet_ask(installed->site->sheet, text);
+
+	worksheet_number(put, installed->distribution);
+	worksheet_text(put, path);
+	worksheet_text(put, word);
+	worksheet_run(put);
+}
+
+/* "NAME" below lib/pythonX.Y, "pythonXY.zip" beside it, "pyvenv.cfg": what Python starts with. */
+static bool is_of_environment(struct slice path, unsigned up)
+{
+	return (up == 1 && !slice_starts(path, SLICE("site-packages/")) &&
+	        !slice_starts(path, SLICE("dist-packages/"))) ||
+	       (up == 2 && slice_starts(path, SLICE("python")) &&
+	        slice_ends(path, SLICE(".zip"))) ||
+	       (up == 3 && slice_equal(path, SLICE("pyvenv.cfg")));
+}
+
+/* Of a path such as "../../../bin/NAME". */
+static void read_outer_path(struct installed *installed, struct slice path)
+{
+	struct slice rest = path;
+	unsigned up = 0;
+
+	for (; slice_starts(rest, SLICE("../")); up++)
+		rest = slice_from(rest, 3);
+	if (up == 0 || !installed->site->commands)
+		return;
+	if (is_of_environment(rest, up))
+		put_outer(installed,
+		          "INSERT INTO replaced SELECT site, id, ?2, ?3 FROM distribution WHERE id "
+		          "= ?1",
+		          path, SLICE("RECORD lists it, and the environment is made of it"));
+	else if (up == 3 && slice_equal(path_directory(rest), SLICE("bin")) &&
+	         !is_among(&installed->commands, path_base(rest)))
+		put_outer(installed, "INSERT INTO plain_command VALUES (?1, ?3, ?2)", path,
+		          path_base(rest));
 }
 
 static int read_line(struct installed *installed, const struct wheel_file *file,
@@ -226,18 +303,15 @@ static int read_line(struct installed *installed, const struct wheel_file *file,
 	char room[MODULE_MAX];
 	struct slice module = module_of(file->path, room);
 	bool is_module = module.len > 0 && is_among(&installed->modules, module);
-	bool starts = is_startup(installed, file->path);
+	struct slice startup = startup_of(installed, file->path);
 
 	if (is_module && (is_among(&installed->announced, module) ||
 	                  counts_up_to(installed, &installed->owned, module, OWNERS_OF_A_MODULE)))
 		put_owner(installed, module, file);
-	if (starts) {
-		const char *slash = memchr(file->path.ptr, '/', file->path.len);
-
-		put_startup_owner(installed,
-		                  slash ? slice_between(file->path.ptr, slash) : file->path);
-	}
-	if (!is_module && !starts && !is_script(installed, file->path) &&
+	if (startup.len > 0)
+		put_startup_owner(installed, startup);
+	read_outer_path(installed, file->path);
+	if (!is_module && startup.len == 0 && !is_script(installed, file->path) &&
 	    !is_own_text(installed, file->path) && !is_among(&installed->objects, file->path))
 		return 0;
 	return check_hash(installed, file, error);

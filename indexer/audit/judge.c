@@ -99,6 +99,8 @@ static int read_facts(struct judge *judge, struct error *error)
 	if (code == 0)
 		code = files_locate(judge->sheet, error);
 	if (code == 0)
+		code = bytecode_read(judge->sheet, error);
+	if (code == 0)
 		code = commands_read(judge->sheet, judge->options->sysroot, error);
 	if (code == 0)
 		code = set_aside_read(judge->sheet, error);

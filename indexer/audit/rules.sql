@@ -83,12 +83,19 @@ CREATE TABLE startup (
 	kind         TEXT NOT NULL,
 	code         TEXT NOT NULL
 ) STRICT;
+-- What Python itself, or an environment, is made of, and a RECORD lists or pyvenv.cfg leads into.
+CREATE TABLE replaced (site INTEGER NOT NULL, distribution INTEGER, file TEXT NOT NULL, what TEXT NOT NULL) STRICT;
 -- Which distribution's RECORD lists a file of start-up code.
 CREATE TABLE startup_owner (site INTEGER NOT NULL, file TEXT NOT NULL, distribution INTEGER NOT NULL) STRICT;
 CREATE INDEX startup_owner_file ON startup_owner (site, file);
 
 -- A file that is not the one whose hash RECORD gives.
 CREATE TABLE altered (distribution INTEGER NOT NULL, file TEXT NOT NULL, what TEXT NOT NULL) STRICT;
+
+-- Bytecode that runs in place of its source, and should not: 'foreign', it uses a name that the
+-- source has not; 'broken', Python cannot read it; 'unchecked', it is never compared.
+CREATE TABLE bytecode (site INTEGER NOT NULL, file TEXT NOT NULL, source TEXT NOT NULL, state TEXT NOT NULL,
+                       name TEXT) STRICT;
 
 -- What others than its owner, or another owner than the site's, can write.
 CREATE TABLE writable (site INTEGER NOT NULL, distribution INTEGER, file TEXT NOT NULL, what TEXT NOT NULL) STRICT;
@@ -99,8 +106,11 @@ CREATE TABLE other_command (entry_point INTEGER NOT NULL, path TEXT NOT NULL, pl
 CREATE INDEX other_command_of ON other_command (entry_point);
 CREATE TABLE script (entry_point INTEGER PRIMARY KEY, path TEXT NOT NULL, runs_it INTEGER NOT NULL) STRICT;
 
+-- A command that no entry point announces: a file in bin/ that a RECORD lists.
+CREATE TABLE plain_command (distribution INTEGER NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL) STRICT;
+
 -- The nearest well-known command, one change away from the name of a command.
-CREATE TABLE near_command (entry_point INTEGER PRIMARY KEY, known TEXT NOT NULL) STRICT;
+CREATE TABLE near_command (name TEXT PRIMARY KEY, known TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
 -- What is wrong with a name: 'control', 'confusable' (shown: what it looks like), 'path'.
 CREATE TABLE trait (distribution INTEGER NOT NULL, entry_point INTEGER, trait TEXT NOT NULL,
@@ -345,6 +355,15 @@ INSERT INTO rule (name, level, what, remedy) VALUES
 	('file-changed', 'error',
 	 'A file that runs is not the one that was installed: RECORD has another hash.',
 	 'Compare the file with that of a fresh installation, then install the distribution again.'),
+	('bytecode-foreign', 'error',
+	 'Python runs bytecode that was not made from the source beside it: it uses names that the source does not have.',
+	 'Keep a copy of the file, remove it, and ask who wrote it: Python makes it anew from the source.'),
+	('bytecode-unchecked', 'warning',
+	 'Python runs bytecode whatever its source says: it is marked as never to be compared with it.',
+	 'Remove the file unless you have it made so: Python makes it anew from the source.'),
+	('environment-replaced', 'error',
+	 'What the environment is made of comes from a distribution, or from within: pyvenv.cfg, the standard library.',
+	 'Do not start Python in it; make the environment anew without the distribution.'),
 	('record-missing', 'warning',
 	 'A distribution has no RECORD: nothing says which files are its own, nor whether they have changed.',
 	 'Install the distribution again with a package manager that keeps one.'),
@@ -402,23 +421,30 @@ SELECT d.id AS distribution, d.site,
                 '') AS since
   FROM distribution d;
 
+-- A command, announced or not, and what it runs.
+CREATE VIEW command AS
+SELECT site, distribution, id AS entry_point, name, file, value, normalized_name, managed
+  FROM announced WHERE is_command
+UNION ALL
+SELECT d.site, d.id, NULL, p.name, p.file, p.file, d.normalized_name, s.managed
+  FROM plain_command p JOIN distribution d ON d.id = p.distribution JOIN site s ON s.id = d.site;
+
 CREATE VIEW "command-hijack" AS
-SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
-       '''' || a.name || ''' is ' || CASE k.providers
+SELECT c.site, c.distribution, c.entry_point, c.file, c.value AS evidence,
+       '''' || c.name || ''' is ' || CASE k.providers
            WHEN '' THEN 'a well-known command that comes with no Python distribution'
            ELSE 'the command of ' || replace(trim(k.providers, '|'), '|', ' or ') END
-       || '; here it runs ' || a.value || o.since AS message
-  FROM announced a JOIN known_command k ON k.name = a.name JOIN origin o ON o.distribution = a.distribution
- WHERE a.is_command AND NOT a.managed
-   AND instr(k.providers, '|' || coalesce(a.normalized_name, '') || '|') = 0;
+       || '; here it runs ' || c.value || o.since AS message
+  FROM command c JOIN known_command k ON k.name = c.name JOIN origin o ON o.distribution = c.distribution
+ WHERE NOT c.managed AND instr(k.providers, '|' || coalesce(c.normalized_name, '') || '|') = 0;
 
 CREATE VIEW "command-lookalike" AS
-SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
-       '''' || a.name || ''' is one slip away from ''' || n.known || '''; it runs ' || a.value
+SELECT c.site, c.distribution, c.entry_point, c.file, c.value AS evidence,
+       '''' || c.name || ''' is one slip away from ''' || n.known || '''; it runs ' || c.value
        || o.since AS message
-  FROM near_command n JOIN announced a ON a.id = n.entry_point
-  JOIN known_command k ON k.name = n.known JOIN origin o ON o.distribution = a.distribution
- WHERE NOT a.managed AND instr(k.providers, '|' || coalesce(a.normalized_name, '') || '|') = 0;
+  FROM near_command n JOIN command c ON c.name = n.name
+  JOIN known_command k ON k.name = n.known JOIN origin o ON o.distribution = c.distribution
+ WHERE NOT c.managed AND instr(k.providers, '|' || coalesce(c.normalized_name, '') || '|') = 0;
 
 CREATE VIEW "command-shadows" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value || ' ' || c.place AS evidence,
@@ -554,6 +580,44 @@ SELECT d.site, d.id AS distribution, NULL AS entry_point, c.file, c.what AS evid
        c.file || ': ' || c.what AS message
   FROM altered c JOIN distribution d ON d.id = c.distribution;
 
+-- Sources, below the site, that run when they are imported, or at each start; their directories
+-- end with a slash.
+CREATE VIEW runs_from_source AS
+SELECT r.site, s.path, r.file, rtrim(r.file, replace(r.file, '/', '')) AS directory
+  FROM (SELECT d.site, o.file FROM owner o JOIN distribution d ON d.id = o.distribution
+        UNION SELECT d.site, u.file FROM unlisted u JOIN entry_point e ON e.id = u.entry_point
+              JOIN distribution d ON d.id = e.distribution
+        UNION SELECT u.site, u.file FROM startup u WHERE u.kind = 'module') r
+  JOIN site s ON s.id = r.site
+ WHERE r.file GLOB '*.py' AND NOT s.managed;
+
+CREATE VIEW in_place_of_source AS
+SELECT b.*, (SELECT o.distribution FROM owner o JOIN distribution d ON d.id = o.distribution
+              WHERE o.file = b.source AND d.site = b.site LIMIT 1) AS distribution
+  FROM bytecode b;
+
+CREATE VIEW "bytecode-foreign" AS
+SELECT site, distribution, NULL AS entry_point, file, coalesce(name, '') AS evidence,
+       file || iif(state = 'broken', ' is no bytecode that Python could read',
+                   ' uses the name ' || name || ', which ' || source || ' does not have') AS message
+  FROM in_place_of_source WHERE state IN ('foreign', 'broken');
+
+-- Where whole environments are made so, one line says it.
+CREATE VIEW "bytecode-unchecked" AS
+SELECT b.site, b.distribution, NULL AS entry_point, b.file, '' AS evidence,
+       b.file || ' runs whatever ' || b.source || ' says' AS message
+  FROM in_place_of_source b
+ WHERE b.state = 'unchecked'
+   AND (SELECT count(*) FROM bytecode o WHERE o.site = b.site AND o.state = 'unchecked') <= 8
+UNION ALL
+SELECT b.site, NULL, NULL, NULL, '', count(*) || ' files such as ' || min(b.file)
+       || ' run whatever their sources say'
+  FROM bytecode b WHERE b.state = 'unchecked' GROUP BY b.site HAVING count(*) > 8;
+
+CREATE VIEW "environment-replaced" AS
+SELECT site, distribution, NULL AS entry_point, file, what AS evidence, file || ': ' || what AS message
+  FROM replaced;
+
 CREATE VIEW "record-missing" AS
 SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory AS file, '' AS evidence,
        'no RECORD in ' || d.directory AS message
@@ -658,6 +722,9 @@ UNION ALL SELECT 'target-broken' AS rule, * FROM "target-broken"
 UNION ALL SELECT 'target-quarantined' AS rule, * FROM "target-quarantined"
 UNION ALL SELECT 'distribution-broken' AS rule, * FROM "distribution-broken"
 UNION ALL SELECT 'file-changed' AS rule, * FROM "file-changed"
+UNION ALL SELECT 'bytecode-foreign' AS rule, * FROM "bytecode-foreign"
+UNION ALL SELECT 'bytecode-unchecked' AS rule, * FROM "bytecode-unchecked"
+UNION ALL SELECT 'environment-replaced' AS rule, * FROM "environment-replaced"
 UNION ALL SELECT 'record-missing' AS rule, * FROM "record-missing"
 UNION ALL SELECT 'hash-missing' AS rule, * FROM "hash-missing"
 UNION ALL SELECT 'installer-missing' AS rule, * FROM "installer-missing"

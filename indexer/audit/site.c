@@ -200,6 +200,8 @@ static void cleanup_site(struct facts_site *site)
 	free(site->commands);
 	root_record_free(&site->disk);
 	root_record_free(&site->rows);
+	startup_files_free(&site->starts);
+	arena_free(&site->texts);
 }
 
 int site_read(struct worksheet *sheet, int64_t id, const struct database_root *wanted,
@@ -216,6 +218,8 @@ int site_read(struct worksheet *sheet, int64_t id, const struct database_root *w
 	site.root = &site.disk;
 	if (code == 0)
 		code = put_rows(&site, error);
+	if (code == 0 && site.disk.kind == ROOT_DIRECTORY)
+		code = start_read(&site, wanted->inside, error);
 	if (code == 0 && site.disk.kind == ROOT_DIRECTORY)
 		code = installed_read(&site, error);
 	if (code == 0 && site.disk.kind == ROOT_DIRECTORY)

@@ -2,8 +2,8 @@
  * import_path.c - see import_path.h. The path rules stand here and nowhere else.
  *
  * They are those of Python's own import: a package before a module, and within
- * each an extension before a .py, the suffix of one interpreter before .abi3.so
- * before .so; last a package that is a mere directory. RECORD is asked first.
+ * each an extension before a .py before a .pyc, the suffix of one interpreter before
+ * .abi3.so before .so; last a package that is a mere directory. RECORD is asked first.
  * Where it is absent, or does not list the module because another distribution
  * brings it, the directories are read: some suffixes cannot be guessed.
  */
@@ -34,6 +34,7 @@ enum rank {
 	RANK_PLAIN,  /* .so */
 	RANK_HOST,   /* one that only a host knows */
 	RANK_PYTHON, /* .py */
+	RANK_BYTES,  /* .pyc, which needs no .py */
 	RANK_NONE,
 };
 
@@ -128,6 +129,8 @@ static struct suffix read_suffix_of_import(struct slice text)
 
 	if (slice_equal(text, SLICE("py")))
 		suffix.rank = RANK_PYTHON;
+	else if (slice_equal(text, SLICE("pyc")))
+		suffix.rank = RANK_BYTES;
 	else if (slice_equal(text, SLICE("so")))
 		suffix.rank = RANK_PLAIN;
 	else if (slice_equal(text, SLICE("abi3.so")))
@@ -386,6 +389,8 @@ static int choose_at_top(struct listing *listing)
 	listing->fd = listing->site->fd;
 	code = choose_among(listing, listing->site->cache->objects);
 	if (code == 0 && stem_add(&python, listing->base) && stem_add(&python, SLICE("py")))
+		code = consider(listing, stem_slice(&python));
+	if (code == 0 && listing->best->suffix.rank == RANK_NONE && stem_add(&python, SLICE("c")))
 		code = consider(listing, stem_slice(&python));
 	return code;
 }

@@ -40,7 +40,7 @@ struct import_site {
 
 struct import_file {
 	struct wheel_file file; /* file.path is null when there is none */
-	bool is_object;         /* a shared object; else a .py, or a directory */
+	bool is_object;         /* a shared object; else a .py, a .pyc, or a directory */
 	bool is_package;
 };
 

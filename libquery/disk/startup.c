@@ -26,9 +26,14 @@ static bool is_module(struct slice name, struct slice module)
 	        (name.ptr[module.len] == '.' && slice_ends(name, SLICE(".so"))));
 }
 
+bool startup_is_module(struct slice name)
+{
+	return is_module(name, SLICE("sitecustomize")) || is_module(name, SLICE("usercustomize"));
+}
+
 static bool kind_of(struct slice name, enum startup_kind *out)
 {
-	if (is_module(name, SLICE("sitecustomize")) || is_module(name, SLICE("usercustomize")))
+	if (startup_is_module(name))
 		*out = STARTUP_MODULE;
 	else if (slice_ends(name, SLICE(".pth")))
 		*out = STARTUP_IMPORT;

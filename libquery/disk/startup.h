@@ -26,6 +26,9 @@ struct startup_files {
 /* May a child of this name hold start-up code? */
 bool startup_is_file(struct slice name);
 
+/* Is it what import would take for sitecustomize or usercustomize? */
+bool startup_is_module(struct slice name);
+
 /* Remember it; the bytes of @name must stay. False without memory. */
 bool startup_add(struct startup_files *files, struct slice name);
 

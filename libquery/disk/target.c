@@ -286,7 +286,9 @@ static struct slice package_of(const struct import_file *found)
 {
 	struct slice path = found->file.path;
 
-	return slice_ends(path, SLICE("/__init__.py")) ? path_directory(path) : path;
+	return slice_ends(path, SLICE("/__init__.py")) || slice_ends(path, SLICE("/__init__.pyc"))
+	               ? path_directory(path)
+	               : path;
 }
 
 static int resolve_python(const struct resolution *work, const struct import_file *found)

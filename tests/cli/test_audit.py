@@ -2,6 +2,7 @@
 
 import json
 import os
+import py_compile
 import re
 import shutil
 import sqlite3
@@ -11,67 +12,14 @@ import time
 
 import package_cache
 import support
-from support import (COULD_NOT, DONE, NOT_FOUND, SITE, STRANGER, TOP, USAGE, CommandTest, digest,
-                     metadata, needs_root, write)
+from audit_site import Site
+from support import COULD_NOT, DONE, NOT_FOUND, SITE, STRANGER, TOP, USAGE, digest, needs_root, write
 
 PLUGINS = os.environ.get("ENTRYDB_TEST_PLUGINS")
 MANUAL = f"{TOP}/indexer/man/entrydb-audit.1"
 KEYS = ["rule", "level", "distribution", "version", "group", "name", "file", "message", "fingerprint"]
+HONEST = "import sys as _sys\nclass A:\n    __b = [_sys for _sys in 'a']\n"
 CYRILLIC_A, OVERRIDE = "\u0430", "\u202e"
-
-
-class Site(CommandTest):
-    """An environment as pip leaves it: RECORD with hashes, INSTALLER, scripts."""
-
-    def setUp(self):
-        super().setUp()
-        self.bin = f"{self.prefix}/bin"
-        self.system = f"{self.top}/system"
-        for path in (self.bin, self.system):
-            os.makedirs(path)
-        os.umask(0o022)
-
-    def install(self, name, text="", version="1.0", modules=None, requires=(), installer="pip", hashes=True, **more):
-        """Files as an installer writes them; returns the dist-info directory."""
-        info = f"{name}-{version}.dist-info"
-        headers = metadata(name, version) + "".join(f"Requires-Dist: {other}\n" for other in requires)
-        files = {f"{info}/METADATA": headers, f"{info}/entry_points.txt": text}
-        files.update({f"{module.replace('.', '/')}.py": f"# {name}\n"
-                      for module in (modules if modules is not None else [name])})
-        files.update(more.pop("files", {}))
-        for line in text.partition("[console_scripts]")[2].partition("[")[0].splitlines():
-            command, equals, value = line.partition(" = ")
-            if equals and "/" not in command:
-                files[f"../../../bin/{command}"] = \
-                    f"#!/usr/bin/python3\nfrom {value.partition(':')[0]} import main\nmain()\n"
-        if installer:
-            files[f"{info}/INSTALLER"] = f"{installer}\n"
-        record = []
-        for path, content in files.items():
-            content = content.encode()
-            target = os.path.normpath(f"{self.site}/{path}")
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            write(target, content)
-            if path.startswith("../"):
-                os.chmod(target, 0o755)
-            record.append(f"{path},{digest(content) if hashes else ''},{len(content)}\n")
-        write(f"{self.site}/{info}/RECORD", "".join(record) + f"{info}/RECORD,,\n")
-        return f"{self.site}/{info}"
-
-    def audit(self, *options, status=None, path=None, **how):
-        return self.run_program("audit", "--json", *options, self.prefix, status=status,
-                                env=self.environment(PATH=path or f"{self.bin}:{self.system}"), **how)
-
-    def found(self, *options, **how):
-        return [(one["rule"], one["distribution"]) for one in self.audit(*options, **how).objects]
-
-    def rules(self, *options, **how):
-        return sorted({rule for rule, _ in self.found(*options, **how)})
-
-    def executable(self, name, content="#!/bin/sh\n", directory=None):
-        path = f"{directory or self.system}/{name}"
-        write(path, content)
-        os.chmod(path, 0o755)
 
 
 class Rules(Site):
@@ -299,6 +247,42 @@ class Rules(Site):
         with open(f"{info}/entry_points.txt", "a", encoding="utf-8") as text:
             text.write("[pytest11]\nspy = alpha:spy\n")
         self.assertEqual(self.rules(), ["file-changed", "runs-unasked"])
+
+    def test_bytecode_foreign(self):
+        def good():
+            self.install("alpha", "[g]\nx = alpha:y\n", files={"alpha.py": HONEST})
+            self.compile("alpha")
+        self.check("bytecode-foreign", lambda: self.compile("alpha", HONEST + "import os; os.system('')\n"), good)
+        self.assertEqual([one["message"] for one in self.audit().objects],
+                         [f"{self.bytecode('alpha')} uses the name os, which alpha.py does not have"])
+
+    def test_bytecode_unchecked(self):
+        """It stays what runs, whatever becomes of the source."""
+        def plant():
+            self.compile("alpha", mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+
+        def good():
+            self.install("alpha", "[g]\nx = alpha:y\n")
+            self.compile("alpha", mode=py_compile.PycInvalidationMode.CHECKED_HASH)
+        self.check("bytecode-unchecked", plant, good)
+        self.assertIn("alpha.cpython-", self.audit().objects[0]["message"])
+        for number in range(9):
+            self.install(f"more{number}", f"[g]\nx = more{number}:y\n")
+            self.compile(f"more{number}", mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+        [found] = self.audit().objects
+        self.assertIn("10 files such as __pycache__/alpha.cpython-", found["message"])
+
+    def test_environment_replaced(self):
+        def plant():
+            self.install("evil", files={"../../../pyvenv.cfg": "home = /usr/bin\n", "../os.py": "", "../../python311.zip": ""})
+
+        def good():
+            self.install("fine", files={"../../../share/man/man1/fine.1": "", "../../../etc/fine/pyvenv.cfg": ""})
+            write(f"{self.prefix}/pyvenv.cfg", f"home = /usr/bin\nprompt = {self.prefix}\n")
+        self.check("environment-replaced", plant, good, ["startup-code"])
+        self.assertEqual(self.found(), [("environment-replaced", "evil")] * 3 + [("startup-code", "evil")])
+        write(f"{self.prefix}/pyvenv.cfg", f"include-system-site-packages = false\nHome={self.prefix}/evil\n")
+        self.assertIn(f"takes Python from {self.prefix}/evil, in the environment itself", str(self.audit().objects))
 
     def test_record_missing(self):
         def plant():

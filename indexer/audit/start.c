@@ -1,0 +1,263 @@
+/*
+ * start.c - see facts.h: the other places that Python starts from.
+ *
+ * sitecustomize and usercustomize are looked for in all of sys.path. The site directory itself
+ * was scanned (startup.h). There are also
+ *
+ *     the directories and zips that its .pth files add
+ *     the standard library of an installation, and the zip that comes before it
+ *
+ * A virtual environment has no standard library: pyvenv.cfg says where it is.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/file.h"
+#include "db/base/text.h"
+#include "db/base/unicode.h"
+#include "indexer/audit/facts.h"
+#include "indexer/command.h"
+#include "libquery/disk/path.h"
+#include "libquery/disk/pth.h"
+#include "libquery/disk/small_file.h"
+#include "libquery/disk/tree_open.h"
+
+#define SETTINGS_MAX ((size_t)64 << 10) /* bytes of pyvenv.cfg */
+
+struct start {
+	struct facts_site *site;
+	struct name_map seen; /* places, by device and inode */
+	struct arena keys;
+	struct slice sysroot; /* "" without one */
+	const char *place;    /* that is being read */
+	struct error *error;
+};
+
+static void cleanup_start(struct start *start)
+{
+	name_map_free(&start->seen);
+	arena_free(&start->keys);
+}
+
+/* --- what is found --- */
+
+/*
+ * As RECORD names it, from the site directory: "../../python312.zip"; what is outside of the
+ * environment, by its whole path. malloc'd; NULL without memory.
+ */
+static char *name_of(const struct facts_site *site, const char *path)
+{
+	struct slice from = slice_of(site->path);
+	const char *rest = path;
+	char *name = NULL;
+	size_t size;
+	FILE *stream;
+
+	if (!slice_starts(slice_of(path), slice_of(site->prefix)) || !site->prefix[0])
+		return strdup(path);
+	stream = open_memstream(&name, &size);
+	if (!stream)
+		return NULL;
+	while (!slice_starts(slice_of(path), from) || path[from.len] != '/') {
+		from = path_directory(from);
+		fputs("../", stream);
+	}
+	rest = path + from.len + 1;
+	fputs(rest, stream);
+	return text_close(stream, &name) ? name : NULL;
+}
+
+static int add_file(struct start *start, const char *path)
+{
+	struct facts_site *site = start->site;
+	CLEANUP(cleanup_free) char *name = name_of(site, path);
+	bool failed = !name;
+	struct slice file = arena_copy(&site->texts, slice_of(name), &failed);
+	struct worksheet_query *put;
+
+	if (failed || !startup_add(&site->starts, file))
+		return error_nomem(start->error);
+	put = worksheet_ask(site->sheet, "INSERT INTO startup (site, file, line, kind, code) "
+	                                 "VALUES (?, ?, 0, 'module', '')");
+	worksheet_number(put, site->id);
+	worksheet_text(put, file);
+	worksheet_run(put);
+	return 0;
+}
+
+static int add_module(void *payload, struct slice name)
+{
+	struct start *start = payload;
+	CLEANUP(cleanup_free) char *path = NULL;
+
+	if (!startup_is_module(name))
+		return 0;
+	path = text_format("%s/%.*s", start->place, (int)name.len, name.ptr);
+	return path ? add_file(start, path) : error_nomem(start->error);
+}
+
+/* --- places --- */
+
+/* Each once, by whatever path it is named. 1: it is new; 0: not, or nothing is there; or a failure.
+ */
+static int is_new(struct start *start, const char *place)
+{
+	CLEANUP(cleanup_free) char *text = NULL;
+	struct slice key;
+	struct stat status;
+	bool failed = false;
+	int code = file_status(AT_FDCWD, place, &status, start->error);
+
+	if (code <= 0)
+		return code;
+	text = text_format("%llu %llu", (unsigned long long)status.st_dev,
+	                   (unsigned long long)status.st_ino);
+	if (!text)
+		return error_nomem(start->error);
+	code = name_map_get(&start->seen, slice_of(text)) == NAME_MAP_NONE;
+	key = arena_copy(&start->keys, slice_of(text), &failed);
+	name_map_put(&start->seen, key, 0, &failed);
+	return failed ? error_nomem(start->error) : code;
+}
+
+/* The children of a directory, or of a zip, of these names. */
+static int look_into(struct start *start, const char *place)
+{
+	CLEANUP(cleanup_tree) struct tree *tree = NULL;
+	struct error own = {0};
+	int code = is_new(start, place);
+
+	if (code <= 0)
+		return code;
+	start->place = place;
+	code = tree_open(place, &tree, &own);
+	if (code == 0)
+		code = tree_children(tree, add_module, start, &own);
+	return error_move_failure(start->error, &own);
+}
+
+static int look_into_path(void *payload, const char *path)
+{
+	struct start *start = payload;
+	CLEANUP(cleanup_free)
+	char *place = text_format("%.*s%s", (int)start->sysroot.len, start->sysroot.ptr, path);
+
+	if (!place)
+		return error_nomem(start->error);
+	return interrupted() ? 1 : look_into(start, place);
+}
+
+/* --- an installation --- */
+
+/* "python312.zip" beside "python3.12", of which it would stand for every module. */
+static int find_zip(struct start *start, const char *library)
+{
+	CLEANUP(cleanup_free) char *zip = text_format("%s.zip", library);
+	char *name = zip ? strrchr(zip, '/') : NULL, *dot = name ? strchr(name, '.') : NULL;
+	struct stat status;
+	int code;
+
+	if (!zip)
+		return error_nomem(start->error);
+	if (dot && strcmp(dot, ".zip") != 0)
+		memmove(dot, dot + 1, strlen(dot));
+	code = file_status(AT_FDCWD, zip, &status, start->error);
+	return code > 0 && S_ISREG(status.st_mode) ? add_file(start, zip) : code;
+}
+
+/* The directory that the site directory is in, where it is a standard library. */
+static int look_into_library(struct start *start)
+{
+	struct slice library = path_directory(slice_of(start->site->path));
+	CLEANUP(cleanup_free)
+	char *path = text_format("%.*s", (int)library.len, library.ptr);
+	CLEANUP(cleanup_free) char *os = text_format("%s/os.py", path ? path : "");
+	CLEANUP(cleanup_free) char *extensions = text_format("%s/lib-dynload", path ? path : "");
+	struct stat status;
+	int code;
+
+	if (!path || !os || !extensions)
+		return error_nomem(start->error);
+	code = file_status(AT_FDCWD, os, &status, start->error);
+	if (code <= 0)
+		return code;
+	code = find_zip(start, path);
+	if (code >= 0)
+		code = look_into(start, path);
+	return code < 0 ? code : look_into(start, extensions);
+}
+
+/* --- a virtual environment --- */
+
+static void put_replaced(struct facts_site *site, const char *file, const char *what)
+{
+	struct worksheet_query *put =
+	        worksheet_ask(site->sheet, "INSERT INTO replaced VALUES (?, NULL, ?, ?)");
+
+	worksheet_number(put, site->id);
+	worksheet_text(put, slice_of(file));
+	worksheet_text(put, slice_of(what));
+	worksheet_run(put);
+}
+
+/* The value of "home", as Modules/getpath.py of CPython reads it; null where there is none. */
+static struct slice home_of(struct slice text)
+{
+	while (text.len > 0) {
+		const char *end = memchr(text.ptr, '\n', text.len);
+		struct slice line = end ? slice_between(text.ptr, end) : text;
+		const char *equals = line.len ? memchr(line.ptr, '=', line.len) : NULL;
+		struct slice key =
+		        equals ? unicode_strip(slice_between(line.ptr, equals)) : (struct slice){0};
+
+		if (key.len == 4 && strncasecmp(key.ptr, "home", 4) == 0)
+			return unicode_strip(slice_between(equals + 1, line.ptr + line.len));
+		text = slice_from(text, line.len + (end != NULL));
+	}
+	return (struct slice){0};
+}
+
+/* Python that comes out of the environment itself is whatever was installed there. */
+static int look_at_home(struct start *start)
+{
+	struct facts_site *site = start->site;
+	CLEANUP(cleanup_free) char *file = text_format("%s/pyvenv.cfg", site->prefix);
+	CLEANUP(cleanup_free) char *text = NULL;
+	CLEANUP(cleanup_free) char *what = NULL;
+	struct slice home, prefix = slice_of(site->prefix);
+	size_t len = 0;
+	int code = file ? small_file_read(file, SETTINGS_MAX, &text, &len, start->error)
+	                : error_nomem(start->error);
+
+	if (code <= 0)
+		return code;
+	home = home_of((struct slice){text, len});
+	if (!slice_starts(home, prefix) || (home.len > prefix.len && home.ptr[prefix.len] != '/'))
+		return 0;
+	what = text_format("it takes Python from %.*s, in the environment itself", (int)home.len,
+	                   home.ptr);
+	if (!what)
+		return error_nomem(start->error);
+	put_replaced(site, file, what);
+	return 0;
+}
+
+int start_read(struct facts_site *site, const char *inside, struct error *error)
+{
+	size_t len = strlen(site->path), inner = strlen(inside);
+	CLEANUP(cleanup_start)
+	struct start start = {.site = site,
+	                      .sysroot = {site->path, len > inner ? len - inner : 0},
+	                      .error = error};
+	int code = is_new(&start, site->path);
+
+	if (code >= 0)
+		code = pth_walk(site->path, inside, look_into_path, &start, error);
+	if (code >= 0 && site->prefix[0])
+		code = look_into_library(&start);
+	if (code >= 0 && site->prefix[0])
+		code = look_at_home(&start);
+	return code < 0 ? code : 0;
+}
