@@ -14,6 +14,7 @@
 #include "db/base/file.h"
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
+#include "db/base/trust.h"
 
 /* A device or a pipe is written to as it is. */
 static int write_in_place(const char *path, struct slice text, struct error *error)
@@ -23,6 +24,14 @@ static int write_in_place(const char *path, struct slice text, struct error *err
 	if (fd < 0 || file_write(fd, text.ptr, text.len) != 0)
 		return error_errno(error, errno, "cannot write %s", path);
 	return 0;
+}
+
+/* Not a FIFO of somebody else's, nor a link of his to a disk: these are replaced. */
+static bool is_believed(const char *path)
+{
+	struct stat status;
+
+	return lstat(path, &status) == 0 && trust_owner(status.st_uid, TRUST_NO_OTHER);
 }
 
 static int write_part(const char *part, struct slice text, struct error *error)
@@ -53,7 +62,7 @@ int output_file_write(const char *path, struct slice text, struct error *error)
 		               : error_errno(error, errno, "cannot write the results");
 	if (!part)
 		return error_nomem(error);
-	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+	if (is_believed(path) && stat(path, &status) == 0 && !S_ISREG(status.st_mode))
 		return write_in_place(path, text, error);
 	code = write_part(part, text, error);
 	if (code == 0 && rename(part, path) != 0) {

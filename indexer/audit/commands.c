@@ -268,9 +268,28 @@ static bool is_capitals(struct slice name, struct slice known)
 	return name.len == known.len && strncasecmp(name.ptr, known.ptr, name.len) == 0;
 }
 
+/* g1t, 1s: a digit in the place of the letter that it looks like, and nothing else. */
+static bool is_drawn_alike(struct slice name, struct slice known)
+{
+	size_t i = 0;
+
+	for (; i < name.len && name.len == known.len; i++)
+		if (name.ptr[i] != known.ptr[i] && !(name.ptr[i] == '0' && known.ptr[i] == 'o') &&
+		    !(name.ptr[i] == '1' && strchr("il", known.ptr[i])))
+			return false;
+	return i == name.len && name.len == known.len;
+}
+
+/* "git-", "pip." */
+static bool is_trailed(struct slice name, struct slice known)
+{
+	return name.len == known.len + 1 && slice_starts(name, known) &&
+	       strchr("-._", name.ptr[known.len]);
+}
+
 static bool is_slip(struct slice name, struct slice known)
 {
-	if (is_capitals(name, known))
+	if (is_capitals(name, known) || is_drawn_alike(name, known) || is_trailed(name, known))
 		return true;
 	if (known.len <= SHORT)
 		return is_swap(name, known) || (known.len > TOO_SHORT && is_doubled(name, known));

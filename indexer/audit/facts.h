@@ -73,6 +73,10 @@ static inline bool facts_is_command(const struct entry_point_record *entry_point
 int start_read(struct facts_site *site, const char *inside, struct error *error);
 int installed_read(struct facts_site *site, struct error *error);
 void names_read(struct facts_site *site);
+/* Who may write it? @file: relative to the site, or absolute; @distribution: 0 for the site itself.
+ */
+int writable_look(struct facts_site *site, int64_t distribution, const char *file,
+                  struct error *error);
 int writable_read(struct facts_site *site, struct error *error);
 
 /* --- what is asked once, of all sites together --- */

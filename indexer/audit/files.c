@@ -33,9 +33,8 @@ static char *complaint(const struct stat *status, uid_t owner, bool *failed)
 	return text;
 }
 
-/* @file: relative to the site, or absolute; @distribution: 0 where it is the site's own. */
-static int look(struct facts_site *site, int64_t distribution, const char *file,
-                struct error *error)
+int writable_look(struct facts_site *site, int64_t distribution, const char *file,
+                  struct error *error)
 {
 	CLEANUP(cleanup_free) char *path = NULL;
 	CLEANUP(cleanup_free) char *what = NULL;
@@ -72,9 +71,9 @@ static int look_at_distributions(struct facts_site *site, struct error *error)
 		CLEANUP(cleanup_free)
 		char *text = directory ? text_format("%s/entry_points.txt", directory) : NULL;
 
-		code = text ? look(site, id, directory, error) : error_nomem(error);
+		code = text ? writable_look(site, id, directory, error) : error_nomem(error);
 		if (code == 0 && row->entry_point_count > 0)
-			code = look(site, id, text, error);
+			code = writable_look(site, id, text, error);
 	}
 	return code;
 }
@@ -99,7 +98,7 @@ static int look_at_modules(struct facts_site *site, struct error *error)
 		struct slice file = worksheet_column(row, 1);
 
 		if (file.ptr)
-			code = look(site, worksheet_integer(row, 0), file.ptr, error);
+			code = writable_look(site, worksheet_integer(row, 0), file.ptr, error);
 	}
 	return code;
 }
@@ -108,7 +107,7 @@ static int look_at_modules(struct facts_site *site, struct error *error)
 static int look_at_place(struct facts_site *site, struct error *error)
 {
 	size_t least = strlen(site->prefix), len = strlen(site->path);
-	int code = look(site, 0, site->path, error);
+	int code = writable_look(site, 0, site->path, error);
 
 	while (code == 0 && least > 0 && len > least) {
 		CLEANUP(cleanup_free) char *path = NULL;
@@ -118,7 +117,7 @@ static int look_at_place(struct facts_site *site, struct error *error)
 		while (len > least && site->path[len - 1] == '/')
 			len--;
 		path = strndup(site->path, len);
-		code = path ? look(site, 0, path, error) : error_nomem(error);
+		code = path ? writable_look(site, 0, path, error) : error_nomem(error);
 	}
 	return code;
 }
@@ -129,12 +128,12 @@ int writable_read(struct facts_site *site, struct error *error)
 	int code = look_at_place(site, error);
 
 	if (code == 0 && site->commands)
-		code = look(site, 0, site->commands, error);
+		code = writable_look(site, 0, site->commands, error);
 	for (size_t i = 0; code == 0 && i < site->root->startup_count; i++) {
 		struct slice file = site->root->startups[i].file;
 
 		if (!slice_equal(file, last))
-			code = look(site, 0, file.ptr, error);
+			code = writable_look(site, 0, file.ptr, error);
 		last = file;
 	}
 	if (code == 0)
@@ -214,13 +213,12 @@ static int finder_enter(struct finder *finder, int64_t id, const char *path, str
 	               : 0;
 }
 
-static bool is_listed(const struct finder *finder, struct slice module, struct slice file)
+static bool is_listed(const struct finder *finder, struct slice file)
 {
 	struct worksheet_query *row = worksheet_ask(
 	        finder->sheet, "SELECT 1 FROM owner o JOIN distribution d ON d.id = o.distribution "
-	                       "WHERE o.module = ? AND o.file = ? AND d.site = ?");
+	                       "WHERE o.file = ? AND d.site = ?");
 
-	worksheet_text(row, module);
 	worksheet_text(row, file);
 	worksheet_number(row, finder->id);
 	return worksheet_next(row);
@@ -247,7 +245,7 @@ static int find_unlisted_file(struct finder *finder, struct slice module, struct
 	code = import_find(&finder->site, module, &finder->texts, &found, error);
 	if (code < 0)
 		return code;
-	if (is_code(found.file.path) && !is_listed(finder, module, found.file.path))
+	if (is_code(found.file.path) && !is_listed(finder, found.file.path))
 		*out = found.file.path;
 	else
 		name_map_put(&finder->listed, arena_copy(&finder->texts, module, &failed), 0,
@@ -294,7 +292,7 @@ static int find_unlisted(struct worksheet *sheet, struct error *error)
 	        "SELECT e.id, e.module, d.site, s.path FROM entry_point e "
 	        "JOIN distribution d ON d.id = e.distribution JOIN site s ON s.id = d.site "
 	        "WHERE e.module <> '' AND e.kind IN ('python', 'extension') AND NOT s.managed "
-	        "AND d.has_record AND NOT d.is_editable ORDER BY d.site");
+	        "AND d.has_record ORDER BY d.site");
 	int code = 0;
 
 	while (code == 0 && worksheet_next(row)) {
@@ -317,6 +315,9 @@ int files_locate(struct worksheet *sheet, struct error *error)
 	               "JOIN distribution d ON d.id = e.distribution JOIN site s ON s.id = d.site "
 	               "JOIN owner o ON o.module = e.module AND o.distribution = d.id "
 	               "WHERE NOT s.managed UNION ALL "
+	               "SELECT a.id, a.commands, a.prefix, a.name FROM announced a "
+	               "WHERE a.is_command AND a.commands IS NOT NULL AND NOT a.managed "
+	               "AND NOT instr(a.name, '/') UNION ALL "
 	               "SELECT e.id, s.path, s.prefix, u.file FROM unlisted u "
 	               "JOIN entry_point e ON e.id = u.entry_point "
 	               "JOIN distribution d ON d.id = e.distribution JOIN site s ON s.id = d.site");

@@ -7,10 +7,14 @@
  * of commands, entry_points.txt itself, start-up code.
  */
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/file.h"
 #include "db/base/text.h"
 #include "indexer/audit/facts.h"
 #include "indexer/command.h"
@@ -26,6 +30,9 @@
 #define MODULE_MAX         1024 /* bytes of the dotted name of a module */
 #define OWNERS_OF_A_MODULE 16   /* that are told, besides those who announce it */
 #define HASHES_OF_A_FILE   4    /* that many RECORDs may each give one file another hash */
+#define HASHED_MAX         ((off_t)4 << 30)  /* bytes */
+#define HOLE_MIN           ((off_t)64 << 20) /* bytes of a file that may be one large hole, */
+#define HOLE_FILLED        16                /* where less than such a part of it is on the disk */
 
 struct installed {
 	struct facts_site *site;
@@ -37,7 +44,8 @@ struct installed {
 	struct name_map owned;               /* module -> how many own it */
 	struct name_map commands, announced; /* of the distribution that is being read */
 	bool failed;                         /* no memory */
-	bool is_conda;                       /* which writes scripts of its own */
+	bool has_conda;                      /* the environment is conda's */
+	bool is_conda;                       /* as is this one: conda writes scripts of its own */
 	int64_t distribution;
 	struct slice directory;
 };
@@ -168,6 +176,31 @@ static void put_altered(struct installed *installed, struct slice file, const ch
 	worksheet_run(put);
 }
 
+static void put_unread(const struct facts_site *site, int64_t distribution, struct slice file,
+                       const char *what)
+{
+	struct worksheet_query *put = worksheet_ask(
+	        site->sheet, "INSERT INTO unread_file VALUES (?, nullif(?, 0), ?, ?)");
+
+	worksheet_number(put, site->id);
+	worksheet_number(put, distribution);
+	worksheet_text(put, file);
+	worksheet_text(put, slice_of(what));
+	worksheet_run(put);
+}
+
+/* Of a file that costs its owner nothing, and whoever reads it hours. */
+static const char *too_large(const struct stat *status)
+{
+	if (!S_ISREG(status->st_mode))
+		return NULL;
+	if (status->st_size > HASHED_MAX)
+		return "it is too large to be compared with its hash";
+	return status->st_size > HOLE_MIN && status->st_blocks * 512 < status->st_size / HOLE_FILLED
+	               ? "it is one large hole, and was not compared with its hash"
+	               : NULL;
+}
+
 /* Count @name in @times; false once it has been counted @most times. */
 static bool counts_up_to(struct installed *installed, struct name_map *times, struct slice name,
                          uint32_t most)
@@ -189,17 +222,28 @@ static int check_hash(struct installed *installed, const struct wheel_file *file
 {
 	CLEANUP(cleanup_free) char *path = NULL;
 	struct error own = {0};
+	struct stat status;
 	int code;
 
 	if (slice_is_null(file->sha256) ||
 	    !counts_up_to(installed, &installed->hashed, file->path, HASHES_OF_A_FILE))
 		return 0;
 	path = text_format("%s/%.*s", installed->site->path, (int)file->path.len, file->path.ptr);
-	code = path ? hash_matches(path, file->sha256, &own) : error_nomem(&own);
+	code = path ? file_status(AT_FDCWD, path, &status, &own) : error_nomem(&own);
+	if (code > 0 && too_large(&status)) {
+		put_unread(installed->site, installed->distribution, file->path,
+		           too_large(&status));
+		return 0;
+	}
+	if (code >= 0)
+		code = hash_matches(path, file->sha256, &own);
 	if (code == 0)
 		put_altered(installed, file->path, "it is not the file that RECORD describes");
-	else if (code == ERROR_NOTFOUND)
+	else if (code == ERROR_NOTFOUND || code == ERROR_FORMAT)
 		put_altered(installed, file->path, "it is gone, or is no file");
+	else if (code == ERROR_PERMISSION)
+		put_unread(installed->site, installed->distribution, file->path,
+		           "it cannot be read");
 	return error_move_failure(error, &own);
 }
 
@@ -218,14 +262,15 @@ static void put_owner(struct installed *installed, struct slice module,
 	worksheet_run(put);
 }
 
-static void put_startup_owner(struct installed *installed, struct slice file)
+static void put_startup_owner(struct installed *installed, struct slice file, bool has_hash)
 {
-	struct worksheet_query *put =
-	        worksheet_ask(installed->site->sheet, "INSERT INTO startup_owner VALUES (?, ?, ?)");
+	struct worksheet_query *put = worksheet_ask(
+	        installed->site->sheet, "INSERT INTO startup_owner VALUES (?, ?, ?, ?)");
 
 	worksheet_number(put, installed->site->id);
 	worksheet_text(put, file);
 	worksheet_number(put, installed->distribution);
+	worksheet_number(put, has_hash);
 	worksheet_run(put);
 }
 
@@ -255,6 +300,9 @@ static struct slice startup_of(const struct installed *installed, struct slice p
 
 /* --- beside the site directory --- */
 
+static const char put_replaced[] =
+        "INSERT INTO replaced SELECT site, id, ?2, ?3 FROM distribution WHERE id = ?1";
+
 static void put_outer(struct installed *installed, const char *text, struct slice path,
                       struct slice word)
 {
@@ -266,14 +314,32 @@ static void put_outer(struct installed *installed, const char *text, struct slic
 	worksheet_run(put);
 }
 
-/* "NAME" below lib/pythonX.Y, "pythonXY.zip" beside it, "pyvenv.cfg": what Python starts with. */
-static bool is_of_environment(struct slice path, unsigned up)
+/*
+ * "NAME" below lib/pythonX.Y, "pythonXY.zip" beside it, "pyvenv.cfg": what Python starts with; and
+ * what runs when an environment of conda's is activated, which its own packages bring.
+ */
+static bool is_of_environment(const struct installed *installed, struct slice path, unsigned up)
 {
 	return (up == 1 && !slice_starts(path, SLICE("site-packages/")) &&
 	        !slice_starts(path, SLICE("dist-packages/"))) ||
 	       (up == 2 && slice_starts(path, SLICE("python")) &&
 	        slice_ends(path, SLICE(".zip"))) ||
-	       (up == 3 && slice_equal(path, SLICE("pyvenv.cfg")));
+	       (up == 3 && slice_equal(path, SLICE("pyvenv.cfg"))) ||
+	       (up == 3 && !installed->is_conda &&
+	        (slice_starts(path, SLICE("etc/conda/activate.d/")) ||
+	         slice_starts(path, SLICE("etc/conda/deactivate.d/"))));
+}
+
+/* "OTHER-1.0.dist-info/entry_points.txt" in the RECORD of this one. */
+static bool is_metadata_of_another(const struct installed *installed, struct slice path)
+{
+	struct slice directory = path_directory(path), name = path_base(path);
+
+	return slice_ends(directory, SLICE(".dist-info")) &&
+	       !slice_equal(directory, installed->directory) &&
+	       slice_equal(path_directory(directory), SLICE("")) &&
+	       (slice_equal(name, SLICE("METADATA")) ||
+	        slice_equal(name, SLICE("entry_points.txt")));
 }
 
 /* Of a path such as "../../../bin/NAME". */
@@ -282,11 +348,14 @@ static void read_outer_path(struct installed *installed, struct slice path)
 	struct slice rest = path;
 	unsigned up = 0;
 
+	if (is_metadata_of_another(installed, path))
+		put_outer(installed, put_replaced, path,
+		          SLICE("RECORD lists it, and it is another distribution's"));
 	for (; slice_starts(rest, SLICE("../")); up++)
 		rest = slice_from(rest, 3);
 	if (up == 0 || !installed->site->commands)
 		return;
-	if (is_of_environment(rest, up))
+	if (is_of_environment(installed, rest, up))
 		put_outer(installed,
 		          "INSERT INTO replaced SELECT site, id, ?2, ?3 FROM distribution WHERE id "
 		          "= ?1",
@@ -295,6 +364,12 @@ static void read_outer_path(struct installed *installed, struct slice path)
 	         !is_among(&installed->commands, path_base(rest)))
 		put_outer(installed, "INSERT INTO plain_command VALUES (?1, ?3, ?2)", path,
 		          path_base(rest));
+}
+
+/* Of a package sitecustomize, say, which installers compile on the spot. */
+static bool is_bytecode(struct slice path)
+{
+	return slice_ends(path_directory(path), SLICE("__pycache__"));
 }
 
 static int read_line(struct installed *installed, const struct wheel_file *file,
@@ -309,7 +384,8 @@ static int read_line(struct installed *installed, const struct wheel_file *file,
 	                  counts_up_to(installed, &installed->owned, module, OWNERS_OF_A_MODULE)))
 		put_owner(installed, module, file);
 	if (startup.len > 0)
-		put_startup_owner(installed, startup);
+		put_startup_owner(installed, startup,
+		                  !slice_is_null(file->sha256) || is_bytecode(file->path));
 	read_outer_path(installed, file->path);
 	if (!is_module && startup.len == 0 && !is_script(installed, file->path) &&
 	    !is_own_text(installed, file->path) && !is_among(&installed->objects, file->path))
@@ -343,6 +419,19 @@ static int read_file(const struct facts_site *site, struct slice directory, cons
 	return path ? small_file_read(path, limit, text, len, error) : error_nomem(error);
 }
 
+/* Of what is not there to be read: is it there for others? */
+static void check_withheld(const struct installed *installed, const char *name)
+{
+	struct slice directory = installed->directory;
+	CLEANUP(cleanup_free)
+	char *path = text_format("%s/%.*s/%s", installed->site->path, (int)directory.len,
+	                         directory.ptr, name);
+
+	if (path && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0 && errno == EACCES)
+		put_unread(installed->site, installed->distribution,
+		           slice_of(path + strlen(installed->site->path) + 1), "it cannot be read");
+}
+
 static struct slice first_line(const char *text, size_t len)
 {
 	struct slice line = {text, text ? strcspn(text, "\r\n") : 0};
@@ -356,7 +445,8 @@ static void put_installer(struct installed *installed, struct slice installer, s
 	struct worksheet_query *put = worksheet_ask(
 	        installed->site->sheet,
 	        "UPDATE distribution SET installer = ?2, has_record = ?4, "
-	        "url = iif(json_valid(?3), CAST(json_extract(?3, '$.url') AS TEXT), NULL), "
+	        "url = coalesce(iif(json_valid(?3), CAST(json_extract(?3, '$.url') AS TEXT), "
+	        "NULL), iif(?3 IS NULL, NULL, 'where direct_url.json does not tell')), "
 	        "is_editable = coalesce(iif(json_valid(?3), "
 	        "json_extract(?3, '$.dir_info.editable') = 1, 0), 0) WHERE id = ?1");
 
@@ -389,8 +479,11 @@ static int read_distribution(struct installed *installed, const struct distribut
 		return code;
 	put_installer(installed, first_line(installer, installer_len), (struct slice){url, url_len},
 	              record != NULL);
-	installed->is_conda = slice_equal(first_line(installer, installer_len), SLICE("conda"));
+	installed->is_conda = installed->has_conda &&
+	                      slice_equal(first_line(installer, installer_len), SLICE("conda"));
 	installed->directory = row->directory;
+	if (!record)
+		check_withheld(installed, "RECORD");
 	collect_own(installed, row);
 	return record ? read_record(installed, (struct slice){record, record_len}, error) : 0;
 }
@@ -398,8 +491,12 @@ static int read_distribution(struct installed *installed, const struct distribut
 int installed_read(struct facts_site *site, struct error *error)
 {
 	CLEANUP(cleanup_installed) struct installed installed = {.site = site};
-	int code = 0;
+	CLEANUP(cleanup_free) char *conda = text_format("%s/conda-meta", site->prefix);
+	struct stat status;
+	int code = conda ? file_status(AT_FDCWD, conda, &status, error) : error_nomem(error);
 
+	installed.has_conda = code > 0;
+	code = code < 0 ? code : 0;
 	collect(&installed);
 	for (size_t i = 0; code == 0 && i < site->root->distribution_count; i++) {
 		installed.distribution = facts_distribution(site->id, i);

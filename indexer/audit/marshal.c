@@ -277,6 +277,8 @@ enum marshal_end marshal_walk(struct slice code, unsigned magic, marshal_name *e
 {
 	struct walk walk = {.code = code, .magic = magic, .each = each, .payload = payload};
 
+	if (code.len == 0 || ((unsigned char)code.ptr[0] & ~IS_NUMBERED) != 'c')
+		return MARSHAL_BROKEN;
 	read_object(&walk, ANY);
 	free(walk.objects);
 	return walk.end;

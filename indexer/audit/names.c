@@ -9,10 +9,12 @@
 #include "db/base/text.h"
 #include "db/base/unicode.h"
 #include "indexer/audit/facts.h"
+#include "libquery/disk/distname.h"
 
 /*
  * Letters that are drawn as Latin ones are, after Unicode's confusables.txt: Cyrillic,
- * Greek, Armenian, and Roman numerals. The full-width forms follow from a rule.
+ * Greek, Armenian, Roman numerals and small capitals. The full-width forms, those of
+ * mathematics and those in circles follow from rules.
  */
 static const struct {
 	uint32_t c;
@@ -31,17 +33,33 @@ static const struct {
         {0x0570, 'h'}, {0x0578, 'n'}, {0x057D, 'u'}, {0x0581, 'g'}, {0x0585, 'o'}, {0x13F4, 'B'},
         {0x2010, '-'}, {0x2011, '-'}, {0x2012, '-'}, {0x2013, '-'}, {0x2014, '-'}, {0x2212, '-'},
         {0x2170, 'i'}, {0x2174, 'v'}, {0x2179, 'x'}, {0x217C, 'l'}, {0x217D, 'c'}, {0x217E, 'd'},
-        {0x217F, 'm'},
+        {0x217F, 'm'}, {0x0262, 'g'}, {0x026A, 'i'}, {0x0274, 'n'}, {0x0280, 'r'}, {0x0299, 'b'},
+        {0x029C, 'h'}, {0x029F, 'l'}, {0x1D00, 'a'}, {0x1D04, 'c'}, {0x1D05, 'd'}, {0x1D07, 'e'},
+        {0x1D0A, 'j'}, {0x1D0B, 'k'}, {0x1D0D, 'm'}, {0x1D0F, 'o'}, {0x1D18, 'p'}, {0x1D1B, 't'},
+        {0x1D1C, 'u'}, {0x1D20, 'v'}, {0x1D21, 'w'}, {0x1D22, 'z'}, {0x2113, 'l'},
 };
 
 static char latin_of(uint32_t c)
 {
 	if (c >= 0xFF01 && c <= 0xFF5E)
 		return (char)(c - 0xFF01 + '!');
+	if (c >= 0x1D400 && c <= 0x1D6A3) /* bold, italic, ...: each A-Z and a-z */
+		return "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"[(c - 0x1D400) % 52];
+	if (c >= 0x1D7CE && c <= 0x1D7FF)
+		return (char)('0' + (c - 0x1D7CE) % 10);
+	if (c >= 0x24B6 && c <= 0x24E9) /* in circles */
+		return "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"[c - 0x24B6];
 	for (size_t i = 0; i < sizeof(confusables) / sizeof(*confusables); i++)
 		if (confusables[i].c == c)
 			return confusables[i].latin;
 	return '\0';
+}
+
+/* What looks like a space and is none. */
+static bool is_blank(uint32_t c)
+{
+	return c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F ||
+	       c == 0x205F || c == 0x3000;
 }
 
 /* A byte that is no UTF-8 is shown as nobody knows what. */
@@ -51,7 +69,9 @@ static bool is_hidden(uint32_t c)
 	       c == 0x115F || c == 0x1160 || (c >= 0x180B && c <= 0x180F) ||
 	       (c >= 0x200B && c <= 0x200D) || c == 0x2060 || c == 0x2800 || c == 0x3164 ||
 	       (c >= 0xFE00 && c <= 0xFE0F) || c == 0xFEFF || c == 0xFFA0 ||
-	       (c >= 0xE0000 && c <= 0xE01EF);
+	       (c >= 0xE0000 && c <= 0xE01EF) || is_blank(c) || (c >= 0x2061 && c <= 0x2064) ||
+	       (c >= 0x206A && c <= 0x206F) || (c >= 0xFFF9 && c <= 0xFFFB) || c == 0x17B4 ||
+	       c == 0x17B5 || (c >= 0x1D173 && c <= 0x1D17A);
 }
 
 /* Strokes through the letter before, which nobody sees in a small font. */
@@ -149,6 +169,18 @@ static bool is_path(struct slice name)
 	       memchr(name.ptr, '/', name.len) || memchr(name.ptr, '\\', name.len);
 }
 
+/* Does METADATA give another name than that with which the directory's begins? */
+static bool is_mismatch(const struct distribution_record *row)
+{
+	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
+	bool failed = false;
+	struct slice name = distname_normalize_in(&arena, row->name, &failed);
+	struct slice directory = distname_normalize_in(&arena, row->directory, &failed);
+
+	return !failed && name.len > 0 && slice_ends(row->directory, SLICE(".dist-info")) &&
+	       !(slice_starts(directory, name) && directory.ptr[name.len] == '_');
+}
+
 void names_read(struct facts_site *site)
 {
 	for (size_t i = 0; i < site->root->distribution_count; i++) {
@@ -158,6 +190,9 @@ void names_read(struct facts_site *site)
 		judge(site, distribution, 0, "name of the directory", row->directory, false);
 		if (!slice_is_null(row->name))
 			judge(site, distribution, 0, "name of the distribution", row->name, true);
+		if (!site->managed && is_mismatch(row))
+			put_trait(site, distribution, 0, "mismatch", "name of the distribution",
+			          row->name);
 		for (size_t j = 0; j < row->entry_point_count; j++) {
 			const struct entry_point_record *e = &row->entry_points[j];
 			int64_t id = facts_entry_point(distribution, j);

@@ -65,6 +65,7 @@ CREATE TABLE owner (
 	has_hash     INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX owner_module ON owner (module, distribution);
+CREATE INDEX owner_file ON owner (file);
 
 -- Names, normalized, that the metadata of a distribution requires; only where it is asked for.
 CREATE TABLE requirement (distribution INTEGER NOT NULL, name TEXT NOT NULL) STRICT;
@@ -83,10 +84,12 @@ CREATE TABLE startup (
 	kind         TEXT NOT NULL,
 	code         TEXT NOT NULL
 ) STRICT;
--- What Python itself, or an environment, is made of, and a RECORD lists or pyvenv.cfg leads into.
+-- What Python itself, or an environment, is made of, and a RECORD lists or pyvenv.cfg leads into;
+-- and the metadata of others that a RECORD lists.
 CREATE TABLE replaced (site INTEGER NOT NULL, distribution INTEGER, file TEXT NOT NULL, what TEXT NOT NULL) STRICT;
 -- Which distribution's RECORD lists a file of start-up code.
-CREATE TABLE startup_owner (site INTEGER NOT NULL, file TEXT NOT NULL, distribution INTEGER NOT NULL) STRICT;
+CREATE TABLE startup_owner (site INTEGER NOT NULL, file TEXT NOT NULL, distribution INTEGER NOT NULL,
+                            has_hash INTEGER NOT NULL) STRICT;
 CREATE INDEX startup_owner_file ON startup_owner (site, file);
 
 -- A file that is not the one whose hash RECORD gives.
@@ -96,6 +99,10 @@ CREATE TABLE altered (distribution INTEGER NOT NULL, file TEXT NOT NULL, what TE
 -- source has not; 'broken', Python cannot read it; 'unchecked', it is never compared.
 CREATE TABLE bytecode (site INTEGER NOT NULL, file TEXT NOT NULL, source TEXT NOT NULL, state TEXT NOT NULL,
                        name TEXT) STRICT;
+
+-- What cannot be read by whoever audits, or would take too long.
+CREATE TABLE unread_file (site INTEGER NOT NULL, distribution INTEGER, file TEXT NOT NULL, what TEXT NOT NULL) STRICT;
+CREATE INDEX unread_of ON unread_file (distribution);
 
 -- What others than its owner, or another owner than the site's, can write.
 CREATE TABLE writable (site INTEGER NOT NULL, distribution INTEGER, file TEXT NOT NULL, what TEXT NOT NULL) STRICT;
@@ -112,7 +119,8 @@ CREATE TABLE plain_command (distribution INTEGER NOT NULL, name TEXT NOT NULL, f
 -- The nearest well-known command, one change away from the name of a command.
 CREATE TABLE near_command (name TEXT PRIMARY KEY, known TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
--- What is wrong with a name: 'control', 'confusable' (shown: what it looks like), 'path'.
+-- What is wrong with a name: 'control', 'confusable' (shown: what it looks like), 'path',
+-- 'mismatch' (shown: that of METADATA).
 CREATE TABLE trait (distribution INTEGER NOT NULL, entry_point INTEGER, trait TEXT NOT NULL,
                     field TEXT NOT NULL, shown TEXT NOT NULL) STRICT;
 
@@ -331,6 +339,9 @@ INSERT INTO rule (name, level, what, remedy) VALUES
 	('name-path', 'error',
 	 'The name of a command is a path, or reads as an option: installers may write the script elsewhere.',
 	 'Uninstall the distribution, and look for the file.'),
+	('name-mismatch', 'error',
+	 'METADATA gives a distribution another name than its directory does: programs disagree on what it is.',
+	 'Uninstall the distribution, and look at where it came from.'),
 	('module-foreign', 'warning',
 	 'An entry point leads to a module, or into a package, that another distribution has installed, and that its own does not require.',
 	 'Ask why the distribution announces what is not its own.'),
@@ -364,12 +375,18 @@ INSERT INTO rule (name, level, what, remedy) VALUES
 	('environment-replaced', 'error',
 	 'What the environment is made of comes from a distribution, or from within: pyvenv.cfg, the standard library.',
 	 'Do not start Python in it; make the environment anew without the distribution.'),
+	('metadata-foreign', 'error',
+	 'A RECORD lists metadata of another distribution, with entry points of its own: one that nobody asked for.',
+	 'Uninstall both, and look at where they came from.'),
 	('record-missing', 'warning',
 	 'A distribution has no RECORD: nothing says which files are its own, nor whether they have changed.',
 	 'Install the distribution again with a package manager that keeps one.'),
 	('hash-missing', 'warning',
-	 'RECORD lists a module that an entry point leads to without a hash: a change of it cannot be seen.',
+	 'RECORD lists start-up code, or a module that an entry point leads to, without a hash: a change of it cannot be seen.',
 	 'Install the distribution again from a wheel.'),
+	('unread', 'warning',
+	 'Something that the rules look at cannot be read, or is too large: what is in it is not known.',
+	 'Audit as somebody who may read it, and look at the file.'),
 	('installer-missing', 'note',
 	 'No INSTALLER says which package manager has installed the distribution.',
 	 'Ask who put it there, and install it with a package manager.'),
@@ -509,6 +526,11 @@ SELECT a.id, substr(a.module, 1, instr(a.module, '.') - 1)
   FROM announced a JOIN owner w ON w.module = a.module AND w.distribution = a.distribution
  WHERE instr(a.module, '.');
 
+CREATE VIEW "name-mismatch" AS
+SELECT site, distribution, entry_point, file, evidence,
+       file || ' says that it is ' || shown AS message
+  FROM strange_name WHERE trait = 'mismatch';
+
 CREATE VIEW "module-foreign" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
        i.module || ' belongs to ' || (SELECT d.title FROM owner w JOIN distribution d ON d.id = w.distribution
@@ -537,9 +559,15 @@ SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value || ' ' || o.
  WHERE NOT a.managed
 UNION ALL
 SELECT a.site, a.distribution, a.id, a.file, a.value, a.value || ' leads into Python itself'
-  FROM announced a
+  FROM announced a JOIN standard_module m
+    ON m.name = substr(a.module, 1, instr(a.module || '.', '.') - 1)
+ -- What lies in the site directory under such a name is not what import takes; but where Python
+ -- has given a module up, others bring it.
  WHERE a.state = 'missing'
-   AND substr(a.module, 1, instr(a.module || '.', '.') - 1) IN (SELECT name FROM standard_module);
+    OR (NOT a.managed AND m.name NOT IN
+        ('aifc', 'asynchat', 'asyncore', 'audioop', 'binhex', 'cgi', 'cgitb', 'chunk', 'crypt', 'distutils',
+         'imghdr', 'imp', 'lib2to3', 'mailcap', 'msilib', 'nis', 'nntplib', 'ossaudiodev', 'pipes', 'smtpd',
+         'sndhdr', 'spwd', 'sunau', 'telnetlib', 'uu', 'xdrlib', 'annotationlib', 'compression', 'tomllib'));
 
 CREATE VIEW "target-missing" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
@@ -616,25 +644,38 @@ SELECT b.site, NULL, NULL, NULL, '', count(*) || ' files such as ' || min(b.file
 
 CREATE VIEW "environment-replaced" AS
 SELECT site, distribution, NULL AS entry_point, file, what AS evidence, file || ': ' || what AS message
-  FROM replaced;
+  FROM replaced WHERE substr(file, 1, 3) = '../' OR substr(file, 1, 1) = '/';
+
+CREATE VIEW "metadata-foreign" AS
+SELECT site, distribution, NULL AS entry_point, file, what AS evidence, file || ': ' || what AS message
+  FROM replaced WHERE file GLOB '*.dist-info/*' AND substr(file, 1, 3) <> '../';
+
+CREATE VIEW "unread" AS
+SELECT site, distribution, NULL AS entry_point, file, what AS evidence, file || ': ' || what AS message
+  FROM unread_file;
 
 CREATE VIEW "record-missing" AS
 SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory AS file, '' AS evidence,
        'no RECORD in ' || d.directory AS message
   FROM distribution d JOIN site s ON s.id = d.site
- WHERE d.is_info AND NOT d.has_record AND NOT s.managed;
+ WHERE d.is_info AND NOT d.has_record AND NOT s.managed
+   AND d.id NOT IN (SELECT distribution FROM unread_file WHERE distribution IS NOT NULL);
 
 CREATE VIEW "hash-missing" AS
 SELECT a.site, a.distribution, a.id AS entry_point, w.file, '' AS evidence,
        w.file || ' stands in RECORD without a hash' AS message
   FROM announced a JOIN owner w ON w.module = a.module AND w.distribution = a.distribution
- WHERE NOT w.has_hash AND NOT a.managed;
+ WHERE NOT w.has_hash AND NOT a.managed
+UNION ALL
+SELECT DISTINCT o.site, o.distribution, NULL, o.file, '', o.file || ' stands in RECORD without a hash'
+  FROM startup_owner o JOIN site s ON s.id = o.site WHERE NOT o.has_hash AND NOT s.managed;
 
 CREATE VIEW "installer-missing" AS
 SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory AS file, '' AS evidence,
        'no INSTALLER in ' || d.directory || o.since AS message
   FROM distribution d JOIN site s ON s.id = d.site JOIN origin o ON o.distribution = d.id
- WHERE d.is_info AND d.installer IS NULL AND NOT s.managed;
+ WHERE d.is_info AND d.installer IS NULL AND NOT s.managed
+   AND d.id NOT IN (SELECT distribution FROM unread_file WHERE distribution IS NOT NULL);
 
 CREATE VIEW "installed-from-url" AS
 SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory || '/direct_url.json' AS file,
@@ -714,6 +755,7 @@ UNION ALL SELECT 'command-conflict' AS rule, * FROM "command-conflict"
 UNION ALL SELECT 'name-control' AS rule, * FROM "name-control"
 UNION ALL SELECT 'name-confusable' AS rule, * FROM "name-confusable"
 UNION ALL SELECT 'name-path' AS rule, * FROM "name-path"
+UNION ALL SELECT 'name-mismatch' AS rule, * FROM "name-mismatch"
 UNION ALL SELECT 'module-foreign' AS rule, * FROM "module-foreign"
 UNION ALL SELECT 'module-unlisted' AS rule, * FROM "module-unlisted"
 UNION ALL SELECT 'module-outside' AS rule, * FROM "module-outside"
@@ -725,8 +767,10 @@ UNION ALL SELECT 'file-changed' AS rule, * FROM "file-changed"
 UNION ALL SELECT 'bytecode-foreign' AS rule, * FROM "bytecode-foreign"
 UNION ALL SELECT 'bytecode-unchecked' AS rule, * FROM "bytecode-unchecked"
 UNION ALL SELECT 'environment-replaced' AS rule, * FROM "environment-replaced"
+UNION ALL SELECT 'metadata-foreign' AS rule, * FROM "metadata-foreign"
 UNION ALL SELECT 'record-missing' AS rule, * FROM "record-missing"
 UNION ALL SELECT 'hash-missing' AS rule, * FROM "hash-missing"
+UNION ALL SELECT 'unread' AS rule, * FROM "unread"
 UNION ALL SELECT 'installer-missing' AS rule, * FROM "installer-missing"
 UNION ALL SELECT 'installed-from-url' AS rule, * FROM "installed-from-url"
 UNION ALL SELECT 'writable-by-others' AS rule, * FROM "writable-by-others"

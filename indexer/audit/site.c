@@ -6,8 +6,11 @@
  */
 #include "indexer/audit/facts.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
@@ -194,6 +197,20 @@ static int put_rows(struct facts_site *site, struct error *error)
 	return worksheet_failure(site->sheet, error);
 }
 
+/* To whoever may not list it, the directory is as good as empty; not so to others. */
+static void check_withheld(const struct facts_site *site)
+{
+	struct worksheet_query *put;
+
+	if (faccessat(AT_FDCWD, site->path, R_OK | X_OK, AT_EACCESS) == 0 || errno != EACCES)
+		return;
+	put = worksheet_ask(site->sheet, "INSERT INTO unread_file VALUES (?, NULL, ?, ?)");
+	worksheet_number(put, site->id);
+	worksheet_text(put, slice_of(site->path));
+	worksheet_text(put, SLICE("the directory cannot be read"));
+	worksheet_run(put);
+}
+
 static void cleanup_site(struct facts_site *site)
 {
 	free(site->prefix);
@@ -218,6 +235,8 @@ int site_read(struct worksheet *sheet, int64_t id, const struct database_root *w
 	site.root = &site.disk;
 	if (code == 0)
 		code = put_rows(&site, error);
+	if (code == 0)
+		check_withheld(&site);
 	if (code == 0 && site.disk.kind == ROOT_DIRECTORY)
 		code = start_read(&site, wanted->inside, error);
 	if (code == 0 && site.disk.kind == ROOT_DIRECTORY)

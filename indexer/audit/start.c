@@ -1,13 +1,12 @@
 /*
  * start.c - see facts.h: the other places that Python starts from.
  *
- * sitecustomize and usercustomize are looked for in all of sys.path. The site directory itself
- * was scanned (startup.h). There are also
+ * sitecustomize and usercustomize are looked for in all of sys.path: beside the site directories
+ * and the standard library, which are scanned (startup.h), in the directories and zips that .pth
+ * files add. What comes before all of these on sys.path is a zip of the standard library, which
+ * no installation has.
  *
- *     the directories and zips that its .pth files add
- *     the standard library of an installation, and the zip that comes before it
- *
- * A virtual environment has no standard library: pyvenv.cfg says where it is.
+ * A virtual environment takes its standard library from where pyvenv.cfg says.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -127,10 +126,8 @@ static int look_into(struct start *start, const char *place)
 {
 	CLEANUP(cleanup_tree) struct tree *tree = NULL;
 	struct error own = {0};
-	int code = is_new(start, place);
+	int code;
 
-	if (code <= 0)
-		return code;
 	start->place = place;
 	code = tree_open(place, &tree, &own);
 	if (code == 0)
@@ -138,55 +135,75 @@ static int look_into(struct start *start, const char *place)
 	return error_move_failure(start->error, &own);
 }
 
+/* What is not there anybody can make, in a directory that everybody may write. */
+static int look_at_absent(struct start *start, const char *place)
+{
+	struct slice directory = path_directory(slice_of(place));
+	CLEANUP(cleanup_free)
+	char *above = text_format("%.*s", (int)directory.len, directory.ptr);
+	struct worksheet_query *put;
+	struct stat status;
+	int code = above ? file_status(AT_FDCWD, above, &status, start->error)
+	                 : error_nomem(start->error);
+
+	if (code <= 0 || !S_ISDIR(status.st_mode) || !(status.st_mode & S_IWOTH))
+		return code < 0 ? code : 0;
+	put = worksheet_ask(start->site->sheet, "INSERT INTO writable VALUES (?, NULL, ?, ?)");
+	worksheet_number(put, start->site->id);
+	worksheet_text(put, slice_of(place));
+	worksheet_text(put,
+	               SLICE("a .pth file adds it, it is not there, and everybody may make it"));
+	worksheet_run(put);
+	return 0;
+}
+
 static int look_into_path(void *payload, const char *path)
 {
 	struct start *start = payload;
 	CLEANUP(cleanup_free)
 	char *place = text_format("%.*s%s", (int)start->sysroot.len, start->sysroot.ptr, path);
+	struct stat status;
+	int code;
 
 	if (!place)
 		return error_nomem(start->error);
-	return interrupted() ? 1 : look_into(start, place);
+	if (interrupted())
+		return 1;
+	code = file_status(AT_FDCWD, place, &status, start->error);
+	if (code == 0)
+		return look_at_absent(start, place);
+	if (code > 0)
+		code = is_new(start, place);
+	if (code > 0)
+		code = writable_look(start->site, 0, place, start->error);
+	else
+		return code;
+	return code < 0 ? code : look_into(start, place);
 }
 
 /* --- an installation --- */
 
-/* "python312.zip" beside "python3.12", of which it would stand for every module. */
-static int find_zip(struct start *start, const char *library)
-{
-	CLEANUP(cleanup_free) char *zip = text_format("%s.zip", library);
-	char *name = zip ? strrchr(zip, '/') : NULL, *dot = name ? strchr(name, '.') : NULL;
-	struct stat status;
-	int code;
-
-	if (!zip)
-		return error_nomem(start->error);
-	if (dot && strcmp(dot, ".zip") != 0)
-		memmove(dot, dot + 1, strlen(dot));
-	code = file_status(AT_FDCWD, zip, &status, start->error);
-	return code > 0 && S_ISREG(status.st_mode) ? add_file(start, zip) : code;
-}
-
-/* The directory that the site directory is in, where it is a standard library. */
-static int look_into_library(struct start *start)
+/* "python312.zip" beside the standard library "python3.12", of which it stands for every module. */
+static int find_zip(struct start *start)
 {
 	struct slice library = path_directory(slice_of(start->site->path));
 	CLEANUP(cleanup_free)
-	char *path = text_format("%.*s", (int)library.len, library.ptr);
-	CLEANUP(cleanup_free) char *os = text_format("%s/os.py", path ? path : "");
-	CLEANUP(cleanup_free) char *extensions = text_format("%s/lib-dynload", path ? path : "");
+	char *os = text_format("%.*s/os.py", (int)library.len, library.ptr);
+	CLEANUP(cleanup_free) char *zip = text_format("%.*s.zip", (int)library.len, library.ptr);
+	char *dot = zip ? strchr(strrchr(zip, '/'), '.') : NULL;
 	struct stat status;
 	int code;
 
-	if (!path || !os || !extensions)
+	if (!os || !zip)
 		return error_nomem(start->error);
+	if (!slice_ends(slice_of(start->site->path), SLICE("-packages")))
+		return 0; /* the standard library has directories of extensions, too */
+	if (strcmp(dot, ".zip") != 0)
+		memmove(dot, dot + 1, strlen(dot));
 	code = file_status(AT_FDCWD, os, &status, start->error);
-	if (code <= 0)
-		return code;
-	code = find_zip(start, path);
-	if (code >= 0)
-		code = look_into(start, path);
-	return code < 0 ? code : look_into(start, extensions);
+	if (code > 0)
+		code = file_status(AT_FDCWD, zip, &status, start->error);
+	return code > 0 && S_ISREG(status.st_mode) ? add_file(start, zip) : code;
 }
 
 /* --- a virtual environment --- */
@@ -256,7 +273,7 @@ int start_read(struct facts_site *site, const char *inside, struct error *error)
 	if (code >= 0)
 		code = pth_walk(site->path, inside, look_into_path, &start, error);
 	if (code >= 0 && site->prefix[0])
-		code = look_into_library(&start);
+		code = find_zip(&start);
 	if (code >= 0 && site->prefix[0])
 		code = look_at_home(&start);
 	return code < 0 ? code : 0;

@@ -13,7 +13,7 @@ import time
 import package_cache
 import support
 from audit_site import Site
-from support import COULD_NOT, DONE, NOT_FOUND, SITE, STRANGER, TOP, USAGE, digest, needs_root, write
+from support import COULD_NOT, DONE, NOT_FOUND, SITE, STRANGER, TOP, USAGE, digest, metadata, needs_root, write
 
 PLUGINS = os.environ.get("ENTRYDB_TEST_PLUGINS")
 MANUAL = f"{TOP}/indexer/man/entrydb-audit.1"
@@ -127,6 +127,34 @@ class Rules(Site):
         self.check("name-path",
                    lambda: self.install("evil", "[console_scripts]\n../../.bashrc = evil:main\n-rf = evil:main\n"),
                    lambda: self.install("fine", "[envs]\nns/Game-v1 = fine:x\n"))
+
+    def test_name_mismatch(self):
+        def plant():
+            write(f"{self.install('evil')}/METADATA", metadata("pip", "99.0"))
+
+        def good():
+            write(f"{self.install('name_of_it')}/METADATA", metadata("Name.of-it", "1.0"))
+        self.check("name-mismatch", plant, good)
+        self.assertIn("evil-1.0.dist-info says that it is pip", self.audit().objects[0]["message"])
+
+    def test_metadata_foreign(self):
+        def plant():
+            self.install("evil", files={"pip-99.0.dist-info/METADATA": metadata("pip", "99.0"), "pip-99.0.dist-info/RECORD": "",
+                                        "pip-99.0.dist-info/INSTALLER": "pip"})
+        self.check("metadata-foreign", plant,
+                   lambda: self.install("fine", files={"fine/_vendor/x-1.0.dist-info/METADATA": metadata("x", "1.0")}))
+
+    def test_unread(self):
+        """A hole costs its owner nothing, and whoever reads it hours."""
+        def plant():
+            with open(f"{self.site}/alpha.py", "wb") as file:
+                file.truncate(1 << 42)
+        self.check("unread", plant, lambda: self.install("alpha", "[g]\nx = alpha:y\n"))
+        self.assertIn("too large", self.audit().objects[0]["message"])
+        os.truncate(f"{self.site}/alpha.py", 1 << 31)
+        self.assertIn("one large hole", self.audit().objects[0]["message"])
+        os.truncate(f"{self.site}/alpha.py", 1 << 20)
+        self.assertEqual(self.rules(), ["file-changed"])
 
     def test_module_foreign(self):
         self.install("victim", "[g]\nv = victim:x\n")
@@ -300,8 +328,11 @@ class Rules(Site):
         self.check("installed-from-url",
                    lambda: self.install("fork", files={"fork-1.0.dist-info/direct_url.json":
                                                        '{"url": "https://example.org/fork.zip", "archive_info": {}}'}),
-                   lambda: self.install("fine", files={"fine-1.0.dist-info/direct_url.json": '{"url": [}'}))
+                   lambda: self.install("fine"))
         self.assertIn("https://example.org/fork.zip", self.audit().objects[0]["message"])
+        for text in ('{"url": [}', json.dumps({"padding": "x" * 70000, "url": "https://example.org/fork.zip"})):
+            write(f"{self.site}/fork-1.0.dist-info/direct_url.json", text)
+            self.assertIn("where direct_url.json does not tell", self.audit().objects[0]["message"])
 
     def test_writable_by_others(self):
         self.install("alpha", "[g]\nx = alpha.sub:y\n", modules=["alpha/sub"])
