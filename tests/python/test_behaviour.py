@@ -254,6 +254,18 @@ class BehaviourTest(unittest.TestCase):
                 compare(made)
             """)
 
+    def test_a_distribution_with_a_method_of_its_own(self):
+        self.each_python(WALKING + """
+            from unittest import mock
+            made = list(metadata.distributions())
+            compare(made)
+            for each in made:
+                with mock.patch.object(each, "read_text", return_value="[demo]\\nnew = new:main\\n"):
+                    compare([each])
+                    assert [found.name for found in each.entry_points] == ["new"]
+            assert not opened(made)
+            """)
+
     def test_directories_are_listed_as_python_does(self):
         self.each_python(WALKING + """
             check()
@@ -806,6 +818,21 @@ class BehaviourTest(unittest.TestCase):
             check()
             """)
 
+    def test_a_note_in_the_module(self):
+        """As ddtrace leaves one, of a type of its own, in each module that is imported."""
+        self.each_python("""
+            import pathlib
+            for module in metadata, metadata._itertools:
+                module.__dd_origin__ = pathlib.Path(module.__file__)
+            check()
+            metadata.__dd_origin__ = object()
+            check()
+            metadata.len = lambda each: len(each)
+            check(database=False)
+            del metadata.len
+            check()
+            """)
+
     def test_patches_that_no_question_meets(self):
         self.each_python("""
             check()
@@ -1286,6 +1313,13 @@ class BehaviourTest(unittest.TestCase):
                     assert list(map(type, got)) == list(map(type, mine))
                 assert [sorted(plain(each.entry_points)) for each in
                         importlib_metadata.distributions()]
+                [finder] = [each for each in sys.meta_path
+                            if type(each).__module__ == "importlib_metadata"]
+                finder.find_distributions = lambda *_, **__: iter(())
+                for module in metadata, importlib_metadata:
+                    assert not module.entry_points(group="demo")
+                del finder.find_distributions
+                assert check(database=False)
                 """, newest=True, BACKPORT=place)
 
     def test_database(self):

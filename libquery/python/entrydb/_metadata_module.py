@@ -274,7 +274,8 @@ def home_of(finder):
     if is_standard_finder(finder):
         return item(sys.modules, "importlib.metadata")
     module = item(sys.modules, "importlib_metadata")
-    return module if type(finder) is getattr(module, "MetadataPathFinder", None) else None
+    is_its = type(finder) is getattr(module, "MetadataPathFinder", None)
+    return module if is_its and not getattr(finder, "__dict__", None) else None
 
 
 def provider(finder):

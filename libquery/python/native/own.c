@@ -695,18 +695,34 @@ static bool is_own(const struct own *own, PyObject *name, PyObject *value)
 	return is;
 }
 
+/*
+ * In a module, __name__ and the like: facts about it, and notes of whoever imported it, as
+ * __dd_origin__ of ddtrace's. No code of the package looks for one; in a class Python does.
+ */
+static bool is_note(PyObject *name)
+{
+	Py_ssize_t length = PyUnicode_Check(name) ? PyUnicode_GetLength(name) : 0;
+	const Py_ssize_t underscores[] = {0, 1, length - 2, length - 1};
+	bool is = length > 4;
+
+	for (size_t i = 0; is && i < sizeof(underscores) / sizeof(*underscores); i++)
+		is = PyUnicode_ReadChar(name, underscores[i]) == '_';
+	return is;
+}
+
 /* @owner: (a module or class, its namespace, the copy). */
 static bool check_owner(const struct own *own, PyObject *owner)
 {
-	bool is_module = PyTuple_GetItem(owner, 0) == own->module;
+	bool is_main = PyTuple_GetItem(owner, 0) == own->module;
+	bool is_module = PyModule_Check(PyTuple_GetItem(owner, 0));
 	PyObject *items = PyDict_Items(PyTuple_GetItem(owner, 2));
 	bool is = items != NULL;
 
 	for (Py_ssize_t i = 0; is && i < PyList_Size(items); i++) {
 		PyObject *item = PyList_GetItem(items, i), *name = PyTuple_GetItem(item, 0);
 
-		is = is_own(own, name, PyTuple_GetItem(item, 1)) ||
-		     (is_module && PySet_Contains(own->unused, name) == 1);
+		is = is_own(own, name, PyTuple_GetItem(item, 1)) || (is_module && is_note(name)) ||
+		     (is_main && PySet_Contains(own->unused, name) == 1);
 		PyErr_Clear();
 	}
 	Py_XDECREF(items);

@@ -30,8 +30,8 @@ PyDoc_STRVAR(
         "Walker(kind, path_type, EntryPoint, EntryPoints, parts, walks, fallback, parses)\n--\n\n"
         "Called with a distribution: its entry points, from walks[directory].find(file), or\n"
         "from fallback(distribution) where that is None, or the distribution or its _path\n"
-        "are not exactly of these types, or one of the parts is no longer the same. parses: each "
-        "value at once.");
+        "are not exactly of these types, or it has other attributes of its own, or one of the\n"
+        "parts is no longer the same. parses: each value at once.");
 
 static PyObject *walker_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
@@ -245,12 +245,23 @@ static PyObject *rows_of_path(struct walker *walker, const struct state *state, 
 	return rows;
 }
 
+/* It has nothing but its path: a read_text() of its own, say, is what Python would call. */
+static bool is_plain(PyObject *distribution)
+{
+	PyObject *attributes = PyObject_GenericGetDict(distribution, NULL);
+	bool is = attributes && PyDict_Size(attributes) == 1;
+
+	Py_XDECREF(attributes);
+	PyErr_Clear();
+	return is;
+}
+
 static PyObject *rows_of_distribution(struct walker *walker, const struct state *state,
                                       PyObject *distribution)
 {
 	PyObject *path, *rows = NULL;
 
-	if ((PyObject *)Py_TYPE(distribution) != walker->kind)
+	if ((PyObject *)Py_TYPE(distribution) != walker->kind || !is_plain(distribution))
 		Py_RETURN_NONE;
 	path = PyObject_GetAttr(distribution, state->path);
 	if (path && ((PyObject *)Py_TYPE(path) != walker->path_type || !all_same(walker->parts)))
