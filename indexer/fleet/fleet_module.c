@@ -4,6 +4,7 @@
 #include "indexer/fleet/fleet_module.h"
 
 #include <libpq-fe.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +15,12 @@
 #define COLUMNS_MAX 8          /* of an answer */
 #define BYTES_MAX   0x3fffffff /* of a statement: what a server takes, MaxAllocSize of PostgreSQL */
 #define LOOK_EVERY  200        /* milliseconds, for a signal */
+#define PATIENCE    10         /* times tcp_user_timeout, for a server that is there and silent */
 
 struct fleet {
 	PGconn *connection;
 	bool (*stopped)(void);
+	long patience; /* milliseconds without a byte from the server, or to it */
 };
 
 /* What libpq says, in one line: of several attempts to connect all, of hints none; @code. */
@@ -88,6 +91,22 @@ static int check_url(const char *url, struct error *error)
 	return settings ? 0 : ERROR_INVALID;
 }
 
+/*
+ * What the kernel of the server's machine acknowledges keeps a connection alive, though the server
+ * may never answer. 0, as libpq has it: no limit.
+ */
+static long patience_of(PGconn *connection)
+{
+	PQconninfoOption *settings = PQconninfo(connection);
+	long patience = 0;
+
+	for (PQconninfoOption *at = settings; at && at->keyword; at++)
+		if (strcmp(at->keyword, "tcp_user_timeout") == 0 && at->val)
+			patience = strtol(at->val, NULL, 10);
+	PQconninfoFree(settings);
+	return patience > 0 && patience < LONG_MAX / PATIENCE ? PATIENCE * patience : LONG_MAX;
+}
+
 /* Where the URL says nothing else. A peer that is gone is noticed within a minute, not in hours. */
 static PGconn *connect_to(const char *url)
 {
@@ -117,6 +136,7 @@ static int fleet_connect(const char *url, bool (*stopped)(void), struct fleet **
 	if (PQstatus(fleet->connection) == CONNECTION_OK &&
 	    PQsetnonblocking(fleet->connection, 1) == 0) {
 		PQsetNoticeProcessor(fleet->connection, ignore_notice, NULL);
+		fleet->patience = patience_of(fleet->connection);
 		*out = fleet;
 		return 0;
 	}
@@ -185,10 +205,11 @@ static int put_values(const struct fleet_statement *statement, const char **valu
 	return 0;
 }
 
-/* Send what is to be sent, until there is a result, or none can come any more; false: stopped. */
+/* Send what is to be sent, until there is a result, or none can come any more; false: given up. */
 static bool wait_for_result(const struct fleet *fleet)
 {
 	PGconn *connection = fleet->connection;
+	long silent = 0;
 
 	for (;;) {
 		int left = PQflush(connection);
@@ -197,9 +218,9 @@ static bool wait_for_result(const struct fleet *fleet)
 
 		if (left < 0 || !PQisBusy(connection))
 			return true;
-		if (fleet->stopped())
+		if (fleet->stopped() || silent >= fleet->patience)
 			return false;
-		poll(&socket, 1, LOOK_EVERY);
+		silent = poll(&socket, 1, LOOK_EVERY) == 0 ? silent + LOOK_EVERY : 0;
 		if (!PQconsumeInput(connection))
 			return true;
 	}
@@ -210,7 +231,7 @@ static void cleanup_result(PGresult **result)
 	PQclear(*result);
 }
 
-/* The one result of a statement, and the end of it; NULL: stopped. */
+/* The one result of a statement, and the end of it; NULL: given up. */
 static PGresult *result_of(const struct fleet *fleet)
 {
 	PGresult *result = NULL;
@@ -243,6 +264,11 @@ static int fleet_ask(struct fleet *fleet, const struct fleet_statement *statemen
 	result = result_of(fleet);
 	if (!result && fleet->stopped())
 		return error_set(error, ERROR_IO, "interrupted");
+	if (!result && PQstatus(fleet->connection) == CONNECTION_OK)
+		return error_set(error, ERROR_IO,
+		                 "the fleet's server: no answer for %ld seconds; "
+		                 "it is connected, and was given up",
+		                 fleet->patience / 1000);
 	if (PQresultStatus(result) != PGRES_TUPLES_OK)
 		return failed(fleet, code_of(result), error);
 	return each ? give_rows(result, each, payload) : 0;

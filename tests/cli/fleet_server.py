@@ -103,6 +103,7 @@ class RoundTrips:
     def __init__(self, server):
         self.top = tempfile.mkdtemp(prefix="entrydb-pg-", dir="/tmp")
         self.server, self.count = server, 0
+        self.answers = None  # after so many the client hears no more
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(f"{self.top}/.s.PGSQL.5432")
         self.listener.listen()
@@ -137,7 +138,8 @@ class RoundTrips:
                 while len(seen) >= 5 and len(seen) > (size := int.from_bytes(seen[1:5], "big")):
                     self.count += seen[:1] == b"Z"
                     seen = seen[1 + size:]
-                client.sendall(data)
+                if self.answers is None or self.count <= self.answers:
+                    client.sendall(data)
 
     def close(self):
         self.listener.close()

@@ -328,6 +328,41 @@ class Failures(Fleet):
         reply = self.run_program("push", "postgresql://nobody@/fleet?host=/nowhere", self.prefix, status=COULD_NOT)
         self.assertEqual(reply.err.count("\n"), 1)
 
+    def test_a_server_that_never_answers(self):
+        """It takes the connection, or also lets one in, and then says nothing: one line, in bounded time."""
+        self.update()
+        with socket.socket() as silent:
+            silent.bind(("127.0.0.1", 0))
+            silent.listen()
+            url = f"postgresql://h@127.0.0.1:{silent.getsockname()[1]}/fleet"
+            began = time.monotonic()
+            reply = self.run_program("push", f"{url}?connect_timeout=2", self.prefix, status=COULD_NOT)
+        self.assertLess(time.monotonic() - began, 30)
+        self.assertRegex(reply.err, r"\Aentrydb: the fleet's server: [^\n]*timeout expired\n\Z")
+        counter = RoundTrips(SERVER)
+        self.addCleanup(counter.close)
+        for answers in (1, 2):  # the connection; the first question, too
+            counter.count, counter.answers = 0, answers
+            began = time.monotonic()
+            reply = self.run_program("push", f"{counter.url(self.role)}&tcp_user_timeout=200", self.prefix, status=COULD_NOT)
+            self.assertLess(time.monotonic() - began, 30)
+            self.assertEqual(reply.err, "entrydb: the fleet's server: no answer for 2 seconds; it is connected, and was given up\n")
+        self.push()
+        self.assertEqual(len(self.names()), 2)
+
+    @unittest.skipUnless(os.environ.get("ENTRYDB_TEST_LONG"), "takes gigabytes; ENTRYDB_TEST_LONG is not set")
+    def test_more_than_a_statement_can_hold(self):
+        """PostgreSQL takes less than 1 GiB at once: it is said, nothing is sent, and other databases are."""
+        self.update()
+        support.change_database(self.database, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12) "
+                                "INSERT INTO event (time, action, root, detail, uid) SELECT 1, 'change', '', printf('%.*c', 100000000, 'x'), 0 FROM n")
+        other = f"{self.top}/other"
+        add_distribution(f"{other}/{SITE}", "beta")
+        self.update(other)
+        reply = self.push(self.prefix, other, status=COULD_NOT)
+        self.assertRegex(reply.err, r"\Aentrydb: \d+ bytes to send, of which PostgreSQL takes 1073741823\n\Z")
+        self.assertEqual(self.names(), [("beta", "beta"), ("beta", "beta-cmd")])
+
     def test_tables_of_others(self):
         self.update()
         SERVER.sql(f"CREATE DATABASE other{self.number}", database="postgres")

@@ -5,6 +5,7 @@ They are only read, by systemd's own systemd-analyze: no unit is started.
 
 import glob
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, f"{TOP}/tests/cli")
 
 import support
-from support import DATABASE, DONE, PROGRAM, CommandTest, add_distribution, query, write
+from support import COULD_NOT, DATABASE, DONE, PROGRAM, CommandTest, add_distribution, query, write
 
 UNITS = sorted(glob.glob(f"{TOP}/hooks/systemd/*"))
 INSTALLED = "/usr/bin/entrydb"
@@ -57,6 +58,29 @@ class Units(CommandTest):
             done = self.analyze("verify", "--man=no", f"{self.units}/{name}")
             ours = [line for line in done.stderr.splitlines() if "entrydb" in line]
             self.assertEqual((done.returncode, ours), (0, []), name)
+
+    def push_settings(self):
+        """What entrydb-push(1) has users put beside entrydb.service."""
+        with open(f"{TOP}/indexer/man/entrydb-push.1", encoding="utf-8") as file:
+            text = re.search(r"^\[Service\]\n.*?(?=^\.Ed)", file.read(), re.M | re.S)[0]
+        os.mkdir(f"{self.units}/entrydb.service.d")
+        write(f"{self.units}/entrydb.service.d/push.conf", text.replace(INSTALLED, PROGRAM))
+        return text
+
+    @needs_systemd
+    def test_with_a_push(self):
+        """Sound, still hardened, and the command is one that the program knows."""
+        text = self.push_settings()
+        for name in ("entrydb.service", "entrydb.timer"):
+            done = self.analyze("verify", "--man=no", f"{self.units}/{name}")
+            ours = [line for line in done.stderr.splitlines() if "entrydb" in line or "push" in line]
+            self.assertEqual((done.returncode, ours), (0, []), name)
+        words = shlex.split(re.search(r"^ExecStartPost=-(.*)$", text, re.M)[1])
+        self.assertEqual(words[0], INSTALLED)
+        reply = self.run_program(*words[1:], self.prefix, status=COULD_NOT, env=self.environment(PGSERVICEFILE="/no/such/file"))
+        self.assertRegex(reply.err, r"\Aentrydb: [^\n]*(service|fleets)[^\n]*\n\Z")
+        write(f"{self.units}/entrydb.service.d/push.conf", text.replace("PrivateNetwork", "PrivateNetworks").replace(INSTALLED, PROGRAM))
+        self.assertIn("PrivateNetworks", self.analyze("verify", "--man=no", f"{self.units}/entrydb.service").stderr)
 
     @needs_systemd
     def test_that_a_mistake_would_be_seen(self):
