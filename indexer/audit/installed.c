@@ -217,34 +217,56 @@ static bool counts_up_to(struct installed *installed, struct name_map *times, st
 	return true;
 }
 
+static int compare(struct installed *installed, const char *path, const struct wheel_file *file,
+                   struct slice shown, struct error *error)
+{
+	struct error own = {0};
+	struct stat status;
+	int code = file_status(AT_FDCWD, path, &status, &own);
+
+	if (code > 0 && too_large(&status)) {
+		put_unread(installed->site, installed->distribution, shown, too_large(&status));
+		return 0;
+	}
+	if (code >= 0)
+		code = hash_matches(path, file->sha256, &own);
+	if (code == 0)
+		put_altered(installed, shown, "it is not the file that RECORD describes");
+	else if (code == ERROR_NOTFOUND || code == ERROR_FORMAT)
+		put_altered(installed, shown, "it is gone, or is no file");
+	else if (code == ERROR_PERMISSION)
+		put_unread(installed->site, installed->distribution, shown, "it cannot be read");
+	return error_move_failure(error, &own);
+}
+
+/*
+ * "../../bin/NAME" is what pip writes with --target, too, where it puts the script into bin/ of
+ * that directory, or leaves it away where another one is there.
+ */
 static int check_hash(struct installed *installed, const struct wheel_file *file,
                       struct error *error)
 {
 	CLEANUP(cleanup_free) char *path = NULL;
-	struct error own = {0};
+	bool is_moved = !installed->site->commands && slice_starts(file->path, SLICE("../"));
+	struct slice name = path_base(file->path), shown = file->path;
 	struct stat status;
 	int code;
 
 	if (slice_is_null(file->sha256) ||
 	    !counts_up_to(installed, &installed->hashed, file->path, HASHES_OF_A_FILE))
 		return 0;
-	path = text_format("%s/%.*s", installed->site->path, (int)file->path.len, file->path.ptr);
-	code = path ? file_status(AT_FDCWD, path, &status, &own) : error_nomem(&own);
-	if (code > 0 && too_large(&status)) {
-		put_unread(installed->site, installed->distribution, file->path,
-		           too_large(&status));
-		return 0;
+	path = is_moved ? text_format("%s/bin/%.*s", installed->site->path, (int)name.len, name.ptr)
+	                : text_format("%s/%.*s", installed->site->path, (int)file->path.len,
+	                              file->path.ptr);
+	if (!path)
+		return error_nomem(error);
+	if (is_moved) {
+		code = file_status(AT_FDCWD, path, &status, error);
+		if (code <= 0)
+			return code;
+		shown = slice_of(path + strlen(installed->site->path) + 1);
 	}
-	if (code >= 0)
-		code = hash_matches(path, file->sha256, &own);
-	if (code == 0)
-		put_altered(installed, file->path, "it is not the file that RECORD describes");
-	else if (code == ERROR_NOTFOUND || code == ERROR_FORMAT)
-		put_altered(installed, file->path, "it is gone, or is no file");
-	else if (code == ERROR_PERMISSION)
-		put_unread(installed->site, installed->distribution, file->path,
-		           "it cannot be read");
-	return error_move_failure(error, &own);
+	return compare(installed, path, file, shown, error);
 }
 
 /* --- RECORD --- */
@@ -321,7 +343,9 @@ static void put_outer(struct installed *installed, const char *text, struct slic
 static bool is_of_environment(const struct installed *installed, struct slice path, unsigned up)
 {
 	return (up == 1 && !slice_starts(path, SLICE("site-packages/")) &&
-	        !slice_starts(path, SLICE("dist-packages/"))) ||
+	        !slice_starts(path, SLICE("dist-packages/")) &&
+	        (slice_ends(path, SLICE(".py")) || slice_ends(path, SLICE(".pyc")) ||
+	         slice_ends(path, SLICE(".so")))) ||
 	       (up == 2 && slice_starts(path, SLICE("python")) &&
 	        slice_ends(path, SLICE(".zip"))) ||
 	       (up == 3 && slice_equal(path, SLICE("pyvenv.cfg"))) ||

@@ -644,11 +644,13 @@ SELECT b.site, NULL, NULL, NULL, '', count(*) || ' files such as ' || min(b.file
 
 CREATE VIEW "environment-replaced" AS
 SELECT site, distribution, NULL AS entry_point, file, what AS evidence, file || ': ' || what AS message
-  FROM replaced WHERE substr(file, 1, 3) = '../' OR substr(file, 1, 1) = '/';
+  FROM replaced WHERE (substr(file, 1, 3) = '../' OR substr(file, 1, 1) = '/')
+   AND site NOT IN (SELECT id FROM site WHERE managed);
 
 CREATE VIEW "metadata-foreign" AS
 SELECT site, distribution, NULL AS entry_point, file, what AS evidence, file || ': ' || what AS message
-  FROM replaced WHERE file GLOB '*.dist-info/*' AND substr(file, 1, 3) <> '../';
+  FROM replaced WHERE file GLOB '*.dist-info/*' AND substr(file, 1, 3) <> '../'
+   AND site NOT IN (SELECT id FROM site WHERE managed);
 
 CREATE VIEW "unread" AS
 SELECT site, distribution, NULL AS entry_point, file, what AS evidence, file || ': ' || what AS message

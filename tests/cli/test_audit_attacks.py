@@ -77,6 +77,25 @@ class Commands(Attacks):
         self.assertEqual(self.rules(), [])
 
 
+    def test_scripts_in_a_directory_of_its_own(self):
+        """`pip install --target`: RECORD leads to where they would be elsewhere."""
+        target = f"{self.top}/target"
+        os.makedirs(f"{target}/inner")
+        self.site, self.prefix, self.bin = f"{target}/inner/more", target, f"{target}/inner/more/bin"
+        self.install("alpha", "[console_scripts]\ncmd = alpha:main\n")
+        info = f"{self.site}/alpha-1.0.dist-info"
+        with open(f"{info}/RECORD", encoding="utf-8") as file:
+            text = file.read().replace("../../../bin/", "../../bin/")
+        write(f"{info}/RECORD", text)
+        self.prefix = self.site
+        self.assertEqual(self.rules(), [])
+        os.makedirs(self.bin)
+        shutil.copy(f"{self.top}/bin/cmd", self.bin)
+        self.assertEqual(self.rules(), [])
+        write(f"{self.bin}/cmd", "#!/bin/sh\n")
+        self.assertEqual(self.told("file-changed"), ["bin/cmd: it is not the file that RECORD describes"])
+
+
 class Modules(Attacks):
     def test_bytecode_without_a_source(self):
         """What import takes: beside a source not, in place of one."""
