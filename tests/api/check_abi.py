@@ -22,8 +22,8 @@ NOT_IN_MANUAL = {"ENTRYDB_OK", "ENTRYDB_RULES_DEFAULT", "ENTRYDB_FRESH_DEFAULT"}
 SONAME = "libentrydb.so.0"
 ALLOWED = re.compile(r"lib(sqlite3|z|elf|c|dl|pthread)\.so\.\d+|ld-linux.*\.so\.\d+"
                      r"|lib(asan|gcc_s|tsan|ubsan)\.so\.\d+")
-# The C run-time's own, in every shared library.
-RUNTIME = re.compile(r"completed\.\d+|__dso_handle|_DYNAMIC|_GLOBAL_OFFSET_TABLE_")
+# The C run-time's own, in every shared library; with -fexceptions, where its function is that unwinds.
+RUNTIME = re.compile(r"completed\.\d+|__dso_handle|_DYNAMIC|_GLOBAL_OFFSET_TABLE_|DW\.ref\.__gcc_personality_v0")
 WRITABLE = {".data", ".bss", ".tdata", ".tbss"}
 
 
