@@ -20,6 +20,9 @@ from support import COULD_NOT, DATABASE, DONE, PROGRAM, CommandTest, add_distrib
 
 UNITS = sorted(glob.glob(f"{TOP}/hooks/systemd/*"))
 INSTALLED = "/usr/bin/entrydb"
+# As systemd.special(7) recommends.
+WANTED_BY = {"entrydb.path": "paths.target", "entrydb.timer": "timers.target",
+             "entrydb-watch.service": "multi-user.target"}
 EXPOSURE_ALLOWED = 50  # tenths, as systemd-analyze counts; 96 is a service without hardening
 
 needs_systemd = unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze")
@@ -148,13 +151,13 @@ class Installed(CommandTest):
         build = os.environ.get("ENTRYDB_BUILD") or f"{TOP}/build"
         subprocess.run(["cmake", "--install", f"{build}/hooks", "--prefix", f"{self.top}/usr"],
                        stdout=subprocess.DEVNULL, check=True)
-        for unit in ("entrydb.path", "entrydb.timer", "entrydb-watch.service"):
+        for unit, target in WANTED_BY.items():
             done = subprocess.run(["systemctl", f"--root={self.top}", "enable", unit],
                                   capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             links = glob.glob(f"{self.top}/etc/systemd/system/*.wants/{unit}")
-            self.assertEqual([os.readlink(link) for link in links],
-                             [f"/usr/lib/systemd/system/{unit}"])
+            self.assertEqual([(link.split("/")[-2], os.readlink(link)) for link in links],
+                             [(f"{target}.wants", f"/usr/lib/systemd/system/{unit}")])
 
 
 if __name__ == "__main__":
