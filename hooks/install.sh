@@ -67,6 +67,7 @@ tests|clang|command -v clang|clang clang clang clang clang
 tests|clang-format|command -v clang-format|clang-format clang-tools-extra clang clang-tools clang-extra-tools
 tests|clang's run-time of the sanitizers|has_clang_runtime|libclang-rt-dev compiler-rt compiler-rt clang compiler-rt
 tests|debootstrap|command -v debootstrap|debootstrap debootstrap debootstrap debootstrap debootstrap
+tests|eu-strip|command -v eu-strip|elfutils elfutils elfutils elfutils elfutils
 tests|fish|command -v fish|fish fish fish fish fish
 tests|git|command -v git|git git git git git
 tests|bzip2|header bzlib.h|libbz2-dev bzip2-devel bzip2 libbz2-devel bzip2-dev

@@ -30,8 +30,10 @@ PROGRAM_INSIDE = "/usr/bin/entrydb"
 BUILD_SECONDS = 900
 NOT_PACKED = ("build", ".")  # so begin the names of what no tarball has
 
+# Of a release that was made before any of these builds.
+RELEASED = "1700000000"
 UPSTREAM = {"ENTRYDB_HOMEPAGE": "https://example.org/entrydb",
-            "ENTRYDB_MAINTAINER": "Ann Packager <ann@example.org>"}
+            "ENTRYDB_MAINTAINER": "Ann Packager <ann@example.org>", "SOURCE_DATE_EPOCH": RELEASED}
 
 # What stands in for the program, in the tests of those that go wrong.
 BROKEN = {"missing": None, "no program": b"\x7fELF, cut off\n", "failing": b"#!/bin/sh\nexit 3\n",
@@ -60,6 +62,14 @@ def pack_recipes(place, with_tests=False):
     path = pack_sources(place, with_tests)
     build([f"{support.TOP}/hooks/recipes.sh", path, place], place, env={**os.environ, **UPSTREAM})
     return path
+
+
+def another_place(test):
+    """A directory with the same recipes, to build the same once more: later, and elsewhere."""
+    place = f"{support.make_directory(test)}/another/place"
+    os.makedirs(place)
+    pack_recipes(place, with_tests="ENTRYDB_TEST_LONG" in os.environ)
+    return place
 
 
 def readable(member):

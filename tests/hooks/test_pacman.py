@@ -6,10 +6,12 @@ optimization as Arch Linux has it, are for the long run.
 """
 
 import glob
+import gzip
 import os
 import re
 import shutil
 import subprocess
+import tarfile
 import unittest
 
 import managers
@@ -68,12 +70,45 @@ def members(path):
     return done.stdout.splitlines()
 
 
+# What Arch Linux asks of the compiler, for the processors of all machines.
+FLAGS = """
+CFLAGS="-O2 -pipe -fno-plt -fexceptions -Wp,-D_FORTIFY_SOURCE=2 -Wformat -Werror=format-security -fstack-clash-protection"
+CXXFLAGS="$CFLAGS -Wp,-D_GLIBCXX_ASSERTIONS"
+LDFLAGS="-Wl,-O1 -Wl,--sort-common -Wl,--as-needed -Wl,-z,relro -Wl,-z,now"
+"""
+
+
 def makepkg_configuration(place):
-    """This machine's; in the long run with what Arch Linux has beside it."""
+    """This machine's, with what Arch Linux has beside it; as to link time, in the long run."""
     path = f"{place}/makepkg.conf"
     more = "OPTIONS+=(lto)\nLTOFLAGS=-flto=auto\n" if LONG else ""
-    support.write(path, f". /etc/makepkg.conf\nOPTIONS+=(strip !debug)\n{more}")
+    support.write(path, f". /etc/makepkg.conf\nOPTIONS+=(strip !debug){FLAGS}{more}")
     return path
+
+
+def make_packages(place, *words):
+    """Of the recipes that lie there. makepkg refuses to work for root."""
+    os.chown(place, support.STRANGER, support.STRANGER)
+    env = {"PATH": os.environ["PATH"], "HOME": place, "LC_ALL": "C.UTF-8", "PKGEXT": ".pkg.tar",
+           "PKGDEST": place, "BUILDDIR": place, "PACKAGER": "x",
+           "SOURCE_DATE_EPOCH": target_root.RELEASED}
+    target_root.build(["makepkg", "--nodeps", "--config", makepkg_configuration(place), *words],
+                      place, env=env, **support.as_user(support.STRANGER))
+
+
+def contents(path):
+    """All that is in a package, in its order; but for the directories that it was built in, which
+    makepkg writes down so that others can build it in the same."""
+    with tarfile.open(path) as archive:
+        members = [(each.get_info(), each.isfile() and archive.extractfile(each).read())
+                   for each in archive]
+    told = dict((info["name"], data) for info, data in members)
+    lines = [line for line in told[".BUILDINFO"].splitlines(True)
+             if not line.startswith((b"builddir = ", b"startdir = "))]
+    sums = [line for line in gzip.decompress(told[".MTREE"]).splitlines(True)
+            if not line.startswith(b"./.BUILDINFO ")]
+    return [lines, sums, *((info, data) for info, data in members
+                           if info["name"] not in (".BUILDINFO", ".MTREE"))]
 
 
 class PacmanTest(RootTest):
@@ -88,14 +123,8 @@ class PacmanTest(RootTest):
 
     @staticmethod
     def make_package(place):
-        """makepkg refuses to work for root."""
         target_root.pack_recipes(place, with_tests=LONG)
-        os.chown(place, support.STRANGER, support.STRANGER)
-        env = {"PATH": os.environ["PATH"], "HOME": place, "LC_ALL": "C.UTF-8", "PKGEXT": ".pkg.tar",
-               "PKGDEST": place, "BUILDDIR": place, "PACKAGER": "x"}
-        target_root.build(["makepkg", "--nodeps", "--config", makepkg_configuration(place),
-                           *([] if LONG else ["--nocheck"])], place, env=env,
-                          **support.as_user(support.STRANGER))
+        make_packages(place, *([] if LONG else ["--nocheck"]))
         return next(path for path in packages(place) if name_of(path) == "entrydb")
 
     def check_quiet(self, output):
@@ -132,6 +161,16 @@ class Package(PacmanTest):
         self.assertNotIn("warning", self.run_manager(verify))
         self.run_manager(self.manager.command("-Rdd", *FILES))
         self.assertEqual(sorted(self.files() - before), [])
+
+    @unittest.skipUnless(LONG, "builds the packages once more: only with --long")
+    def test_built_again_elsewhere(self):
+        again = target_root.another_place(self)
+        make_packages(again, "--nocheck")
+        self.assertEqual(len(packages(again)), len(FILES))
+        for first, second in zip(packages(self.built), packages(again), strict=True):
+            self.assertEqual(name_of(first), name_of(second))
+            for one, other in zip(contents(first), contents(second), strict=True):
+                self.assertTrue(one == other, one[0])
 
     def test_version(self):
         self.assertIn(f"entrydb-{target_root.version()}-1-", self.package)

@@ -5,6 +5,7 @@ importlib.metadata finds. The macros that Fedora's rpmbuild has are those of fed
 compiler's flags, and the package's own tests, are for the long run.
 """
 
+import filecmp
 import glob
 import os
 import shutil
@@ -43,9 +44,19 @@ class Rpm(managers.Rpm):
         return self.command("--upgrade", "--force", path)
 
 
+def build_packages(place, *words, prefix=()):
+    """Of the recipes that lie there, by words that begin with prefix."""
+    target_root.build([*prefix, "rpmbuild", "-bb", "--nodeps", "--load", f"{HERE}/fedora.macros",
+                       *words, "--define", f"_topdir {place}/top",
+                       "--define", f"_sourcedir {place}", "--define", f"_rpmdir {place}",
+                       "--define", "_buildhost reproducible", "--define", "_build_name_fmt "
+                       "%%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm",
+                       f"{place}/entrydb.spec"], place)
+
+
 def packages(place):
-    """The files of all that are built of the spec file."""
-    return sorted(glob.glob(f"{place}/*.rpm"))
+    """The files of all that are built of the spec file, but for those of debuggers."""
+    return [path for path in sorted(glob.glob(f"{place}/*.rpm")) if "-debug" not in name_of(path)]
 
 
 def name_of(path):
@@ -56,6 +67,21 @@ def rpm_words(*words):
     return subprocess.run(["rpm", *words], stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
+def content(path):
+    """Of a file, without its build-id and the sum of the file for debuggers."""
+    if os.path.islink(path):
+        return os.readlink(path)
+    with open(path, "rb") as stream:
+        data = stream.read()
+    if not data.startswith(b"\x7fELF"):
+        return data
+    subprocess.run(["objcopy", "--remove-section=.note.gnu.build-id",
+                    "--remove-section=.gnu_debuglink", path, f"{path}.rest"],
+                   stderr=subprocess.DEVNULL, check=True)
+    with open(f"{path}.rest", "rb") as stream:
+        return stream.read()
+
+
 class RpmTest(RootTest):
     manager_class = Rpm
     manager_keeps = ("/var/lib/rpm",)
@@ -63,13 +89,7 @@ class RpmTest(RootTest):
     @staticmethod
     def make_package(place):
         target_root.pack_recipes(place, with_tests=LONG)
-        shorter = [] if LONG else ["--nocheck", "--define", "_lto_cflags %{nil}"]
-        target_root.build(["rpmbuild", "-bb", "--nodeps", "--load", f"{HERE}/fedora.macros",
-                           *shorter, "--define", f"_topdir {place}/top",
-                           "--define", f"_sourcedir {place}", "--define", f"_rpmdir {place}",
-                           "--define", "_build_name_fmt "
-                           "%%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm",
-                           f"{place}/entrydb.spec"], place)
+        build_packages(place, *([] if LONG else ["--nocheck", "--define", "_lto_cflags %{nil}"]))
         return next(path for path in packages(place) if name_of(path) == "entrydb")
 
 
@@ -117,6 +137,42 @@ class Package(RpmTest):
         self.run_manager(self.manager.command("--erase", *names))
         self.remove(package("alpha"), package("beta"))
         self.assertEqual(sorted(self.files() - before), [])
+
+    @unittest.skipUnless(LONG, "builds the packages once more: only with --long")
+    def test_built_again(self):
+        """In a directory of the same name, as mock does; by a machine of another name."""
+        again = target_root.another_place(self)
+        mount = self.in_namespace(f"mount --bind {again} {self.built}")
+        build_packages(self.built, "--nocheck", prefix=[*mount, "unshare", "--uts", "sh", "-c",
+                                                        'hostname elsewhere && exec "$@"', "sh"])
+        files = sorted(glob.glob(f"{self.built}/*.rpm"))
+        self.assertGreater(len(files), 2 * len(FILES) - 2)  # with what debuggers want
+        for path in files:
+            self.assertTrue(filecmp.cmp(path, f"{again}/{os.path.basename(path)}", shallow=False), path)
+
+    @unittest.skipUnless(LONG, "builds the packages once more: only with --long")
+    def test_built_again_elsewhere(self):
+        """All but the build-ids: debugedit makes them of what the compiler wrote, before it takes
+        the directory out of that."""
+        again = target_root.another_place(self)
+        build_packages(again, "--nocheck")
+        for first, second in zip(packages(self.built), packages(again), strict=True):
+            one, other = (self.unpack(path) for path in (first, second))
+            self.assertEqual(list(one), list(other))
+            self.assertGreater(len(one), 1)
+            for name, content in one.items():
+                self.assertTrue(content == other[name], f"{first}: {name}")
+
+    def unpack(self, path):
+        """What is in a package, without build-ids and the files that are named after them."""
+        tree = support.make_directory(self)
+        subprocess.run(["bsdtar", "-xf", path], cwd=tree, check=True)
+        found = {}
+        for place, directories, names in os.walk(tree):
+            directories[:] = sorted(name for name in directories if name != ".build-id")
+            for each in (f"{place}/{name}" for name in sorted(names)):
+                found[os.path.relpath(each, tree)] = os.lstat(each).st_mode, os.lstat(each).st_mtime, content(each)
+        return found
 
     def test_version(self):
         self.assertEqual(rpm_words("-qp", "--qf", "%{VERSION}", self.package),
