@@ -17,6 +17,7 @@
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "indexer/audit/facts.h"
+#include "indexer/command.h"
 #include "libquery/disk/small_file.h"
 
 #define SCRIPT_MAX    ((size_t)64 << 10) /* bytes of a script that are looked at */
@@ -289,6 +290,8 @@ static bool is_trailed(struct slice name, struct slice known)
 
 static bool is_slip(struct slice name, struct slice known)
 {
+	if (name.len + 1 < known.len || name.len > known.len + 1)
+		return false;
 	if (is_capitals(name, known) || is_drawn_alike(name, known) || is_trailed(name, known))
 		return true;
 	if (known.len <= SHORT)
@@ -299,25 +302,61 @@ static bool is_slip(struct slice name, struct slice known)
 	return name.len <= known.len || !strchr("0123456789", name.ptr[name.len - 1]);
 }
 
+struct known_commands {
+	struct slice *names;
+	size_t count, room;
+	struct arena texts;
+};
+
+static void known_commands_free(struct known_commands *known)
+{
+	free(known->names);
+	arena_free(&known->texts);
+}
+
+static int read_known_commands(struct worksheet *sheet, struct known_commands *known,
+                               struct error *error)
+{
+	struct worksheet_query *row =
+	        worksheet_ask(sheet, "SELECT name FROM known_command ORDER BY name");
+	bool failed = false;
+
+	while (!failed && worksheet_next(row)) {
+		failed = !array_grow(&known->names, known->count, sizeof(*known->names),
+		                     &known->room);
+		if (!failed)
+			known->names[known->count++] =
+			        arena_copy(&known->texts, worksheet_column(row, 0), &failed);
+	}
+	return failed ? error_nomem(error) : worksheet_failure(sheet, error);
+}
+
+static void put_slip(struct worksheet *sheet, struct slice name, struct slice known)
+{
+	struct worksheet_query *put =
+	        worksheet_ask(sheet, "INSERT OR IGNORE INTO near_command VALUES (?, ?)");
+
+	worksheet_text(put, name);
+	worksheet_text(put, known);
+	worksheet_run(put);
+}
+
 static int find_slips(struct worksheet *sheet, struct error *error)
 {
-	struct worksheet_query *row = worksheet_ask(
-	        sheet, "SELECT c.name, k.name FROM (SELECT DISTINCT name FROM command) c "
-	               "JOIN known_command k "
-	               "ON length(k.name) BETWEEN length(c.name) - 1 AND length(c.name) + 1 "
-	               "WHERE c.name NOT IN (SELECT name FROM known_command)");
+	CLEANUP(known_commands_free) struct known_commands known = {0};
+	int code = read_known_commands(sheet, &known, error);
+	struct worksheet_query *row =
+	        worksheet_ask(sheet, "SELECT DISTINCT name FROM command "
+	                             "WHERE name NOT IN (SELECT name FROM known_command)");
 
-	while (worksheet_next(row)) {
-		struct worksheet_query *put;
+	while (code == 0 && !interrupted() && worksheet_next(row)) {
+		struct slice name = worksheet_column(row, 0);
 
-		if (!is_slip(worksheet_column(row, 0), worksheet_column(row, 1)))
-			continue;
-		put = worksheet_ask(sheet, "INSERT OR IGNORE INTO near_command VALUES (?, ?)");
-		worksheet_text(put, worksheet_column(row, 0));
-		worksheet_text(put, worksheet_column(row, 1));
-		worksheet_run(put);
+		for (size_t i = 0; i < known.count; i++)
+			if (is_slip(name, known.names[i]))
+				put_slip(sheet, name, known.names[i]);
 	}
-	return worksheet_failure(sheet, error);
+	return code < 0 ? code : worksheet_failure(sheet, error);
 }
 
 int commands_read(struct worksheet *sheet, const char *sysroot, struct error *error)

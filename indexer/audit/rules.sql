@@ -84,6 +84,8 @@ CREATE TABLE startup (
 	kind         TEXT NOT NULL,
 	code         TEXT NOT NULL
 ) STRICT;
+-- A place with distributions of its own that .pth files add.
+CREATE TABLE added (site INTEGER NOT NULL, place TEXT NOT NULL, distributions INTEGER NOT NULL) STRICT;
 -- What Python itself, or an environment, is made of, and a RECORD lists or pyvenv.cfg leads into;
 -- and the metadata of others that a RECORD lists.
 CREATE TABLE replaced (site INTEGER NOT NULL, distribution INTEGER, file TEXT NOT NULL, what TEXT NOT NULL) STRICT;
@@ -402,6 +404,9 @@ INSERT INTO rule (name, level, what, remedy) VALUES
 	('startup-code', 'note',
 	 'A distribution has code run in every Python of the environment.',
 	 'Read the line; python -I -S starts without it.'),
+	('path-added', 'note',
+	 'A .pth file adds a directory or a zip with distributions of its own, which are not judged here.',
+	 'Audit that place, too: name it beside the environment.'),
 	('runs-unasked', 'note',
 	 'An entry point in this group is loaded whether or not anybody asks for it.',
 	 'See that you know each of them; ''entrydb disable GROUP/NAME'' keeps one from being loaded by entrydb.'),
@@ -660,7 +665,8 @@ CREATE VIEW "record-missing" AS
 SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory AS file, '' AS evidence,
        'no RECORD in ' || d.directory AS message
   FROM distribution d JOIN site s ON s.id = d.site
- WHERE d.is_info AND NOT d.has_record AND NOT s.managed
+ WHERE NOT d.has_record AND NOT s.managed
+   AND (d.is_info OR (s.prefix <> '' AND EXISTS (SELECT 1 FROM entry_point e WHERE e.distribution = d.id)))
    AND d.id NOT IN (SELECT distribution FROM unread_file WHERE distribution IS NOT NULL);
 
 CREATE VIEW "hash-missing" AS
@@ -706,6 +712,12 @@ SELECT u.site, o.distribution, NULL AS entry_point, u.file, u.code AS evidence,
        || n.since AS message
   FROM startup u JOIN startup_owner o ON o.site = u.site AND o.file = u.file
   JOIN origin n ON n.distribution = o.distribution;
+
+CREATE VIEW "path-added" AS
+SELECT a.site, NULL AS distribution, NULL AS entry_point, a.place AS file, '' AS evidence,
+       a.place || ' has ' || a.distributions
+       || iif(a.distributions = 1, ' distribution', ' distributions') || ' of its own' AS message
+  FROM added a WHERE a.place NOT IN (SELECT path FROM site);
 
 CREATE VIEW "runs-unasked" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
@@ -778,6 +790,7 @@ UNION ALL SELECT 'installed-from-url' AS rule, * FROM "installed-from-url"
 UNION ALL SELECT 'writable-by-others' AS rule, * FROM "writable-by-others"
 UNION ALL SELECT 'startup-unlisted' AS rule, * FROM "startup-unlisted"
 UNION ALL SELECT 'startup-code' AS rule, * FROM "startup-code"
+UNION ALL SELECT 'path-added' AS rule, * FROM "path-added"
 UNION ALL SELECT 'runs-unasked' AS rule, * FROM "runs-unasked"
 UNION ALL SELECT 'forbidden' AS rule, * FROM "forbidden"
 UNION ALL SELECT 'news' AS rule, * FROM "news"

@@ -18,6 +18,7 @@
 #include "db/base/unicode.h"
 #include "indexer/audit/facts.h"
 #include "indexer/command.h"
+#include "libquery/disk/distname.h"
 #include "libquery/disk/path.h"
 #include "libquery/disk/pth.h"
 #include "libquery/disk/small_file.h"
@@ -29,8 +30,9 @@ struct start {
 	struct facts_site *site;
 	struct name_map seen; /* places, by device and inode */
 	struct arena keys;
-	struct slice sysroot; /* "" without one */
-	const char *place;    /* that is being read */
+	struct slice sysroot;  /* "" without one */
+	const char *place;     /* that is being read */
+	int64_t distributions; /* in it */
 	struct error *error;
 };
 
@@ -91,6 +93,7 @@ static int add_module(void *payload, struct slice name)
 	struct start *start = payload;
 	CLEANUP(cleanup_free) char *path = NULL;
 
+	start->distributions += distname_is_info(name) || distname_is_egg_info(name);
 	if (!startup_is_module(name))
 		return 0;
 	path = text_format("%s/%.*s", start->place, (int)name.len, name.ptr);
@@ -121,6 +124,17 @@ static int is_new(struct start *start, const char *place)
 	return failed ? error_nomem(start->error) : code;
 }
 
+static void put_added(const struct start *start)
+{
+	struct worksheet_query *put =
+	        worksheet_ask(start->site->sheet, "INSERT INTO added VALUES (?, ?, ?)");
+
+	worksheet_number(put, start->site->id);
+	worksheet_text(put, slice_of(start->place));
+	worksheet_number(put, start->distributions);
+	worksheet_run(put);
+}
+
 /* The children of a directory, or of a zip, of these names. */
 static int look_into(struct start *start, const char *place)
 {
@@ -129,9 +143,12 @@ static int look_into(struct start *start, const char *place)
 	int code;
 
 	start->place = place;
+	start->distributions = 0;
 	code = tree_open(place, &tree, &own);
 	if (code == 0)
 		code = tree_children(tree, add_module, start, &own);
+	if (start->distributions > 0)
+		put_added(start);
 	return error_move_failure(start->error, &own);
 }
 

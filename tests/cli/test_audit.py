@@ -366,6 +366,21 @@ class Rules(Site):
         write(f"{self.site}/alpha.pth", "import alpha, evil\n")
         self.assertEqual(self.rules(), ["file-changed", "startup-code"])
 
+    def test_path_added(self):
+        place = f"{self.top}/opt"
+
+        def good():
+            os.mkdir(place)
+            write(f"{self.site}/a.pth", f"{place}\n")
+
+        def plant():
+            support.add_distribution(place, "evil", text="[console_scripts]\naws = evil:main\n")
+        self.check("path-added", plant, good)
+        self.assertIn("opt has 1 distribution of its own", self.audit().objects[0]["message"])
+        found = self.found(place)
+        self.assertIn(("command-hijack", "evil"), found)
+        self.assertNotIn(("path-added", None), found)
+
     def test_runs_unasked(self):
         self.check("runs-unasked", lambda: self.install("spy", "[pytest11]\nspy = spy:plugin\n"),
                    lambda: self.install("fine", "[pytest]\nfine = fine:plugin\n"))

@@ -133,6 +133,21 @@ class Modules(Attacks):
         self.assertEqual(self.rules(), ["installed-from-url", "module-unlisted"])
         self.assertTrue(os.path.exists(info))
 
+    def test_metadata_of_another_age(self):
+        """Which lists no files: nobody put them there."""
+        info = f"{self.site}/evil.egg-info"
+        os.mkdir(info)
+        write(f"{info}/PKG-INFO", metadata("evil", "1.0"))
+        write(f"{self.site}/evil.py", "")
+        self.assertEqual(self.rules(), [])
+        write(f"{info}/entry_points.txt", "[g]\nx = evil:y\n")
+        self.assertEqual(self.rules(), ["record-missing"])
+
+    def test_a_namespace_by_bytecode(self):
+        self.install("one", "[g]\nx = space.one:y\n", modules=["space/one"])
+        write(f"{self.site}/space/__init__.pyc", "")
+        self.assertEqual(self.rules(), ["module-unlisted"])
+
     def test_an_initializer_by_name(self):
         """Python imports the file once more."""
         self.install("fine", "[g]\nx = fine.__init__:y\n", modules=["fine/__init__"])
@@ -429,6 +444,18 @@ class Metadata(Attacks):
         self.assertIn(f"{SITE}/ev%FF%FEil-1.0.dist-info", str(results))
         self.assertIn("name-control", self.rules())
         self.run_program("audit", self.prefix, status=NOT_FOUND).out.encode()
+
+    def test_commands_without_end(self):
+        """Work in proportion to what there is."""
+        info = self.install("evil", "[g]\nx = evil:y\n")
+        took = []
+        for count in (50000, 200000):
+            with open(f"{info}/RECORD", "a", encoding="utf-8") as record:
+                record.writelines(f"../../../bin/{number:07d},,\n" for number in range(count))
+            before = support.processor_seconds()
+            self.assertEqual(self.rules(), [])
+            took.append(support.processor_seconds() - before)
+        self.assertLess(took[1], 8 * max(took[0], 0.1))
 
     def test_more_than_anybody_would_write(self):
         for text in ("[console_scripts]\n" + "".join(f"c{n} = evil:main\n" for n in range(4000)),
