@@ -23,7 +23,7 @@ enum role { ANY, NAME, NAMES };
 
 /* An object that has a number. */
 struct numbered {
-	size_t at;
+	uint32_t at;
 	bool given; /* its names were */
 };
 
@@ -243,7 +243,7 @@ static bool give_number(struct walk *walk, enum role role)
 {
 	if (!array_grow(&walk->objects, walk->count, sizeof(*walk->objects), &walk->room))
 		return ends(walk, MARSHAL_NOMEM);
-	walk->objects[walk->count++] = (struct numbered){walk->at - 1, role != ANY};
+	walk->objects[walk->count++] = (struct numbered){(uint32_t)(walk->at - 1), role != ANY};
 	return true;
 }
 
@@ -277,7 +277,8 @@ enum marshal_end marshal_walk(struct slice code, unsigned magic, marshal_name *e
 {
 	struct walk walk = {.code = code, .magic = magic, .each = each, .payload = payload};
 
-	if (code.len == 0 || ((unsigned char)code.ptr[0] & ~IS_NUMBERED) != 'c')
+	if (code.len == 0 || code.len > MARSHAL_MAX ||
+	    ((unsigned char)code.ptr[0] & ~IS_NUMBERED) != 'c')
 		return MARSHAL_BROKEN;
 	read_object(&walk, ANY);
 	free(walk.objects);

@@ -11,13 +11,15 @@
 
 #include "db/base/slice.h"
 
+#define MARSHAL_MAX ((size_t)1 << 30) /* bytes */
+
 /* False ends the walk. */
 typedef bool marshal_name(void *payload, struct slice name);
 
 enum marshal_end {
 	MARSHAL_WHOLE,   /* all names were given */
 	MARSHAL_STOPPED, /* by @each */
-	MARSHAL_BROKEN,  /* Python could not read it, either */
+	MARSHAL_BROKEN,  /* Python could not read it, either; or it is longer than MARSHAL_MAX */
 	MARSHAL_NOMEM,
 };
 
