@@ -229,13 +229,13 @@ def exists(path):
 def package():
     """The name, in sys.modules, of the package beside this file. What else is named entrydb, in
     the directory of a script, say, is not run; nor is the package's own __init__.py."""
-    place = f"{HOME}/__init__.py"
     for name in ("entrydb", "_entrydb"):
-        if getattr(sys.modules.get(name), "__file__", None) == place:
+        if getattr(sys.modules.get(name), "__path__", None) == [HOME]:
             return name
     import _frozen_importlib as bootstrap
     import _frozen_importlib_external as external
-    spec = external.spec_from_file_location(name, place, submodule_search_locations=[HOME])
+    spec = external.spec_from_file_location(name, f"{HOME}/__init__.py",
+                                            submodule_search_locations=[HOME])
     sys.modules[name] = bootstrap.module_from_spec(spec)
     return name
 
@@ -247,7 +247,10 @@ def submodule(name):
     from _frozen_importlib_external import spec_from_file_location
     with _ModuleLockManager(full):  # another thread may be in the middle of it
         if full not in sys.modules:
-            _load_unlocked(spec_from_file_location(full, f"{HOME}/{name}.py"))
+            try:
+                _load_unlocked(spec_from_file_location(full, f"{HOME}/{name}.py"))
+            except (FileNotFoundError, NotADirectoryError):  # frozen, or in a zip
+                __import__(full)
         return sys.modules[full]
 
 
@@ -292,7 +295,10 @@ def watch_loader(loader):
     """One that takes no attribute, or has its own exec_module() already, is left alone."""
     if not isinstance(loader, type) and hasattr(type(loader), "exec_module") \
             and "exec_module" not in getattr(loader, "__dict__", ("exec_module",)):
-        loader.exec_module = Execution(loader)
+        try:
+            loader.exec_module = Execution(loader)
+        except Exception:  # what it shows as its __dict__ may be another loader's
+            pass
 
 
 connecting = _thread.allocate_lock()

@@ -31,7 +31,10 @@ def rest():
         from _frozen_importlib import _load
         from _frozen_importlib_external import spec_from_file_location
         home = os.path.dirname(os.path.abspath(__file__))
-        _load(spec_from_file_location(name, f"{home}/{name}.py"))
+        try:
+            _load(spec_from_file_location(name, f"{home}/{name}.py"))
+        except (FileNotFoundError, NotADirectoryError):  # frozen, or in a zip
+            __import__(name)
     return sys.modules[name]
 
 

@@ -914,6 +914,29 @@ class BehaviourTest(ScriptTest):
             assert entrydb.mine
             """, prelude="")
 
+    def test_no_file_of_its_own(self):
+        """As in a program that is a zip, or frozen: the extension cannot be loaded."""
+        self.each_python("""
+            import glob, os, sys, zipfile
+            [home] = [each for each in sys.path if os.path.exists(f"{each}/_entrydb_site.py")]
+            with zipfile.ZipFile("program.zip", "w") as archive:
+                for file in glob.glob(f"{home}/*.py") + glob.glob(f"{home}/entrydb/*.py"):
+                    archive.write(file, os.path.relpath(file, home))
+            sys.path.remove(home)
+            sys.path[:0] = [os.environ["SITE"], os.path.abspath("program.zip")]
+            import entrydb
+            assert "program.zip" in entrydb.__file__
+            for _ in range(2):
+                entrydb.accelerate()
+                import importlib.metadata as metadata
+                own = metadata.entry_points.__wrapped__
+                for _ in range(3):
+                    found = tuple(metadata.entry_points(group="demo"))
+                    assert found and found == tuple(own(group="demo"))
+                assert "_entrydb" not in sys.modules
+                entrydb.decelerate()
+            """, prelude="")
+
     def test_connecting_fails(self):
         """Whatever it is, the program has importlib.metadata's answer; and later entrydb's."""
         self.each_python("""

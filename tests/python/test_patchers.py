@@ -124,6 +124,21 @@ for part in ("distributions", "Distribution.discover", "MetadataPathFinder.find_
     check()
 """)
 
+    def test_loaded_by_another_loader(self):
+        """Which shows the attributes of the usual one, and takes none."""
+        self.each_python("""
+import os, sys
+sys.path[:0] = [os.environ["SITE"], os.environ["PATCHERS"]]
+import deal, entrydb
+for name in [each for each in sys.modules if each.startswith("importlib.metadata")]:
+    del sys.modules[name]
+entrydb.accelerate()
+deal.activate()
+import importlib.metadata as metadata
+assert type(metadata.__spec__.loader).__name__ == "DealLoader"
+assert len(metadata.entry_points(group="demo")) == len(list(metadata.distributions(path=[os.environ["SITE"]])))
+""")
+
     def test_measured(self):
         self.each_python(START + """
 import coverage
