@@ -332,6 +332,27 @@ static int add_known_sites(struct sites *sites, const char *prefix, const char *
 	return error_move_failure(error, &own);
 }
 
+/*
+ * A prefix in which no site directory was found may only have none that can be looked for.
+ * (What is no prefix is read itself, and whoever reads it says what is wrong.)
+ */
+static int check_access(const char *prefix, const char *sysroot, struct error *error)
+{
+	static const char *const places[] = {"", "/lib", "/lib64"};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		CLEANUP(cleanup_free)
+		char *place = text_format("%s%s%s", sysroot ? sysroot : "", prefix, places[i]);
+
+		if (!place)
+			return error_nomem(error);
+		if (faccessat(AT_FDCWD, place, R_OK | X_OK, AT_EACCESS) == 0 || errno != EACCES)
+			continue;
+		return i == 0 ? 0 : error_errno(error, errno, "%s", place);
+	}
+	return 0;
+}
+
 /* A prefix stands for the site directories in it; anything else for itself. */
 static int expand_argument(const struct options *options, const char *argument, struct sites *sites,
                            struct error *error)
@@ -348,6 +369,8 @@ static int expand_argument(const struct options *options, const char *argument, 
 		code = sites_of_prefix(sites, path, sysroot, error);
 	if (code == 0 && sites->count == before && !layout_is_known(path))
 		code = add_known_sites(sites, path, sysroot, error);
+	if (code == 0 && sites->count == before)
+		code = check_access(path, sysroot, error);
 	if (code == 0 && sites->count == before && !sites_add(sites, path))
 		code = error_nomem(error);
 	return code;

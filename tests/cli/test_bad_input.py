@@ -177,6 +177,16 @@ class BadDirectories(BadTest):
         self.assertEqual(rows(self.user_database)["distribution"], before)
 
     @needs_root
+    def test_a_prefix_that_may_not_be_looked_into(self):
+        """Is not an empty one, where no database says what is in it."""
+        for place, mode in (("lib", 0o700), ("lib", 0o711), ("lib", 0o744)):
+            os.chmod(f"{self.prefix}/{place}", mode)
+            for command in "audit", "verify", "update":
+                reply = self.run_program(command, self.prefix, user=STRANGER, status=COULD_NOT)
+                self.assertIn(f"{self.prefix}/{place}: Permission denied", reply.err, (command, oct(mode)))
+            os.chmod(f"{self.prefix}/{place}", 0o755)
+
+    @needs_root
     def test_unreadable_files(self):
         write(f"{self.info}/entry_points.txt", entry_points("hidden"))
         os.chmod(f"{self.info}/entry_points.txt", 0)
