@@ -1,5 +1,6 @@
 """What hostile authors of packages have thought of, beyond the examples of the rules, and what honest ones do that looks like it."""
 
+import importlib.util
 import json
 import os
 import py_compile
@@ -251,10 +252,12 @@ class Start(Attacks):
         write(f"{self.site}/a.pth", "../../../more\n")
         os.mkdir(more)
         self.assertEqual(self.rules(), [])
-        write(f"{more}/sitecustomize.py", "print('custom')\n")
-        self.assertEqual(self.python("import sitecustomize"), "custom\n")
-        self.assertEqual(self.told("startup-unlisted"), ["../../../more/sitecustomize.py runs at each start of Python"])
-        os.remove(f"{more}/sitecustomize.py")
+        # Debian's Python has the first one itself, in front of what is added.
+        name = "usercustomize" if importlib.util.find_spec("sitecustomize") else "sitecustomize"
+        write(f"{more}/{name}.py", "print('custom')\n")
+        self.assertEqual(self.python(f"import {name}"), "custom\n")
+        self.assertEqual(self.told("startup-unlisted"), [f"../../../more/{name}.py runs at each start of Python"])
+        os.remove(f"{more}/{name}.py")
         with zipfile.ZipFile(f"{self.site}/x.egg", "w") as archive:
             archive.writestr("usercustomize.py", "print('zipped')\n")
         write(f"{self.site}/a.pth", "./x.egg\n")
