@@ -77,6 +77,14 @@ void names_read(struct facts_site *site);
  */
 int writable_look(struct facts_site *site, int64_t distribution, const char *file,
                   struct error *error);
+
+/* What is wrong with a file, as a row of one of these tables; @distribution: 0, the site's own. */
+#define FACTS_REPLACED "INSERT INTO replaced VALUES (?, nullif(?, 0), ?, ?)"
+#define FACTS_UNREAD   "INSERT INTO unread_file VALUES (?, nullif(?, 0), ?, ?)"
+#define FACTS_WRITABLE "INSERT INTO writable VALUES (?, nullif(?, 0), ?, ?)"
+
+void facts_put(const struct facts_site *site, const char *insert, int64_t distribution,
+               struct slice file, const char *what);
 int writable_read(struct facts_site *site, struct error *error);
 
 /* --- what is asked once, of all sites together --- */

@@ -38,7 +38,6 @@ int writable_look(struct facts_site *site, int64_t distribution, const char *fil
 {
 	CLEANUP(cleanup_free) char *path = NULL;
 	CLEANUP(cleanup_free) char *what = NULL;
-	struct worksheet_query *put;
 	struct stat status;
 	bool failed = false;
 	int code;
@@ -50,12 +49,7 @@ int writable_look(struct facts_site *site, int64_t distribution, const char *fil
 	what = complaint(&status, site->owner, &failed);
 	if (!what)
 		return failed ? error_nomem(error) : 0;
-	put = worksheet_ask(site->sheet, "INSERT INTO writable VALUES (?, nullif(?, 0), ?, ?)");
-	worksheet_number(put, site->id);
-	worksheet_number(put, distribution);
-	worksheet_text(put, slice_of(file));
-	worksheet_text(put, slice_of(what));
-	worksheet_run(put);
+	facts_put(site, FACTS_WRITABLE, distribution, slice_of(file), what);
 	return 0;
 }
 

@@ -176,19 +176,6 @@ static void put_altered(struct installed *installed, struct slice file, const ch
 	worksheet_run(put);
 }
 
-static void put_unread(const struct facts_site *site, int64_t distribution, struct slice file,
-                       const char *what)
-{
-	struct worksheet_query *put = worksheet_ask(
-	        site->sheet, "INSERT INTO unread_file VALUES (?, nullif(?, 0), ?, ?)");
-
-	worksheet_number(put, site->id);
-	worksheet_number(put, distribution);
-	worksheet_text(put, file);
-	worksheet_text(put, slice_of(what));
-	worksheet_run(put);
-}
-
 /* Of a file that costs its owner nothing, and whoever reads it hours. */
 static const char *too_large(const struct stat *status)
 {
@@ -225,7 +212,8 @@ static int compare(struct installed *installed, const char *path, const struct w
 	int code = file_status(AT_FDCWD, path, &status, &own);
 
 	if (code > 0 && too_large(&status)) {
-		put_unread(installed->site, installed->distribution, shown, too_large(&status));
+		facts_put(installed->site, FACTS_UNREAD, installed->distribution, shown,
+		          too_large(&status));
 		return 0;
 	}
 	if (code >= 0)
@@ -235,7 +223,8 @@ static int compare(struct installed *installed, const char *path, const struct w
 	else if (code == ERROR_NOTFOUND || code == ERROR_FORMAT)
 		put_altered(installed, shown, "it is gone, or is no file");
 	else if (code == ERROR_PERMISSION)
-		put_unread(installed->site, installed->distribution, shown, "it cannot be read");
+		facts_put(installed->site, FACTS_UNREAD, installed->distribution, shown,
+		          "it cannot be read");
 	return error_move_failure(error, &own);
 }
 
@@ -322,17 +311,19 @@ static struct slice startup_of(const struct installed *installed, struct slice p
 
 /* --- beside the site directory --- */
 
-static const char put_replaced[] =
-        "INSERT INTO replaced SELECT site, id, ?2, ?3 FROM distribution WHERE id = ?1";
-
-static void put_outer(struct installed *installed, const char *text, struct slice path,
-                      struct slice word)
+static void put_replaced(const struct installed *installed, struct slice path, const char *what)
 {
-	struct worksheet_query *put = worksheet_ask(installed->site->sheet, text);
+	facts_put(installed->site, FACTS_REPLACED, installed->distribution, path, what);
+}
+
+static void put_plain_command(const struct installed *installed, struct slice path)
+{
+	struct worksheet_query *put =
+	        worksheet_ask(installed->site->sheet, "INSERT INTO plain_command VALUES (?, ?, ?)");
 
 	worksheet_number(put, installed->distribution);
+	worksheet_text(put, path_base(path));
 	worksheet_text(put, path);
-	worksheet_text(put, word);
 	worksheet_run(put);
 }
 
@@ -373,21 +364,16 @@ static void read_outer_path(struct installed *installed, struct slice path)
 	unsigned up = 0;
 
 	if (is_metadata_of_another(installed, path))
-		put_outer(installed, put_replaced, path,
-		          SLICE("RECORD lists it, and it is another distribution's"));
+		put_replaced(installed, path, "RECORD lists it, and it is another distribution's");
 	for (; slice_starts(rest, SLICE("../")); up++)
 		rest = slice_from(rest, 3);
 	if (up == 0 || !installed->site->commands)
 		return;
 	if (is_of_environment(installed, rest, up))
-		put_outer(installed,
-		          "INSERT INTO replaced SELECT site, id, ?2, ?3 FROM distribution WHERE id "
-		          "= ?1",
-		          path, SLICE("RECORD lists it, and the environment is made of it"));
+		put_replaced(installed, path, "RECORD lists it, and the environment is made of it");
 	else if (up == 3 && slice_equal(path_directory(rest), SLICE("bin")) &&
 	         !is_among(&installed->commands, path_base(rest)))
-		put_outer(installed, "INSERT INTO plain_command VALUES (?1, ?3, ?2)", path,
-		          path_base(rest));
+		put_plain_command(installed, path);
 }
 
 /* Of a package sitecustomize, say, which installers compile on the spot. */
@@ -452,8 +438,8 @@ static void check_withheld(const struct installed *installed, const char *name)
 	                         directory.ptr, name);
 
 	if (path && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0 && errno == EACCES)
-		put_unread(installed->site, installed->distribution,
-		           slice_of(path + strlen(installed->site->path) + 1), "it cannot be read");
+		facts_put(installed->site, FACTS_UNREAD, installed->distribution,
+		          slice_of(path + strlen(installed->site->path) + 1), "it cannot be read");
 }
 
 static struct slice first_line(const char *text, size_t len)

@@ -41,14 +41,16 @@ static const struct {
 
 static char latin_of(uint32_t c)
 {
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
 	if (c >= 0xFF01 && c <= 0xFF5E)
 		return (char)(c - 0xFF01 + '!');
 	if (c >= 0x1D400 && c <= 0x1D6A3) /* bold, italic, ...: each A-Z and a-z */
-		return "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"[(c - 0x1D400) % 52];
+		return letters[(c - 0x1D400) % 52];
 	if (c >= 0x1D7CE && c <= 0x1D7FF)
 		return (char)('0' + (c - 0x1D7CE) % 10);
 	if (c >= 0x24B6 && c <= 0x24E9) /* in circles */
-		return "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"[c - 0x24B6];
+		return letters[c - 0x24B6];
 	for (size_t i = 0; i < sizeof(confusables) / sizeof(*confusables); i++)
 		if (confusables[i].c == c)
 			return confusables[i].latin;
@@ -178,7 +180,8 @@ static bool is_mismatch(const struct distribution_record *row)
 	struct slice directory = distname_normalize_in(&arena, row->directory, &failed);
 
 	return !failed && name.len > 0 && slice_ends(row->directory, SLICE(".dist-info")) &&
-	       !(slice_starts(directory, name) && directory.ptr[name.len] == '_');
+	       !(slice_starts(directory, name) && directory.len > name.len &&
+	         directory.ptr[name.len] == '_');
 }
 
 void names_read(struct facts_site *site)

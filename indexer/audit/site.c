@@ -200,15 +200,9 @@ static int put_rows(struct facts_site *site, struct error *error)
 /* To whoever may not list it, the directory is as good as empty; not so to others. */
 static void check_withheld(const struct facts_site *site)
 {
-	struct worksheet_query *put;
-
-	if (faccessat(AT_FDCWD, site->path, R_OK | X_OK, AT_EACCESS) == 0 || errno != EACCES)
-		return;
-	put = worksheet_ask(site->sheet, "INSERT INTO unread_file VALUES (?, NULL, ?, ?)");
-	worksheet_number(put, site->id);
-	worksheet_text(put, slice_of(site->path));
-	worksheet_text(put, SLICE("the directory cannot be read"));
-	worksheet_run(put);
+	if (faccessat(AT_FDCWD, site->path, R_OK | X_OK, AT_EACCESS) != 0 && errno == EACCES)
+		facts_put(site, FACTS_UNREAD, 0, slice_of(site->path),
+		          "the directory cannot be read");
 }
 
 static void cleanup_site(struct facts_site *site)

@@ -158,19 +158,14 @@ static int look_at_absent(struct start *start, const char *place)
 	struct slice directory = path_directory(slice_of(place));
 	CLEANUP(cleanup_free)
 	char *above = text_format("%.*s", (int)directory.len, directory.ptr);
-	struct worksheet_query *put;
 	struct stat status;
 	int code = above ? file_status(AT_FDCWD, above, &status, start->error)
 	                 : error_nomem(start->error);
 
 	if (code <= 0 || !S_ISDIR(status.st_mode) || !(status.st_mode & S_IWOTH))
 		return code < 0 ? code : 0;
-	put = worksheet_ask(start->site->sheet, "INSERT INTO writable VALUES (?, NULL, ?, ?)");
-	worksheet_number(put, start->site->id);
-	worksheet_text(put, slice_of(place));
-	worksheet_text(put,
-	               SLICE("a .pth file adds it, it is not there, and everybody may make it"));
-	worksheet_run(put);
+	facts_put(start->site, FACTS_WRITABLE, 0, slice_of(place),
+	          "a .pth file adds it, it is not there, and everybody may make it");
 	return 0;
 }
 
@@ -225,17 +220,6 @@ static int find_zip(struct start *start)
 
 /* --- a virtual environment --- */
 
-static void put_replaced(struct facts_site *site, const char *file, const char *what)
-{
-	struct worksheet_query *put =
-	        worksheet_ask(site->sheet, "INSERT INTO replaced VALUES (?, NULL, ?, ?)");
-
-	worksheet_number(put, site->id);
-	worksheet_text(put, slice_of(file));
-	worksheet_text(put, slice_of(what));
-	worksheet_run(put);
-}
-
 /* The value of "home", as Modules/getpath.py of CPython reads it; null where there is none. */
 static struct slice home_of(struct slice text)
 {
@@ -274,7 +258,7 @@ static int look_at_home(struct start *start)
 	                   home.ptr);
 	if (!what)
 		return error_nomem(start->error);
-	put_replaced(site, file, what);
+	facts_put(site, FACTS_REPLACED, 0, slice_of(file), what);
 	return 0;
 }
 
