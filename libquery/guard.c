@@ -13,7 +13,7 @@
 #include "db/base/file.h"
 #include "db/base/sha256.h"
 #include "db/base/text.h"
-#include "libquery/disk/elf_file.h"
+#include "libquery/disk/elf/elf_file.h"
 #include "libquery/layout.h"
 
 int guard_directory(char **out, struct error *error)

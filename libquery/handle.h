@@ -31,8 +31,8 @@
 
 #include <pthread.h>
 
-#include "libquery/disk/plugin_kinds.h"
-#include "libquery/disk/scan.h"
+#include "libquery/disk/metadata/scan.h"
+#include "libquery/disk/target/plugin_kinds.h"
 #include "libquery/entrydb.h"
 #include "libquery/holders.h"
 #include "libquery/native/loader.h"

@@ -11,8 +11,8 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/text.h"
-#include "libquery/disk/distname.h"
-#include "libquery/disk/tree.h"
+#include "libquery/disk/tree/distname.h"
+#include "libquery/disk/tree/tree.h"
 #include "libquery/layout.h"
 
 /* --- which row --- */

@@ -11,7 +11,7 @@
 #include "db/base/text.h"
 #include "db/base/unicode.h"
 #include "db/entry_points_txt.h"
-#include "libquery/disk/distname.h"
+#include "libquery/disk/tree/distname.h"
 
 #define PRIORITY_MAX 1000000 /* and the same below zero */
 

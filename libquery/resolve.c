@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "db/base/cleanup.h"
-#include "libquery/disk/linkage.h"
-#include "libquery/disk/path.h"
-#include "libquery/disk/plugin_record.h"
-#include "libquery/disk/target_record.h"
-#include "libquery/disk/tree_open.h"
+#include "db/base/path.h"
+#include "libquery/disk/elf/linkage.h"
+#include "libquery/disk/target/plugin_record.h"
+#include "libquery/disk/target/target_record.h"
+#include "libquery/disk/tree/tree_open.h"
 #include "libquery/handle.h"
 #include "libquery/layout.h"
 #include "libquery/result.h"

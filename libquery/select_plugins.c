@@ -6,12 +6,12 @@
  * if the same kinds of plugins were looked for.
  */
 #include "db/base/cleanup.h"
-#include "libquery/disk/distribution.h"
-#include "libquery/disk/linkage.h"
-#include "libquery/disk/plugin_record.h"
-#include "libquery/disk/scan.h"
-#include "libquery/disk/target_record.h"
-#include "libquery/disk/tree_open.h"
+#include "libquery/disk/elf/linkage.h"
+#include "libquery/disk/metadata/distribution.h"
+#include "libquery/disk/metadata/scan.h"
+#include "libquery/disk/target/plugin_record.h"
+#include "libquery/disk/target/target_record.h"
+#include "libquery/disk/tree/tree_open.h"
 #include "libquery/layout.h"
 #include "libquery/offer.h"
 #include "libquery/site_kinds.h"

@@ -2,8 +2,8 @@
  * select_scans.c - the provider of what was read from the disk; see offer.h.
  */
 #include "db/base/cleanup.h"
-#include "libquery/disk/distribution.h"
-#include "libquery/disk/tree_open.h"
+#include "libquery/disk/metadata/distribution.h"
+#include "libquery/disk/tree/tree_open.h"
 #include "libquery/offer.h"
 
 static struct claim claim_of(const struct entrydb *db, size_t index,

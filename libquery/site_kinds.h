@@ -5,7 +5,7 @@
 #ifndef LIBQUERY_SITE_KINDS_H
 #define LIBQUERY_SITE_KINDS_H
 
-#include "libquery/disk/plugin_kinds.h"
+#include "libquery/disk/target/plugin_kinds.h"
 
 #define SITE_KINDS_FILE "/etc/entrydb/plugin-kinds.conf"
 

@@ -17,9 +17,9 @@
 #include "db/base/error.h"
 #include "db/base/file.h"
 #include "db/base/slice.h"
+#include "db/base/small_file.h"
 #include "db/base/text.h"
-#include "libquery/disk/pth.h"
-#include "libquery/disk/small_file.h"
+#include "libquery/disk/metadata/pth.h"
 #include "libquery/layout.h"
 
 #define PYTHON_MAX     24                /* bytes of "python3.14t" and the like */

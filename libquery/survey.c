@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "db/base/cleanup.h"
-#include "libquery/disk/distribution.h"
-#include "libquery/disk/tree_open.h"
+#include "libquery/disk/metadata/distribution.h"
+#include "libquery/disk/tree/tree_open.h"
 #include "libquery/handle.h"
 #include "libquery/result.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "db/base/cleanup.h"
-#include "libquery/disk/distname.h"
+#include "libquery/disk/tree/distname.h"
 #include "libquery/error_export.h"
 
 struct entrydb_verdict {

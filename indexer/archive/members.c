@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 #include "db/base/array.h"
-#include "libquery/disk/distname.h"
-#include "libquery/disk/distribution.h"
-#include "libquery/disk/object_name.h"
-#include "libquery/disk/target_record.h"
+#include "libquery/disk/elf/object_name.h"
+#include "libquery/disk/metadata/distribution.h"
+#include "libquery/disk/target/target_record.h"
+#include "libquery/disk/tree/distname.h"
 
 /* A file that is kept, by its name. */
 struct rule {

@@ -15,12 +15,12 @@
 #include "db/base/unicode.h"
 #include "indexer/archive/archive_module.h"
 #include "indexer/archive/sdist.h"
-#include "libquery/disk/distname.h"
-#include "libquery/disk/linkage.h"
-#include "libquery/disk/scan.h"
-#include "libquery/disk/target_record.h"
-#include "libquery/disk/tree_zip.h"
-#include "libquery/disk/zip.h"
+#include "libquery/disk/elf/linkage.h"
+#include "libquery/disk/metadata/scan.h"
+#include "libquery/disk/target/target_record.h"
+#include "libquery/disk/tree/distname.h"
+#include "libquery/disk/tree/tree_zip.h"
+#include "libquery/disk/zip/zip.h"
 
 #define CONDA_PACKED_MAX                                                                           \
 	((size_t)64 << 20) /* bytes of a tarball that a .conda has packed again                    \

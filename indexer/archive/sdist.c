@@ -10,13 +10,13 @@
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
+#include "db/base/path.h"
 #include "db/base/text.h"
 #include "db/entry_points_txt.h"
 #include "indexer/archive/setup_cfg.h"
-#include "libquery/disk/distname.h"
-#include "libquery/disk/distribution.h"
-#include "libquery/disk/metadata.h"
-#include "libquery/disk/path.h"
+#include "libquery/disk/metadata/distribution.h"
+#include "libquery/disk/metadata/metadata.h"
+#include "libquery/disk/tree/distname.h"
 
 #define DYNAMIC  "dynamic, " SDIST_NEEDS_BUILD
 #define SETUP_PY "setup.py decides, " SDIST_NEEDS_BUILD

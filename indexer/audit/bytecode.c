@@ -16,11 +16,11 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/name_map.h"
+#include "db/base/path.h"
 #include "db/base/text.h"
 #include "indexer/audit/facts.h"
 #include "indexer/audit/marshal.h"
 #include "indexer/command.h"
-#include "libquery/disk/path.h"
 
 #define FILE_MAX     ((size_t)16 << 20) /* bytes of a source, or of bytecode, that are read */
 #define HEAD         16                 /* bytes */

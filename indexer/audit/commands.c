@@ -15,10 +15,10 @@
 #include "db/base/file.h"
 #include "db/base/nearest.h"
 #include "db/base/safe_path.h"
+#include "db/base/small_file.h"
 #include "db/base/text.h"
 #include "indexer/audit/facts.h"
 #include "indexer/command.h"
-#include "libquery/disk/small_file.h"
 
 #define SCRIPT_MAX    ((size_t)64 << 10) /* bytes of a script that are looked at */
 #define PATH_MAX_DIRS 256

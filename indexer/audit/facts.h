@@ -22,7 +22,7 @@
 #include "db/reader.h"
 #include "db/worksheet.h"
 #include "indexer/databases.h"
-#include "libquery/disk/startup.h"
+#include "libquery/disk/metadata/startup.h"
 
 /* The text of rules.sql. */
 extern const char audit_rules[];

@@ -12,7 +12,7 @@
 #include "db/base/text.h"
 #include "db/base/trust.h"
 #include "indexer/audit/facts.h"
-#include "libquery/disk/import_path.h"
+#include "libquery/disk/target/import_path.h"
 
 /* --- who may write --- */
 

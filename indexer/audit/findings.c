@@ -8,8 +8,8 @@
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
+#include "db/base/small_file.h"
 #include "db/base/text.h"
-#include "libquery/disk/small_file.h"
 
 #define BASELINE_MAX ((size_t)64 << 20) /* bytes */
 

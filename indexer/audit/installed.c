@@ -15,14 +15,14 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "db/base/path.h"
+#include "db/base/small_file.h"
 #include "db/base/text.h"
 #include "indexer/audit/facts.h"
 #include "indexer/command.h"
 #include "indexer/hash.h"
-#include "libquery/disk/distname.h"
-#include "libquery/disk/path.h"
-#include "libquery/disk/small_file.h"
-#include "libquery/disk/wheel_record.h"
+#include "libquery/disk/tree/distname.h"
+#include "libquery/disk/tree/wheel_record.h"
 
 #define RECORD_FILE_MAX    ((size_t)64 << 20) /* bytes */
 #define METADATA_FILE_MAX  ((size_t)4 << 20)

@@ -15,12 +15,12 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "db/base/small_file.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
 #include "indexer/audit/facts.h"
-#include "libquery/disk/distname.h"
-#include "libquery/disk/small_file.h"
+#include "libquery/disk/tree/distname.h"
 
 #define LIST_MAX ((size_t)1 << 20) /* bytes */
 

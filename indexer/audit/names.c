@@ -9,7 +9,7 @@
 #include "db/base/text.h"
 #include "db/base/unicode.h"
 #include "indexer/audit/facts.h"
-#include "libquery/disk/distname.h"
+#include "libquery/disk/tree/distname.h"
 
 /*
  * Letters that are drawn as Latin ones are, after Unicode's confusables.txt: Cyrillic,

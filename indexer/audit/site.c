@@ -16,8 +16,8 @@
 #include "db/base/file.h"
 #include "db/base/text.h"
 #include "indexer/progress.h"
-#include "libquery/disk/scan.h"
-#include "libquery/disk/target_record.h"
+#include "libquery/disk/metadata/scan.h"
+#include "libquery/disk/target/target_record.h"
 #include "libquery/layout.h"
 
 /* --- the environment --- */

@@ -14,15 +14,15 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "db/base/path.h"
+#include "db/base/small_file.h"
 #include "db/base/text.h"
 #include "db/base/unicode.h"
 #include "indexer/audit/facts.h"
 #include "indexer/command.h"
-#include "libquery/disk/distname.h"
-#include "libquery/disk/path.h"
-#include "libquery/disk/pth.h"
-#include "libquery/disk/small_file.h"
-#include "libquery/disk/tree_open.h"
+#include "libquery/disk/metadata/pth.h"
+#include "libquery/disk/tree/distname.h"
+#include "libquery/disk/tree/tree_open.h"
 
 #define SETTINGS_MAX ((size_t)64 << 10) /* bytes of pyvenv.cfg */
 

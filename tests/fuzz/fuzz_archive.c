@@ -9,9 +9,9 @@
 #include "indexer/archive/members.h"
 #include "indexer/archive/pyproject.h"
 #include "indexer/archive/sdist.h"
-#include "libquery/disk/scan.h"
-#include "libquery/disk/target_record.h"
-#include "libquery/disk/tree_memory.h"
+#include "libquery/disk/metadata/scan.h"
+#include "libquery/disk/target/target_record.h"
+#include "libquery/disk/tree/tree_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

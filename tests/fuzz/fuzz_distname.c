@@ -3,7 +3,7 @@
  * (the buffers are exact), normal forms are stable and have no separators left but
  * single '_', and for ASCII the look-up key is the normalized stem.
  */
-#include "libquery/disk/distname.h"
+#include "libquery/disk/tree/distname.h"
 #include "tests/fuzz/input.h"
 
 static void check_normal(struct slice s)

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "libquery/disk/elf_extract.h"
-#include "libquery/disk/elf_file.h"
+#include "libquery/disk/elf/elf_extract.h"
+#include "libquery/disk/elf/elf_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

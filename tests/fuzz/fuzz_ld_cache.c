@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "libquery/disk/ld_cache.h"
+#include "libquery/disk/elf/ld_cache.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

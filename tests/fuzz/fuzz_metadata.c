@@ -3,7 +3,7 @@
  * changed by text that follows, whatever place the text was cut at; and "\r\n" and '\r'
  * count as '\n'.
  */
-#include "libquery/disk/metadata.h"
+#include "libquery/disk/metadata/metadata.h"
 #include "tests/fuzz/input.h"
 
 static bool same(struct slice a, struct slice b)

@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "indexer/placed.h"
+#include "indexer/verbs/placed.h"
 #include "tests/fuzz/archives.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/rows.h"

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "libquery/disk/plugin_kinds.h"
+#include "libquery/disk/target/plugin_kinds.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

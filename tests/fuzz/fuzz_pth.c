@@ -3,7 +3,7 @@
  * paths without "." and "..", never a line of code, and the same ones each time.
  */
 #include "db/base/digest.h"
-#include "libquery/disk/pth.h"
+#include "libquery/disk/metadata/pth.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/scratch.h"
 

@@ -5,8 +5,8 @@
  *
  * The input is a list of files, "path\0content\0", as an archive has them.
  */
-#include "libquery/disk/scan.h"
-#include "libquery/disk/target_record.h"
+#include "libquery/disk/metadata/scan.h"
+#include "libquery/disk/target/target_record.h"
 
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/rows.h"

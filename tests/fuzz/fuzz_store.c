@@ -7,7 +7,7 @@
  *
  *     which directory | which name | how many entry points | flags | a number (4)
  */
-#include "indexer/store.h"
+#include "indexer/update/store.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "libquery/disk/target.h"
+#include "libquery/disk/target/target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

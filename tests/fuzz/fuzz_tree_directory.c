@@ -3,9 +3,9 @@
  * bytes, a scan gives distributions, sound or broken, and the same ones again when it
  * knows their rows.
  */
-#include "libquery/disk/scan.h"
-#include "libquery/disk/target_record.h"
-#include "libquery/disk/tree_open.h"
+#include "libquery/disk/metadata/scan.h"
+#include "libquery/disk/target/target_record.h"
+#include "libquery/disk/tree/tree_open.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/rows.h"
 #include "tests/fuzz/scratch.h"

@@ -4,15 +4,15 @@
  *
  * The input is that of archives_of_input().
  */
-#include "libquery/disk/target_record.h"
-#include "libquery/disk/tree_zip.h"
+#include "libquery/disk/target/target_record.h"
+#include "libquery/disk/tree/tree_zip.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
-#include "libquery/disk/linkage.h"
-#include "libquery/disk/scan.h"
+#include "libquery/disk/elf/linkage.h"
+#include "libquery/disk/metadata/scan.h"
 #include "libquery/site_kinds.h"
 #include "tests/fuzz/archives.h"
 #include "tests/fuzz/input.h"

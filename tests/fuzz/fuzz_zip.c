@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "libquery/disk/zip.h"
+#include "libquery/disk/zip/zip.h"
 
 #define READ_MAX  ((size_t)1 << 20) /* bytes of a member */
 #define READS_MAX 16                /* members that are read; each read walks the directory */

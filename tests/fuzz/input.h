@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "db/base/slice.h"
-#include "libquery/disk/tree_memory.h"
+#include "libquery/disk/tree/tree_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

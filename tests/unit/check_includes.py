@@ -17,8 +17,9 @@ import subprocess
 import sys
 
 # From the bottom up; a room knows those that stand before it, but for the exceptions.
-ROOMS = ("db/base", "db", "libquery/disk", "libquery/native", "libquery", "libquery/python/native",
-         "indexer/archive", "indexer", "indexer/audit", "indexer/fleet")
+DISK = tuple(f"libquery/disk/{room}" for room in ("zip", "elf", "tree", "target", "metadata"))
+ROOMS = ("db/base", "db", *DISK, "libquery/native", "libquery", "libquery/python/native",
+         "indexer/archive", "indexer", "indexer/update", "indexer/verbs", "indexer/audit", "indexer/fleet")
 
 # The table of the verbs is the one place that names functions of rooms above its own.
 VERBS = "indexer/verbs.c"
@@ -26,8 +27,8 @@ VERBS = "indexer/verbs.c"
 # What reads the disk and what loads know nothing of each other, and the Python
 # extension is an application of the library like any other: it sees the public header.
 APART = {
-    "libquery/native": {"libquery/disk"},
-    "libquery/python/native": {"db/base", "db", "libquery/disk", "libquery/native"},
+    "libquery/native": set(DISK),
+    "libquery/python/native": {"db/base", "db", *DISK, "libquery/native"},
     "indexer/archive": {"libquery/python/native"},
     "indexer": {"libquery/python/native"},
 }
@@ -38,9 +39,9 @@ LIBRARIES = {
     r"sqlite3\.h": r"db/[^/]*",
     r"archive(_entry)?\.h": r"indexer/archive/archive_file\.c",
     r"dlfcn\.h": r"(libquery/native/loader|indexer/archive/archive_module)\.c",
-    r"(libelf|gelf)\.h": r"libquery/disk/elf_file\.c",
+    r"(libelf|gelf)\.h": r"libquery/disk/elf/elf_file\.c",
     r"nettle/.*": r"indexer/hash\.c",
-    r"zlib\.h": r"libquery/disk/zip.*",
+    r"zlib\.h": r"libquery/disk/zip/.*",
     r"toml\+\+/.*": r"indexer/archive/pyproject\.cpp",
 }
 

@@ -2,7 +2,7 @@
  * test_distname.c - the names of distributions, where the rules of importlib.metadata differ
  * from one another and from what one would expect.
  */
-#include "libquery/disk/distname.h"
+#include "libquery/disk/tree/distname.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

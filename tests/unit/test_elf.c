@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "libquery/disk/elf_file.h"
+#include "libquery/disk/elf/elf_file.h"
 
 /* The bytes of one plugin, which tests damage. */
 struct fixture {

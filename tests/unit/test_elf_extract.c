@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "db/base/cleanup.h"
-#include "libquery/disk/elf_extract.h"
-#include "libquery/disk/elf_file.h"
+#include "libquery/disk/elf/elf_extract.h"
+#include "libquery/disk/elf/elf_file.h"
 
 #define PATH_ROOM 4096
 #define GAP       ((uint64_t)3 << 30) /* bytes of nothing put into an object */

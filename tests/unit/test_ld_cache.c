@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "libquery/disk/ld_cache.h"
+#include "libquery/disk/elf/ld_cache.h"
 
 /* Entries of the newer format, of which a test says what it needs. */
 struct entry {

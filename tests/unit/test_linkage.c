@@ -13,7 +13,7 @@
 #include "scratch.h"
 
 #include "db/base/cleanup.h"
-#include "libquery/disk/linkage.h"
+#include "libquery/disk/elf/linkage.h"
 
 #define BYTE_ORDER_HERE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB)
 #define NAMES_MAX       8

@@ -2,7 +2,7 @@
  * test_metadata.c - Name and Version, one row for each rule of Python's parser for
  * mail that could matter.
  */
-#include "libquery/disk/metadata.h"
+#include "libquery/disk/metadata/metadata.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

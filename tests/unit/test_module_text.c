@@ -2,7 +2,7 @@
  * test_module_text.c - what a module's text tells; and that no text, cut anywhere, leads
  * beyond its end.
  */
-#include "indexer/module_text.h"
+#include "indexer/verbs/module_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,8 +9,8 @@
 
 #include "db/writer.h"
 #include "faults.h"
-#include "libquery/disk/scan.h"
-#include "libquery/disk/target_record.h"
+#include "libquery/disk/metadata/scan.h"
+#include "libquery/disk/target/target_record.h"
 #include "libquery/entrydb.h"
 #include "scratch.h"
 

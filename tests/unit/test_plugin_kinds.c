@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "db/base/text.h"
-#include "libquery/disk/plugin_kinds.h"
+#include "libquery/disk/target/plugin_kinds.h"
 
 struct fixture {
 	struct plugin_kinds *kinds;

@@ -3,9 +3,9 @@
  * what is taken over from rows, and in which order importlib.metadata would go through them.
  * (The differential tests compare with importlib.metadata itself.)
  */
-#include "libquery/disk/scan.h"
-#include "libquery/disk/target_record.h"
-#include "libquery/disk/tree_memory.h"
+#include "libquery/disk/metadata/scan.h"
+#include "libquery/disk/target/target_record.h"
+#include "libquery/disk/tree/tree_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>

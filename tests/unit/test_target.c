@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "db/base/cleanup.h"
-#include "libquery/disk/target.h"
+#include "libquery/disk/target/target.h"
 
 #define PATH_ROOM  4096      /* bytes */
 #define PLUGIN_MAX (8 << 20) /* bytes; sanitizers make programs large */

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "libquery/disk/ahead.h"
-#include "libquery/disk/scan.h"
+#include "libquery/disk/metadata/scan.h"
+#include "libquery/disk/tree/ahead.h"
 
 #include "scratch.h"
 

@@ -1,8 +1,8 @@
 /*
  * test_tree.c - what a tree answers that does little or nothing itself.
  */
-#include "libquery/disk/target_record.h"
-#include "libquery/disk/tree.h"
+#include "libquery/disk/target/target_record.h"
+#include "libquery/disk/tree/tree.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "db/base/cleanup.h"
-#include "libquery/disk/scan.h"
+#include "libquery/disk/metadata/scan.h"
 
 #define CHILD SLICE("x-1.dist-info")
 

@@ -2,7 +2,7 @@
  * test_version.c - versions in the order of PEP 440; version_oracle.py compares many more
  * with what Python's packaging says.
  */
-#include "libquery/disk/version.h"
+#include "indexer/version.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

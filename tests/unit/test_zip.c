@@ -15,8 +15,8 @@
 #include <cmocka.h>
 
 #include "db/base/cleanup.h"
-#include "libquery/disk/zip.h"
-#include "libquery/disk/zip_stream.h"
+#include "libquery/disk/zip/zip.h"
+#include "libquery/disk/zip/zip_stream.h"
 
 #define ROOM    ((size_t)4 << 20) /* bytes of the largest zip here */
 #define MANY    20000             /* members of it */

@@ -6,9 +6,9 @@
 #include "db/base/unicode.h"
 #include "db/entry_points_txt.h"
 #include "db/value.h"
-#include "libquery/disk/distname.h"
-#include "libquery/disk/metadata.h"
-#include "libquery/disk/version.h"
+#include "indexer/version.h"
+#include "libquery/disk/metadata/metadata.h"
+#include "libquery/disk/tree/distname.h"
 
 #include <inttypes.h>
 #include <stdio.h>

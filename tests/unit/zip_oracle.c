@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "db/base/cleanup.h"
-#include "libquery/disk/zip.h"
+#include "libquery/disk/zip/zip.h"
 
 #define READ_MAX ((size_t)16 << 20) /* bytes of a member; zip_oracle.py knows it too */
 

@@ -1,0 +1,320 @@
+/*
+ * store.c - see store.h. What is told of it to the audit trail: trail.h.
+ */
+#include "indexer/update/store.h"
+
+#include <stdlib.h>
+
+#include "db/base/name_map.h"
+#include "indexer/update/trail.h"
+
+#define POSITION_GAP 1024u               /* between two positions, at first */
+#define POSITION_MAX ((uint32_t)1 << 31) /* place_of() has 32 bits for them */
+
+struct store {
+	struct writer *writer;
+	struct root_record *root;
+	const struct root_record *known; /* NULL: the root is new */
+	struct store_counts *counts;
+	struct trail trail;
+	struct name_map by_name; /* what to call a distribution -> index in known */
+	bool *met;               /* of known: it is there still, or as another version */
+	bool *lives;             /* of known: its row lives on */
+	size_t next;             /* of known: where find_by_id() looks first */
+	uint32_t *by_number;     /* number in the id -> one more than the index in known, or 0 */
+	size_t numbers;
+	struct error *error;
+};
+
+/* What tells that a distribution is another version of one that was there. */
+static struct slice identity(const struct distribution_record *distribution)
+{
+	return slice_is_null(distribution->normalized_name) ? distribution->directory
+	                                                    : distribution->normalized_name;
+}
+
+/* The number of a distribution among those of its root; see schema.sql. */
+static size_t number_of(int64_t id)
+{
+	return (size_t)id & (DISTRIBUTIONS_MAX - 1);
+}
+
+static bool index_ids(struct store *store)
+{
+	const struct root_record *known = store->known;
+
+	for (size_t i = 0; i < known->distribution_count; i++)
+		if (number_of(known->distributions[i].id) >= store->numbers)
+			store->numbers = number_of(known->distributions[i].id) + 1;
+	store->by_number = calloc(store->numbers + 1, sizeof(*store->by_number));
+	for (size_t i = 0; store->by_number && i < known->distribution_count; i++)
+		store->by_number[number_of(known->distributions[i].id)] = (uint32_t)i + 1;
+	return store->by_number != NULL;
+}
+
+/*
+ * The row with that id, or SIZE_MAX. Most often it follows the one asked for last,
+ * since both are in the order in which importlib.metadata lists them.
+ */
+static size_t find_by_id(struct store *store, int64_t id)
+{
+	const struct root_record *known = store->known;
+	uint32_t found;
+
+	if (store->next < known->distribution_count && known->distributions[store->next].id == id)
+		return store->next++;
+	found = number_of(id) < store->numbers ? store->by_number[number_of(id)] : 0;
+	if (found == 0 || known->distributions[found - 1].id != id)
+		return SIZE_MAX;
+	store->next = found;
+	return found - 1;
+}
+
+/* The row that a distribution had: of the same directory, by its id, or of the same name. */
+static size_t find_old(struct store *store, const struct distribution_record *now)
+{
+	uint32_t at;
+
+	if (now->id)
+		return find_by_id(store, now->id);
+	at = name_map_get(&store->by_name, identity(now));
+	return at == NAME_MAP_NONE || store->met[at] ? SIZE_MAX : at;
+}
+
+/* Read again only because it was not settled, and found as it was. */
+static bool same_stamps(const struct distribution_record *a, const struct distribution_record *b)
+{
+	return a->directory_stamp == b->directory_stamp && a->files_stamp == b->files_stamp &&
+	       slice_equal(a->version, b->version);
+}
+
+static int log_new(struct store *store, const struct distribution_record *now)
+{
+	const struct distribution_record *old;
+	size_t at;
+
+	if (!store->known)
+		return 0;
+	at = find_old(store, now);
+	if (at == SIZE_MAX) {
+		store->counts->added++;
+		return trail_install(&store->trail, now);
+	}
+	old = &store->known->distributions[at];
+	store->met[at] = true;
+	store->lives[at] = old->id == now->id;
+	if (store->lives[at] && same_stamps(old, now))
+		return 0;
+	store->counts->changed++;
+	return trail_change(&store->trail, old, now);
+}
+
+/* --- positions --- */
+
+/* The position of the row that a distribution keeps, if it is greater than @least; else 0. */
+static uint32_t kept_position(struct store *store, const struct distribution_record *now,
+                              uint32_t least)
+{
+	size_t at = now->id ? find_by_id(store, now->id) : SIZE_MAX;
+	uint32_t position = at == SIZE_MAX ? 0 : store->known->distributions[at].position;
+
+	return position > least ? position : 0;
+}
+
+static void number_anew(struct root_record *root)
+{
+	for (size_t i = 0; i < root->distribution_count; i++)
+		root->distributions[i].position = (uint32_t)(i + 1) * POSITION_GAP;
+}
+
+/* Spread the distributions from @first to before @next evenly between two positions. */
+static bool spread(struct root_record *root, size_t first, size_t next, uint32_t low, uint32_t high)
+{
+	uint32_t step = (high - low) / (uint32_t)(next - first + 1);
+
+	for (size_t i = first; i < next; i++)
+		root->distributions[i].position = low + step * (uint32_t)(i - first + 1);
+	return step > 0;
+}
+
+/*
+ * Rows that stay in the order they had keep their positions, and what is new goes
+ * into the gaps between them: so that one more distribution is one more row, and
+ * not half of the rows changed. Where that fails, all are numbered anew.
+ */
+static void number(struct store *store)
+{
+	struct root_record *root = store->root;
+	uint32_t low = 0;
+	size_t first = 0;
+
+	for (size_t i = 0; i < root->distribution_count; i++) {
+		struct distribution_record *now = &root->distributions[i];
+		uint32_t kept = store->known ? kept_position(store, now, low) : 0;
+
+		if (kept == 0 && now->reused) {
+			number_anew(root);
+			return;
+		}
+		if (kept == 0)
+			continue;
+		now->position = kept;
+		if (!spread(root, first, i, low, kept)) {
+			number_anew(root);
+			return;
+		}
+		low = kept;
+		first = i + 1;
+	}
+	if (low > POSITION_MAX - (uint32_t)(root->distribution_count - first) * POSITION_GAP)
+		number_anew(root);
+	else
+		for (size_t i = first; i < root->distribution_count; i++)
+			root->distributions[i].position =
+			        low + (uint32_t)(i - first + 1) * POSITION_GAP;
+}
+
+/* --- rows --- */
+
+/* Does the row need no more than its place corrected? */
+static bool is_moved(const struct store *store, const struct distribution_record *now, size_t at)
+{
+	const struct distribution_record *old = &store->known->distributions[at];
+
+	return old->position != now->position || old->settled != now->settled ||
+	       distribution_watched(old) != distribution_watched(now) || !same_stamps(old, now);
+}
+
+static int store_reused(struct store *store, const struct distribution_record *now)
+{
+	size_t at = find_by_id(store, now->id);
+
+	store->met[at] = store->lives[at] = true;
+	if (!is_moved(store, now, at))
+		return 0;
+	return writer_anchor_distribution(store->writer, now, store->error);
+}
+
+static int store_new(struct store *store, struct distribution_record *now)
+{
+	int code = log_new(store, now);
+
+	if (code == 0)
+		code = writer_put_distribution(store->writer, store->root, now, store->error);
+	return code;
+}
+
+/*
+ * Rows that live on first: then what is left of the known ones can be told
+ * apart into what was upgraded and what was removed.
+ */
+static int store_distributions(struct store *store)
+{
+	struct root_record *root = store->root;
+	int code = 0;
+
+	number(store);
+	for (size_t i = 0; code == 0 && i < root->distribution_count; i++)
+		if (root->distributions[i].reused)
+			code = store_reused(store, &root->distributions[i]);
+	for (size_t i = 0; code == 0 && i < root->distribution_count; i++)
+		if (!root->distributions[i].reused)
+			code = store_new(store, &root->distributions[i]);
+	return code;
+}
+
+/* The row of an upgraded distribution is dropped like any other: the new one has its own. */
+static int drop_gone(struct store *store)
+{
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && store->known && i < store->known->distribution_count; i++) {
+		const struct distribution_record *old = &store->known->distributions[i];
+
+		if (store->lives[i])
+			continue;
+		code = writer_drop_distribution(store->writer, old->id, store->error);
+		if (code == 0 && !store->met[i]) {
+			store->counts->removed++;
+			code = trail_remove(&store->trail, old);
+		}
+	}
+	return code;
+}
+
+/* --- start-up code --- */
+
+/* A root that is seen for the first time has no past, and so no events of its lines. */
+static int store_startups(struct store *store)
+{
+	const struct root_record *known = store->known;
+	struct root_record nothing = {0};
+	int code = 0;
+
+	if (startups_equal(store->root, known ? known : &nothing))
+		return 0;
+	if (known)
+		code = trail_startups(&store->trail, known, store->root);
+	return code < 0 ? code : writer_put_startups(store->writer, store->root, store->error);
+}
+
+static int log_first_sight(struct store *store)
+{
+	store->counts->added += store->root->distribution_count;
+	return trail_first_sight(&store->trail, store->root->distribution_count);
+}
+
+static bool same_facts(const struct root_record *a, const struct root_record *b)
+{
+	return a->kind == b->kind && stamp_equal(a->stamp, b->stamp) && a->size == b->size &&
+	       a->settled == b->settled && a->distribution_count == b->distribution_count &&
+	       a->broken == b->broken && a->watched == b->watched && a->kinds == b->kinds;
+}
+
+static int run(struct store *store)
+{
+	int code = 0;
+
+	store->root->id = store->known ? store->known->id : 0;
+	if (!store->known || !same_facts(store->root, store->known))
+		code = writer_put_root(store->writer, store->root, store->error);
+	if (code == 0)
+		code = store_distributions(store);
+	if (code == 0)
+		code = drop_gone(store);
+	if (code == 0)
+		code = store_startups(store);
+	if (code == 0 && !store->known)
+		code = log_first_sight(store);
+	store->counts->broken += store->root->broken;
+	return code;
+}
+
+int store_root(struct writer *writer, struct root_record *root, const struct root_record *known,
+               struct store_counts *counts, struct error *error)
+{
+	struct store store = {
+	        .writer = writer,
+	        .root = root,
+	        .known = known,
+	        .counts = counts,
+	        .trail = {writer, root->path, error},
+	        .error = error,
+	};
+	bool failed = false;
+	int code;
+
+	if (known) {
+		store.met = calloc(known->distribution_count + 1, 2 * sizeof(*store.met));
+		store.lives = store.met + known->distribution_count;
+		failed = !store.met || !index_ids(&store);
+	}
+	for (size_t i = 0; known && !failed && i < known->distribution_count; i++)
+		name_map_put(&store.by_name, identity(&known->distributions[i]), (uint32_t)i,
+		             &failed);
+	code = failed ? error_nomem(error) : run(&store);
+	free(store.met);
+	free(store.by_number);
+	name_map_free(&store.by_name);
+	return code;
+}

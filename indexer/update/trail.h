@@ -1,0 +1,35 @@
+/*
+ * trail.h - the audit trail: an event for each difference between what the database had of
+ * a root and what is there now.
+ *
+ *     index                     the root, seen for the first time: it has no past
+ *     install, remove           a distribution, with all its entry points
+ *     upgrade, downgrade,       a distribution that stays, by its versions; and, one by one,
+ *     change                      entry-point, entry-point-gone, entry-point-changed
+ *     startup, startup-gone     a line of start-up code
+ */
+#ifndef INDEXER_UPDATE_TRAIL_H
+#define INDEXER_UPDATE_TRAIL_H
+
+#include "db/record.h"
+#include "db/writer.h"
+
+struct trail {
+	struct writer *writer;
+	struct slice root; /* its path */
+	struct error *error;
+};
+
+int trail_first_sight(struct trail *trail, size_t distributions);
+int trail_install(struct trail *trail, const struct distribution_record *now);
+int trail_remove(struct trail *trail, const struct distribution_record *old);
+
+/* @old: without its entry points; its rows must still be in the database. */
+int trail_change(struct trail *trail, const struct distribution_record *old,
+                 const struct distribution_record *now);
+
+/* Lines of start-up code that have come and gone. */
+int trail_startups(struct trail *trail, const struct root_record *old,
+                   const struct root_record *now);
+
+#endif

@@ -1,0 +1,560 @@
+/*
+ * update.c - bring the databases up to date with what is installed.
+ *
+ *     for each database that the arguments lead to
+ *       is anything to be done?  (readers only, no lock)
+ *       lock, copy; for each root: scan, reusing what has not changed; store
+ *       drop roots that are gone; publish
+ *
+ * One root, or one database, that fails does not stop the others.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/clock.h"
+#include "indexer/gone.h"
+#include "indexer/manifests.h"
+#include "indexer/options.h"
+#include "indexer/progress.h"
+#include "indexer/update/edit.h"
+#include "indexer/update/in_step.h"
+#include "indexer/update/seal.h"
+#include "libquery/disk/elf/linkage.h"
+#include "libquery/disk/metadata/scan.h"
+#include "libquery/disk/target/target_record.h"
+#include "libquery/disk/tree/tree_open.h"
+#include "libquery/layout.h"
+
+struct update {
+	const struct options *options;
+	const struct database *database;
+	const struct database_root *wanted; /* the root that is being read */
+	struct writer *writer;
+	struct edit_result *result;
+	struct progress progress;
+	struct linkage *linkage;
+	struct plugin_kinds *kinds;
+	mode_t readers; /* who will be able to read what is published; see scan.h */
+};
+
+/* --- one root --- */
+
+/* A hook does not: they are recorded, and would be reported after each transaction. */
+static void report_broken(struct update *update, const struct database_root *wanted,
+                          const struct root_record *root)
+{
+	if (update->options->hook)
+		return;
+	for (size_t i = 0; i < root->distribution_count; i++) {
+		const struct distribution_record *row = &root->distributions[i];
+
+		if (slice_is_null(row->error))
+			continue;
+		progress_erase(&update->progress);
+		message("%s/%.*s: %.*s", wanted->path, (int)row->directory.len, row->directory.ptr,
+		        (int)row->error.len, row->error.ptr);
+	}
+}
+
+/* The root no longer exists: all its distributions are removed. */
+static int remove_root(struct update *update, const struct root_record *known, struct error *error)
+{
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < known->distribution_count; i++) {
+		const struct distribution_record *row = &known->distributions[i];
+
+		update->result->stored.removed++;
+		code = writer_log(update->writer,
+		                  &(struct event_record){
+		                          .action = SLICE("remove"),
+		                          .root = known->path,
+		                          .distribution = slice_is_null(row->name) ? row->directory
+		                                                                   : row->name,
+		                          .old_version = row->version,
+		                  },
+		                  error);
+	}
+	return code < 0 ? code : writer_drop_root(update->writer, known->id, error);
+}
+
+/*
+ * The time by the clock of the file system that holds both the root and the database, past
+ * @time, and past the last change of the root: see writer_time_past().
+ */
+static struct timespec now_after(void *payload, int64_t time)
+{
+	struct update *update = payload;
+	struct stat root;
+	int64_t changed;
+
+	if (stat(update->wanted->path, &root) != 0)
+		return (struct timespec){0};
+	changed = nanoseconds_of(root.st_ctim);
+	return writer_time_past(update->writer, root.st_dev, time > changed ? time : changed);
+}
+
+static bool is_unchanged(const struct update *update, const struct root_record *known,
+                         const struct stat *status)
+{
+	return known->kinds == scan_kinds(known->kind, update->kinds) && known->settled &&
+	       known->watched == 0 && !writer_is_marked(update->writer) &&
+	       stamp_equal(known->stamp, stamp_of(status)) &&
+	       (update->options->fresh == ENTRYDB_FRESH_ROOTS || known->kind == ROOT_ZIP);
+}
+
+/* importlib.metadata takes such a root for empty; here it is an error, and its rows are kept. */
+static int why_unreadable(const struct database_root *wanted, struct error *error)
+{
+	struct tree *tree;
+	int code = tree_open(wanted->path, &tree, error);
+
+	if (code < 0)
+		return code == ERROR_FORMAT ? ERROR_NOTFOUND : code;
+	tree_close(tree);
+	return error_set(error, ERROR_NOTFOUND,
+	                 "%s: could not be read, but can be now; update again", wanted->path);
+}
+
+/* Readers are to look themselves, and the next update is to try again. */
+static int unsettle(struct update *update, struct root_record *known, struct error *error)
+{
+	if (!known->settled)
+		return 0;
+	known->settled = false;
+	update->result->unsettled++;
+	return writer_put_root(update->writer, known, error);
+}
+
+/*
+ * A root that cannot be read is reported, and keeps its rows, of which nobody knows then
+ * whether they are right; the others go on. @known: NULL where there are none.
+ */
+static int skip_root(struct update *update, struct root_record *known, struct error *error)
+{
+	bool unsettles = known && error_is_failure(error->code);
+
+	progress_erase(&update->progress);
+	message("%s", error_text(error));
+	error_clear(error);
+	update->result->failed++;
+	return unsettles ? unsettle(update, known, error) : 0;
+}
+
+/* A distribution that could not be read stays as it was known, and so does what was said of it. */
+static void report_unread(void *payload, struct slice directory, const struct error *error)
+{
+	struct update *update = payload;
+
+	progress_erase(&update->progress);
+	message("%s/%.*s: %s", update->wanted->path, (int)directory.len, directory.ptr,
+	        error_text(error));
+	update->result->failed++;
+}
+
+static int show_progress(void *payload, size_t done, size_t total)
+{
+	struct update *update = payload;
+
+	return progress_ask(&update->progress, done, total);
+}
+
+/*
+ * Was what is known of the root carried, by *room? NULL: it was not, or all is to be read
+ * that times do not prove.
+ */
+static const struct carried *carried_here(const struct update *update,
+                                          const struct database_root *wanted,
+                                          const struct root_record *known, struct carried *room)
+{
+	struct stat root;
+
+	if (!known || update->options->fresh == ENTRYDB_FRESH_EXACT ||
+	    writer_is_marked(update->writer) || writer_carried(update->writer, room, NULL) <= 0 ||
+	    stat(wanted->path, &root) != 0)
+		return NULL;
+	return carried_with(room, known->stamp, stamp_of(&root)) ? room : NULL;
+}
+
+static int scan(struct update *update, const struct database_root *wanted,
+                const struct root_record *known, struct root_record *root, struct error *error)
+{
+	struct carried carried;
+	struct scan_options how = {
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_STARTUP,
+	        .targets = target_records,
+	        .in_place = !layout_is_known(wanted->inside),
+	        .egg_base = slice_of(wanted->root_path),
+	        .known = known,
+	        .carried = carried_here(update, wanted, known, &carried),
+	        .readers = update->readers,
+	        .linkage = update->linkage,
+	        .kinds = update->kinds,
+	        .place = slice_of(wanted->inside),
+	        .now = seal_time,
+	        .now_after = update->options->sealed ? NULL : now_after,
+	        .on_progress = show_progress,
+	        .on_unread = report_unread,
+	        .payload = update,
+	};
+	int code = scan_path(wanted->path, &how, root, error);
+
+	if (code == 0 && root->kind == ROOT_ABSENT)
+		code = why_unreadable(wanted, error);
+	return code;
+}
+
+static int scan_and_store(struct update *update, const struct database_root *wanted,
+                          struct root_record *known, struct error *error)
+{
+	CLEANUP(root_record_free) struct root_record root = {0};
+	int code;
+
+	update->wanted = wanted;
+	code = scan(update, wanted, known, &root, error);
+	if (code < 0 && interrupted())
+		return code;
+	if (code < 0)
+		return skip_root(update, known, error);
+	root.path = slice_of(wanted->root_path);
+	report_broken(update, wanted, &root);
+	if (update->options->sealed && !root.settled)
+		return error_set(error, ERROR_BUSY,
+		                 "%s: it changed while it was read; seal it again", wanted->path);
+	if (update->options->sealed)
+		seal_root(&root);
+	update->result->roots++;
+	update->result->distributions += root.distribution_count;
+	return store_root(update->writer, &root, known, &update->result->stored, error);
+}
+
+static int update_absent(struct update *update, const struct database_root *wanted,
+                         struct root_record *known, int errnum, struct error *error)
+{
+	bool is_gone = errnum == ENOENT || errnum == ENOTDIR;
+
+	if (is_gone && known)
+		return remove_root(update, known, error);
+	if (is_gone && update->options->hook)
+		return 0; /* a hook's site directories may come and go */
+	error_errno(error, errnum, "%s", wanted->path);
+	return skip_root(update, known, error);
+}
+
+static int update_root(struct update *update, const struct database_root *wanted,
+                       struct error *error)
+{
+	CLEANUP(root_record_free) struct root_record known = {0};
+	struct stat status;
+	int found = writer_find_root(update->writer, slice_of(wanted->root_path), &known, error);
+
+	if (found < 0)
+		return found;
+	if (stat(wanted->path, &status) != 0)
+		return update_absent(update, wanted, found ? &known : NULL, errno, error);
+	if (found && is_unchanged(update, &known, &status)) {
+		update->result->roots++;
+		update->result->distributions += known.distribution_count;
+		return 0;
+	}
+	return scan_and_store(update, wanted, found ? &known : NULL, error);
+}
+
+/* --- roots that are gone --- */
+
+static int drop_gone_root(struct update *update, const char *path, struct error *error)
+{
+	CLEANUP(root_record_free) struct root_record known = {0};
+	int found = writer_find_root(update->writer, slice_of(path), &known, error);
+
+	return found > 0 ? remove_root(update, &known, error) : found;
+}
+
+static int drop_gone(struct update *update, struct error *error)
+{
+	CLEANUP(gone_free) struct gone gone = {0};
+	int code = gone_begin(&gone, update->options, update->database);
+
+	if (code == 0)
+		code = writer_roots(update->writer, gone_collect, &gone, error);
+	for (size_t i = 0; code == 0 && i < gone.paths.count; i++)
+		code = drop_gone_root(update, gone.paths.paths[i], error);
+	return code == ERROR_NOMEM ? error_nomem(error) : code;
+}
+
+/* --- the roots that nobody has asked for --- */
+
+struct others {
+	const struct database *database;
+	struct sites paths; /* of roots, as the database spells them */
+};
+
+static bool is_wanted(const struct database *database, struct slice root_path)
+{
+	for (size_t i = 0; i < database->root_count; i++)
+		if (slice_equal(slice_of(database->roots[i].root_path), root_path))
+			return true;
+	return false;
+}
+
+static int collect_other(void *payload, const struct root_record *root)
+{
+	struct others *others = payload;
+	CLEANUP(cleanup_free) char *path = NULL;
+
+	if (root->kind == ROOT_ARCHIVE || is_wanted(others->database, root->path))
+		return 0;
+	path = strndup(root->path.ptr, root->path.len);
+	return path && sites_add(&others->paths, path) ? 0 : ERROR_NOMEM;
+}
+
+static void others_free(struct others *others)
+{
+	sites_free(&others->paths);
+}
+
+static int unsettle_path(struct update *update, const char *path, struct error *error)
+{
+	CLEANUP(root_record_free) struct root_record known = {0};
+	int found = writer_find_root(update->writer, slice_of(path), &known, error);
+
+	return found > 0 ? unsettle(update, &known, error) : found;
+}
+
+/*
+ * The database will be another file than the one that was carried, which proves nothing
+ * then about the roots that nobody has asked for: they, too, are to be at home here.
+ */
+static int bring_home(struct update *update, const char *root_path, struct error *error)
+{
+	const char *sysroot = update->database->sysroot;
+	CLEANUP(cleanup_free) char *base = layout_base(update->database->file);
+	CLEANUP(cleanup_free)
+	char *path = base ? layout_path_of_root(base, slice_of(root_path)) : NULL;
+	struct database_root wanted = {.path = path, .root_path = (char *)root_path};
+
+	if (!path)
+		return error_nomem(error);
+	if (update->options->sysroot && root_path[0] == '/')
+		return 0; /* it is meant below there, but the file may lie outside */
+	if (access(path, R_OK | X_OK) != 0)
+		return 0;
+	wanted.inside = path + (sysroot ? strlen(sysroot) : 0);
+	return update_root(update, &wanted, error);
+}
+
+static int bring_others_home(struct update *update, struct error *error)
+{
+	CLEANUP(others_free) struct others others = {.database = update->database};
+	struct carried carried;
+	int code = writer_carried(update->writer, &carried, error);
+
+	if (code <= 0 || !(carried.is_elsewhere || carried.is_sealed))
+		return code < 0 ? code : 0;
+	code = writer_roots(update->writer, collect_other, &others, error);
+	for (size_t i = 0; code == 0 && i < others.paths.count; i++)
+		code = bring_home(update, others.paths.paths[i], error);
+	return code == ERROR_NOMEM ? error_nomem(error) : code;
+}
+
+/*
+ * What this update has not compared with the disk, readers and other updates are to: then
+ * the mark on the database as a whole has done its work.
+ */
+static int clear_mark(struct update *update, struct error *error)
+{
+	CLEANUP(others_free) struct others others = {.database = update->database};
+	int code;
+
+	if (!writer_is_marked(update->writer))
+		return 0;
+	code = writer_roots(update->writer, collect_other, &others, error);
+	if (code == ERROR_NOMEM)
+		return error_nomem(error);
+	for (size_t i = 0; code == 0 && i < others.paths.count; i++)
+		code = unsettle_path(update, others.paths.paths[i], error);
+	return code < 0 ? code : writer_unmark(update->writer, error);
+}
+
+/* --- one database --- */
+
+static void summarize(const struct options *options, const struct database *database,
+                      const struct edit_result *result)
+{
+	const struct store_counts *stored = &result->stored;
+
+	note(options,
+	     "%s: %zu site directories, %zu distributions: %zu added, %zu changed, %zu removed, "
+	     "%zu broken",
+	     database->file, result->roots, result->distributions, stored->added, stored->changed,
+	     stored->removed, stored->broken);
+}
+
+static int update_roots(struct update *update, struct error *error)
+{
+	const struct database *database = update->database;
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < database->root_count; i++)
+		code = interrupted() ? ERROR_IO : update_root(update, &database->roots[i], error);
+	return code;
+}
+
+static bool has_done_any(const struct edit_result *result)
+{
+	return result->roots + result->unsettled + result->stored.removed > 0;
+}
+
+static int update_in(struct edit *edit, void *payload, struct error *error)
+{
+	struct update update = {
+	        .options = edit->options,
+	        .database = edit->database,
+	        .writer = edit->writer,
+	        .result = edit->result,
+	        .progress = progress_begin("indexing", edit->options->quiet),
+	        .linkage = linkage_create(edit->options->sysroot),
+	        .readers = edit->mode & 0444,
+	};
+	int code = update.linkage ? load_kinds(edit->options, &update.kinds, error)
+	                          : error_nomem(error);
+
+	(void)payload;
+	if (code == 0)
+		code = update_roots(&update, error);
+	if (code == 0 && edit->options->sealed && edit->result->failed)
+		code = error_set(error, ERROR_IO,
+		                 "%s: not sealed, since not all of it could be read",
+		                 edit->database->file);
+	if (code == 0)
+		code = bring_others_home(&update, error);
+	linkage_free(update.linkage);
+	plugin_kinds_free(update.kinds);
+	if (code == 0)
+		code = drop_gone(&update, error);
+	if (code == 0 && has_done_any(edit->result))
+		code = clear_mark(&update, error);
+	progress_erase(&update.progress);
+	return code < 0 || has_done_any(edit->result) ? code : EDIT_NOTHING;
+}
+
+/* What could not be updated is not to be believed any more without a look at the disk. */
+static enum status give_up(const struct database *database, struct error *error)
+{
+	struct error own = {0};
+
+	if (edit_mark_stale(database, &own) == 0)
+		return fail(error);
+	message("%s; nor could it be marked as out of date, so that readers may take it to be "
+	        "right",
+	        error_text(error));
+	error_clear(&own);
+	error_clear(error);
+	return STATUS_COULD_NOT;
+}
+
+/* @readers: the database that readers use for these roots, if it was checked before; or NULL. */
+static enum status update_database(const struct options *options, const struct database *database,
+                                   const struct database *readers)
+{
+	struct edit_result result = {0};
+	struct error error = {0};
+	int code;
+
+	if (!options->sealed && database_is_fresh(options, database))
+		return STATUS_DONE;
+	code = edit_database(options, database, update_in, NULL, &result, &error);
+	if (code < 0 && readers && database_is_in_step(options, readers, true))
+		code = 0; /* such as on a read-only file system: readers see what is true */
+	if (code < 0)
+		return options->sealed ? fail(&error) : give_up(database, &error);
+	error_clear(&error);
+	if (has_done_any(&result)) {
+		summarize(options, database, &result);
+		manifests_follow(options, database);
+	}
+	return result.failed ? STATUS_COULD_NOT : STATUS_DONE;
+}
+
+static bool was_interrupted(size_t left, size_t total)
+{
+	if (interrupted())
+		message("interrupted; %zu of %zu databases were not checked", left, total);
+	return interrupted();
+}
+
+static enum status update_all(const struct options *options, const struct databases *databases,
+                              const struct database *readers)
+{
+	enum status status = STATUS_DONE;
+
+	for (size_t i = 0; i < databases->count; i++) {
+		enum status one;
+
+		if (was_interrupted(databases->count - i, databases->count))
+			return STATUS_COULD_NOT;
+		one = update_database(options, &databases->items[i], readers);
+		if (one != STATUS_DONE)
+			status = one;
+	}
+	return status;
+}
+
+/* A database that cannot be written is replaced by the user's own. */
+static enum status bring_in_step(const struct options *options, const struct database *readers)
+{
+	CLEANUP(databases_free) struct databases databases = {0};
+	struct error error = {0};
+	int code = 0;
+
+	if (database_is_in_step(options, readers, false))
+		return STATUS_DONE;
+	for (size_t i = 0; code == 0 && i < readers->root_count; i++)
+		code = databases_add_path(options, true, readers->roots[i].inside, &databases,
+		                          &error);
+	if (code == 0)
+		return update_all(options, &databases, readers);
+	return give_up(readers, &error);
+}
+
+static enum status update_for_hook(const struct options *options)
+{
+	CLEANUP(databases_free) struct databases databases = {0};
+	struct error error = {0};
+	enum status status = STATUS_DONE;
+
+	if (databases_of_arguments(options, false, &databases, &error) < 0)
+		return fail(&error);
+	for (size_t i = 0; i < databases.count; i++) {
+		if (was_interrupted(databases.count - i, databases.count))
+			return STATUS_COULD_NOT;
+		if (bring_in_step(options, &databases.items[i]) != STATUS_DONE)
+			status = STATUS_COULD_NOT;
+	}
+	return status;
+}
+
+enum status command_update(const struct options *options)
+{
+	CLEANUP(databases_free) struct databases databases = {0};
+	struct error error = {0};
+	enum status status;
+
+	if (options->hook && options->sealed)
+		return usage_error("update",
+		                   "--sealed is for whoever makes an image, not for a hook");
+	if (options->hook)
+		return update_for_hook(options);
+	if (databases_of_arguments(options, true, &databases, &error) < 0)
+		return fail(&error);
+	if (databases.count == 0)
+		note(options, "no site directories were found; name one, or a prefix");
+	if (options->sealed)
+		seal_order(&databases);
+	status = update_all(options, &databases, NULL);
+	return databases.left_alone ? STATUS_COULD_NOT : status;
+}

@@ -1,0 +1,436 @@
+/*
+ * causes.c - see causes.h. Three questions are asked of what lies on the disk:
+ *
+ *     is the module there?         metadata may be left of what has been removed
+ *     would its extensions load?   the libraries and symbols that they need
+ *     what does its text say?      whether the attribute is in it, and not too late
+ */
+#include "indexer/verbs/causes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/base/array.h"
+#include "db/base/cleanup.h"
+#include "db/base/file.h"
+#include "db/base/path.h"
+#include "db/base/small_file.h"
+#include "db/base/text.h"
+#include "indexer/verbs/module_text.h"
+#include "libquery/disk/target/import_path.h"
+#include "libquery/disk/target/object.h"
+#include "libquery/disk/target/target_record.h"
+#include "libquery/disk/tree/tree_open.h"
+#include "libquery/layout.h"
+
+#define EXTENSIONS_MAX 64 /* that are judged, of one distribution */
+#define SOUGHT_MAX     32 /* libraries that are looked for in all other packages */
+
+/* Programs that load plugins while they are imported themselves. */
+static const struct host {
+	const char *group, *module;
+	const char *unless; /* a plugin with this in its text knows of find_circle() */
+} hosts[] = {
+        {"torch.backends", "torch", "TORCH_DEVICE_BACKEND_AUTOLOAD"},
+        {"triton.backends", "triton", "TRITON_BACKENDS_IN_TREE"},
+};
+
+/* One entry point, and where its distribution lies. */
+struct search {
+	const char *path;  /* of the path entry */
+	char *absolute;    /* the same */
+	struct slice site; /* the same without the sysroot */
+	struct tree *tree; /* the path entry, opened */
+	struct slice module, attr;
+	struct wheel_record record; /* null where there is none */
+	struct linkage *linkage;
+	size_t sought; /* libraries so far; see SOUGHT_MAX */
+	struct arena arena;
+	struct causes *causes;
+	struct error *error;
+};
+
+static void cleanup_search(struct search *search)
+{
+	tree_close(search->tree);
+	linkage_free(search->linkage);
+	arena_free(&search->arena);
+	free(search->absolute);
+}
+
+void causes_free(struct causes *causes)
+{
+	for (size_t i = 0; i < causes->count; i++)
+		free(causes->items[i]);
+	free(causes->items);
+	*causes = (struct causes){0};
+}
+
+int causes_join(const struct causes *causes, char **out, struct error *error)
+{
+	char *text = NULL;
+
+	for (size_t i = 0; i < causes->count; i++) {
+		char *more =
+		        text_format("%s%s%s", text ? text : "", text ? "; " : "", causes->items[i]);
+
+		free(text);
+		text = more;
+		if (!text)
+			return error_nomem(error);
+	}
+	*out = text;
+	return 0;
+}
+
+/* A sentence, which becomes theirs; NULL: there was no memory for it. */
+static int add(struct search *search, char *sentence)
+{
+	struct causes *causes = search->causes;
+
+	if (!sentence ||
+	    !array_grow(&causes->items, causes->count, sizeof(*causes->items), &causes->room)) {
+		free(sentence);
+		return error_nomem(search->error);
+	}
+	causes->items[causes->count++] = sentence;
+	return 0;
+}
+
+/* --- the module --- */
+
+/* The file of the module, by RECORD alone or also by what is on the disk; null: there is none. */
+static int find_module(struct search *search, int fd, struct slice *path)
+{
+	const struct import_site site = {.record = search->record, .fd = fd};
+	struct import_file found = {0};
+	int code = 0;
+	bool failed = false;
+
+	if (fd >= 0 || !wheel_record_is_null(&search->record))
+		code = import_find(&site, search->module, &search->arena, &found, search->error);
+	*path = arena_copy(&search->arena, found.file.path, &failed);
+	return failed ? error_nomem(search->error) : code;
+}
+
+/* 1: it is there, or may be elsewhere; 0: it is not, which is told; or a failure. */
+static int check_module(struct search *search, const entrydb_target *target)
+{
+	struct slice path;
+	struct stat status;
+	int code = find_module(search, -1, &path);
+
+	if (code < 0)
+		return code;
+	if (!slice_is_null(path)) {
+		code = file_status(search->tree->fd, path.ptr, &status, search->error);
+		return code != 0 ? code
+		                 : add(search,
+		                       text_format("%s is listed in RECORD and not there: the "
+		                                   "package is gone, its metadata was left",
+		                                   path.ptr));
+	}
+	if (target && entrydb_target_state(target) == ENTRYDB_STATE_MISSING)
+		return add(search, text_format("nothing in %s is the module %.*s", search->path,
+		                               (int)search->module.len, search->module.ptr));
+	return 1;
+}
+
+/* --- its extensions --- */
+
+/* Is there a library called @name in @directory, relative to the path entry? */
+static int add_host(struct search *search, const char *directory, struct slice name)
+{
+	CLEANUP(cleanup_free)
+	char *path = text_format("%s/%.*s", directory, (int)name.len, name.ptr);
+	CLEANUP(cleanup_free)
+	char *place = text_format("%.*s/%s", (int)search->site.len, search->site.ptr, directory);
+	struct stat status;
+	int code = path && place ? file_status(search->tree->fd, path, &status, search->error)
+	                         : error_nomem(search->error);
+
+	if (code > 0 && !linkage_add_host(search->linkage, slice_of(place)))
+		return error_nomem(search->error);
+	return code;
+}
+
+/* The same in a package, or in its lib/. */
+static int add_package(struct search *search, const char *package, struct slice name)
+{
+	CLEANUP(cleanup_free) char *lib = text_format("%s/lib", package);
+	int code = add_host(search, package, name);
+
+	if (code == 0)
+		code = lib ? add_host(search, lib, name) : error_nomem(search->error);
+	return code;
+}
+
+/* Another package, which is imported before, may bring that library: libc10.so is torch's. */
+static int find_host(struct search *search, struct slice name)
+{
+	CLEANUP(cleanup_closedir) DIR *directory = file_open_directory(search->tree->fd, ".");
+	const char *child;
+	int code = 0, more = directory ? 1 : -1;
+
+	while (code == 0 && more > 0 && (more = file_next(directory, &child)) > 0)
+		if (!strchr(child, '.'))
+			code = add_package(search, child, name);
+	if (more < 0 && errno_is_failure(errno))
+		return error_errno(search->error, errno, "%s", search->path);
+	return code;
+}
+
+/* The first of the words, which is taken off. */
+static struct slice take_word(struct slice *words)
+{
+	const char *space = words->len ? memchr(words->ptr, ' ', words->len) : NULL;
+	struct slice word = space ? slice_between(words->ptr, space) : *words;
+
+	*words = slice_from(*words, word.len + (space != NULL));
+	return word;
+}
+
+/* 1: at least one of these libraries is some other package's. */
+static int find_hosts(struct search *search, struct slice libraries)
+{
+	int found = 0;
+
+	while (libraries.len > 0 && search->sought++ < SOUGHT_MAX) {
+		int code = find_host(search, take_word(&libraries));
+
+		if (code < 0)
+			return code;
+		found |= code;
+	}
+	return found;
+}
+
+/* @what: "" or what each of the words is; @why: what is wrong with it. */
+static int add_each(struct search *search, struct slice object, const char *what,
+                    struct slice words, const char *why)
+{
+	int code = 0;
+
+	while (code == 0 && words.len > 0) {
+		struct slice word = take_word(&words);
+
+		code = add(search, text_format("%.*s needs %s%.*s, which %s", (int)object.len,
+		                               object.ptr, what, (int)word.len, word.ptr, why));
+	}
+	return code;
+}
+
+static int judge_open(struct search *search, const struct object *object, struct slice path)
+{
+	CLEANUP(cleanup_free)
+	char *place = text_format("%.*s/%.*s", (int)search->site.len, search->site.ptr,
+	                          (int)path.len, path.ptr);
+	struct linkage_report report = {0};
+	int code = place ? 1 : error_nomem(search->error);
+
+	for (int round = 0; code > 0 && round < 2;
+	     round++) { /* the second with the hosts' libraries */
+		code = linkage_judge(search->linkage, object->file, slice_of(place), NULL,
+		                     &search->arena, &report, search->error);
+		if (code == 0)
+			code = find_hosts(search, report.missing);
+	}
+	if (code >= 0)
+		code = add_each(search, path, "", report.missing, "is not found");
+	if (code == 0)
+		code = add_each(search, path, "the symbol ", report.undefined,
+		                "no library that it needs has");
+	return code;
+}
+
+static int judge_extension(struct search *search, const struct wheel_file *file)
+{
+	const struct object_site site = {.fd = search->tree->fd};
+	struct object object = OBJECT_INIT;
+	struct error own = {0};
+	int code = object_open(&site, file, &object, &own);
+
+	if (code == 0)
+		code = judge_open(search, &object, file->path);
+	else
+		code = error_move_failure(search->error, &own);
+	error_clear(&own);
+	object_close(&object);
+	return code;
+}
+
+/* Is it in a package that is imported on the way to the module, or in that which it is? */
+static bool is_on_the_way(struct slice object, struct slice module)
+{
+	size_t length = path_directory(object).len;
+
+	if (length > module.len)
+		return false;
+	for (size_t i = 0; i < length; i++)
+		if (object.ptr[i] != (module.ptr[i] == '.' ? '/' : module.ptr[i]))
+			return false;
+	return length == 0 || length == module.len || module.ptr[length] == '.';
+}
+
+static int judge_extensions(struct search *search)
+{
+	struct wheel_file file;
+	size_t at = 0;
+	int code = 0;
+
+	if (wheel_record_is_null(&search->record))
+		return 0;
+	for (size_t judged = 0; code == 0 && judged < EXTENSIONS_MAX &&
+	                        wheel_record_find_object(&search->record, &at, &file);)
+		if (is_on_the_way(file.path, search->module)) {
+			code = judge_extension(search, &file);
+			judged++;
+		}
+	return code;
+}
+
+/* --- its text --- */
+
+static const struct host *host_of(struct slice group)
+{
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++)
+		if (slice_equal(group, slice_of(hosts[i].group)))
+			return &hosts[i];
+	return NULL;
+}
+
+static bool mentions(struct slice text, struct slice word)
+{
+	return memmem(text.ptr, text.len, word.ptr, word.len) != NULL;
+}
+
+/*
+ * A program imports the plugin, which begins to import its host, which loads all plugins:
+ * this one is there by now, but only down to that line.
+ */
+static int find_circle(struct search *search, const struct host *host,
+                       const struct module_facts *facts, const char *path)
+{
+	if (!host || !facts->imports_host || facts->has_attr <= facts->imports_host)
+		return 0;
+	return add(search,
+	           text_format("a program that imports it before %s fails: %s imports %s in "
+	                       "line %zu, %s asks for %.*s, and that comes in line %zu",
+	                       host->module, path, host->module, facts->imports_host, host->module,
+	                       (int)search->attr.len, search->attr.ptr, facts->has_attr));
+}
+
+static int judge_text(struct search *search, const struct host *host, const char *path,
+                      struct slice text)
+{
+	struct module_facts facts =
+	        module_text_read(text, slice_of(host ? host->module : NULL), search->attr);
+
+	if (!facts.has_attr && !facts.may_have_any && !mentions(text, search->attr))
+		return add(search, text_format("%s has no %.*s in it", path, (int)search->attr.len,
+		                               search->attr.ptr));
+	if (host && mentions(text, slice_of(host->unless)))
+		return 0;
+	return find_circle(search, host, &facts, path);
+}
+
+static int read_text(struct search *search, struct slice group)
+{
+	CLEANUP(cleanup_free) char *file = NULL;
+	CLEANUP(cleanup_free) char *text = NULL;
+	struct slice path;
+	size_t length = 0;
+	int code = find_module(search, search->tree->fd, &path);
+
+	if (code < 0 || search->attr.len == 0 || !slice_ends(path, SLICE(".py")))
+		return code;
+	file = text_format("%s/%s", search->absolute, path.ptr);
+	code = file ? small_file_read(file, MODULE_TEXT_MAX, &text, &length, search->error)
+	            : error_nomem(search->error);
+	if (code > 0 && length < MODULE_TEXT_MAX)
+		code = judge_text(search, host_of(group), path.ptr, (struct slice){text, length});
+	return code < 0 ? code : 0;
+}
+
+/* --- the whole --- */
+
+/* What the entry point names first, of a dotted attribute. */
+static struct slice first_part(struct slice attr)
+{
+	const char *dot = attr.len ? memchr(attr.ptr, '.', attr.len) : NULL;
+
+	return dot ? slice_between(attr.ptr, dot) : attr;
+}
+
+static int read_record(struct search *search, struct slice directory)
+{
+	struct tree_request request = {directory, "RECORD", RECORD_MAX, false};
+	struct error own = {0};
+	int code = tree_read(search->tree, &request, &search->arena, &search->record.text, &own);
+
+	code = code < 0 ? error_move_failure(search->error, &own) : 0;
+	error_clear(&own);
+	return code;
+}
+
+/* 1: it is a directory, and opened; 0: there is nothing to be looked at. */
+static int open_place(struct search *search, const char *sysroot)
+{
+	struct error own = {0};
+	int code = tree_open(search->path, &search->tree, &own);
+
+	if (code < 0)
+		code = error_move_failure(search->error, &own);
+	error_clear(&own);
+	if (code < 0 || !search->tree || search->tree->kind != ROOT_DIRECTORY)
+		return code;
+	search->linkage = linkage_create(sysroot);
+	search->absolute = layout_absolute(search->path);
+	if (!search->linkage || !search->absolute)
+		return error_nomem(search->error);
+	search->site = slice_of(search->absolute);
+	if (sysroot && slice_starts(search->site, slice_of(sysroot)))
+		search->site = slice_from(search->site, strlen(sysroot));
+	return 1;
+}
+
+static int find_all(struct search *search, struct slice directory, struct slice group,
+                    const entrydb_target *target)
+{
+	int code = tree_is_editable(search->tree, directory, search->error);
+
+	if (code != 0) /* it lies elsewhere */
+		return code < 0 ? code : 0;
+	code = read_record(search, directory);
+	if (code == 0)
+		code = check_module(search, target);
+	if (code > 0)
+		code = judge_extensions(search);
+	else
+		return code;
+	return code == 0 ? read_text(search, group) : code;
+}
+
+int causes_find(const char *sysroot, const entrydb_entry_point *entry_point,
+                const entrydb_target *target, struct causes *out, struct error *error)
+{
+	CLEANUP(cleanup_search)
+	struct search search = {
+	        .path = entrydb_entry_point_path(entry_point),
+	        .module = slice_of(entrydb_entry_point_module(entry_point)),
+	        .attr = first_part(slice_of(entrydb_entry_point_attr(entry_point))),
+	        .causes = out,
+	        .error = error,
+	};
+	const char *file = entrydb_entry_point_file(entry_point), *slash = strrchr(file, '/');
+	int code;
+
+	if (search.module.len == 0 ||
+	    (target && entrydb_target_kind(target) == ENTRYDB_KIND_NATIVE))
+		return 0;
+	code = open_place(&search, sysroot);
+	return code <= 0 ? code
+	                 : find_all(&search, slice_of(slash ? slash + 1 : file),
+	                            slice_of(entrydb_entry_point_group(entry_point)), target);
+}

@@ -1,0 +1,90 @@
+/*
+ * forget.c - drop a site directory or an archive from the database that has it.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "db/base/cleanup.h"
+#include "indexer/update/edit.h"
+#include "libquery/layout.h"
+
+static int forget_root(struct edit *edit, struct slice path, struct error *error)
+{
+	CLEANUP(root_record_free) struct root_record known = {0};
+	struct event_record event = {.action = SLICE("forget"), .root = path};
+	int code = writer_find_root(edit->writer, path, &known, error);
+
+	if (code <= 0)
+		return code;
+	edit->result->forgotten++;
+	code = writer_drop_root(edit->writer, known.id, error);
+	return code < 0 ? code : writer_log(edit->writer, &event, error);
+}
+
+static int forget_roots(struct edit *edit, void *payload, struct error *error)
+{
+	const struct database *database = edit->database;
+	size_t before = edit->result->forgotten;
+	int code = 0;
+
+	(void)payload;
+	for (size_t i = 0; code == 0 && i < database->root_count; i++)
+		code = forget_root(edit, slice_of(database->roots[i].root_path), error);
+	if (code == 0 && edit->result->forgotten == before)
+		code = EDIT_NOTHING;
+	return code;
+}
+
+/* An archive, or a site directory that could not be written, is in the user's own database. */
+static int add_user_databases(const struct options *options, struct databases *databases,
+                              struct error *error)
+{
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && !options->database && i < options->argument_count; i++) {
+		CLEANUP(cleanup_free) char *path = layout_absolute(options->arguments[i]);
+		CLEANUP(coverage_free) struct coverage user = {0};
+		struct options own = *options;
+
+		if (!path && errno_is_failure(errno))
+			return error_errno(error, errno, "%s", options->arguments[i]);
+		code = path ? layout_of_user(path, &user) : 0;
+		if (code < 0)
+			return error_nomem(error);
+		if (code == 0)
+			continue;
+		own.database = user.database;
+		code = databases_add_path(&own, false, path, databases, error);
+	}
+	return code;
+}
+
+/* Where there is no database, none is made. */
+static int forget_in(const struct options *options, const struct database *database,
+                     struct edit_result *result, struct error *error)
+{
+	if (access(database->file, F_OK) == 0)
+		return edit_database(options, database, forget_roots, NULL, result, error);
+	return errno_is_failure(errno) ? error_errno(error, errno, "%s", database->file) : 0;
+}
+
+enum status command_forget(const struct options *options)
+{
+	CLEANUP(databases_free) struct databases databases = {0};
+	struct edit_result result = {0};
+	struct error error = {0};
+	int code = databases_of_arguments(options, false, &databases, &error);
+
+	if (code == 0)
+		code = add_user_databases(options, &databases, &error);
+	for (size_t i = 0; code >= 0 && i < databases.count; i++)
+		code = forget_in(options, &databases.items[i], &result, &error);
+	if (code < 0)
+		return fail(&error);
+	if (result.forgotten == 0) {
+		message("%s: not in any database", options->arguments[0]);
+		return STATUS_NOT_FOUND;
+	}
+	note(options, "%zu forgotten", result.forgotten);
+	return STATUS_DONE;
+}

@@ -1,0 +1,294 @@
+/*
+ * policy.c - what may be loaded: the verbs enable and disable, which change one line of a
+ * policy file.
+ *
+ * The file is published as a database is (db/publish.h): under a lock, in the writer's
+ * own territory, whole or not at all; root changes that of somebody else's environment
+ * with the rights of its owner.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/file.h"
+#include "db/base/safe_path.h"
+#include "db/base/text.h"
+#include "db/publish.h"
+#include "indexer/as_owner.h"
+#include "indexer/command.h"
+#include "indexer/options.h"
+#include "libquery/disk/tree/distname.h"
+#include "libquery/layout.h"
+#include "libquery/policy_text.h"
+
+#define FILE_MODE 0644 /* whoever loads must know */
+
+/* --- which file --- */
+
+static int prefix_file(const struct options *options, char **out, struct error *error)
+{
+	CLEANUP(cleanup_free) char *prefix = layout_absolute(options->prefix);
+	CLEANUP(cleanup_free) char *inside = NULL;
+
+	if (!prefix)
+		return error_errno(error, errno, "%s", options->prefix);
+	inside = text_format("%s%s", options->sysroot ? options->sysroot : "", prefix);
+	if (!inside)
+		return error_nomem(error);
+	if (access(inside, F_OK) != 0)
+		return error_errno(error, errno, "%s", inside);
+	*out = layout_policy(options->sysroot, slice_of(strcmp(prefix, "/") == 0 ? "" : prefix));
+	return *out ? 0 : error_nomem(error);
+}
+
+static int user_file(char **out, struct error *error)
+{
+	if (layout_user_policy(out) < 0)
+		return error_nomem(error);
+	return *out ? 0
+	            : error_set(error, ERROR_NOTFOUND,
+	                        "HOME is not set: there is no place for your rules");
+}
+
+static int find_file(const struct options *options, char **out, struct error *error)
+{
+	if (options->user)
+		return user_file(out, error);
+	if (options->prefix)
+		return prefix_file(options, out, error);
+	*out = layout_policy(options->sysroot, SLICE(""));
+	return *out ? 0 : error_nomem(error);
+}
+
+/* --- the rule --- */
+
+/* GROUP, or GROUP/NAME. */
+static struct policy_rule rule_of(const struct options *options, struct arena *arena, bool *failed)
+{
+	struct slice words = slice_of(options->arguments[0]);
+	const char *slash = memchr(words.ptr, '/', words.len);
+	struct policy_rule rule = {
+	        .group = slash ? slice_between(words.ptr, slash) : words,
+	        .name = slash ? slice_between(slash + 1, words.ptr + words.len) : SLICE("*"),
+	        .program = slice_of(options->program),
+	};
+
+	if (options->distribution)
+		rule.distribution =
+		        distname_normalize_in(arena, slice_of(options->distribution), failed);
+	if (options->priority) {
+		rule.has_priority = true;
+		rule.priority = (int)strtol(options->priority, NULL, 10);
+	}
+	return rule;
+}
+
+/* Would the text forbid what the rule names, were there no such line? */
+static int is_forbidden(struct slice text, const struct policy_rule *rule, bool *out,
+                        struct error *error)
+{
+	CLEANUP(policy_rules_free) struct policy_rules rules = {0};
+	int code = policy_text_read(text, &rules, error);
+	struct policy_layer layer = {"", rules.items, rules.count};
+	struct policy policy = {.layers = &layer, .layer_count = 1};
+	struct policy_subject subject = {rule->group, rule->name, rule->distribution,
+	                                 rule->program};
+
+	*out = code == 0 && !policy_decide(&policy, &subject).allowed;
+	return code;
+}
+
+/* --- the change --- */
+
+/* What is to be done, perhaps in another process. */
+struct change {
+	char *file;
+	const char *sysroot;
+	struct policy_rule rule;
+	bool outer_forbids; /* a file that counts less forbids it, too */
+};
+
+static int read_all(int fd, char **text, struct slice *out, struct error *error)
+{
+	ssize_t got;
+
+	*text = malloc(POLICY_TEXT_MAX + 1);
+	if (!*text)
+		return error_nomem(error);
+	got = lseek(fd, 0, SEEK_SET) == 0 ? file_read(fd, *text, POLICY_TEXT_MAX + 1) : -1;
+	if (got < 0)
+		return error_errno(error, errno, "cannot read the policy file");
+	*out = (struct slice){*text, (size_t)got};
+	return 0;
+}
+
+/* Is there a line that disables just this? */
+static int has_line(struct slice text, const struct policy_rule *rule, bool *out,
+                    struct error *error)
+{
+	CLEANUP(policy_rules_free) struct policy_rules rules = {0};
+	int code = policy_text_read(text, &rules, error);
+	const struct policy_rule *line = code == 0 ? policy_rules_find(&rules, rule) : NULL;
+
+	*out = line && line->action == POLICY_DISABLE;
+	return code;
+}
+
+/*
+ * Enabling takes a line away. Where there is none, or something else forbids it all the
+ * same, a line has to say so.
+ */
+static int make_text(struct slice text, const struct change *change, char **out,
+                     struct error *error)
+{
+	struct policy_rule rule = change->rule;
+	CLEANUP(cleanup_free) char *without = NULL;
+	bool has = false, forbidden = false;
+	int code = 0;
+
+	if (rule.action == POLICY_ENABLE)
+		code = has_line(text, &rule, &has, error);
+	if (code < 0 || !has || change->outer_forbids)
+		return code < 0 ? code : policy_text_put(text, &rule, out, error);
+	rule.action = POLICY_SILENT;
+	code = policy_text_put(text, &rule, &without, error);
+	if (code == 0)
+		code = is_forbidden(slice_of(without), &rule, &forbidden, error);
+	if (code < 0)
+		return code;
+	if (!forbidden) {
+		*out = take(without);
+		return 0;
+	}
+	rule.action = POLICY_ENABLE;
+	return policy_text_put(text, &rule, out, error);
+}
+
+static int write_text(const struct publication *publication, const char *text, struct error *error)
+{
+	int fd = publication->new_fd;
+
+	if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0 ||
+	    file_write(fd, text, strlen(text)) != 0)
+		return error_errno(error, errno, "cannot write %s", publication->path);
+	return 0;
+}
+
+static int change_text(struct publication *publication, const struct change *change,
+                       struct error *error)
+{
+	CLEANUP(cleanup_free) char *old = NULL;
+	CLEANUP(cleanup_free) char *new = NULL;
+	struct error own = {0};
+	struct slice text = SLICE("");
+	int code = publication_copy(publication, &own);
+
+	if (code == ERROR_NOTFOUND) {
+		error_clear(&own);
+		code = 0;
+	} else if (code == 0) {
+		code = read_all(publication->new_fd, &old, &text, &own);
+	}
+	if (code == 0)
+		code = make_text(text, change, &new, &own);
+	if (code == 0)
+		code = write_text(publication, new, &own);
+	return code < 0 ? error_move(error, &own) : 0;
+}
+
+static int change_here(void *payload, struct error *error)
+{
+	const struct change *change = payload;
+	CLEANUP(publication_end) struct publication publication = PUBLICATION_INIT;
+	struct publication_wait wait = {
+	        .timeout = PUBLISH_LOCK_TIMEOUT,
+	        .stopped = interrupted,
+	        .sysroot = change->sysroot,
+	};
+	int code = publication_begin_once(&publication, change->file, &wait, error);
+
+	if (code == 0)
+		code = change_text(&publication, change, error);
+	return code == 0 ? publication_finish(&publication, FILE_MODE, error) : code;
+}
+
+static int change_file(struct change *change, struct error *error)
+{
+	uid_t uid;
+	gid_t gid;
+	int code = safe_path_owner(change->file, change->sysroot, &uid, &gid, error);
+
+	if (code < 0)
+		return code;
+	if (geteuid() == 0 && uid != 0)
+		return as_owner(uid, gid, change_here, change, 0, error);
+	return change_here(change, error);
+}
+
+/* --- the verbs --- */
+
+/* Do the rules that count less than the user's, or the environment's, forbid it? */
+static int ask_system(const struct options *options, struct change *change, struct error *error)
+{
+	CLEANUP(cleanup_free) char *file = layout_policy(options->sysroot, SLICE(""));
+	CLEANUP(cleanup_free) char *text = NULL;
+	CLEANUP(cleanup_close) int fd = -1;
+	struct slice whole;
+	int code;
+
+	if (!file)
+		return error_nomem(error);
+	if (strcmp(file, change->file) == 0)
+		return 0;
+	fd = file_open(AT_FDCWD, file, 0);
+	if (fd < 0)
+		return errno_is_failure(errno) ? error_errno(error, errno, "%s", file) : 0;
+	code = read_all(fd, &text, &whole, error);
+	return code == 0 ? is_forbidden(whole, &change->rule, &change->outer_forbids, error) : code;
+}
+
+static enum status explain_failure(const struct options *options, struct error *error)
+{
+	if (error->code == ERROR_PERMISSION && !options->user && !options->prefix)
+		note(options, "the system's rules are root's; --user has your own, --prefix those "
+		              "of an environment");
+	return fail(error);
+}
+
+static enum status run(const struct options *options, enum policy_action action)
+{
+	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
+	CLEANUP(cleanup_free) char *file = NULL;
+	struct error error = {0};
+	struct change change = {.sysroot = options->user ? NULL : options->sysroot};
+	bool failed = false;
+	int code;
+
+	if (options->user && options->prefix)
+		return usage_error(NULL, "--user and --prefix exclude each other");
+	change.rule = rule_of(options, &arena, &failed);
+	change.rule.action = action;
+	code = failed ? error_nomem(&error) : find_file(options, &file, &error);
+	change.file = file;
+	if (code == 0 && action == POLICY_ENABLE)
+		code = ask_system(options, &change, &error);
+	if (code == 0)
+		code = change_file(&change, &error);
+	if (code < 0)
+		return explain_failure(options, &error);
+	note(options, "%s: %s %s", file, options->arguments[0],
+	     action == POLICY_ENABLE ? "enabled" : "disabled");
+	return STATUS_DONE;
+}
+
+enum status command_enable(const struct options *options)
+{
+	return run(options, POLICY_ENABLE);
+}
+
+enum status command_disable(const struct options *options)
+{
+	return run(options, POLICY_DISABLE);
+}

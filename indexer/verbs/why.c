@@ -1,0 +1,271 @@
+/*
+ * why.c - who provides an entry point, who else claims it, and how that is known.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "db/base/cleanup.h"
+#include "db/json.h"
+#include "indexer/command.h"
+#include "indexer/suggest.h"
+#include "indexer/target_facts.h"
+#include "indexer/verbs/causes.h"
+
+static const char *or_else(const char *text, const char *otherwise)
+{
+	return text ? text : otherwise;
+}
+
+/* All that is known about one entry point. */
+struct facts {
+	const entrydb_entry_point *entry_point;
+	const entrydb_path_entry *path_entry; /* NULL: it is on the path no more */
+	entrydb_target *target;               /* NULL: there is nothing that can be looked at */
+	entrydb_verdict *verdict;
+	struct causes causes; /* why it would fail to load */
+};
+
+/* Entry points come in the order of the path: the search goes on at *from, where the last ended. */
+static const entrydb_path_entry *
+find_path_entry(const entrydb_path *path, const entrydb_entry_point *entry_point, size_t *from)
+{
+	size_t count = entrydb_path_count(path);
+
+	for (size_t i = 0; i < count; i++) {
+		const entrydb_path_entry *candidate = entrydb_path_get(path, (*from + i) % count);
+
+		if (strcmp(entrydb_path_entry_path(candidate),
+		           entrydb_entry_point_path(entry_point)) != 0)
+			continue;
+		*from = (*from + i) % count;
+		return candidate;
+	}
+	return NULL;
+}
+
+static int gather(const struct options *options, entrydb *db, const entrydb_path *path,
+                  const entrydb_entry_point *entry_point, size_t *from, struct facts *facts,
+                  struct error *error)
+{
+	entrydb_error own = ENTRYDB_ERROR_INIT;
+	int code;
+
+	*facts = (struct facts){
+	        .entry_point = entry_point,
+	        .path_entry = find_path_entry(path, entry_point, from),
+	};
+	code = find_target(db, entry_point, &facts->target, error);
+	if (code == 0)
+		code = causes_find(options->sysroot, entry_point, facts->target, &facts->causes,
+		                   error);
+	if (code < 0)
+		return code;
+	code = entrydb_check_policy(
+	        db, entrydb_entry_point_group(entry_point), entrydb_entry_point_name(entry_point),
+	        entrydb_entry_point_distribution(entry_point),
+	        facts->target ? entrydb_target_object(facts->target) : NULL, &facts->verdict, &own);
+	return code < 0 ? take_error(code, &own, error) : 0;
+}
+
+static void facts_free(struct facts *facts)
+{
+	entrydb_target_free(facts->target);
+	entrydb_verdict_free(facts->verdict);
+	causes_free(&facts->causes);
+}
+
+static const char *state_of(const entrydb_path_entry *entry)
+{
+	return entry ? entrydb_path_state_name(entrydb_path_entry_state(entry)) : "unknown";
+}
+
+static const char *reason_of(const entrydb_path_entry *entry)
+{
+	return entry ? entrydb_path_entry_reason(entry) : "";
+}
+
+static const char *database_of(const entrydb_path_entry *entry)
+{
+	return entry ? entrydb_path_entry_database(entry) : NULL;
+}
+
+/* --- text --- */
+
+static void print_target(const entrydb_target *target)
+{
+	if (!target) {
+		print_line(STYLE_BAD, "  leads to     nothing that can be looked at");
+		return;
+	}
+	print_line(entrydb_target_state(target) == ENTRYDB_STATE_OK ? STYLE_PLAIN : STYLE_BAD,
+	           "  leads to     %s, %s", entrydb_kind_name(entrydb_target_kind(target)),
+	           entrydb_state_name(entrydb_target_state(target)));
+	if (entrydb_target_object(target))
+		print_line(STYLE_PLAIN, "  object       %s", entrydb_target_object(target));
+	if (entrydb_target_symbol(target))
+		print_line(STYLE_PLAIN, "  symbol       %s", entrydb_target_symbol(target));
+	target_facts_print(target);
+}
+
+static void print_verdict(const entrydb_verdict *verdict)
+{
+	if (entrydb_verdict_allowed(verdict))
+		print_line(STYLE_PLAIN, "  allowed      yes");
+	else
+		print_line(STYLE_BAD, "  allowed      no: %s", entrydb_verdict_reason(verdict));
+}
+
+static void print_text(const struct facts *facts)
+{
+	const entrydb_entry_point *e = facts->entry_point;
+	const char *shadow = entrydb_entry_point_shadowed_by(e);
+
+	print_line(STYLE_NAME, "%s = %s [%s]", entrydb_entry_point_name(e),
+	           entrydb_entry_point_value(e), entrydb_entry_point_group(e));
+	print_line(STYLE_PLAIN, "  provided by  %s %s",
+	           or_else(entrydb_entry_point_distribution(e), "(no name)"),
+	           or_else(entrydb_entry_point_version(e), "(no version)"));
+	print_line(STYLE_PLAIN, "  file         %s/entry_points.txt", entrydb_entry_point_file(e));
+	if (shadow)
+		print_line(STYLE_BAD, "  shadowed by  %s, which comes first", shadow);
+	print_target(facts->target);
+	for (size_t i = 0; i < facts->causes.count; i++)
+		print_line(STYLE_BAD, "  problem      %s", facts->causes.items[i]);
+	print_line(STYLE_PLAIN, "  known from   %s: %s (%s)",
+	           or_else(database_of(facts->path_entry), "the disk"), state_of(facts->path_entry),
+	           reason_of(facts->path_entry));
+	print_verdict(facts->verdict);
+}
+
+/* --- JSON --- */
+
+static const char *const keys[] = {
+        "group",    "name",        "value",  "distribution", "version", "path",
+        "file",     "shadowed_by", "kind",   "state",        "object",  "symbol",
+        "database", "freshness",   "reason", "allowed",      "problem", TARGET_FACTS_KEYS};
+
+#define KEY_COUNT  (sizeof(keys) / sizeof(*keys))
+#define FACTS_FROM (KEY_COUNT - TARGET_FACTS_COUNT)
+
+static const char *yes_or_no(const entrydb_verdict *verdict)
+{
+	return entrydb_verdict_allowed(verdict) ? "yes" : "no";
+}
+
+static int print_json(struct json *json, const struct facts *facts, struct error *error)
+{
+	CLEANUP(cleanup_free) char *problem = NULL;
+	const entrydb_entry_point *e = facts->entry_point;
+	const entrydb_target *target = facts->target;
+	int code = causes_join(&facts->causes, &problem, error);
+	const char *const texts[FACTS_FROM] = {
+	        entrydb_entry_point_group(e),
+	        entrydb_entry_point_name(e),
+	        entrydb_entry_point_value(e),
+	        entrydb_entry_point_distribution(e),
+	        entrydb_entry_point_version(e),
+	        entrydb_entry_point_path(e),
+	        entrydb_entry_point_file(e),
+	        entrydb_entry_point_shadowed_by(e),
+	        target ? entrydb_kind_name(entrydb_target_kind(target)) : NULL,
+	        target ? entrydb_state_name(entrydb_target_state(target)) : NULL,
+	        target ? entrydb_target_object(target) : NULL,
+	        target ? entrydb_target_symbol(target) : NULL,
+	        database_of(facts->path_entry),
+	        state_of(facts->path_entry),
+	        reason_of(facts->path_entry),
+	        yes_or_no(facts->verdict),
+	        problem,
+	};
+
+	for (size_t i = 0; i < FACTS_FROM; i++)
+		json_text(json, i, slice_of(texts[i]));
+	if (target)
+		target_facts_put(json, FACTS_FROM, target);
+	if (code == 0)
+		json_write(json, stdout);
+	return code;
+}
+
+/* --- the whole --- */
+
+static int print_all(const struct options *options, entrydb *db, const entrydb_path *path,
+                     const entrydb_set *set, struct error *error)
+{
+	size_t from = 0;
+	struct json *json = NULL;
+	int code = options->json ? json_open(keys, KEY_COUNT, &json, error) : 0;
+
+	for (size_t i = 0; code == 0 && i < entrydb_set_count(set); i++) {
+		CLEANUP(facts_free) struct facts facts;
+
+		code = gather(options, db, path, entrydb_set_get(set, i), &from, &facts, error);
+		if (code < 0)
+			break;
+		if (json)
+			code = print_json(json, &facts, error);
+		else
+			print_text(&facts);
+	}
+	json_close(json);
+	return code;
+}
+
+/* That nothing was found is explained as well, by what was searched. */
+static void print_searched(const struct options *options, entrydb *db, const entrydb_path *path)
+{
+	const char *group = options->arguments[0], *name = options->arguments[1];
+
+	if (!suggest_entry_point(options, db, group, name))
+		message("there is no '%s' in group '%s'", name, group);
+	for (size_t i = 0; i < entrydb_path_count(path); i++) {
+		const entrydb_path_entry *entry = entrydb_path_get(path, i);
+
+		message("searched %s: %s (%s)", entrydb_path_entry_path(entry), state_of(entry),
+		        reason_of(entry));
+	}
+}
+
+static enum status refuse(entrydb_error *failure)
+{
+	message("%s", entrydb_error_message(failure));
+	entrydb_error_clear(failure);
+	return STATUS_COULD_NOT;
+}
+
+static enum status explain(const struct options *options, entrydb *db)
+{
+	entrydb_error failure = ENTRYDB_ERROR_INIT;
+	struct error error = {0};
+	entrydb_set *set = NULL;
+	entrydb_path *path = NULL;
+	enum status status = STATUS_DONE;
+
+	if (entrydb_explain(db, options->arguments[0], options->arguments[1], &set, &failure) < 0)
+		return refuse(&failure);
+	if (entrydb_describe_path(db, &path, &failure) < 0) {
+		status = refuse(&failure);
+	} else if (entrydb_set_count(set) == 0) {
+		print_searched(options, db, path);
+		status = STATUS_NOT_FOUND;
+	} else if (print_all(options, db, path, set, &error) < 0) {
+		status = fail(&error);
+	}
+	report_problems(set);
+	entrydb_path_free(path);
+	entrydb_set_free(set);
+	return status;
+}
+
+enum status command_why(const struct options *options)
+{
+	struct error error = {0};
+	entrydb *db;
+	enum status status;
+
+	if (open_handle(options, &db, &error) < 0)
+		return fail(&error);
+	status = explain(options, db);
+	entrydb_close(db);
+	return status;
+}

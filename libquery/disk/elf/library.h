@@ -1,0 +1,55 @@
+/*
+ * library.h - what the dynamic linker would have to know of one shared object.
+ */
+#ifndef LIBQUERY_DISK_ELF_LIBRARY_H
+#define LIBQUERY_DISK_ELF_LIBRARY_H
+
+#include "db/base/arena.h"
+#include "db/base/error.h"
+#include "db/base/name_map.h"
+#include "libquery/disk/elf/elf_file.h"
+
+#define LIBRARY_SYMBOLS_MAX ((size_t)1 << 21) /* of one library; those beyond are left out */
+#define LIBRARY_LINKS_MAX   ((size_t)1 << 12) /* names of libraries, and versions, of one */
+
+/* A version of another library that is asked for. */
+struct library_version {
+	struct slice library, version;
+};
+
+struct library_names {
+	struct slice *items;
+	size_t count, room;
+};
+
+/* All texts are its own. */
+struct library {
+	struct slice path;   /* where it was found; $ORIGIN is the directory of it */
+	struct slice soname; /* null where it has none */
+	int elf_class, machine;
+	bool is_shared_object;
+	bool is_system; /* not brought along: what it leaves undefined is not our affair */
+	struct slice rpath, runpath;
+	struct library_names needed;    /* libraries, by name */
+	struct library_names defined;   /* versions that it has */
+	struct library_version *wanted; /* versions of others */
+	size_t wanted_count, wanted_room;
+	struct name_map exports;
+	size_t export_count;
+	struct library_names undefined; /* that may not stay so; of a system's one, only Python's */
+	struct arena arena;
+	bool failed; /* no memory */
+};
+
+/*
+ * What the file at @path, which is open, says; *@out is malloc'd. @is_system as above.
+ * ERROR_FORMAT: it is damaged; or a failure.
+ */
+int library_read(struct elf_file *file, struct slice path, bool is_system, struct library **out,
+                 struct error *error);
+void library_free(struct library *library); /* NULL is accepted */
+
+bool library_exports(const struct library *library, struct slice symbol);
+bool library_defines(const struct library *library, struct slice version);
+
+#endif

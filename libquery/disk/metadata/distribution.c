@@ -1,0 +1,321 @@
+/*
+ * distribution.c - see distribution.h. A distribution is broken when importlib.metadata
+ * would raise on it; the reason is kept in its record, and the others are read all the
+ * same.
+ */
+#include "libquery/disk/metadata/distribution.h"
+
+#include <sys/types.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/unicode.h"
+#include "db/entry_points_txt.h"
+#include "db/value.h"
+#include "libquery/disk/metadata/metadata.h"
+#include "libquery/disk/tree/distname.h"
+
+/* What the reading of one distribution works with. */
+struct reading {
+	struct tree *tree;
+	struct arena *arena;
+	bool failed; /* no memory */
+	int code;    /* of another failure, or 0 */
+	struct error *error;
+};
+
+/* --- names --- */
+
+/* Record why importlib.metadata would raise on @distribution. */
+static void mark_broken(struct reading *reading, struct distribution_record *distribution,
+                        const char *reason)
+{
+	distribution->error = arena_copy(reading->arena, slice_of(reason), &reading->failed);
+}
+
+/*
+ * The same for a file that cannot be used. What kept it from being read may be of no
+ * consequence to importlib.metadata a moment later: then there is no answer.
+ */
+static void mark_unusable(struct reading *reading, struct distribution_record *distribution,
+                          struct error *error)
+{
+	if (error_is_failure(error->code))
+		reading->code = error_move(reading->error, error);
+	else if (error->message)
+		mark_broken(reading, distribution, error->message);
+	else
+		reading->failed = true;
+	error_clear(error);
+}
+
+/* METADATA, else PKG-INFO, else the child itself: the first that is not empty. */
+static int read_headers(struct tree *tree, struct arena *arena, struct slice child, bool first,
+                        struct slice *out, struct error *error)
+{
+	static const char *const files[] = {"METADATA", "PKG-INFO", ""};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		struct tree_request request = {child, files[i], METADATA_MAX, first};
+		int code = tree_read(tree, &request, arena, out, error);
+
+		if (code < 0 || (code > 0 && out->len > 0))
+			return code;
+	}
+	return 0;
+}
+
+/*
+ * The headers of a distribution. @strict: its identity depends on them, so that
+ * whatever importlib.metadata would raise on is an error; otherwise the beginning of the
+ * file will do.
+ */
+static int parse_headers(struct tree *tree, struct arena *arena, struct slice child, bool strict,
+                         struct metadata *out, struct error *error)
+{
+	struct slice text = SLICE("");
+	int code = read_headers(tree, arena, child, !strict, &text, error);
+
+	*out = (struct metadata){0};
+	if (code <= 0)
+		return code;
+	if (strict && !utf8_valid(text))
+		return error_set(error, ERROR_FORMAT, "the metadata is not valid UTF-8");
+	if (metadata_parse(text, arena, out) < 0)
+		return error_nomem(error);
+	if (!strict && !out->complete) {
+		code = read_headers(tree, arena, child, false, &text, error);
+		if (code > 0 && metadata_parse(text, arena, out) < 0)
+			return error_nomem(error);
+	}
+	return code;
+}
+
+/* From the child's own name where importlib.metadata would use it, else from its metadata. */
+static void find_name(struct reading *reading, struct distribution_record *distribution)
+{
+	CLEANUP(arena_free) struct arena scratch = ARENA_INIT;
+	struct error error = {0};
+	struct metadata headers;
+	struct slice stem;
+	int code = tree_has_stem(reading->tree, distribution->directory, &error);
+
+	if (code > 0 && distname_stem(distribution->directory, &stem)) {
+		distribution->normalized_name =
+		        distname_normalize_in(reading->arena, stem, &reading->failed);
+		return;
+	}
+	if (code >= 0)
+		code = parse_headers(reading->tree, &scratch, distribution->directory, true,
+		                     &headers, &error);
+	if (code < 0) {
+		mark_unusable(reading, distribution, &error);
+	} else if (slice_is_null(headers.name)) {
+		mark_broken(reading, distribution,
+		            "neither its name nor its metadata says what it is called");
+	} else {
+		distribution->name = arena_copy(reading->arena, headers.name, &reading->failed);
+		distribution->version =
+		        arena_copy(reading->arena, headers.version, &reading->failed);
+		distribution->has_headers = true;
+		distribution->normalized_name =
+		        distname_normalize_in(reading->arena, headers.name, &reading->failed);
+	}
+}
+
+int distribution_read_headers(struct tree *tree, struct arena *arena,
+                              struct distribution_record *distribution, struct error *error)
+{
+	struct arena scratch = ARENA_INIT; /* of a file of many kilobytes two words are kept */
+	struct metadata headers;
+	bool failed = false;
+	struct error own = {0};
+	int code = parse_headers(tree, &scratch, distribution->directory, false, &headers, &own);
+	int failure;
+
+	if (code > 0) {
+		distribution->name = arena_copy(arena, headers.name, &failed);
+		distribution->version = arena_copy(arena, headers.version, &failed);
+	}
+	arena_free(&scratch);
+	if (failed)
+		error_nomem(&own);
+	failure = error_move_failure(error, &own);
+	if (failure < 0)
+		return failure;
+	distribution->has_headers = true;
+	return code > 0;
+}
+
+static int has_metadata(struct tree *tree, struct slice child, struct error *error)
+{
+	int found = tree_exists(tree, child, "METADATA", error);
+
+	if (found == 0)
+		found = tree_exists(tree, child, "PKG-INFO", error);
+	return found == 0 ? tree_is_file(tree, child, error) : found;
+}
+
+/* Unusable metadata is not an error here: Python reads it only when asked for a name. */
+static void find_metadata(struct reading *reading, unsigned what,
+                          struct distribution_record *distribution)
+{
+	int code = 0;
+
+	if (what & DISTRIBUTION_HEADERS && !distribution->has_headers)
+		code = distribution_read_headers(reading->tree, reading->arena, distribution,
+		                                 reading->error);
+	if (code == 0 && what & DISTRIBUTION_HAS_METADATA) /* what was read is there */
+		code = has_metadata(reading->tree, distribution->directory, reading->error);
+	if (code < 0)
+		reading->code = code;
+	distribution->has_metadata = what & DISTRIBUTION_HAS_METADATA && code > 0;
+}
+
+/* --- entry points --- */
+
+static struct slice join_extras(struct reading *reading, struct slice extras)
+{
+	char *bytes = arena_alloc(reading->arena, extras.len + 1), *at = bytes;
+	struct slice word;
+
+	if (!bytes) {
+		reading->failed = true;
+		return (struct slice){0};
+	}
+	while (value_next_extra(&extras, &word)) {
+		if (at > bytes)
+			*at++ = ',';
+		memcpy(at, word.ptr, word.len);
+		at += word.len;
+	}
+	*at = '\0';
+	return at > bytes ? slice_between(bytes, at) : (struct slice){0};
+}
+
+static void fill_entry_point(struct reading *reading, const struct entry_points_line *line,
+                             struct entry_point_record *out)
+{
+	struct value value = {0};
+
+	*out = (struct entry_point_record){
+	        .group = line->group, .name = line->name, .value = line->value};
+	if (!value_parse(line->value, &value))
+		return;
+	out->module = value.module;
+	out->attr = value.attr;
+	if (!slice_is_null(value.extras))
+		out->extras = join_extras(reading, value.extras);
+}
+
+/*
+ * The number of items, or ERROR_FORMAT or ERROR_LIMIT with @error filled. A group is
+ * written once in the file, and then with each of its entry points in the database.
+ */
+static ssize_t count_lines(struct slice text, struct error *error)
+{
+	struct entry_points_txt txt;
+	struct entry_points_line line;
+	size_t count = 0, bytes = 0;
+	int code;
+
+	entry_points_txt_begin(&txt, text);
+	while ((code = entry_points_txt_next(&txt, &line, error)) > 0) {
+		bytes += line.group.len + line.name.len + line.value.len;
+		if (++count > POINTS_MAX)
+			return error_set(error, ERROR_LIMIT, "more than %zu entry points",
+			                 POINTS_MAX);
+		if (bytes > POINTS_BYTES_MAX)
+			return error_set(error, ERROR_LIMIT,
+			                 "more than %zu bytes of groups, names and values",
+			                 POINTS_BYTES_MAX);
+	}
+	return code < 0 ? code : (ssize_t)count;
+}
+
+/* All that is kept of one path entry has a bound, too: links may show one file a thousand times. */
+static int keep_count(struct tree *tree, size_t bytes, struct error *error)
+{
+	if (bytes > TREE_KEPT_MAX - tree->kept)
+		return error_set(error, ERROR_LIMIT,
+		                 "more than %zu bytes of entry points beside each other",
+		                 TREE_KEPT_MAX);
+	tree->kept += bytes;
+	return 0;
+}
+
+static int parse_entry_points(struct reading *reading, struct slice text,
+                              struct distribution_record *distribution, struct error *error)
+{
+	struct entry_points_txt txt;
+	struct entry_points_line line;
+	struct entry_point_record *rows;
+	ssize_t count;
+
+	if (!utf8_valid(text))
+		return error_set(error, ERROR_FORMAT, "entry_points.txt is not valid UTF-8");
+	count = count_lines(text, error);
+	if (count <= 0)
+		return (int)count;
+	if (keep_count(reading->tree, (size_t)count * sizeof(*rows), error) < 0)
+		return ERROR_LIMIT;
+	rows = arena_alloc(reading->arena, (size_t)count * sizeof(*rows));
+	if (!rows)
+		return error_nomem(error);
+	distribution->entry_points = rows;
+	distribution->entry_point_count = (size_t)count;
+	entry_points_txt_begin(&txt, text);
+	while (entry_points_txt_next(&txt, &line, NULL) > 0)
+		fill_entry_point(reading, &line, rows++);
+	return 0;
+}
+
+static void find_entry_points(struct reading *reading, struct distribution_record *distribution)
+{
+	struct error error = {0};
+	struct tree_request request = {distribution->directory, "entry_points.txt",
+	                               ENTRY_POINTS_TXT_MAX, false};
+	size_t left = TREE_KEPT_MAX - reading->tree->kept;
+	struct slice text;
+	int code;
+
+	if (request.limit > left)
+		request.limit = left;
+	code = tree_read(reading->tree, &request, reading->arena, &text, &error);
+	if (code == ERROR_LIMIT && request.limit == left) {
+		error_clear(&error);
+		code = keep_count(reading->tree, left + 1, &error);
+	}
+	if (code > 0)
+		code = keep_count(reading->tree, text.len, &error) < 0 ? ERROR_LIMIT : code;
+	if (code > 0)
+		code = parse_entry_points(reading, text, distribution, &error);
+	if (code < 0)
+		mark_unusable(reading, distribution, &error);
+}
+
+/* --- the whole --- */
+
+int distribution_read(struct tree *tree, struct arena *arena, unsigned what,
+                      struct distribution_record *distribution, struct error *error)
+{
+	struct reading reading = {.tree = tree, .arena = arena, .error = error};
+
+	find_name(&reading, distribution);
+	if (reading.code == 0)
+		find_metadata(&reading, what, distribution);
+	if (reading.code == 0 && slice_is_null(distribution->error) && !distribution->unread)
+		find_entry_points(&reading, distribution);
+	return reading.failed ? error_nomem(error) : reading.code;
+}
+
+int distribution_read_rest(struct tree *tree, struct arena *arena,
+                           struct distribution_record *distribution, struct error *error)
+{
+	struct reading reading = {.tree = tree, .arena = arena, .error = error};
+
+	find_entry_points(&reading, distribution);
+	if (reading.failed)
+		return error_nomem(error);
+	distribution->unread = reading.code < 0;
+	return reading.code;
+}

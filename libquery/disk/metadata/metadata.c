@@ -1,0 +1,236 @@
+/*
+ * metadata.c - see metadata.h. Where a directory's name does not name its distribution,
+ * the Name in its METADATA does, and decides which distribution hides which. A general
+ * reader of mail headers would be too clever: what counts is which lines Python's
+ * email.feedparser takes for headers, and what importlib.metadata then makes of a value
+ * that goes over several lines.
+ *
+ * A line belongs to the headers when it matches ^(From |[!-9;-~]*:|[\t ]). The first
+ * that does not, be it empty or not, ends them. A header goes on over all lines that
+ * begin with a space or a tab. "From " lines and those without a name before ':' are
+ * dropped, together with what continues them.
+ */
+#include "libquery/disk/metadata/metadata.h"
+
+#include "db/base/error.h"
+#include "db/base/unicode.h"
+
+#define FIRST_INDENT 8 /* spaces that importlib.metadata puts before a folded value */
+
+/* A header, or a line that is none; the value with all its lines, without the last line end. */
+struct header {
+	struct slice name;
+	struct slice value;
+};
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static bool is_newline(char c)
+{
+	return c == '\n' || c == '\r';
+}
+
+/*
+ * Take a line from *rest, without its end: '\n', '\r' or "\r\n". *ended tells whether it
+ * has one.
+ */
+static struct slice take_line(struct slice *rest, bool *ended)
+{
+	struct slice text = *rest;
+	size_t n = 0, next;
+
+	while (n < text.len && !is_newline(text.ptr[n]))
+		n++;
+	*ended = n < text.len;
+	next = n + *ended;
+	if (next < text.len && text.ptr[n] == '\r' && text.ptr[next] == '\n')
+		next++;
+	*rest = slice_from(text, next);
+	return slice_first(text, n);
+}
+
+/* The length of the name of the header that @line begins; false when it is not a header line. */
+static bool match_header(struct slice line, size_t *name_len)
+{
+	size_t n = 0;
+
+	*name_len = 0;
+	if (slice_starts(line, SLICE("From ")) || (line.len > 0 && is_blank(line.ptr[0])))
+		return true;
+	while (n < line.len && line.ptr[n] > ' ' && line.ptr[n] <= '~' && line.ptr[n] != ':')
+		n++;
+	*name_len = n;
+	return n < line.len && line.ptr[n] == ':';
+}
+
+static struct slice skip_blanks(struct slice text)
+{
+	while (text.len > 0 && is_blank(text.ptr[0]))
+		text = slice_from(text, 1);
+	return text;
+}
+
+/* Take the lines that continue @header from *rest. */
+static void take_continuation(struct slice *rest, struct header *header)
+{
+	bool ended;
+
+	while (rest->len > 0 && is_blank(rest->ptr[0])) {
+		struct slice line = take_line(rest, &ended);
+
+		header->value = slice_between(header->value.ptr, line.ptr + line.len);
+	}
+}
+
+/*
+ * Take a header from *rest. False where the headers end. *final tells whether more
+ * text could not change this.
+ */
+static bool take_header(struct slice *rest, struct header *header, bool *final)
+{
+	struct slice line = take_line(rest, final);
+	size_t n;
+
+	*header = (struct header){0};
+	if (!match_header(line, &n))
+		return false;
+	header->name = slice_first(line, n);
+	header->value = n > 0 ? skip_blanks(slice_from(line, n + 1)) : line;
+	take_continuation(rest, header);
+	*final = rest->len > 0;
+	return true;
+}
+
+static bool is_named(const struct header *header, struct slice lower)
+{
+	return header->name.len == lower.len && ascii_ends_ignoring_case(header->name, lower);
+}
+
+static size_t count_blanks(struct slice line)
+{
+	return line.len - skip_blanks(line).len;
+}
+
+/* How many blanks @a and @b begin with alike, of at most @n. */
+static size_t common_prefix(const char *a, const char *b, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && a[i] == b[i])
+		i++;
+	return i;
+}
+
+/*
+ * The indent that the lines of *value have in common, blank ones aside, where the first
+ * line has FIRST_INDENT spaces unless it is blank.
+ */
+static size_t find_margin(struct slice value)
+{
+	static const char spaces[FIRST_INDENT + 1] = "        ";
+	bool ended;
+	struct slice line = take_line(&value, &ended);
+	const char *indent = line.len > 0 ? spaces : NULL;
+	size_t margin = line.len > 0 ? FIRST_INDENT : SIZE_MAX;
+
+	while (value.len > 0) {
+		size_t blanks;
+
+		line = take_line(&value, &ended);
+		blanks = count_blanks(line);
+		if (blanks == line.len)
+			continue;
+		if (blanks < margin)
+			margin = blanks;
+		indent = indent ? indent : line.ptr;
+		margin = common_prefix(indent, line.ptr, margin);
+	}
+	return margin;
+}
+
+/* Append @line, less @margin bytes or, if blank, less all of it. */
+static size_t put_line(char *out, struct slice line, size_t margin)
+{
+	if (count_blanks(line) == line.len)
+		return 0;
+	memcpy(out, line.ptr + margin, line.len - margin);
+	return line.len - margin;
+}
+
+/* textwrap.dedent(' ' * 8 + value), with each line end as '\n'. */
+static struct slice dedent(struct slice value, char *out)
+{
+	size_t margin = find_margin(value), n = 0;
+	bool ended;
+	struct slice line = take_line(&value, &ended);
+
+	if (line.len > 0) {
+		memset(out, ' ', FIRST_INDENT - margin);
+		n += FIRST_INDENT - margin;
+		n += put_line(out + n, line, 0);
+	}
+	while (ended) {
+		out[n++] = '\n';
+		line = take_line(&value, &ended);
+		n += put_line(out + n, line, margin);
+	}
+	return (struct slice){out, n};
+}
+
+static bool is_folded(struct slice value)
+{
+	bool ended;
+
+	take_line(&value, &ended);
+	return ended;
+}
+
+/* The value as Python gives it, into *out. Returns 0 or ERROR_NOMEM. */
+static int unfold(struct slice value, struct arena *arena, struct slice *out)
+{
+	char *copy;
+
+	if (!is_folded(value)) {
+		*out = value;
+		return 0;
+	}
+	copy = arena_alloc(arena, value.len + FIRST_INDENT);
+	if (!copy)
+		return ERROR_NOMEM;
+	*out = dedent(value, copy);
+	return 0;
+}
+
+/* Keep @header's value in @metadata if it is the first of a name that is wanted. */
+static int keep(struct metadata *metadata, const struct header *header, struct arena *arena)
+{
+	if (slice_is_null(metadata->name) && is_named(header, SLICE("name"))) {
+		metadata->folded = is_folded(header->value);
+		return unfold(header->value, arena, &metadata->name);
+	}
+	if (slice_is_null(metadata->version) && is_named(header, SLICE("version")))
+		return unfold(header->value, arena, &metadata->version);
+	return 0;
+}
+
+int metadata_parse(struct slice text, struct arena *arena, struct metadata *out)
+{
+	struct metadata metadata = {0};
+	struct header header;
+	bool final = false;
+
+	while (text.len > 0 && take_header(&text, &header, &final)) {
+		int status = keep(&metadata, &header, arena);
+
+		if (status < 0)
+			return status;
+		if (final && metadata.name.ptr && metadata.version.ptr)
+			break;
+	}
+	metadata.complete = final;
+	*out = metadata;
+	return 0;
+}

@@ -1,0 +1,171 @@
+/*
+ * pth.c - see pth.h; CPython's Lib/site.py, addsitedir() and addpackage().
+ */
+#include "libquery/disk/metadata/pth.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/base/array.h"
+#include "db/base/cleanup.h"
+#include "db/base/file.h"
+#include "db/base/slice.h"
+#include "db/base/small_file.h"
+#include "db/base/text.h"
+
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+
+struct walk {
+	const char *directory, *site;
+	pth_each *each;
+	void *payload;
+	struct error *error;
+};
+
+/* --- the files --- */
+
+struct names {
+	char **items;
+	size_t count, room;
+};
+
+static void names_free(struct names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		free(names->items[i]);
+	free(names->items);
+}
+
+static bool names_add(struct names *names, const char *name)
+{
+	if (!array_grow(&names->items, names->count, sizeof(*names->items), &names->room))
+		return false;
+	names->items[names->count] = strdup(name);
+	return names->items[names->count] && ++names->count;
+}
+
+static bool is_pth(struct slice name)
+{
+	return slice_ends(name, SLICE(".pth")) && name.ptr[0] != '.';
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+/* The names of the .pth files, sorted; none where the directory cannot be listed. */
+static int list(const struct walk *walk, struct names *names)
+{
+	CLEANUP(cleanup_closedir)
+	DIR *directory = file_open_directory(AT_FDCWD, walk->directory);
+	const char *name;
+	int left = directory ? 1 : -1;
+
+	if (!directory && !errno_is_failure(errno))
+		return 0;
+	while (directory && (left = file_next(directory, &name)) > 0)
+		if (is_pth(slice_of(name)) && !names_add(names, name))
+			return error_nomem(walk->error);
+	if (left < 0)
+		return error_errno(walk->error, errno, "cannot list %s", walk->directory);
+	if (names->count > 0)
+		qsort(names->items, names->count, sizeof(*names->items), by_bytes);
+	return 0;
+}
+
+/* --- the lines --- */
+
+/* os.path.normpath() of an absolute path, in place. */
+static void normalize(char *path)
+{
+	char *start = path + (path[1] == '/' && path[2] != '/'); /* two slashes stay two */
+	char *to = start;
+
+	for (char *from = start; *from;) {
+		size_t len;
+
+		while (*from == '/')
+			from++;
+		len = strcspn(from, "/");
+		if (len == 2 && from[0] == '.' && from[1] == '.') {
+			while (to > start && *--to != '/')
+				;
+		} else if (len > 0 && !(len == 1 && from[0] == '.')) {
+			*to++ = '/';
+			memmove(to, from, len);
+			to += len;
+		}
+		from += len;
+	}
+	if (to == start)
+		*to++ = '/';
+	*to = '\0';
+}
+
+static bool is_code_or_nothing(struct slice line)
+{
+	return line.len == 0 || line.ptr[0] == '#' || slice_starts(line, SLICE("import ")) ||
+	       slice_starts(line, SLICE("import\t"));
+}
+
+static int give_line(const struct walk *walk, struct slice line)
+{
+	CLEANUP(cleanup_free) char *path = NULL;
+
+	while (line.len > 0 && strchr(" \t\f\v", line.ptr[line.len - 1]))
+		line.len--;
+	if (is_code_or_nothing(line) || memchr(line.ptr, '\0', line.len))
+		return 0;
+	if (line.ptr[0] == '/')
+		path = strndup(line.ptr, line.len);
+	else
+		path = text_format("%s/%.*s", walk->site, (int)line.len, line.ptr);
+	if (!path)
+		return error_nomem(walk->error);
+	normalize(path);
+	return walk->each(walk->payload, path);
+}
+
+static int give_lines(const struct walk *walk, struct slice text)
+{
+	int code = 0;
+
+	if (slice_starts(text, SLICE(BYTE_ORDER_MARK)))
+		text = slice_from(text, sizeof(BYTE_ORDER_MARK) - 1);
+	while (code == 0 && text.len > 0) {
+		size_t len = 0;
+
+		while (len < text.len && text.ptr[len] != '\n' && text.ptr[len] != '\r')
+			len++;
+		code = give_line(walk, slice_first(text, len));
+		text = slice_from(text, len + (len < text.len));
+	}
+	return code;
+}
+
+static int give_file(const struct walk *walk, const char *name)
+{
+	CLEANUP(cleanup_free) char *path = text_format("%s/%s", walk->directory, name);
+	CLEANUP(cleanup_free) char *text = NULL;
+	size_t len = 0;
+	int code;
+
+	if (!path)
+		return error_nomem(walk->error);
+	code = small_file_read(path, PTH_FILE_MAX, &text, &len, walk->error);
+	return code > 0 ? give_lines(walk, (struct slice){text, len}) : code;
+}
+
+int pth_walk(const char *directory, const char *site, pth_each *each, void *payload,
+             struct error *error)
+{
+	struct walk walk = {directory, site, each, payload, error};
+	CLEANUP(names_free) struct names names = {0};
+	int code = list(&walk, &names);
+
+	for (size_t i = 0; code == 0 && i < names.count; i++)
+		code = give_file(&walk, names.items[i]);
+	return code;
+}

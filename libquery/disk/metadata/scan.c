@@ -1,0 +1,625 @@
+/*
+ * scan.c - see scan.h. The rules followed here are those of Python's
+ * importlib.metadata; the tests compare with it.
+ */
+#include "libquery/disk/metadata/scan.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "db/base/array.h"
+#include "db/base/cleanup.h"
+#include "db/base/clock.h"
+#include "db/base/unicode.h"
+#include "libquery/disk/elf/object_name.h"
+#include "libquery/disk/metadata/distribution.h"
+#include "libquery/disk/metadata/recognize.h"
+#include "libquery/disk/metadata/startup.h"
+#include "libquery/disk/target/target_record.h"
+#include "libquery/disk/tree/distname.h"
+#include "libquery/disk/tree/tree_open.h"
+
+#define SCAN_TRIES   10 /* how often a directory that changes meanwhile is read */
+#define ASK_PROGRESS 16 /* distributions between two calls */
+#define WAITS_MAX    10 /* for the next tick, in one scan: somebody may write all the time */
+
+/* A scan under way. */
+struct scan {
+	struct tree *tree;
+	const struct scan_options *options;
+	struct root_record *out;
+	struct slice
+	        *names; /* of the distributions' directories; malloc'd while their number grows */
+	size_t count, room;
+	struct name_map known; /* directory -> index in options->known, made at need */
+	size_t next_known;
+	bool wants_objects;
+	struct path_index objects; /* the shared objects beside the distributions, by name */
+	struct arena object_names;
+	struct import_cache cache;
+	bool wants_startups;
+	struct startup_files startups;
+	int64_t began;         /* nanoseconds since 1970 */
+	int64_t now;           /* began, or later: when a tick was last waited for */
+	int64_t settled_after; /* nanoseconds that something must be older than when it is read */
+	unsigned waits;
+	bool egg;    /* the path entry is an egg: EGG-INFO counts */
+	bool failed; /* no memory */
+	bool unread; /* some distribution could not be read */
+};
+
+/* --- listing --- */
+
+/* Knowing them saves a listing for each module that might be one of them. */
+static bool add_object(struct scan *scan, struct slice name)
+{
+	struct slice copy = arena_copy(&scan->object_names, name, &scan->failed);
+
+	return !scan->failed && path_index_add(&scan->objects, copy);
+}
+
+static bool add_startup(struct scan *scan, struct slice name)
+{
+	struct slice copy = arena_copy(&scan->out->arena, name, &scan->failed);
+
+	return !scan->failed && startup_add(&scan->startups, copy);
+}
+
+static int add_child(void *payload, struct slice name)
+{
+	struct scan *scan = payload;
+
+	if (scan->wants_objects && object_name_may_be(name) && !add_object(scan, name))
+		return ERROR_NOMEM;
+	if (scan->wants_startups && startup_is_file(name) && !add_startup(scan, name))
+		return ERROR_NOMEM;
+	if (!distname_is_info(name) && !(scan->egg && distname_is_egg_info(name)))
+		return 0;
+	if (scan->count == DISTRIBUTIONS_MAX)
+		return ERROR_LIMIT;
+	if (!array_grow(&scan->names, scan->count, sizeof(*scan->names), &scan->room))
+		return ERROR_NOMEM;
+	scan->names[scan->count++] = arena_copy(&scan->out->arena, name, &scan->failed);
+	return scan->failed ? ERROR_NOMEM : 0;
+}
+
+static int list(struct scan *scan, struct error *error)
+{
+	struct root_record *out = scan->out;
+	int code;
+
+	scan->wants_objects = scan->options->targets && scan->tree->kind == ROOT_DIRECTORY;
+	scan->wants_startups =
+	        scan->options->depth & SCAN_STARTUP && scan->tree->kind == ROOT_DIRECTORY;
+	code = tree_children(scan->tree, add_child, scan, error);
+	path_index_sort(&scan->objects);
+	if (scan->wants_objects)
+		scan->cache.objects = &scan->objects;
+	if (code == ERROR_LIMIT)
+		return error_set(error, code, "more than %u distributions", DISTRIBUTIONS_MAX);
+	if (code == ERROR_NOMEM || scan->failed)
+		return error_nomem(error);
+	if (error_is_failure(code))
+		return code;
+	if (code < 0)
+		scan->count = 0; /* importlib.metadata suppresses the error */
+	out->distribution_count = scan->count;
+	out->distributions = arena_calloc(&out->arena, scan->count, sizeof(*out->distributions));
+	if (!out->distributions)
+		return error_nomem(error);
+	for (size_t i = 0; i < scan->count; i++) {
+		out->distributions[i].directory = scan->names[i];
+		out->distributions[i].settled = true;
+	}
+	return 0;
+}
+
+/* --- reuse --- */
+
+static const struct distribution_record *find_known(struct scan *scan, struct slice directory)
+{
+	const struct root_record *known = scan->options->known;
+	uint32_t at;
+
+	if (!known || known->distribution_count == 0)
+		return NULL;
+	if (scan->next_known < known->distribution_count &&
+	    slice_equal(known->distributions[scan->next_known].directory, directory))
+		return &known->distributions[scan->next_known++];
+	for (size_t i = scan->known.count; i < known->distribution_count; i++)
+		name_map_put(&scan->known, known->distributions[i].directory, (uint32_t)i,
+		             &scan->failed);
+	at = name_map_get(&scan->known, directory);
+	if (at == NAME_MAP_NONE)
+		return NULL;
+	scan->next_known = at + 1;
+	return &known->distributions[at];
+}
+
+static void take_row(struct distribution_record *distribution,
+                     const struct distribution_record *known)
+{
+	const struct distribution_record here = *distribution;
+
+	*distribution = *known;
+	distribution->directory = here.directory;
+	distribution->position = here.position;
+	distribution->reused = true;
+}
+
+/* Plugins of other kinds may be in what has not changed. */
+static bool knows_other_kinds(const struct scan *scan)
+{
+	const struct scan_options *options = scan->options;
+
+	return options->kinds && options->known &&
+	       options->known->kinds != plugin_kinds_digest(options->kinds);
+}
+
+/* Take over the row of a distribution whose stamps have not changed since it was settled. */
+static bool reuse(struct scan *scan, struct distribution_record *distribution,
+                  const struct distribution_record *known)
+{
+	if (!known)
+		return false;
+	distribution->id = known->id;
+	if (scan->tree->kind != ROOT_DIRECTORY || knows_other_kinds(scan) || !known->settled ||
+	    known->watched || known->directory_stamp != distribution->directory_stamp ||
+	    known->files_stamp != distribution->files_stamp)
+		return false;
+	take_row(distribution, known);
+	return true;
+}
+
+/* --- what was carried --- */
+
+static enum recognize_metadata metadata_wanted(const struct scan_options *options)
+{
+	if (options->depth & SCAN_HAS_METADATA)
+		return RECOGNIZE_OF_ALL;
+	return options->nameless ? RECOGNIZE_OF_NONE : RECOGNIZE_OF_SPEAKERS;
+}
+
+/*
+ * Take over the row of what was carried as a whole. It is not young, whatever its row says,
+ * but may be edited in place. 1: it is taken; 0: it is not what the row says; or a failure.
+ */
+static int take_carried(struct scan *scan, struct distribution_record *distribution,
+                        const struct distribution_record *known, struct error *error)
+{
+	const struct scan_options *options = scan->options;
+	bool watched = distribution->watched;
+	int code = 0;
+
+	if (options->carried && !knows_other_kinds(scan))
+		code = recognize(scan->tree, options->carried, metadata_wanted(options), known,
+		                 error);
+
+	if (code <= 0)
+		return code;
+	if (known->watched && !known->young)
+		code = tree_is_editable(scan->tree, distribution->directory, error);
+	take_row(distribution, known);
+	distribution_set_watched(distribution, watched || (known->watched && code > 0));
+	return code < 0 ? code : 1;
+}
+
+/* Keep what a row says, at the place where it is now. */
+static bool anchor(struct scan *scan, struct distribution_record *distribution,
+                   const struct distribution_record *known)
+{
+	struct distribution_record now = *distribution;
+
+	if (!known || !scan->options->carried || scan->tree->withheld ||
+	    !recognize_stamped(scan->options->carried, known, &now))
+		return false;
+	take_row(distribution, known);
+	distribution->directory_stamp = now.directory_stamp;
+	distribution->files_stamp = now.files_stamp;
+	distribution->entry_points_txt = now.entry_points_txt;
+	distribution->metadata = now.metadata;
+	distribution->settled = now.settled;
+	distribution_set_watched(distribution, now.watched);
+	return true;
+}
+
+/* --- all of one distribution --- */
+
+static unsigned parts(const struct scan *scan)
+{
+	unsigned depth = scan->options->depth;
+
+	return (depth & SCAN_METADATA ? DISTRIBUTION_HEADERS : 0) |
+	       (depth & SCAN_HAS_METADATA ? DISTRIBUTION_HAS_METADATA : 0);
+}
+
+/* Nothing of what it says, and no reason to believe that it has not changed. */
+static void withhold(struct distribution_record *distribution)
+{
+	distribution->entry_points = NULL;
+	distribution->entry_point_count = 0;
+	distribution->plugins = NULL;
+	distribution->plugin_count = 0;
+	distribution->name = distribution->version = distribution->error = (struct slice){0};
+	distribution->record_sha256 = (struct slice){0};
+	distribution->directory_stamp = distribution->files_stamp = 0;
+	distribution->entry_points_txt = distribution->metadata = (struct outline){0};
+	distribution_set_watched(distribution, 1);
+}
+
+/*
+ * Is what is about to be read, and was last changed at @newest, older than now? What has
+ * changed within this tick, after the path entry itself, is so a tick later.
+ */
+static bool is_past(struct scan *scan, int64_t newest)
+{
+	const struct scan_options *options = scan->options;
+
+	if (newest >= scan->now && scan->settled_after == 0 && options->now_after &&
+	    scan->waits++ < WAITS_MAX)
+		scan->now = nanoseconds_of(options->now_after(options->payload, newest));
+	return newest + scan->settled_after < scan->now;
+}
+
+/* 1: the known row will do; 0: it is to be read; or a failure. */
+static int compare_stamps(struct scan *scan, struct distribution_record *distribution,
+                          const struct distribution_record *known, struct error *error)
+{
+	int64_t newest = 0;
+	int code = tree_stamps(scan->tree, known, distribution, &newest, error);
+
+	if (code < 0)
+		return code;
+	if (reuse(scan, distribution, known))
+		return 1;
+	distribution->settled = is_past(scan, newest);
+	code = tree_is_editable(scan->tree, distribution->directory, error);
+	distribution->watched |= code > 0;
+	if (code < 0)
+		return code;
+	if (anchor(scan, distribution, known))
+		return 1;
+	distribution->young = !distribution->watched && newest + WATCHED_FOR >= scan->began;
+	distribution->watched |= distribution->young;
+	return 0;
+}
+
+static int examine(struct scan *scan, struct distribution_record *distribution,
+                   const struct distribution_record *known, struct error *error)
+{
+	const struct target_context context = {&scan->cache, scan->options->linkage,
+	                                       scan->options->place, scan->options->kinds};
+	unsigned depth = scan->options->depth;
+	int code = 0;
+
+	scan->tree->withheld = false;
+	distribution->watched =
+	        scan->options->in_place &&
+	        ascii_ends_ignoring_case(distribution->directory, SLICE("egg-info"));
+	if (depth & SCAN_STAMPS)
+		code = compare_stamps(scan, distribution, known, error);
+	else if (known)
+		code = take_carried(scan, distribution, known, error);
+	if (code != 0)
+		return code;
+	code = distribution_read(scan->tree, &scan->out->arena, parts(scan), distribution, error);
+	if (depth & SCAN_STAMPS && depth & SCAN_HAS_METADATA && !distribution->has_metadata)
+		distribution_set_watched(distribution, 1);
+	if (code == 0 && scan->options->targets &&
+	    (distribution->entry_point_count > 0 || context.kinds))
+		code = scan->options->targets(scan->tree, &context, distribution, &scan->out->arena,
+		                              error);
+	if (scan->tree->withheld) /* by any file of it: RECORD is read last */
+		withhold(distribution);
+	return code;
+}
+
+/*
+ * A distribution that could not be read is what it was known to be, if it was; at any
+ * rate nothing is settled. False: nothing was known of it, and so nothing is.
+ */
+static bool leave_unread(struct scan *scan, struct distribution_record *distribution,
+                         const struct distribution_record *known, const struct error *error)
+{
+	scan->options->on_unread(scan->options->payload, distribution->directory, error);
+	scan->unread = true;
+	if (!known)
+		return false;
+	take_row(distribution, known);
+	distribution->settled = false;
+	return true;
+}
+
+/* 1: it is to be kept; 0: it is not; or an error. */
+static int examine_or_leave(struct scan *scan, struct distribution_record *distribution,
+                            struct error *error)
+{
+	const struct distribution_record *known = find_known(scan, distribution->directory);
+	struct error own = {0};
+	int code = scan->failed ? error_nomem(&own) : examine(scan, distribution, known, &own);
+
+	if (code >= 0)
+		code = 1;
+	else if (scan->options->on_unread && !scan->failed)
+		code = leave_unread(scan, distribution, known, &own);
+	else
+		error_set(error, code, "%.*s: %s", (int)distribution->directory.len,
+		          distribution->directory.ptr, error_text(&own));
+	error_clear(&own);
+	return code;
+}
+
+static int examine_all(struct scan *scan, struct error *error)
+{
+	struct root_record *out = scan->out;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < out->distribution_count; i++) {
+		struct distribution_record *distribution = &out->distributions[i];
+		int code;
+
+		if (i % ASK_PROGRESS == 0 && scan->options->on_progress &&
+		    scan->options->on_progress(scan->options->payload, i, out->distribution_count))
+			return error_set(error, ERROR_IO, "interrupted");
+		code = examine_or_leave(scan, distribution, error);
+		if (code < 0)
+			return code;
+		if (code == 0)
+			continue;
+		out->broken += !slice_is_null(distribution->error);
+		out->watched += distribution->watched;
+		out->distributions[kept++] = *distribution;
+	}
+	out->distribution_count = kept;
+	return 0;
+}
+
+/* --- order --- */
+
+/*
+ * The family of each distribution: a number for its look-up key, in the order in which
+ * the keys are seen. All EGG-INFO are of the last family, which is the number of
+ * distributions. False without memory.
+ */
+static bool find_families(const struct root_record *root, uint32_t *family)
+{
+	CLEANUP(arena_free) struct arena keys = ARENA_INIT;
+	CLEANUP(name_map_free) struct name_map families = {0};
+	bool failed = false;
+
+	for (size_t i = 0; !failed && i < root->distribution_count; i++) {
+		struct slice directory = root->distributions[i].directory;
+		size_t room = DISTNAME_ROOM(directory.len) + 1;
+		char *key = arena_alloc(&keys, room);
+		size_t length;
+
+		if (!key)
+			return false;
+		length = distname_lookup_key(directory, key, room);
+		family[i] = (uint32_t)root->distribution_count;
+		if (distname_is_info(directory))
+			family[i] = name_map_put(&families, (struct slice){key, length},
+			                         (uint32_t)families.count, &failed);
+	}
+	return !failed;
+}
+
+/*
+ * importlib.metadata keeps a dict from look-up key to a list: a child whose key was seen
+ * before moves up behind the children of that key. EGG-INFO comes after all.
+ */
+static int put_in_order(struct scan *scan, struct error *error)
+{
+	struct root_record *out = scan->out;
+	size_t count = out->distribution_count;
+	CLEANUP(cleanup_free) uint32_t *family = calloc(count + 1, sizeof(*family));
+	CLEANUP(cleanup_free) uint32_t *start = calloc(count + 2, sizeof(*start));
+
+	if (!family || !start || !find_families(out, family))
+		return error_nomem(error);
+	for (size_t i = 0; i < count; i++)
+		start[family[i] + 1]++;
+	for (size_t f = 0; f < count; f++)
+		start[f + 1] += start[f];
+	for (size_t i = 0; i < count; i++)
+		out->distributions[i].position = start[family[i]]++;
+	root_record_sort(out);
+	return 0;
+}
+
+/* --- what is shadowed --- */
+
+void scan_met_free(struct scan_met *met)
+{
+	name_map_free(&met->names);
+	arena_free(&met->arena);
+}
+
+/* Has a distribution of that name been met? If not, it is now. */
+static bool has_met(struct scan *scan, struct slice name)
+{
+	struct scan_met *met = scan->options->met;
+	struct slice copy;
+
+	if (name_map_get(&met->names, name) != NAME_MAP_NONE)
+		return true;
+	copy = arena_copy(&met->arena, name, &scan->failed);
+	if (!scan->failed)
+		name_map_put(&met->names, copy, 0, &scan->failed);
+	return false;
+}
+
+/*
+ * Leave out what one before it seems to shadow, as far as this can be told without reading
+ * anything: by the name of a directory, and where order does not depend on METADATA.
+ */
+static int pass_over_shadowed(struct scan *scan, struct error *error)
+{
+	CLEANUP(arena_free) struct arena scratch = ARENA_INIT;
+	struct root_record *out = scan->out;
+	struct slice stem;
+
+	if (!scan->options->met || scan->tree->kind != ROOT_DIRECTORY ||
+	    scan->options->depth & SCAN_HAS_METADATA)
+		return 0;
+	for (size_t i = 0; !scan->failed && i < out->distribution_count; i++) {
+		struct distribution_record *distribution = &out->distributions[i];
+
+		if (distname_stem(distribution->directory, &stem))
+			distribution->unread =
+			        has_met(scan, distname_normalize_in(&scratch, stem, &scan->failed));
+	}
+	return scan->failed ? error_nomem(error) : 0;
+}
+
+/* --- the whole --- */
+
+/* A file system that keeps whole seconds ticks once a second. */
+static void set_clock(struct scan *scan)
+{
+	const struct scan_options *options = scan->options;
+	struct timespec now =
+	        options->now_after ? options->now_after(options->payload, 0) : options->now;
+
+	scan->settled_after = now.tv_nsec == 0 ? CLOCK_SKEW : 0;
+	if (now.tv_sec == 0)
+		clock_gettime(CLOCK_REALTIME, &now);
+	scan->began = scan->now = nanoseconds_of(now);
+}
+
+static bool is_settled(const struct scan *scan)
+{
+	struct stamp stamp = scan->tree->stamp;
+	int64_t newest = stamp.mtime > stamp.ctime ? stamp.mtime : stamp.ctime;
+
+	if (scan->tree->kind == ROOT_DIRECTORY && !(scan->options->depth & SCAN_STAMPS))
+		return newest + WATCHED_FOR < scan->began;
+	for (size_t i = 0; i < scan->out->distribution_count; i++)
+		if (!scan->out->distributions[i].settled)
+			return false;
+	return newest + scan->settled_after < scan->began;
+}
+
+/* Of a directory, each file system has another idea. */
+static int64_t size_of(const struct tree *tree)
+{
+	struct stat status;
+
+	return tree->kind == ROOT_ZIP && fstat(tree->fd, &status) == 0 ? status.st_size : 0;
+}
+
+static int run(struct scan *scan, struct error *error)
+{
+	int code = list(scan, error);
+
+	if (code == 0)
+		code = put_in_order(scan, error);
+	if (code == 0)
+		code = pass_over_shadowed(scan, error);
+	if (code == 0 && !scan->options->known)
+		tree_expect(scan->tree, scan->out->distributions, scan->out->distribution_count);
+	if (code == 0)
+		code = examine_all(scan, error);
+	tree_expect(scan->tree, NULL, 0);
+	if (code == 0)
+		code = startup_read(scan->tree, &scan->startups, scan->out, error);
+	scan->out->kind = scan->tree->kind;
+	scan->out->stamp = scan->tree->stamp;
+	if (scan->options->kinds)
+		scan->out->kinds = scan_kinds(scan->tree->kind, scan->options->kinds);
+	scan->out->size = size_of(scan->tree);
+	scan->out->settled = code == 0 && !scan->unread && is_settled(scan);
+	return code;
+}
+
+int64_t scan_kinds(enum root_kind kind, const struct plugin_kinds *kinds)
+{
+	return kind == ROOT_ABSENT ? 0 : plugin_kinds_digest(kinds);
+}
+
+int scan_tree(struct tree *tree, const struct scan_options *options, struct root_record *out,
+              struct error *error)
+{
+	CLEANUP(root_record_free) struct root_record root = {0};
+	struct scan scan = {
+	        .tree = tree,
+	        .options = options,
+	        .out = &root,
+	        .egg = distname_is_egg_base(options->egg_base),
+	};
+	int code;
+
+	set_clock(&scan);
+	tree->readers = options->readers;
+	code = run(&scan, error);
+	free(scan.names);
+	startup_files_free(&scan.startups);
+	path_index_free(&scan.objects);
+	arena_free(&scan.object_names);
+	import_cache_free(&scan.cache);
+	name_map_free(&scan.known);
+	if (code < 0)
+		return code;
+	*out = root;
+	root = (struct root_record){0};
+	return 0;
+}
+
+/* Has the directory changed since @tree was opened? */
+static bool has_changed(const struct tree *tree)
+{
+	struct stat status;
+
+	return fstat(tree->fd, &status) != 0 || !stamp_equal(stamp_of(&status), tree->stamp);
+}
+
+/* @opened: taken over, or NULL. */
+static int scan_once(struct tree *opened, const char *path, const struct scan_options *options,
+                     struct root_record *out, bool *changed, struct error *error)
+{
+	CLEANUP(cleanup_tree) struct tree *tree = opened;
+	int code = tree ? 0 : tree_open(path, &tree, error);
+
+	*changed = false;
+	if (error_is_failure(code))
+		return code;
+	if (code < 0) {
+		error_clear(error);
+		*out = (struct root_record){.kind = ROOT_ABSENT, .settled = true};
+		return 0;
+	}
+	code = scan_tree(tree, options, out, error);
+	if (code == 0 && has_changed(tree)) {
+		*changed = true;
+		out->settled = false;
+	}
+	return code;
+}
+
+int scan_opened(struct tree *tree, const char *path, const struct scan_options *options,
+                struct root_record *out, struct error *error)
+{
+	struct scan_options how = *options;
+	struct root_record root = {0};
+	struct error own = {0};
+	bool changed = true;
+	int code = 0;
+
+	for (int tries = 0; code == 0 && changed && tries < SCAN_TRIES; tries++) {
+		root_record_free(&root);
+		code = scan_once(take(tree), path, &how, &root, &changed, &own);
+		how.met = NULL; /* it has met the distribution itself */
+	}
+	if (code == 0)
+		*out = root;
+	else
+		error_set(error, code, "%s: %s", path, error_text(&own));
+	error_clear(&own);
+	return code;
+}
+
+int scan_path(const char *path, const struct scan_options *options, struct root_record *out,
+              struct error *error)
+{
+	return scan_opened(NULL, path, options, out, error);
+}

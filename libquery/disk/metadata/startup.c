@@ -1,0 +1,203 @@
+/*
+ * startup.c - see startup.h; CPython's Lib/site.py, addpackage() and execsitecustomize().
+ *
+ * Older interpreters end a line at "\n" only, newer ones wherever str.splitlines() does.
+ * Here a line ends where any of them ends it, so that code which only some of them see is
+ * seen; and a .pth file with a hidden name counts, which interpreters before 3.12.2 read.
+ */
+#include "libquery/disk/metadata/startup.h"
+
+#include <stdlib.h>
+
+#include "db/base/array.h"
+#include "db/base/cleanup.h"
+#include "db/base/unicode.h"
+
+#define BYTE_ORDER_MARK SLICE("\xef\xbb\xbf")
+
+/* --- files --- */
+
+/* "sitecustomize", as a package, a source, or whatever else import takes. */
+static bool is_module(struct slice name, struct slice module)
+{
+	return slice_starts(name, module) &&
+	       (name.len == module.len || slice_equal(slice_from(name, module.len), SLICE(".py")) ||
+	        slice_equal(slice_from(name, module.len), SLICE(".pyc")) ||
+	        (name.ptr[module.len] == '.' && slice_ends(name, SLICE(".so"))));
+}
+
+bool startup_is_module(struct slice name)
+{
+	return is_module(name, SLICE("sitecustomize")) || is_module(name, SLICE("usercustomize"));
+}
+
+static bool kind_of(struct slice name, enum startup_kind *out)
+{
+	if (startup_is_module(name))
+		*out = STARTUP_MODULE;
+	else if (slice_ends(name, SLICE(".pth")))
+		*out = STARTUP_IMPORT;
+	else if (slice_ends(name, SLICE(".start")) && !slice_starts(name, SLICE(".")))
+		*out = STARTUP_ENTRY;
+	else
+		return false;
+	return true;
+}
+
+bool startup_is_file(struct slice name)
+{
+	enum startup_kind kind;
+
+	return kind_of(name, &kind);
+}
+
+bool startup_add(struct startup_files *files, struct slice name)
+{
+	if (!array_grow(&files->names, files->count, sizeof(*files->names), &files->room))
+		return false;
+	files->names[files->count++] = name;
+	return true;
+}
+
+void startup_files_free(struct startup_files *files)
+{
+	free(files->names);
+	*files = (struct startup_files){0};
+}
+
+static int by_name(const void *left, const void *right)
+{
+	return slice_compare(*(const struct slice *)left, *(const struct slice *)right);
+}
+
+/* --- lines --- */
+
+struct reading {
+	struct root_record *out;
+	struct startup_record *rows; /* malloc'd while their number is not known */
+	size_t count, room;
+	struct startup_record next; /* of the file that is being read */
+};
+
+static int keep(struct reading *reading, struct slice code, struct error *error)
+{
+	if (reading->count == STARTUPS_MAX)
+		return error_set(error, ERROR_LIMIT, "more than %u lines of start-up code",
+		                 STARTUPS_MAX);
+	if (!array_grow(&reading->rows, reading->count, sizeof(*reading->rows), &reading->room))
+		return error_nomem(error);
+	reading->next.code =
+	        code.len > STARTUP_CODE_MAX ? slice_first(code, STARTUP_CODE_MAX) : code;
+	reading->rows[reading->count++] = reading->next;
+	return 0;
+}
+
+static bool is_code(struct slice line, enum startup_kind kind)
+{
+	if (kind == STARTUP_IMPORT)
+		return slice_starts(line, SLICE("import ")) ||
+		       slice_starts(line, SLICE("import\t"));
+	line = unicode_strip(line);
+	return line.len > 0 && line.ptr[0] != '#';
+}
+
+static struct slice next_line(struct slice *text)
+{
+	const char *begin = text->ptr, *at = begin, *end = begin + text->len, *stop = begin;
+	bool ended = false;
+
+	while (at < end && !ended) {
+		stop = at;
+		ended = unicode_is_line_break(utf8_next(&at, end));
+	}
+	if (!ended)
+		stop = at;
+	if (ended && *stop == '\r' && at < end && *at == '\n')
+		at++;
+	*text = slice_between(at, end);
+	return slice_between(begin, stop);
+}
+
+static int read_lines(struct reading *reading, struct slice text, struct error *error)
+{
+	int code = 0;
+
+	if (slice_starts(text, BYTE_ORDER_MARK))
+		text = slice_from(text, BYTE_ORDER_MARK.len);
+	for (reading->next.line = 1; code == 0 && text.len > 0; reading->next.line++) {
+		struct slice line = next_line(&text);
+
+		if (is_code(line, reading->next.kind))
+			code = keep(reading, unicode_strip(line), error);
+	}
+	return code;
+}
+
+/* What is too large to be read is no less worth knowing of. */
+static int keep_unread(struct reading *reading, struct error *why, struct error *error)
+{
+	bool failed = false;
+	struct slice code = arena_copy(&reading->out->arena, slice_of(error_text(why)), &failed);
+
+	if (error_is_failure(why->code))
+		return error_move(error, why);
+	error_clear(why);
+	reading->next.line = 0;
+	return failed ? error_nomem(error) : keep(reading, code, error);
+}
+
+static int read_file(struct tree *tree, struct reading *reading, struct error *error)
+{
+	struct tree_request request = {reading->next.file, "", STARTUP_FILE_MAX, false};
+	struct slice text = {0};
+	struct error why = {0};
+	int code = tree_read(tree, &request, &reading->out->arena, &text, &why);
+
+	if (tree->withheld) {
+		tree->withheld = false;
+		error_clear(&why);
+		return 0;
+	}
+	if (code < 0)
+		return keep_unread(reading, &why, error);
+	if (text.len > TREE_KEPT_MAX - tree->kept)
+		return error_set(error, ERROR_LIMIT, "more than %zu bytes of start-up code",
+		                 TREE_KEPT_MAX);
+	tree->kept += text.len;
+	return read_lines(reading, text, error);
+}
+
+static int read_files(struct tree *tree, const struct startup_files *files, struct reading *reading,
+                      struct error *error)
+{
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < files->count; i++) {
+		reading->next = (struct startup_record){.file = files->names[i]};
+		kind_of(reading->next.file, &reading->next.kind);
+		code = reading->next.kind == STARTUP_MODULE ? keep(reading, SLICE(""), error)
+		                                            : read_file(tree, reading, error);
+	}
+	return code;
+}
+
+int startup_read(struct tree *tree, struct startup_files *files, struct root_record *out,
+                 struct error *error)
+{
+	struct reading reading = {.out = out};
+	int code;
+
+	if (files->count > 0)
+		qsort(files->names, files->count, sizeof(*files->names), by_name);
+	code = read_files(tree, files, &reading, error);
+	if (code == 0 && reading.count > 0) {
+		out->startups = arena_alloc(&out->arena, reading.count * sizeof(*reading.rows));
+		code = out->startups ? 0 : error_nomem(error);
+	}
+	if (code == 0 && reading.count > 0) {
+		memcpy(out->startups, reading.rows, reading.count * sizeof(*reading.rows));
+		out->startup_count = reading.count;
+	}
+	free(reading.rows);
+	return code;
+}

@@ -1,0 +1,138 @@
+/*
+ * distname.c - see distname.h. Each function is one expression of importlib.metadata,
+ * which stands above it. They look alike and are not: str.lower() sees the whole name
+ * in one of them and a part of it in another, which matters to a final sigma; and
+ * os.path.splitext() takes leading dots for a part of the name, rpartition() does not.
+ */
+#include "libquery/disk/tree/distname.h"
+
+#include <assert.h>
+
+#define DIST_INFO SLICE(".dist-info")
+#define EGG_INFO  SLICE(".egg-info")
+
+/*
+ * child.lower().endswith((".dist-info", ".egg-info"))
+ * No other character has a lower case that could stand in these words.
+ */
+bool distname_is_info(struct slice child)
+{
+	return ascii_ends_ignoring_case(child, DIST_INFO) ||
+	       ascii_ends_ignoring_case(child, EGG_INFO);
+}
+
+/* child.lower() == "egg-info" */
+bool distname_is_egg_info(struct slice child)
+{
+	struct slice name = SLICE("egg-info");
+
+	return child.len == name.len && ascii_ends_ignoring_case(child, name);
+}
+
+/* os.path.basename(root).lower().endswith(".egg") */
+bool distname_is_egg_base(struct slice path_entry)
+{
+	return ascii_ends_ignoring_case(path_entry, SLICE(".egg"));
+}
+
+static struct slice before_first_dash(struct slice name)
+{
+	const char *dash = name.len > 0 ? memchr(name.ptr, '-', name.len) : NULL;
+
+	return dash ? slice_between(name.ptr, dash) : name;
+}
+
+static bool is_separator(char c)
+{
+	return c == '-' || c == '_' || c == '.';
+}
+
+/*
+ * Write @name to @out with each run of separators as one '_'. @out may be the place of
+ * @name itself, which only shrinks.
+ */
+static size_t collapse(struct slice name, char *out)
+{
+	size_t n = 0;
+	bool in_run = false;
+
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.ptr[i];
+
+		if (!is_separator(c))
+			out[n++] = c;
+		else if (!in_run)
+			out[n++] = '_';
+		in_run = is_separator(c);
+	}
+	return n;
+}
+
+/* Prepared.normalize(child.lower().rpartition(".")[0].partition("-")[0]) */
+size_t distname_lookup_key(struct slice child, char *out, size_t room)
+{
+	struct slice low = {out, unicode_lower(child, out, room)};
+	const char *dot = low.len > 0 ? memrchr(low.ptr, '.', low.len) : NULL;
+
+	if (!dot)
+		return 0;
+	return collapse(before_first_dash(slice_between(low.ptr, dot)), out);
+}
+
+/* The start of the extension of @child by os.path.splitext(), or NULL. */
+static const char *find_extension(struct slice child)
+{
+	const char *slash = child.len > 0 ? memrchr(child.ptr, '/', child.len) : NULL;
+	const char *dot = child.len > 0 ? memrchr(child.ptr, '.', child.len) : NULL;
+
+	for (const char *at = slash ? slash + 1 : child.ptr; dot && at < dot; at++)
+		if (*at != '.')
+			return dot;
+	return NULL;
+}
+
+/* filename, ext = os.path.splitext(os.path.basename(child)); filename.partition("-")[0] */
+bool distname_stem(struct slice child, struct slice *stem)
+{
+	const char *dot = find_extension(child);
+	const char *slash = child.len > 0 ? memrchr(child.ptr, '/', child.len) : NULL;
+	struct slice extension, name;
+
+	if (!dot)
+		return false;
+	extension = slice_between(dot, child.ptr + child.len);
+	if (!slice_equal(extension, DIST_INFO) && !slice_equal(extension, EGG_INFO))
+		return false;
+	name = before_first_dash(slice_between(slash ? slash + 1 : child.ptr, dot));
+	if (name.len == 0)
+		return false;
+	*stem = name;
+	return true;
+}
+
+/*
+ * re.sub(r"[-_.]+", "-", name).lower().replace("-", "_")
+ * A final sigma is not affected by which of '-' and '_' stands in between.
+ */
+size_t distname_normalize(struct slice name, char *out, size_t room)
+{
+	char *tail; /* where unicode_lower() accepts its input */
+	size_t n;
+
+	assert(room >= DISTNAME_ROOM(name.len));
+	tail = out + (room - name.len);
+	n = collapse(name, tail);
+	memmove(out + (room - n), tail, n);
+	return unicode_lower((struct slice){out + (room - n), n}, out, room);
+}
+
+struct slice distname_normalize_in(struct arena *arena, struct slice name, bool *failed)
+{
+	size_t room = DISTNAME_ROOM(name.len) + 1;
+	char *bytes = arena_alloc(arena, room);
+
+	if (bytes)
+		return (struct slice){bytes, distname_normalize(name, bytes, room)};
+	*failed = true;
+	return (struct slice){0};
+}

@@ -1,0 +1,64 @@
+/*
+ * path_index.c - see path_index.h.
+ */
+#include "libquery/disk/tree/path_index.h"
+
+#include "db/base/array.h"
+
+bool path_index_add(struct path_index *index, struct slice path)
+{
+	if (!array_grow(&index->paths, index->count, sizeof(*index->paths), &index->room))
+		return false;
+	index->paths[index->count++] = path;
+	return true;
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+	return slice_compare(*(const struct slice *)left, *(const struct slice *)right);
+}
+
+void path_index_sort(struct path_index *index)
+{
+	if (index->count > 1)
+		qsort(index->paths, index->count, sizeof(*index->paths), by_bytes);
+}
+
+/* Does @path come before all that start with @site followed by @prefix? */
+static bool is_before(struct slice path, struct slice site, struct slice prefix)
+{
+	int order =
+	        slice_compare(slice_first(path, path.len < site.len ? path.len : site.len), site);
+
+	if (order != 0)
+		return order < 0;
+	return slice_compare(slice_from(path, site.len), prefix) < 0;
+}
+
+size_t path_index_first(const struct path_index *index, struct slice site, struct slice prefix)
+{
+	size_t low = 0, high = index->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (is_before(index->paths[middle], site, prefix))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool path_index_has(const struct path_index *index, size_t place, struct slice site,
+                    struct slice prefix)
+{
+	return place < index->count && slice_starts(index->paths[place], site) &&
+	       slice_starts(slice_from(index->paths[place], site.len), prefix);
+}
+
+void path_index_free(struct path_index *index)
+{
+	free(index->paths);
+	*index = (struct path_index){0};
+}

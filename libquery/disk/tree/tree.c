@@ -1,0 +1,106 @@
+/*
+ * tree.c - see tree.h: what a kind of tree does not do itself has its default here.
+ */
+#include "libquery/disk/tree/tree.h"
+
+#include "db/base/cleanup.h"
+
+#define DIRECT_URL_MAX ((size_t)1 << 20) /* bytes */
+
+int tree_children(struct tree *tree, tree_each *each, void *payload, struct error *error)
+{
+	return tree->operations->children ? tree->operations->children(tree, each, payload, error)
+	                                  : 0;
+}
+
+int tree_read(struct tree *tree, const struct tree_request *request, struct arena *arena,
+              struct slice *out, struct error *error)
+{
+	*out = (struct slice){0};
+	return tree->operations->read ? tree->operations->read(tree, request, arena, out, error)
+	                              : 0;
+}
+
+void tree_expect(struct tree *tree, const struct distribution_record *distributions, size_t count)
+{
+	if (tree->operations->expect)
+		tree->operations->expect(tree, distributions, count);
+}
+
+int tree_exists(struct tree *tree, struct slice child, const char *file, struct error *error)
+{
+	return tree->operations->exists ? tree->operations->exists(tree, child, file, error) : 0;
+}
+
+int tree_is_file(struct tree *tree, struct slice child, struct error *error)
+{
+	return tree->operations->is_file ? tree->operations->is_file(tree, child, error) : 0;
+}
+
+int tree_has_stem(struct tree *tree, struct slice child, struct error *error)
+{
+	return tree->operations->has_stem ? tree->operations->has_stem(tree, child, error) : 1;
+}
+
+int tree_stamps(struct tree *tree, const struct distribution_record *known,
+                struct distribution_record *out, int64_t *newest, struct error *error)
+{
+	out->directory_stamp = out->files_stamp = 0;
+	if (!tree->operations->stamps)
+		return 0;
+	return tree->operations->stamps(tree, known, out, newest, error);
+}
+
+int tree_outline(struct tree *tree, struct slice child, enum tree_part part, struct outline *out,
+                 struct error *error)
+{
+	*out = (struct outline){0};
+	return tree->operations->outline ? tree->operations->outline(tree, child, part, out, error)
+	                                 : 0;
+}
+
+int tree_listing(struct tree *tree, struct slice child, struct wheel_record *out,
+                 struct error *error)
+{
+	*out = (struct wheel_record){0};
+	return tree->operations->listing ? tree->operations->listing(tree, child, out, error) : 0;
+}
+
+int tree_fetch(struct tree *tree, struct slice child, struct slice path, struct elf_image *image,
+               struct error *error)
+{
+	int code;
+
+	*image = (struct elf_image){.size = 0};
+	if (!tree->operations->fetch)
+		return error_set(error, ERROR_NOTFOUND, "no such file");
+	if (tree->unpacked > TREE_UNPACKED_MAX)
+		return error_set(error, ERROR_LIMIT,
+		                 "more than %llu bytes of shared objects in one archive",
+		                 (unsigned long long)TREE_UNPACKED_MAX);
+	code = tree->operations->fetch(tree, child, path, image, error);
+	tree->unpacked += image->unpacked;
+	return code;
+}
+
+/*
+ * "dir_info": {"editable": true}. The words decide: to take one that is not editable
+ * for one that is costs a stat, and nothing else.
+ */
+int tree_is_editable(struct tree *tree, struct slice child, struct error *error)
+{
+	struct tree_request request = {child, "direct_url.json", DIRECT_URL_MAX, false};
+	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
+	struct error own = {0};
+	struct slice text;
+
+	if (tree_read(tree, &request, &arena, &text, &own) > 0)
+		return memmem(text.ptr, text.len, "\"editable\"", 10) != NULL;
+	return error_move_failure(error, &own);
+}
+
+void tree_close(struct tree *tree)
+{
+	if (tree && tree->operations->close)
+		tree->operations->close(tree);
+}

@@ -1,0 +1,182 @@
+/*
+ * tree.h - where distributions lie: a directory, a zip, or an archive in memory.
+ *
+ * One small table of callbacks hides the difference, so that there is one scan (scan.h).
+ * The answers are those of importlib.metadata: which children there are and in which
+ * order, and whether reading a file gives text, nothing, or an exception.
+ *
+ *     tree_open                              a path entry, opened as what it is
+ *     tree_directory  tree_zip  tree_memory  the kinds
+ *     tree                                   what all of them can do
+ */
+#ifndef LIBQUERY_DISK_TREE_TREE_H
+#define LIBQUERY_DISK_TREE_TREE_H
+
+#include <sys/stat.h>
+
+#include "db/base/clock.h"
+#include "db/base/error.h"
+#include "db/record.h"
+#include "libquery/disk/elf/elf_file.h"
+#include "libquery/disk/tree/wheel_record.h"
+
+#define TREE_OBJECT_MAX ((size_t)64 << 20)  /* bytes of an archive's object that is read whole */
+#define TREE_KEPT_MAX   ((size_t)128 << 20) /* bytes of entry points kept of one path entry */
+
+/*
+ * Bytes that are unpacked to find the tables of a larger object (elf_extract.h), and those of
+ * all objects of one tree: links and lies may show one member a thousand times.
+ */
+#define TREE_OBJECT_UNPACKED_MAX ((uint64_t)2 << 30)
+#define TREE_UNPACKED_MAX        ((uint64_t)8 << 30)
+
+/* Look-ups for which an index of an archive does not pay: one distribution has up to 9. */
+#define TREE_INDEX_AFTER 16
+
+struct tree;
+
+/* A file of a distribution, and how much of it is wanted. */
+struct tree_request {
+	struct slice child;
+	const char *file; /* in the child; "": the child itself */
+	size_t limit;     /* bytes; a larger file is ERROR_LIMIT, */
+	bool first;       /* unless only the beginning is wanted */
+};
+
+/* The files of a distribution by which it is known again; see carried.h. */
+enum tree_part {
+	TREE_ENTRY_POINTS, /* entry_points.txt */
+	TREE_METADATA,     /* METADATA, else PKG-INFO, else the child, if that is a file */
+};
+
+typedef int tree_each(void *payload, struct slice name);
+
+/* What a kind of tree does; see the functions below. A method that is NULL has a default. */
+struct tree_operations {
+	int (*children)(struct tree *tree, tree_each *each, void *payload, struct error *error);
+	int (*read)(struct tree *tree, const struct tree_request *request, struct arena *arena,
+	            struct slice *out, struct error *error);
+	int (*exists)(struct tree *tree, struct slice child, const char *file, struct error *error);
+	int (*is_file)(struct tree *tree, struct slice child, struct error *error);
+	int (*has_stem)(struct tree *tree, struct slice child, struct error *error);
+	int (*stamps)(struct tree *tree, const struct distribution_record *known,
+	              struct distribution_record *out, int64_t *newest, struct error *error);
+	int (*outline)(struct tree *tree, struct slice child, enum tree_part part,
+	               struct outline *out, struct error *error);
+	int (*listing)(struct tree *tree, struct slice child, struct wheel_record *out,
+	               struct error *error);
+	int (*fetch)(struct tree *tree, struct slice child, struct slice path,
+	             struct elf_image *image, struct error *error);
+	void (*expect)(struct tree *tree, const struct distribution_record *distributions,
+	               size_t count);
+	void (*close)(struct tree *tree);
+};
+
+/* The beginning of every kind of tree. A tree is for one thread at a time. */
+struct tree {
+	const struct tree_operations *operations;
+	enum root_kind kind;
+	struct stamp stamp; /* before anything was read; zeros where there is none */
+	int fd;             /* of the directory or the zip, or -1 */
+	mode_t readers;     /* for whom this is read, as permissions to read; 0: for the caller */
+	size_t kept;        /* bytes of entry points read so far, up to TREE_KEPT_MAX */
+	uint64_t unpacked;  /* bytes of shared objects so far, up to TREE_UNPACKED_MAX */
+	bool withheld;      /* set where something in it is not for them: see below */
+};
+
+/*
+ * What is published is no more readable than what it was taken from. So whoever reads in
+ * order to publish sets @readers to the permissions of what will be published. Then
+ * @withheld is set, and stays until it is reset, as soon as a directory or a file is met
+ * that some of these readers may not read; or, for root, whose rights are not lent, a
+ * symbolic link that others may have made, which is not followed.
+ */
+
+/*
+ * Call @each for every child, in the order of importlib.metadata; a non-zero answer ends
+ * the walk. Default: there are none.
+ *
+ * Here and below, what is not so is not an error; an error that is a failure (error.h) says
+ * that it could not be found out.
+ */
+int tree_children(struct tree *tree, tree_each *each, void *payload, struct error *error);
+
+/*
+ * The bytes of a file, in memory from @arena, with a NUL after them. 1: read; 0: to
+ * importlib.metadata it is absent, *@out is null; negative: there it would raise.
+ * Default: absent.
+ */
+int tree_read(struct tree *tree, const struct tree_request *request, struct arena *arena,
+              struct slice *out, struct error *error);
+
+/*
+ * The entry_points.txt of these @distributions will be read, in this order, and some perhaps
+ * not, such as those marked unread: where each takes long, several are read at once. @distributions
+ * stay, and their directories stay as they are, until this is called again; NULL and 0: no more is
+ * expected. Default: one is read after the other.
+ */
+void tree_expect(struct tree *tree, const struct distribution_record *distributions, size_t count);
+
+/* Does @file exist in @child, as a file or otherwise? 1, 0 or a failure. Default: no. */
+int tree_exists(struct tree *tree, struct slice child, const char *file, struct error *error);
+
+/* Is the child itself a file? 1, 0 or a failure. Default: no. */
+int tree_is_file(struct tree *tree, struct slice child, struct error *error);
+
+/*
+ * Does the child's own name count for its normalized name? That of a directory in a zip
+ * does not. 1, 0 or a failure. Default: yes.
+ */
+int tree_has_stem(struct tree *tree, struct slice child, struct error *error);
+
+/*
+ * Digests of the times and sizes of out->directory and of the files in it that are indexed,
+ * into the stamps of @out, and the outlines of these files; *newest is raised to the newest of
+ * the times, nanoseconds since 1970. @known: what they were, or NULL; what cannot have come
+ * since is not looked for. 0 or a failure. Default: zeros, what is in an archive changes with
+ * the archive.
+ */
+int tree_stamps(struct tree *tree, const struct distribution_record *known,
+                struct distribution_record *out, int64_t *newest, struct error *error);
+
+/* What one of them is now, which may be absent. 0 or a failure. Default: it is absent. */
+int tree_outline(struct tree *tree, struct slice child, enum tree_part part, struct outline *out,
+                 struct error *error);
+
+/*
+ * The paths of all files beside @child, in place of a RECORD. They belong to the tree and
+ * stay until it is closed. Default: null, for those whose files are on the disk.
+ */
+int tree_listing(struct tree *tree, struct slice child, struct wheel_record *out,
+                 struct error *error);
+
+/*
+ * The shared object at @path beside @child, its bytes malloc'd; what was unpacked is told
+ * after an error, too. ERROR_NOTFOUND: the archive has no such file; ERROR_LIMIT: it has,
+ * but the object is not examined. Default: there is none.
+ */
+int tree_fetch(struct tree *tree, struct slice child, struct slice path, struct elf_image *image,
+               struct error *error);
+
+/* Is @child an editable install: does its direct_url.json say so? 1, 0 or a failure. */
+int tree_is_editable(struct tree *tree, struct slice child, struct error *error);
+
+/* NULL is accepted. */
+void tree_close(struct tree *tree);
+
+static inline void cleanup_tree(struct tree **tree) /* for CLEANUP() */
+{
+	tree_close(*tree);
+}
+
+/* The stamp that a stat gives. */
+static inline struct stamp stamp_of(const struct stat *status)
+{
+	return (struct stamp){
+	        .mtime = nanoseconds_of(status->st_mtim),
+	        .ctime = nanoseconds_of(status->st_ctim),
+	        .inode = (int64_t)status->st_ino,
+	};
+}
+
+#endif

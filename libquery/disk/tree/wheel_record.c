@@ -1,0 +1,214 @@
+/*
+ * wheel_record.c - see wheel_record.h.
+ *
+ * A full update asks this of every entry point of every distribution, so the
+ * usual question, "is a/b.py in it?", must cost one search and no allocation. A search
+ * reads each line at most once, however often the needle is in it.
+ */
+#include "libquery/disk/tree/wheel_record.h"
+
+#define OBJECT_SUFFIX SLICE(".so")
+
+/* The start of the line in which @at lies. */
+static const char *line_start(struct slice record, const char *at)
+{
+	const char *break_ = memrchr(record.ptr, '\n', (size_t)(at - record.ptr));
+
+	return break_ ? break_ + 1 : record.ptr;
+}
+
+static struct slice rest_of_line(struct slice record, const char *at)
+{
+	size_t left = record.len - (size_t)(at - record.ptr);
+	const char *end = memchr(at, '\n', left);
+	struct slice line = end ? slice_between(at, end) : (struct slice){at, left};
+
+	if (line.len > 0 && line.ptr[line.len - 1] == '\r')
+		line.len--;
+	return line;
+}
+
+/* The first field of *line without its quotes; *line becomes what follows the comma. */
+static bool take_field(struct slice *line, struct slice *out)
+{
+	bool quoted = line->len > 0 && line->ptr[0] == '"';
+	struct slice field = quoted ? slice_from(*line, 1) : *line;
+	const char *end = field.len ? memchr(field.ptr, quoted ? '"' : ',', field.len) : NULL;
+	struct slice after;
+
+	if (!end && quoted)
+		return false;
+	field = end ? slice_between(field.ptr, end) : field;
+	after = slice_from(*line, field.len + (quoted ? 2 : 0));
+	if (after.len > 0 && after.ptr[0] != ',')
+		return false; /* a doubled quotation mark, or not CSV */
+	*line = after.len > 0 ? slice_from(after, 1) : after;
+	*out = field;
+	return true;
+}
+
+/* In a wheel, x.data/platlib/ and x.data/purelib/ are installed beside all else. */
+static struct slice installed_path(struct slice path)
+{
+	const char *slash = path.len ? memchr(path.ptr, '/', path.len) : NULL;
+	struct slice rest;
+
+	if (!slash || !slice_ends(slice_between(path.ptr, slash), SLICE(".data")))
+		return path;
+	rest = slice_from(path, (size_t)(slash - path.ptr) + 1);
+	if (slice_starts(rest, SLICE("platlib/")) || slice_starts(rest, SLICE("purelib/")))
+		return slice_from(rest, sizeof("platlib/") - 1);
+	return path;
+}
+
+static bool read_line(struct slice line, struct wheel_file *out)
+{
+	struct slice hash = {0};
+
+	if (!take_field(&line, &out->spelled))
+		return false;
+	out->path = installed_path(out->spelled);
+	if (!take_field(&line, &hash) || !slice_starts(hash, SLICE("sha256=")))
+		hash = (struct slice){0};
+	out->sha256 = hash;
+	return true;
+}
+
+/* --- in the text --- */
+
+/* The line of the next place of @needle at or behind *at, which is moved behind that line. */
+static bool search(struct slice record, struct slice needle, size_t *at, struct slice *line)
+{
+	const char *hit;
+
+	if (*at >= record.len)
+		return false;
+	hit = memmem(record.ptr + *at, record.len - *at, needle.ptr, needle.len);
+	if (!hit)
+		return false;
+	*line = rest_of_line(record, line_start(record, hit));
+	*at = (size_t)(line->ptr + line->len - record.ptr) + 1;
+	return true;
+}
+
+static bool find_in_text(struct slice record, struct slice prefix, size_t *at,
+                         struct wheel_file *out)
+{
+	struct slice line;
+
+	while (search(record, prefix, at, &line))
+		if (read_line(line, out) && slice_starts(out->path, prefix))
+			return true;
+	return false;
+}
+
+static bool find_object_in_text(struct slice record, size_t *at, struct wheel_file *out)
+{
+	struct slice line;
+
+	while (search(record, OBJECT_SUFFIX, at, &line))
+		if (read_line(line, out) && slice_ends(out->path, OBJECT_SUFFIX))
+			return true;
+	return false;
+}
+
+static bool next_in_text(struct slice record, size_t *at, struct wheel_file *out)
+{
+	while (*at < record.len) {
+		struct slice line = rest_of_line(record, record.ptr + *at);
+
+		*at = (size_t)(line.ptr + line.len - record.ptr) + 1;
+		if (read_line(line, out) && out->path.len > 0)
+			return true;
+	}
+	return false;
+}
+
+/* --- by the index --- */
+
+bool wheel_record_index(const struct wheel_record *record, struct path_index *index)
+{
+	struct slice rest = record->text;
+	struct wheel_file file;
+
+	while (rest.len > 0) {
+		struct slice line = rest_of_line(record->text, rest.ptr);
+		size_t length = (size_t)(line.ptr + line.len - rest.ptr);
+
+		if (read_line(line, &file) && !path_index_add(index, file.path))
+			return false;
+		rest = slice_from(rest, length < rest.len ? length + 1 : length);
+	}
+	path_index_sort(index);
+	return true;
+}
+
+/* What is known of the file at @path, one of those in the index. */
+static void describe(const struct wheel_record *record, struct slice path, struct wheel_file *out)
+{
+	if (slice_is_null(record->text)) {
+		path = slice_from(path, record->site.len);
+		*out = (struct wheel_file){.path = path, .spelled = path};
+	} else {
+		read_line(rest_of_line(record->text, line_start(record->text, path.ptr)), out);
+	}
+}
+
+/* @at: 0, or one more than the place in the index of the file that was found last. */
+static bool next_in_index(const struct wheel_record *record, struct slice prefix, size_t *at,
+                          struct slice *path)
+{
+	size_t place = *at ? *at : path_index_first(record->index, record->site, prefix);
+
+	if (!path_index_has(record->index, place, record->site, prefix))
+		return false;
+	*path = record->index->paths[place];
+	*at = place + 1;
+	return true;
+}
+
+static bool find_by_index(const struct wheel_record *record, struct slice prefix, size_t *at,
+                          struct wheel_file *out)
+{
+	struct slice path;
+
+	if (!next_in_index(record, prefix, at, &path))
+		return false;
+	describe(record, path, out);
+	return true;
+}
+
+static bool find_object_by_index(const struct wheel_record *record, size_t *at,
+                                 struct wheel_file *out)
+{
+	struct slice path;
+
+	while (next_in_index(record, SLICE(""), at, &path)) {
+		if (!slice_ends(path, OBJECT_SUFFIX))
+			continue;
+		describe(record, path, out);
+		return true;
+	}
+	return false;
+}
+
+/* --- either --- */
+
+bool wheel_record_find(const struct wheel_record *record, struct slice prefix, size_t *at,
+                       struct wheel_file *out)
+{
+	return record->index ? find_by_index(record, prefix, at, out)
+	                     : find_in_text(record->text, prefix, at, out);
+}
+
+bool wheel_record_next(const struct wheel_record *record, size_t *at, struct wheel_file *out)
+{
+	return record->index ? find_by_index(record, SLICE(""), at, out)
+	                     : next_in_text(record->text, at, out);
+}
+
+bool wheel_record_find_object(const struct wheel_record *record, size_t *at, struct wheel_file *out)
+{
+	return record->index ? find_object_by_index(record, at, out)
+	                     : find_object_in_text(record->text, at, out);
+}
