@@ -28,7 +28,6 @@ struct options {
 	const char *command;      /* the whole command line, for the audit trail */
 	const char *database;     /* --db, or NULL */
 	const char *sysroot;      /* --root, or NULL */
-	const char *into;         /* --into, or NULL */
 	const char *group;        /* --group, or NULL */
 	const char *hook;         /* --hook, or NULL: see hook.h */
 	bool sealed;              /* --sealed: see seal.h */
@@ -71,7 +70,6 @@ command_function command_run;
 command_function command_plugins;
 command_function command_update;
 command_function command_verify;
-command_function command_watch;
 command_function command_why;
 
 /* A line on stderr, after "entrydb: ". */

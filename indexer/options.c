@@ -119,8 +119,6 @@ static const struct fact {
                           "list: the same as the GROUP argument; run: instead of\n"
                           "console_scripts",
                           NULL, offsetof(struct options, group)},
-        [OPTION_INTO] = {"into", "DIR", "add: record as installed in this site directory", NULL,
-                         offsetof(struct options, into)},
         [OPTION_PREFIX] = {"prefix", "DIR", "enable, disable: for this environment", NULL,
                            offsetof(struct options, prefix)},
         [OPTION_USER] = {"user", NULL, "enable, disable: for you", NULL,

@@ -42,29 +42,12 @@ const struct verb verbs[] = {
                 .statuses = "0 done, 2 usage, 3 could not do all of it; with --hook always 0",
         },
         {
-                .name = "watch",
-                .run = command_watch,
-                .purpose = VERB_KEEPS,
-                .most = SIZE_MAX,
-                .takes = KEEPING | BIT(PATH) | BIT(FRESH),
-                .stoppable = true,
-                .paths = true,
-                .arguments = "[PATH...]",
-                .summary = "update whenever something changes, until stopped",
-                .description =
-                        "Do what 'entrydb update' does whenever something changes in the site directories, until\n"
-                        "a signal ends it. PATH is as for update, and need not exist yet.",
-                .examples =
-                        "  entrydb watch ~/venv\n",
-                .statuses = "0 ended by a signal, 2 usage, 3 could not",
-        },
-        {
                 .name = "add",
                 .run = command_add,
                 .purpose = VERB_KEEPS,
                 .least = 1,
                 .most = SIZE_MAX,
-                .takes = KEEPING | BIT(INTO) | BIT(JSON),
+                .takes = KEEPING | BIT(JSON),
                 .stoppable = true,
                 .arguments = "ARCHIVE...|DIR...",
                 .summary = "catalogue archives that are not installed",
@@ -72,11 +55,9 @@ const struct verb verbs[] = {
                         "Record the entry points of archives that are not installed: wheels, eggs, source\n"
                         "distributions, conda packages, packages of Linux distributions, and any other zip or\n"
                         "tarball with metadata in it. A directory is searched for files with such names. The rows\n"
-                        "go to your own database, or to the one that --db names; with --into, to that of the site\n"
-                        "directory, as if the archives were installed there.",
+                        "go to your own database, or to the one that --db names.",
                 .examples =
-                        "  entrydb add --db wheels.db wheelhouse/\n"
-                        "  entrydb add --into ~/venv/lib/python3.12/site-packages thing-1.0-py3-none-any.whl\n",
+                        "  entrydb add --db wheels.db wheelhouse/\n",
                 .statuses = "0 done, 2 usage, 3 some archives could not be read",
         },
         {

@@ -27,7 +27,7 @@ _entrydb_offer_files() {
 _entrydb_value() {
     case $2 in
     --db | --sarif | --baseline | --facts) _entrydb_offer_files -f "$3" ;;
-    --path | --root | --into | --prefix) _entrydb_offer_files -d "$3" ;;
+    --path | --root | --prefix) _entrydb_offer_files -d "$3" ;;
     --python) _entrydb_offer "$3" < <(printf '%s\n' 3.10 3.11 3.12 3.13 3.14 im10) ;;
     --fresh) _entrydb_offer "$3" < <(printf '%s\n' trust roots exact) ;;
     --fail-on) _entrydb_offer "$3" < <(printf '%s\n' note warning error none) ;;
@@ -48,7 +48,7 @@ _entrydb_argument() {
     list:1 | why:1 | probe:1) _entrydb_offer "$word" < <("$program" list "${context[@]}" -- "${arguments[0]}" 2>/dev/null | cut -f 2) ;;
     run:0) _entrydb_offer "$word" < <("$program" list "${context[@]}" -- console_scripts 2>/dev/null | cut -f 2) ;;
     add:*) _entrydb_offer_files -f "$word" ;;
-    update:* | watch:* | verify:* | audit:* | forget:*) _entrydb_offer_files -f "$word" ;;
+    update:* | verify:* | audit:* | forget:*) _entrydb_offer_files -f "$word" ;;
     esac
 }
 
@@ -64,7 +64,7 @@ _entrydb_read_line() {
             ((at + 1 < COMP_CWORD)) && context+=("$word" "${value/#\~/$HOME}")
             ((at++))
             ;;
-        --fresh | --group | --into | --hook | --color | --prefix | --distribution | --program | --priority | --timeout | --sarif | --baseline | --facts | --fail-on | --since) ((at++)) ;;
+        --fresh | --group | --hook | --color | --prefix | --distribution | --program | --priority | --timeout | --sarif | --baseline | --facts | --fail-on | --since) ((at++)) ;;
         -*) ;;
         *) if [[ $command ]]; then arguments+=("$word"); else command=$word; fi ;;
         esac

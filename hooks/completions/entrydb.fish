@@ -16,7 +16,7 @@ function __entrydb_value --argument-names program option
     switch $option
         case --db --sarif --baseline --facts
             __fish_complete_path (string replace --regex '^--\w+=' '' -- (commandline -ct))
-        case --path --root --into --prefix
+        case --path --root --prefix
             __fish_complete_directories (string replace --regex '^--\w+=' '' -- (commandline -ct))
         case --python
             printf '%s\n' 3.10 3.11 3.12 3.13 3.14 im10
@@ -53,7 +53,7 @@ function __entrydb_complete
                     set option $words[$at]
                 end
                 set at (math $at + 1)
-            case --fresh --group --into --hook --color --prefix --distribution --program --priority --timeout \
+            case --fresh --group --hook --color --prefix --distribution --program --priority --timeout \
                 --sarif --baseline --facts --fail-on --since
                 test $at -eq (count $words); and set option $words[$at]
                 set at (math $at + 1)
@@ -89,7 +89,7 @@ function __entrydb_complete
             command $program list $context -- $arguments[1] 2>/dev/null | __entrydb_column 2
         case run:0
             command $program list $context -- console_scripts 2>/dev/null | __entrydb_column 2
-        case 'add:*' 'update:*' 'watch:*' 'verify:*' 'audit:*' 'forget:*'
+        case 'add:*' 'update:*' 'verify:*' 'audit:*' 'forget:*'
             __fish_complete_path "$word"
     end
 end

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEALED_STAMP 1 /* no digest, and not that of a row which is pending (placed.h) */
+#define SEALED_STAMP 1 /* no digest of times */
 
 const struct timespec seal_time = {.tv_sec = 9000000000}; /* in the year 2255 */
 

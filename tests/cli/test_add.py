@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""entrydb add: archives of every kind, good and bad, and --into against real pip.
+"""entrydb add: archives of every kind, good and bad.
 
 usage: test_add.py [unittest options]
 
@@ -11,7 +11,6 @@ import gzip
 import json
 import lzma
 import os
-import re
 import shutil
 import signal
 import sqlite3
@@ -22,7 +21,6 @@ import tarfile
 import tempfile
 import time
 import unittest
-import venv
 import zipfile
 
 import archives
@@ -761,192 +759,6 @@ class BadInput(Case):
 
     def test_a_member_replaced_by_a_directory(self):
         self.check(write_tar(self.path("a.tar.gz"), {"spam-1.0.dist-info": b""} | installed()))
-
-
-class Into(Case):
-    COLUMNS = ("SELECT d.name, d.version, d.directory, d.record_sha256 FROM distribution d "
-               "WHERE d.normalized_name = ?")
-    VIEW = ("SELECT root, distribution, version, group_name, name, value, module, attr, extras, "
-            "kind, object, symbol, state FROM entry_points WHERE distribution = ?")
-
-    def setUp(self):
-        super().setUp()
-        self.site = self.path(f"venv/lib/python{sys.version_info[0]}.{sys.version_info[1]}"
-                              "/site-packages")
-        self.venv_database = self.path("venv/var/lib/entrydb/entry_points.db")
-
-    def make_venv(self):
-        venv.create(self.path("venv"), with_pip=True)
-        self.python = self.path("venv/bin/python")
-
-    def pip_install(self, *arguments):
-        done = subprocess.run([self.python, "-m", "pip", "install", "--no-index", "--no-deps", "-q",
-                               "--disable-pip-version-check", *arguments], capture_output=True,
-                              text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-
-    def facts(self, database, name, normalized):
-        return (self.query(self.VIEW, name, database=database),
-                self.query(self.COLUMNS, normalized, database=database))
-
-    def compare(self, wheel, name, normalized):
-        """Rows before the installation, and those of update after it."""
-        before = self.path("before.db")
-        self.add(wheel, "--into", self.site, "--db", before)
-        expected_before = self.facts(before, name, normalized)
-        self.pip_install(wheel)
-        after = self.path("after.db")
-        self.run_program("update", self.site, "--db", after)
-        self.assertEqual(expected_before, self.facts(after, name, normalized))
-        self.assertEqual(len(expected_before[1]), 1)
-        return expected_before[0]
-
-    def build_object(self, python=False):
-        if not shutil.which("cc"):
-            self.skipTest("no compiler")
-        with open(self.path("x.c"), "w", encoding="utf-8") as stream:
-            stream.write("int entry(void);int entry(void){return 7;}\n" if not python else
-                         "void *PyInit_x(void);void *PyModule_Create2(void*,int);"
-                         "void *PyInit_x(void){return PyModule_Create2(0,0);}\n")
-        archives.tool("cc", "-shared", "-fPIC", "-Wl,--build-id=sha1", "-o", self.path("x.so"),
-                      self.path("x.c"))
-        with open(self.path("x.so"), "rb") as stream:
-            return stream.read()
-
-    def test_a_wheel_of_all_sorts(self):
-        self.make_venv()
-        native, extension = self.build_object(), self.build_object(python=True)
-        text = ("[console_scripts]\nspam = spam.cli:main\n[spam]\nnative = spam.native:entry\n"
-                "wrong = spam.native:nothing\nplat = plat.x:entry\npure = pure:f\n"
-                "missing = nowhere.at.all\nother = pip._internal.cli.main:main\n"
-                "pack = spam\nbad = a b c\nextras = spam.one [a, b]\nspace = names.inner\n"
-                "ext = spam.x\n[jax_plugins]\nj = spam\n")
-        wheel = write_zip(self.path("spam-1.0-py3-none-any.whl"), installed(
-            entry_points=text, files={
-                "spam/native.so": native, "spam/x.cpython-39-x86_64-linux-gnu.so": extension,
-                "spam-1.0.data/platlib/plat/x.so": native, "spam-1.0.data/purelib/pure.py": b"",
-                "spam-1.0.data/scripts/tool": b"#!python\n", "names/inner/a.py": b""}))
-        rows = self.compare(wheel, "spam", "spam")
-        states = {row[4]: (row[9], row[10], row[12]) for row in rows}
-        self.assertEqual(states["native"], ("native", "spam/native.so", "ok"))
-        self.assertEqual(states["plat"], ("native", "plat/x.so", "ok"))
-        self.assertEqual(states["other"], ("python", None, "ok"))
-        self.assertEqual(states["missing"][2], "missing")
-
-    def test_odd_names(self):
-        self.make_venv()
-        wheel = write_zip(self.path("My.Spam-1.0-py3-none-any.whl"), installed("My.Spam"))
-        self.compare(wheel, "My.Spam", "my_spam")
-
-    def test_real_wheels(self):
-        self.make_venv()
-        pins = ["wheel==0.45.1", "pytest==8.3.4", "MarkupSafe==3.0.2", "setproctitle==1.3.4",
-                "stevedore==5.4.0", "numpy==2.1.3"]
-        done = subprocess.run([self.python, "-m", "pip", "download", "-q", "--no-deps",
-                               "--only-binary", ":all:", "--dest", self.path("wheels"), *pins],
-                              capture_output=True, text=True)
-        if done.returncode:
-            self.skipTest("pip cannot download: " + (done.stderr.strip().splitlines() or ["?"])[-1])
-        for wheel in sorted(os.listdir(self.path("wheels"))):
-            name = wheel.split("-")[0]
-            with self.subTest(wheel):
-                for database in ("before.db", "after.db"):
-                    if os.path.exists(self.path(database)):
-                        os.unlink(self.path(database))
-                with zipfile.ZipFile(self.path(f"wheels/{wheel}")) as archive:
-                    member = next(m for m in archive.namelist() if m.endswith(".dist-info/METADATA"))
-                    text = archive.read(member).decode()
-                called = re.search("^Name: (.*)$", text, re.MULTILINE).group(1)
-                self.compare(self.path(f"wheels/{wheel}"), called,
-                             re.sub("[-_.]+", "_", name).lower())
-
-    def test_the_environments_own_database(self):
-        self.make_venv()
-        wheel = write_zip(self.path("spam-1.0-py3-none-any.whl"), installed())
-        self.run_program("update", self.path("venv"))
-        self.add(wheel, "--into", self.site)
-        listed = ("list", "console_scripts", "spam", "--path", self.site)
-        self.run_program(*listed, status=1)  # it is not there yet, whatever the rows say
-        self.assertEqual(self.query("SELECT settled FROM root WHERE path LIKE '%/site-packages'",
-                                    database=self.venv_database), [(0,)])
-        self.assertEqual(self.query("SELECT action, distribution, version FROM event ORDER BY id "
-                                    "DESC LIMIT 1", database=self.venv_database),
-                         [("install", "spam", "1.0")])
-        self.pip_install(wheel)
-        self.run_program(*listed)
-        before = self.facts(self.venv_database, "spam", "spam")
-        self.run_program("update", self.path("venv"))
-        self.assertEqual(before, self.facts(self.venv_database, "spam", "spam"))
-        self.assertEqual(self.query("SELECT count(*) FROM distribution WHERE name = 'spam'",
-                                    database=self.venv_database), [(1,)])
-
-    def test_before_there_is_a_directory(self):
-        for name in ("spam", "eggs"):
-            wheel = write_zip(self.path(f"{name}-1.0-py3-none-any.whl"), installed(name))
-            self.add(wheel, "--into", self.site)
-        names = "SELECT name, version FROM distribution ORDER BY position"
-        self.assertEqual(self.query(names, database=self.venv_database),
-                         [("spam", "1.0"), ("eggs", "1.0")])
-        wheel = write_zip(self.path("spam-2.0-py3-none-any.whl"), installed("Spam", "2.0"))
-        self.add(wheel, "--into", self.site)
-        self.assertEqual(self.query(names, database=self.venv_database),
-                         [("eggs", "1.0"), ("Spam", "2.0")])
-        self.assertEqual(self.query("SELECT action, old_version, version FROM event ORDER BY id",
-                                    database=self.venv_database),
-                         [("install", None, "1.0"), ("install", None, "1.0"),
-                          ("upgrade", "1.0", "2.0")])
-
-    def test_the_same_archive_again(self):
-        wheel = write_zip(self.path("spam-1.0-py3-none-any.whl"), installed())
-        self.add(wheel, "--into", self.site)
-        before = os.stat(self.venv_database).st_ino
-        self.add(wheel, "--into", self.site)
-        self.assertEqual(os.stat(self.venv_database).st_ino, before)
-        write_zip(wheel, installed(entry_points="[a]\nb = c\n"))
-        self.add(wheel, "--into", self.site)
-        self.assertEqual(self.query("SELECT group_name, name FROM entry_points",
-                                    database=self.venv_database), [("a", "b")])
-
-    def test_what_is_installed_already_is_taken_from_there(self):
-        self.make_venv()
-        wheel = write_zip(self.path("spam-1.0-py3-none-any.whl"), installed())
-        self.pip_install(wheel)
-        time.sleep(2.1)
-        self.add(wheel, "--into", self.site)
-        self.assertEqual(self.query("SELECT settled FROM root WHERE path LIKE '%/site-packages'",
-                                    database=self.venv_database), [(1,)])
-        self.run_program("verify", self.site)
-
-    def test_another_root(self):
-        wheel = write_zip(self.path("spam-1.0-py3-none-any.whl"), installed())
-        os.makedirs(self.path("image/usr/lib/python3/dist-packages"))
-        self.add(wheel, "--root", self.path("image"), "--into", "/usr/lib/python3/dist-packages")
-        database = self.path("image/var/lib/entrydb/entry_points.db")
-        self.assertEqual(self.query("SELECT path FROM root", database=database),
-                         [("usr/lib/python3/dist-packages",)])
-
-    def test_other_archives(self):
-        tree = below("usr/lib/python3.12/site-packages", installed())
-        tree |= below("usr/lib/python3.12/site-packages/spam/_vendor", installed("other", "2"))
-        path = write_tar(self.path("spam.tar.gz"), tree)
-        self.add(path, "--into", self.site)
-        os.makedirs(self.site)
-        with tarfile.open(path) as archive:
-            archive.extractall(self.path("unpacked"))
-        shutil.rmtree(self.site)
-        before = self.facts(self.venv_database, "spam", "spam")
-        shutil.copytree(self.path("unpacked/usr/lib/python3.12/site-packages"), self.site)
-        self.run_program("update", self.site)
-        self.assertEqual(before, self.facts(self.venv_database, "spam", "spam"))
-
-    def test_what_cannot_be_installed(self):
-        paths = [write_tar(self.path("spam-1.0.tar.gz"), source()),
-                 write_zip(self.path("spam.zip"), {"a": b""}),
-                 write_zip(self.path("spam.egg"), {"EGG-INFO/PKG-INFO": archives.metadata()})]
-        for path in paths:
-            with self.subTest(path):
-                self.add(path, "--into", self.site, status=3)
-                self.assertRegex(self.stderr, "must be built|no distribution")
 
 
 if __name__ == "__main__":

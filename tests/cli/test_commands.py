@@ -24,7 +24,7 @@ WHY_KEYS = ["group", "name", "value", "distribution", "version", "path", "file",
 LOG_KEYS = ["time", "action", "root", "distribution", "old_version", "version", "detail",
             "command", "uid", "database"]
 VERIFY_KEYS = ["database", "path", "distribution", "difference"]
-VERBS = ("update", "watch", "add", "forget", "list", "groups", "why", "plugins", "disable", "enable", "export", "verify", "log", "help")
+VERBS = ("update", "add", "forget", "list", "groups", "why", "plugins", "disable", "enable", "export", "verify", "log", "help")
 
 
 class CommandLine(CommandTest):
@@ -34,7 +34,7 @@ class CommandLine(CommandTest):
         self.assertTrue(reply.out.startswith("usage: entrydb COMMAND"))
         for word in VERBS:
             self.assertRegex(reply.out, rf"(?m)^  {word}\b")
-        for option in ("--db", "--path", "--root", "--json", "--quiet", "--python", "--fresh", "--into"):
+        for option in ("--db", "--path", "--root", "--json", "--quiet", "--python", "--fresh"):
             self.assertIn(f"  {option}", reply.out)
 
     def test_version(self):

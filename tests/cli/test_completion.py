@@ -67,7 +67,7 @@ class Whole:
     def test_options_are_those_of_the_command(self):
         for command in self.commands():
             self.assertEqual(self.offered(command, "--"), self.options(command), command)
-        self.assertEqual(self.offered("add", "--i"), {"--into"})
+        self.assertEqual(self.offered("add", "--j"), {"--json"})
 
     def test_values(self):
         self.assertEqual(self.offered("list", "--fresh", ""), {"trust", "roots", "exact"})
@@ -186,7 +186,7 @@ class Zsh(CompletionTest):
                 ("upd", "update "), ("help wh", "help why "), ("list --fres", "list --fresh "),
                 ("list --fresh ex", "list --fresh exact "), ("list --fresh=ex", "list --fresh=exact "),
                 ("list pyt", "list pytest11 "), ("why pytest11 xd", "why pytest11 xdist "),
-                ("list pytest11 tw", "list pytest11 two\\ words "), ("add --int", "add --into "),
+                ("list pytest11 tw", "list pytest11 two\\ words "), ("add --js", "add --json "),
                 (f"list --path {self.top}/fo", f"list --path {self.top}/folder/"),
                 (f"update {self.top}/folder/in", f"update {self.top}/folder/inner/")):
             with self.subTest(line=line):

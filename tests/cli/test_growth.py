@@ -92,11 +92,6 @@ def distributions(top, n):
     return update(top)
 
 
-def into(top, archive):
-    site_of(top)
-    return ["add", "--db", f"{top}/db", "--into", f"{top}/venv/lib/python3.11/site-packages", archive]
-
-
 def write_members(path, members):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         for name, data in members:
@@ -113,16 +108,6 @@ def distributions_of_a_wheel(top, n):
     return write_members(f"{top}/a.whl", (file for i in range(n) for file in files_of(f"d{i}")))
 
 
-def wheel_into(top, n):
-    return into(top, distributions_of_a_wheel(top, n))
-
-
-def wheel_of_one_name_into(top, n):
-    """Each replaces the one before."""
-    path = write_members(f"{top}/a.whl", ((f"a-{i}.dist-info/METADATA", NO_METADATA) for i in range(n)))
-    return into(top, path)
-
-
 def wheel_catalogued(top, n):
     return ["add", "--db", f"{top}/db", distributions_of_a_wheel(top, n)]
 
@@ -136,10 +121,6 @@ def archives(top, n):
     for i in range(n):
         write_members(f"{top}/many/d{i}.whl", files_of(f"d{i}"))
     return f"{top}/many"
-
-
-def archives_into(top, n):
-    return into(top, archives(top, n))
 
 
 def archives_catalogued(top, n):
@@ -240,11 +221,8 @@ CASES = [
     (distributions, 1000, 100),
     (audited, 700, 150),
     (entry_points, 50000, 250),
-    (wheel_into, 10000, 250),
-    (wheel_of_one_name_into, 10000, 250),
     (wheel_catalogued, 10000, 250),
     (zip_on_the_path, 5000, 250),
-    (archives_into, 500, 100),
     (archives_catalogued, 500, 100),
     (archives_listed, 2000, 150),
     (archives_of_one_name_listed, 2000, 150),
@@ -263,7 +241,7 @@ class Growth(CommandTest):
 
     def run_once(self, arguments, env):
         """The seconds of the processor, and the bytes at most."""
-        if "--into" in arguments or arguments[0] in ("add", "update"):
+        if arguments[0] in ("add", "update"):
             for name in ("db", "db.lock"):
                 if os.path.exists(f"{self.work}/{name}"):
                     os.unlink(f"{self.work}/{name}")

@@ -11,8 +11,7 @@ RULING = COMMON | {"root", "prefix", "user", "distribution", "program"}
 ASKING = KEEPING | {"path", "python", "fresh", "json"}
 TAKES = {
     "update": KEEPING | {"path", "fresh", "hook", "sealed"},
-    "watch": KEEPING | {"path", "fresh"},
-    "add": KEEPING | {"into", "json"},
+    "add": KEEPING | {"json"},
     "forget": KEEPING | {"path"},
     "list": ASKING | {"group", "allowed", "program"},
     "groups": ASKING,
@@ -32,7 +31,7 @@ TAKES = {
 }
 VALUES = {"db": "/nowhere/x.db", "path": "/nowhere", "root": "/nowhere", "python": "3.12", "fresh": "roots",
           "group": "g", "prefix": "/nowhere", "distribution": "d", "program": "p",
-          "priority": "1", "timeout": "5", "into": "/nowhere", "hook": "dpkg", "sarif": "-",
+          "priority": "1", "timeout": "5", "hook": "dpkg", "sarif": "-",
           "baseline": "/nowhere", "facts": "/nowhere", "fail-on": "none", "since": "2026-01-01", "color": "never"}
 
 

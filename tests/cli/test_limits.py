@@ -166,7 +166,6 @@ class Interruption(CommandTest):
             tree |= {f"d{i}-1.dist-info/METADATA": metadata(f"d{i}", "1"), f"d{i}-1.dist-info/entry_points.txt": text}
         path = write_zip(f"{self.top}/a.whl", tree)
         self.interrupt("add", "--db", f"{self.top}/db", path, makes=f"{self.top}/db")
-        self.interrupt("add", "--into", self.site, path, makes=self.database)
 
 
 if __name__ == "__main__":

@@ -365,11 +365,6 @@ class Archives(PluginTest):
             self.assertEqual([(row["kind"], row["state"]) for row in self.add(archive)],
                              [("adbc", "ok"), ("sqlite", "ok"), ("vamp", "ok")])
 
-    def test_to_be_installed(self):
-        self.run_program("add", "--into", self.site, self.wheel, status=DONE)
-        self.assertEqual(query(self.database, "SELECT kind, state FROM plugins ORDER BY kind"),
-                         [("adbc", "ok"), ("ladspa", "ok"), ("sqlite", "ok"), ("vamp", "ok")])
-
     def test_grafted(self):
         """What auditwheel puts beside the package is found by a path that goes up."""
         files = {"jax_plugins/grafted.so": fixture("pjrt_grafted.so"),

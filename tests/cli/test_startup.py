@@ -98,13 +98,6 @@ class Startup(CommandTest):
         self.run_program("forget", self.site, status=DONE)
         self.assertEqual(query(self.database, "SELECT * FROM startup"), [])
 
-    def test_recording_an_archive_leaves_them_alone(self):
-        write(f"{self.site}/evil.pth", "import evil\n")
-        self.update()
-        self.run_program("add", "--into", self.site, self.top, status=DONE)
-        self.assertEqual([row[4] for row in self.code()], ["import evil"])
-        self.assertEqual(self.log(), [])
-
 
 if __name__ == "__main__":
     support.main()

@@ -15,10 +15,7 @@ import shutil
 import signal
 import stat
 import subprocess
-import sys
-import time
 import unittest
-import zipfile
 
 import support
 from support import (COULD_NOT, DATABASE, DONE, SITE, CommandTest, add_distribution, change_database, query,
@@ -153,17 +150,6 @@ class Writing(TrustTest):
         self.assertEqual(query(self.database, "SELECT count(*) FROM distribution"), [(2,)])
         self.assert_all_others()
         self.run_program("forget", self.site, status=DONE)
-        self.assert_all_others()
-
-    def test_archives_recorded_as_installed(self):
-        self.venv_of_other()
-        wheel_file = f"{self.top}/gamma-1.0-py3-none-any.whl"
-        with zipfile.ZipFile(wheel_file, "w") as wheel:
-            wheel.writestr("gamma-1.0.dist-info/METADATA", support.metadata("gamma", "1.0"))
-            wheel.writestr("gamma-1.0.dist-info/entry_points.txt", support.entry_points("gamma"))
-            wheel.writestr("gamma-1.0.dist-info/RECORD", "")
-        self.run_program("add", "--into", self.site, wheel_file, status=DONE)
-        self.assertEqual(query(self.database, "SELECT name FROM distribution ORDER BY 1"), [("alpha",), ("gamma",)])
         self.assert_all_others()
 
     def test_a_directory_that_is_a_link(self):

@@ -213,7 +213,6 @@ CASES = [
     Case("hook", ["update", "--hook", "pip", "{place.prefix}"], "before", hook=True),
     Case("add", ["add", "--db", "{place.catalogue}", "{place.wheels}/box-1.0-py3-none-any.whl",
                  "{place.wheels}/crate-2.0-py3-none-any.whl"], "catalogue", catalogue=True),
-    Case("add --into", ["add", "--into", "{place.site}", "{place.wheels}/box-1.0-py3-none-any.whl"], "after"),
     Case("add of a source distribution", ["add", "--db", "{place.catalogue}", "{place.top}/source-1.0.tar.gz"],
          "catalogue", catalogue=True, libarchive=True),
     Case("add of a directory", ["add", "--json", "--db", "{place.catalogue}", "{place.wheels}"],

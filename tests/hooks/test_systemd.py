@@ -21,8 +21,7 @@ from support import COULD_NOT, DATABASE, DONE, PROGRAM, CommandTest, add_distrib
 UNITS = sorted(glob.glob(f"{TOP}/hooks/systemd/*"))
 INSTALLED = "/usr/bin/entrydb"
 # As systemd.special(7) recommends.
-WANTED_BY = {"entrydb.path": "paths.target", "entrydb.timer": "timers.target",
-             "entrydb-watch.service": "multi-user.target"}
+WANTED_BY = {"entrydb.path": "paths.target", "entrydb.timer": "timers.target"}
 EXPOSURE_ALLOWED = 50  # tenths, as systemd-analyze counts; 96 is a service without hardening
 
 needs_systemd = unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze")
@@ -55,7 +54,7 @@ class Units(CommandTest):
 
     @needs_systemd
     def test_sound(self):
-        self.assertEqual(len(UNITS), 4)
+        self.assertEqual(len(UNITS), 3)
         for unit in UNITS:
             name = os.path.basename(unit)
             done = self.analyze("verify", "--man=no", f"{self.units}/{name}")
@@ -95,16 +94,11 @@ class Units(CommandTest):
 
     @needs_systemd
     def test_hardened(self):
-        for name in ("entrydb.service", "entrydb-watch.service"):
-            done = self.analyze(
-                "security",
-                "--offline=yes",
-                f"--threshold={EXPOSURE_ALLOWED}",
-                f"{self.units}/{name}",
-            )
-            if "unrecognized option" in done.stderr:
-                self.skipTest("this systemd-analyze cannot look at units that are not loaded")
-            self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr)
+        done = self.analyze("security", "--offline=yes", f"--threshold={EXPOSURE_ALLOWED}",
+                            f"{self.units}/entrydb.service")
+        if "unrecognized option" in done.stderr:
+            self.skipTest("this systemd-analyze cannot look at units that are not loaded")
+        self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr)
 
     def words(self, unit):
         (command,) = values(unit, "ExecStart")
@@ -117,13 +111,6 @@ class Units(CommandTest):
         reply = self.run_program(*self.words("entrydb.service"), self.prefix, status=DONE)
         self.assertEqual(reply.out + reply.err, "")
         self.assertTrue(os.path.exists(self.database))
-
-    def test_what_the_other_service_runs(self):
-        child = self.start(*self.words("entrydb-watch.service"), self.prefix)
-        support.until(lambda: os.path.exists(self.database))
-        child.terminate()
-        out, err = child.communicate(timeout=support.SECONDS_ALLOWED)
-        self.assertEqual((child.returncode, out), (DONE, b""), err)
 
     def test_no_limit_that_ends_them(self):
         self.assertEqual(values("entrydb.path", "TriggerLimitIntervalSec"), ["0"])
