@@ -33,7 +33,6 @@ static const struct rule metadata_rules[] = {
 static const struct rule source_rules[] = {
         {"PKG-INFO", METADATA_MAX},
         {"pyproject.toml", METADATA_MAX},
-        {"setup.cfg", METADATA_MAX},
         {NULL, 0},
 };
 
@@ -41,7 +40,6 @@ void members_free(struct members *members)
 {
 	free(members->files);
 	name_map_free(&members->kept);
-	name_map_free(&members->also);
 	arena_free(&members->arena);
 	*members = (struct members){0};
 }
@@ -108,20 +106,6 @@ static size_t source_limit(struct slice path)
 	return rest.len > 0 ? limit_of(source_rules, rest) : 0;
 }
 
-int members_ask_for(struct members *members, struct slice paths, struct error *error)
-{
-	bool failed = false;
-
-	while (!failed && paths.len > 0) {
-		const char *end = memchr(paths.ptr, '\n', paths.len);
-		struct slice path = end ? slice_between(paths.ptr, end) : paths;
-
-		name_map_put(&members->also, path, 0, &failed);
-		paths = slice_from(paths, path.len + (end != NULL));
-	}
-	return failed ? error_nomem(error) : 0;
-}
-
 size_t members_wanted(void *payload, struct slice path, uint64_t size)
 {
 	struct members *members = payload;
@@ -133,8 +117,6 @@ size_t members_wanted(void *payload, struct slice path, uint64_t size)
 	limit = metadata_limit(path);
 	if (limit == 0)
 		limit = source_limit(path);
-	if (limit == 0 && name_map_get(&members->also, path) != NAME_MAP_NONE)
-		limit = ENTRY_POINTS_TXT_MAX;
 	if (limit > 0)
 		return limit;
 	if (!object_name_may_be(path) || size > TREE_OBJECT_MAX ||

@@ -23,7 +23,6 @@ struct members {
 	struct tree_file *files; /* without "./"; bytes null where they were not kept */
 	size_t count, room;
 	const char *path;     /* of the archive, for messages; borrowed */
-	struct name_map also; /* paths to keep besides; see members_ask_for() */
 	size_t ignored;       /* members whose path is absolute or goes up, */
 	struct slice example; /* and one of them */
 	size_t metadata_bytes, object_bytes;
@@ -32,9 +31,6 @@ struct members {
 };
 
 void members_free(struct members *members);
-
-/* Keep the files at @paths, too, a newline after each path; their text must stay. */
-int members_ask_for(struct members *members, struct slice paths, struct error *error);
 
 /* How many bytes of the member at @path, of @size bytes, to keep; see archive_file.h. */
 size_t members_wanted(void *members, struct slice path, uint64_t size);

@@ -160,28 +160,6 @@ static int with_zip(struct package *package, collect_function *collect, bool (*s
 	return code < 0 ? code : collect(package, zip, stop, error);
 }
 
-static void forget_members(struct package *package)
-{
-	members_free(&package->members);
-	package->members.path = package->path;
-}
-
-/* All files of the archive, with those named by @also. */
-static int collect(struct package *package, bool is_zip, struct slice also, bool (*stop)(void),
-                   struct error *error)
-{
-	struct archive_source source = {.path = package->path, .fd = package->fd};
-	int code;
-
-	forget_members(package);
-	code = members_ask_for(&package->members, also, error);
-	if (code < 0)
-		return code;
-	if (is_zip)
-		return with_zip(package, collect_zip, stop, error);
-	return collect_archive(package, &source, stop, error);
-}
-
 /* --- source distributions --- */
 
 /* The module is not opened before there is a pyproject.toml to read. */
@@ -214,25 +192,15 @@ static void set_source(struct package *package, const struct sdist *sdist)
 		package->source_files[0].bytes = SLICE("");
 }
 
-static int open_source(struct package *package, bool is_zip, bool (*stop)(void),
-                       struct error *error)
+static int open_source(struct package *package, struct slice top, struct error *error)
 {
-	struct slice file = slice_of(base_name(package->path)), top, missing = {0};
+	struct slice file = slice_of(base_name(package->path));
 	struct sdist sdist = {0};
-	int code = 0;
+	int code = sdist_read(&package->members, top, file, read_pyproject, &package->arena, &sdist,
+	                      error);
 
-	do {
-		if (!slice_is_null(missing))
-			code = collect(package, is_zip, missing, stop, error);
-		if (code == 0 && !sdist_find_top(&package->members, &top))
-			code = error_set(error, ERROR_IO, "%s: changed while it was read",
-			                 package->path);
-		if (code == 0)
-			code = sdist_read(&package->members, top, file, read_pyproject,
-			                  &package->arena, &sdist, error);
-		if (code < 0)
-			return code;
-	} while (slice_is_null(missing) && !slice_is_null(missing = sdist.missing));
+	if (code < 0)
+		return code;
 	set_source(package, &sdist);
 	return tree_open_memory(package->source_files, 2, &package->tree, error);
 }
@@ -295,13 +263,14 @@ static int open_members(struct package *package, struct error *error)
 
 static int open_archive(struct package *package, bool (*stop)(void), struct error *error)
 {
-	int code = collect(package, false, (struct slice){0}, stop, error);
+	struct archive_source source = {.path = package->path, .fd = package->fd};
+	int code = collect_archive(package, &source, stop, error);
 	struct slice top;
 
 	if (code < 0)
 		return code;
 	if (sdist_find_top(&package->members, &top))
-		return open_source(package, false, stop, error);
+		return open_source(package, top, error);
 	return open_members(package, error);
 }
 
@@ -331,19 +300,17 @@ static int open_zip(struct package *package, bool (*stop)(void), struct error *e
 		code = tree_children(package->tree, find_info, &found, error);
 	if (code < 0 || found)
 		return code < 0 ? code : 0;
-	code = collect(package, true, (struct slice){0}, stop, error);
+	code = with_zip(package, collect_zip, stop, error);
 	if (code < 0 || !sdist_find_top(&package->members, &top))
 		return code;
 	tree_close(take(package->tree));
-	return open_source(package, true, stop, error);
+	return open_source(package, top, error);
 }
 
 static int open_conda(struct package *package, bool (*stop)(void), struct error *error)
 {
-	int code;
+	int code = with_zip(package, collect_conda, stop, error);
 
-	forget_members(package);
-	code = with_zip(package, collect_conda, stop, error);
 	return code < 0 ? code : open_members(package, error);
 }
 
@@ -394,7 +361,7 @@ int package_open(const char *path, bool (*stop)(void), struct package *out, stru
 	int code;
 
 	*out = PACKAGE_INIT;
-	out->path = path;
+	out->path = out->members.path = path;
 	code = open_file(out, error);
 	if (code < 0)
 		return code;

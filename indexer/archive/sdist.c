@@ -13,14 +13,12 @@
 #include "db/base/path.h"
 #include "db/base/text.h"
 #include "db/entry_points_txt.h"
-#include "indexer/archive/setup_cfg.h"
 #include "libquery/disk/metadata/distribution.h"
 #include "libquery/disk/metadata/metadata.h"
 #include "libquery/disk/tree/distname.h"
 
-#define DYNAMIC  "dynamic, " SDIST_NEEDS_BUILD
-#define SETUP_PY "setup.py decides, " SDIST_NEEDS_BUILD
-#define BACKEND  "the build backend decides, " SDIST_NEEDS_BUILD
+#define DYNAMIC "dynamic, " SDIST_NEEDS_BUILD
+#define DECIDES " decides, " SDIST_NEEDS_BUILD
 
 /* A reading under way. */
 struct reading {
@@ -90,12 +88,13 @@ bool sdist_find_top(const struct members *members, struct slice *top)
 	return marked && !distname_is_info(first);
 }
 
-static bool has_setup_py(const struct reading *reading)
+/* At the top, whether its bytes were kept or not. */
+static bool has_file(const struct reading *reading, struct slice name)
 {
 	for (size_t i = 0; i < reading->members->count; i++) {
 		struct slice path = reading->members->files[i].path;
 
-		if (slice_equal(slice_from(path, reading->top.len + 1), SLICE("setup.py")))
+		if (slice_equal(slice_from(path, reading->top.len + 1), name))
 			return true;
 	}
 	return false;
@@ -277,7 +276,7 @@ static bool is_faithful(const struct declarations *declarations)
 
 /* --- pyproject.toml --- */
 
-/* 1: it answers; 0: setup.cfg may; negative: no memory. */
+/* 1: it answers; 0: it leaves that to the back end; negative: no memory. */
 static int judge_pyproject(struct declarations *declarations)
 {
 	struct reading *reading = declarations->reading;
@@ -317,83 +316,6 @@ static int read_pyproject(struct reading *reading, struct slice text)
 	return code;
 }
 
-/* --- setup.cfg --- */
-
-/*
- * The files that setup.cfg names, put together; those not kept yet are asked for. One may
- * be named a thousand times: what is too long for an entry_points.txt is told so later.
- */
-static int join_files(struct reading *reading, struct slice files)
-{
-	CLEANUP(cleanup_free) char *text = NULL;
-	CLEANUP(cleanup_free) char *missing = NULL;
-	size_t text_size, missing_size;
-	CLEANUP(cleanup_fclose) FILE *stream = open_memstream(&text, &text_size);
-	CLEANUP(cleanup_fclose) FILE *wanted = open_memstream(&missing, &missing_size);
-	size_t joined = 0;
-	struct slice name;
-
-	while (stream && wanted && joined <= ENTRY_POINTS_TXT_MAX &&
-	       setup_cfg_next_file(&files, &name)) {
-		struct slice path =
-		        path_join_in(reading->arena, reading->top, name, &reading->failed);
-		const struct tree_file *file =
-		        slice_is_null(path) ? NULL : members_find(reading->members, path);
-
-		joined += file ? file->bytes.len : 0;
-		fwrite(file ? file->bytes.ptr : path.ptr, 1, file ? file->bytes.len : path.len,
-		       file ? stream : wanted);
-		fputc('\n', file ? stream : wanted);
-	}
-	if (!stream || !wanted || fflush(stream) != 0 || fflush(wanted) != 0 || ferror(stream) ||
-	    ferror(wanted))
-		return ERROR_NOMEM;
-	reading->out->entry_points =
-	        arena_copy(reading->arena, (struct slice){text, text_size}, &reading->failed);
-	if (missing_size > 0)
-		reading->out->missing = arena_copy(
-		        reading->arena, (struct slice){missing, missing_size}, &reading->failed);
-	return reading->failed ? ERROR_NOMEM : 1;
-}
-
-/* Sort the text that setup.cfg gave; what cannot be parsed stays as it is, and is told later. */
-static int sort_text(struct reading *reading)
-{
-	struct declarations declarations = {.reading = reading};
-	struct entry_points_line line;
-	struct entry_points_txt txt;
-	int code = 0, more;
-
-	entry_points_txt_begin(&txt, reading->out->entry_points);
-	while (code == 0 && (more = entry_points_txt_next(&txt, &line, NULL)) > 0)
-		code = declare(&declarations, line);
-	if (code == 0 && more == 0)
-		code = render(&declarations);
-	free(declarations.lines);
-	return code;
-}
-
-static int read_setup_cfg(struct reading *reading, struct slice text)
-{
-	struct error own = {0};
-	struct setup_cfg cfg;
-	int code = setup_cfg_read(text, reading->arena, &cfg, &own);
-
-	if (code == ERROR_NOMEM)
-		return code;
-	if (code < 0) {
-		set_reason(reading, "setup.cfg", error_text(&own));
-		error_clear(&own);
-		return 1;
-	}
-	reading->out->entry_points = cfg.entry_points;
-	if (!slice_is_null(cfg.files))
-		code = join_files(reading, cfg.files);
-	if (code >= 0 && !slice_is_null(reading->out->entry_points))
-		code = sort_text(reading) < 0 ? ERROR_NOMEM : 1;
-	return code;
-}
-
 /* --- the whole --- */
 
 /* name-version.tar.gz, where nothing inside says it; the version begins with a digit. */
@@ -425,21 +347,24 @@ static struct slice name_in(struct reading *reading, struct slice metadata)
 	return headers.name;
 }
 
-/* Each in turn, until one has an answer. */
+/* Without egg-info and [project]: whoever builds it decides. */
+static const char *who_decides(const struct reading *reading)
+{
+	if (reading->other_backend)
+		return "the build backend" DECIDES;
+	if (has_file(reading, SLICE("setup.py")))
+		return "setup.py" DECIDES;
+	return has_file(reading, SLICE("setup.cfg")) ? "setup.cfg" DECIDES : NULL;
+}
+
 static int read_declarations(struct reading *reading, bool has_egg_info)
 {
 	struct slice pyproject = bytes_of(reading, reading->top, "pyproject.toml");
-	struct slice setup_cfg = bytes_of(reading, reading->top, "setup.cfg");
-	int code = 0;
+	int code = slice_is_null(pyproject) ? 0 : read_pyproject(reading, pyproject);
+	const char *decider = code == 0 && !has_egg_info ? who_decides(reading) : NULL;
 
-	if (!slice_is_null(pyproject))
-		code = read_pyproject(reading, pyproject);
-	if (code == 0 && !slice_is_null(setup_cfg))
-		code = read_setup_cfg(reading, setup_cfg);
-	if (code == 0 && !has_egg_info && reading->other_backend)
-		set_reason(reading, NULL, BACKEND);
-	else if (code == 0 && !has_egg_info && has_setup_py(reading))
-		set_reason(reading, NULL, SETUP_PY);
+	if (decider)
+		set_reason(reading, NULL, decider);
 	return code < 0 ? code : 0;
 }
 

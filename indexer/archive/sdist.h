@@ -2,7 +2,7 @@
  * sdist.h - the entry points that a source distribution will have.
  *
  * They stand in entry_points.txt, where the distribution brings its egg-info;
- * else pyproject.toml or setup.cfg declares them; else only a build could tell.
+ * else pyproject.toml declares them; else only a build could tell.
  */
 #ifndef INDEXER_ARCHIVE_SDIST_H
 #define INDEXER_ARCHIVE_SDIST_H
@@ -26,7 +26,6 @@ struct sdist {
 	struct slice entry_points;  /* the text of an entry_points.txt; null: none */
 	struct slice name, version; /* where PKG-INFO does not say; may be null */
 	struct slice error;         /* why the entry points cannot be told; null: they can */
-	struct slice missing; /* paths of files to be kept for another reading; see members.h */
 };
 
 /* Is this a source distribution? *top becomes the one directory in which all of it lies. */

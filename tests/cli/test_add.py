@@ -30,17 +30,6 @@ from support import SECONDS_ALLOWED, has_open, processor_seconds, until
 
 DYNAMIC = "dynamic, not knowable without a build"
 SITE = "usr/lib/python3/dist-packages"
-SETUPTOOLS = """
-import sys
-from setuptools.dist import Distribution
-from setuptools import _entry_points
-distribution = Distribution()
-distribution.parse_config_files(["setup.cfg"])
-points = _entry_points.load(distribution.entry_points)
-sys.stdout.write(_entry_points.render(points) or "")
-"""
-
-
 def needs(command):
     return unittest.skipUnless(shutil.which(command), f"{command} is not installed")
 
@@ -248,30 +237,6 @@ class Sources(Case):
             "setup.cfg": "[options.entry_points]\nconsole_scripts =\n  b = m:b\n"}),
             rows=[("console_scripts", "a", "m:a")])
 
-    def test_setup_cfg(self):
-        self.check(self.source({
-            "pyproject.toml": "[build-system]\nbuild-backend = 'setuptools.build_meta'\n",
-            "setup.py": "", "setup.cfg":
-            "[options.entry_points]\nconsole_scripts =\n    spam = spam.cli:main\n"
-            "spam.plugins =\n  one = spam.one\n"}))
-
-    def test_setup_cfg_names_a_file(self):
-        for name in ("points.ini", "a/points.txt"):
-            with self.subTest(name):
-                self.check(self.source({"setup.cfg": f"[options]\nentry_points = file: {name}\n",
-                                        name: ENTRY_POINTS}))
-                os.unlink(self.path("spam-1.0.tar.gz"))
-
-    def test_setup_cfg_names_a_file_in_a_zip(self):
-        path = write_zip(self.path("spam-1.0.zip"), source(files={
-            "setup.cfg": "[options]\nentry_points = file: points.ini\n",
-            "points.ini": ENTRY_POINTS}))
-        self.check(path)
-
-    def test_setup_cfg_names_a_file_that_is_missing(self):
-        self.check(self.source({"setup.cfg": "[options]\nentry_points = file: ../x, points.ini\n"}),
-                   rows=[])
-
     def test_dynamic(self):
         for field in ("entry-points", "scripts", "gui-scripts"):
             with self.subTest(field):
@@ -285,10 +250,16 @@ class Sources(Case):
         self.check(self.source({"pyproject.toml": text}), rows=[("console_scripts", "a", "m:a")])
 
     def test_only_a_build_would_tell(self):
-        self.assertIn("not knowable without a build", self.error({"setup.py": ""}))
-        backend = "[build-system]\nrequires = []\nbuild-backend = 'maker.api'\n"
-        os.unlink(self.path("spam-1.0.tar.gz"))
-        self.assertIn("not knowable without a build", self.error({"pyproject.toml": backend}))
+        backend = "[build-system]\nrequires = []\nbuild-backend = '%s'\n"
+        setup_cfg = "[options.entry_points]\nconsole_scripts =\n  a = b:c\n"
+        for files, who in (({"setup.py": ""}, "setup.py"),
+                           ({"setup.cfg": setup_cfg, "setup.py": ""}, "setup.py"),
+                           ({"setup.cfg": setup_cfg}, "setup.cfg"),
+                           ({"setup.cfg": setup_cfg, "pyproject.toml": backend % "setuptools.build_meta"}, "setup.cfg"),
+                           ({"pyproject.toml": backend % "maker.api"}, "the build backend")):
+            with self.subTest(files):
+                self.assertEqual(self.error(files), f"{who} decides, not knowable without a build")
+                os.unlink(self.path("spam-1.0.tar.gz"))
 
     def test_errors_in_pyproject(self):
         for text, reason in (
@@ -312,17 +283,8 @@ class Sources(Case):
                 self.assertIn(f"entrydb: {path}: spam-1.0: {shown}", self.stderr)
                 os.unlink(path)
 
-    def test_errors_in_setup_cfg(self):
-        for text in ("x = 1\n", "[a]\nb\n", "[a]\n[a]\n", "[options.entry_points]\na = %(b)s\n",
-                     b"[a]\nb = \xff\n"):
-            with self.subTest(text):
-                path = self.source({"setup.cfg": text})
-                self.add(path, status=3)
-                self.assertTrue(self.distributions(path)[0][3].startswith("setup.cfg: "))
-                os.unlink(path)
-
     def test_names_without_pkg_info(self):
-        tree = {"my-spam-2.1/setup.cfg": b"[options.entry_points]\na = b=c\n"}
+        tree = {"my-spam-2.1/pyproject.toml": b"[project]\n[project.entry-points.a]\nb = 'c'\n"}
         path = write_tar(self.path("my-spam-2.1.tar.gz"), tree)
         self.check(path, rows=[("a", "b", "c")], name="my-spam", version="2.1")
 
@@ -330,32 +292,6 @@ class Sources(Case):
 class Differential(Case):
     """Declared entry points, as Python's own readers see them."""
 
-    SETUP_CFG = (
-        "[options.entry_points]\nconsole_scripts = a = b:c\n",
-        "[options.entry_points]\nconsole_scripts = a = b:c, d = e:f\n",
-        "[options.entry_points]\nconsole_scripts =\n  z = b:c\n  a = e:f [x, y]\n",
-        "[options.entry_points]\nconsole_scripts =\n\n  a = b:c\n\n  # no\n  d = e:f\n\n\ng =\n h=i\n",
-        "[options.entry_points]\nz : a=b\ny:c=d\nx=\n\te = f\n",
-        "; c\n[metadata]\nname = x\n\n[options.entry_points]\n# c\na =\n  b = c\n; c\n  d = e\n",
-        "[options.entry_points]\n  a =\n    b = c\n  d =\n    e = f\n",
-        "[options.entry_points]\na =\n  b = c [%%]\n",
-        "[DEFAULT]\nroot = r = pkg.cli\n[options.entry_points]\na =\n  b = c\n  %(root)s:main\n",
-        "[options.entry_points]\nbase = k = v\na =\n  b = c\n  %(base)s\n",
-        "[options]\nentry_points = file: points.ini\n",
-        "[options]\nentry_points = file: points.ini, other.ini\n",
-        "[options]\nentry_points =\n  [a]\n  b = c\n  [d]\n  e = f\n",
-        "[options]\nentry_points = file: points.ini\n[options.entry_points]\na = b = c\n",
-        "[options.entry_points]\na = b = c\n[options]\nentry_points = file: points.ini\n",
-        "[options]\nentry_points =\n[options.entry_points]\na = b = c\n",
-        "[metadata]\nname = x\n",
-        "[options.entry_points]\n",
-        "[options.entry_points] # tail\na = b = c\n",
-        "[options.entry_points]\r\na =\r\n  b = c\r\n",
-        "[options.entry_points]\nünï.cødé =\n  ñ = m\u00f6dule:f\n",
-        "[options.entry_points]\na ;x = b = c\nd #y = e = f\n",
-        "[options.entry_points]\na =\n\u00a0b = c\n",
-        "[options.entry_points]\nA =\n  B = c\na =\n  b = c\n",
-    )
     PYPROJECT = (
         "[project]\nname = 'x'\n",
         "[project]\nname = 'x'\n[project.scripts]\n",
@@ -371,38 +307,12 @@ class Differential(Case):
         "[project.scripts]\r\na = 'b:c'\r\n",
         "[project.entry-points.console]\na = 'b'\n[project.entry-points.console_scripts2]\na = 'b'\n",
     )
-    POINTS = {"points.ini": "[p]\nb = q:r\na = s\n", "other.ini": "[o]\nx = y\n"}
-
     def answer(self, files):
         path = write_tar(self.path("x-1.0.tar.gz"), source("x", files=files))
         self.add(path)
         rows = self.rows(path)
         os.unlink(path)
         return rows
-
-    def read_rendered(self, text):
-        group, rows = None, []
-        for line in filter(None, text.split("\n")):
-            if line.startswith("["):
-                group = line[1:-1]
-            else:
-                name, _, value = line.partition(" = ")
-                rows.append((group, name, value))
-        return rows
-
-    def test_setup_cfg(self):
-        if subprocess.run([sys.executable, "-c", "import setuptools._entry_points"],
-                          stderr=subprocess.DEVNULL).returncode:
-            self.skipTest("this Python has no setuptools")
-        for number, text in enumerate(self.SETUP_CFG):
-            work = self.path(f"work{number}")
-            archives.write_files(work, {name: data.encode() for name, data in
-                                        (self.POINTS | {"setup.cfg": text}).items()})
-            expected = archives.tool(sys.executable, "-W", "ignore", "-X", "utf8", "-c", SETUPTOOLS,
-                                     cwd=work, stderr=subprocess.DEVNULL).decode()
-            with self.subTest(text):
-                self.assertEqual(self.answer(self.POINTS | {"setup.cfg": text}),
-                                 self.read_rendered(expected))
 
     def test_pyproject(self):
         try:

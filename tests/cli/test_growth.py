@@ -164,14 +164,6 @@ def tar_of_nested_site_directories(top, n):
     return ["add", "--db", f"{top}/db", write_tar(f"{top}/a.tar", tree)]
 
 
-def files_named_by_setup_cfg(top, n):
-    """As many members as it names, none of them one of these."""
-    names = ", ".join(f"f{i}" for i in range(n))
-    tree = {"s-1/setup.cfg": f"[metadata]\nname = s\n[options]\nentry_points = file: {names}\n".encode()}
-    tree |= {f"s-1/g{i}": b"" for i in range(n)}
-    return ["add", "--db", f"{top}/db", write_tar(f"{top}/s-1.tar", tree)]
-
-
 def entry_points(top, n):
     distribution(site_of(top), "a", [f"e{i} = m{i % 7}:f" for i in range(n)])
     return update(top)
@@ -229,7 +221,6 @@ CASES = [
     (archives_of_one_name_explained, 2000, 150),
     (tar_of_site_directories, 3000, 250),
     (tar_of_nested_site_directories, 5000, 250),
-    (files_named_by_setup_cfg, 10000, 150),
     (path_entries, 1000, 100),
     (path_entries_scanned, 500, 100),
     (pth_lines, 1000, 100),

@@ -202,8 +202,7 @@ class Archives(MutationTest):
         tree = archives.installed(files={"spam/native.so": os.urandom(300)})
         debian = archives.below("usr/lib/python3/dist-packages", tree)
         pyproject = '[project]\nname = "spam"\nversion = "1"\n[project.scripts]\na = "b:c"\n'
-        setup_cfg = "[metadata]\nname = spam\n[options.entry_points]\nconsole_scripts =\n  a = b:c\n"
-        source = archives.source(files={"pyproject.toml": pyproject, "setup.cfg": setup_cfg})
+        source = archives.source(files={"pyproject.toml": pyproject})
         egg = {"EGG-INFO/PKG-INFO": archives.metadata(), "EGG-INFO/entry_points.txt": archives.ENTRY_POINTS}
         archives.write_zip(f"{self.sources}/spam-1.0-py3-none-any.whl", tree)
         archives.write_zip(f"{self.sources}/stored-1.0-py3-none-any.whl", tree, archives.zipfile.ZIP_STORED)

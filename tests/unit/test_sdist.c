@@ -207,48 +207,6 @@ static void test_what_cannot_be_written(void **state)
 	      "pyproject.toml: entry_points.txt cannot express one of its groups, names or values");
 }
 
-static void test_setup_cfg(void **state)
-{
-	struct fixture *f = *state;
-
-	add(f, "spam-1/pyproject.toml",
-	    "[build-system]\nbuild-backend = 'setuptools.build_meta'\n");
-	add(f, "spam-1/setup.cfg", "[options.entry_points]\nb = c=d\na =\n z = y\n b = c\n");
-	add(f, "spam-1/setup.py", "");
-	check(f, "[a]\nb = c\nz = y\n[b]\nc = d\n", NULL);
-}
-
-static void test_setup_cfg_of_another_backend(void **state)
-{
-	struct fixture *f = *state;
-
-	add(f, "spam-1/pyproject.toml", "[build-system]\nbuild-backend = 'mine'\n");
-	add(f, "spam-1/setup.cfg", "[options.entry_points]\na = b=c\n");
-	check(f, "[a]\nb = c\n", NULL);
-}
-
-static void test_bad_line_is_left_to_the_scan(void **state)
-{
-	struct fixture *f = *state;
-
-	add(f, "spam-1/setup.cfg", "[options.entry_points]\na = b\n");
-	check(f, "[a]\nb\n", NULL);
-}
-
-static void test_files(void **state)
-{
-	struct fixture *f = *state;
-
-	add(f, "spam-1/setup.cfg", "[options]\nentry_points = file: p.ini, q.ini\n");
-	add(f, "spam-1/p.ini", POINTS);
-	read_with(f, count_pyproject);
-	check_text(f->sdist.missing, "spam-1/p.ini\nspam-1/q.ini\n");
-	assert_int_equal(members_ask_for(&f->members, f->sdist.missing, NULL), 0);
-	add(f, "spam-1/p.ini", POINTS);
-	check(f, POINTS, NULL);
-	check_text(f->sdist.missing, "spam-1/q.ini\n");
-}
-
 static void test_needs_build(void **state)
 {
 	struct fixture *f = *state;
@@ -300,10 +258,6 @@ int main(void)
 	        TEST(test_pyproject),
 	        TEST(test_dynamic),
 	        TEST(test_what_cannot_be_written),
-	        TEST(test_setup_cfg),
-	        TEST(test_setup_cfg_of_another_backend),
-	        TEST(test_bad_line_is_left_to_the_scan),
-	        TEST(test_files),
 	        TEST(test_needs_build),
 	        TEST(test_no_parser),
 	        TEST(test_names),
