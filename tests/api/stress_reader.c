@@ -1,5 +1,5 @@
 /*
- * stress_reader.c - readers for test_stress.py: stress_reader SITE THREADS SECONDS
+ * stress_reader.c - readers for stress.py: stress_reader SITE THREADS SECONDS
  *
  * Each thread asks for the group "demo" of one path entry, over and over: every other one
  * with a handle of its own for each answer, the rest with one that all of them share. Of

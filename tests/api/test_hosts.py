@@ -12,14 +12,11 @@ import subprocess
 import sys
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[1:1] = [f"{os.path.dirname(HERE)}/cli", f"{os.path.dirname(HERE)}/hooks"]
-
-import archives  # noqa: E402: what it needs lies in another directory
-import managers  # noqa: E402
-import package_cache  # noqa: E402
-import support  # noqa: E402
-from support import COULD_NOT, DONE, NOT_FOUND, CommandTest  # noqa: E402
+import archives
+import managers
+import package_cache
+import support
+from support import COULD_NOT, DONE, NOT_FOUND, CommandTest
 
 FIXTURES = os.environ.get("ENTRYDB_TEST_PLUGINS")
 MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"

@@ -18,15 +18,11 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import unittest
 
 import application
+import archives
 from application import CXX, TOP, WARNINGS, run
-
-sys.path.insert(1, f"{TOP}/tests/cli")
-
-import archives  # noqa: E402: what it needs lies in another directory
 
 README = f"{TOP}/README.md"
 HOME = "/home/ann"   # whose the session is

@@ -9,10 +9,10 @@ import glob
 import os
 import shutil
 import statistics
-import sys
 import time
 
 import environments
+import package_cache
 from environments import COMMON_GROUP, RARE_GROUP, SITE
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -324,9 +324,6 @@ def large_wheel(bench):
 
 
 def cached_wheels():
-    sys.path.insert(0, f"{os.path.dirname(HERE)}/cli")
-    import package_cache
-
     return sorted(glob.glob(f"{package_cache.cache_directory()}/wheels-*/*.whl"))
 
 

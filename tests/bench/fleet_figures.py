@@ -1,20 +1,15 @@
 """What a push costs a fleet's server, beside COPY of the same rows.
 
-A real PostgreSQL (tests/cli/fleet_server.py), without syncing the disk. What is measured is the
+A real PostgreSQL (tests/lib/fleet_server.py), without syncing the disk. What is measured is the
 processor time of its processes, connections included: hosts have processors of their own, and
 what else a push does there is for them, an audit for the most part.
 """
 
-import os
 import sys
 import time
 
+import fleet_server
 from figures import Row, at_most
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, f"{os.path.dirname(HERE)}/cli")
-
-import fleet_server  # noqa: E402: it lies in another directory
 
 EACH = 10          # entry points of a distribution
 IN_A_SAMPLE = 10   # pushes: the system counts in hundredths of a second

@@ -1,6 +1,6 @@
 """What a hook adds to a transaction of a package manager.
 
-The real managers (tests/hooks/managers.py), each with an environment of its own in which
+The real managers (tests/lib/managers.py), each with an environment of its own in which
 hundreds of distributions stand already, install and remove a tiny package, with the
 line that is their hook after it, and without. dpkg works without syncing the disk, which
 makes its transactions shorter than they are, and the hook's share larger.
@@ -14,14 +14,10 @@ import sys
 import time
 
 import environments
+import managers
+import reference
+import tiny_packages
 from figures import Difference, DifferenceReach
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[1:1] = [f"{os.path.dirname(HERE)}/hooks", f"{os.path.dirname(HERE)}/cli"]
-
-import managers  # noqa: E402: what it needs lies in another directory
-import reference  # noqa: E402
-import tiny_packages  # noqa: E402
 
 DISTRIBUTIONS = 500
 SETTLE_SECONDS = 3

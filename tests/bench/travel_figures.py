@@ -1,6 +1,6 @@
 """Where files are slow to come: far away, and on a disk whose caches are empty.
 
-Far away is tests/travel/far.c: each request takes a millisecond, many at once take no longer,
+Far away is tests/lib/far.c: each request takes a millisecond, many at once take no longer,
 and the kernel remembers what it was told for three seconds, as NFS does at least. It shows an
 environment with another device number, as a second host sees it. It is mounted anew for each
 sample: nothing is in a cache.
@@ -8,17 +8,14 @@ sample: nothing is in a cache.
 
 import os
 import subprocess
-import sys
 
 import environments
+import far
 import python_figures
 from environments import RARE_GROUP
 from figures import Row, at_least, realistic, scaled, site_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, f"{os.path.dirname(HERE)}/travel")
-
-import far  # noqa: E402: what it needs lies in another directory
 
 DELAY, MEMORY = 0.001, 3.0  # seconds
 DROP_CACHES = "/proc/sys/vm/drop_caches"

@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 from mutant import CALL_MUTANTS, ROW_MUTANTS
-from program import default_program
+from program import LIB, default_program
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -30,7 +30,7 @@ def write_wrapper(scratch, name):
                      "import os, sys\n"
                      f"os.environ['REAL_PROGRAM'] = {default_program()!r}\n"
                      f"os.environ['MUTANT_SCRATCH'] = {place + '.scratch'!r}\n"
-                     f"sys.path.insert(0, {HERE!r})\n"
+                     f"sys.path.insert(0, {LIB!r})\n"
                      f"import mutant\nsys.exit(mutant.main({name!r}, sys.argv[1:]))\n")
     os.chmod(place, 0o755)
     return place
@@ -38,7 +38,7 @@ def write_wrapper(scratch, name):
 
 def differential(scratch, name, options):
     """Status of differential.py over one mutant, and the last line that it printed."""
-    env = dict(os.environ, ENTRYDB=write_wrapper(scratch, name))
+    env = dict(os.environ, ENTRYDB=write_wrapper(scratch, name), PYTHONPATH=LIB)
     command = [sys.executable, f"{HERE}/differential.py", "--seed", str(options.seed), "--cases",
                str(options.cases), "--stop-after", "1", "--keep", f"{scratch}/{name}.kept"]
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

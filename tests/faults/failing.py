@@ -10,12 +10,10 @@ import os
 import re
 import shutil
 import subprocess
-import sys
+
+import support
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, f"{os.path.dirname(HERE)}/cli")
-
-import support  # noqa: E402
 
 # What may fail, and how. An interrupted call says nothing at all: it is to be repeated.
 ERRORS = {

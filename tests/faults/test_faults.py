@@ -26,10 +26,8 @@ import unittest
 import zipfile
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import failing  # noqa: E402
-import support  # noqa: E402
+import failing
+import support
 
 WANTED = os.environ.get("ENTRYDB_TEST_FAULTS", "60")
 SEED = int(os.environ.get("ENTRYDB_TEST_SEED") or random.randrange(1 << 32))

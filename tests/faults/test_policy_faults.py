@@ -10,11 +10,9 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import failing  # noqa: E402
-import support  # noqa: E402
-from support import COULD_NOT, DONE, NOT_FOUND, PROGRAM  # noqa: E402
+import failing
+import support
+from support import COULD_NOT, DONE, NOT_FOUND, PROGRAM
 
 WANTED = os.environ.get("ENTRYDB_TEST_FAULTS", "60")
 SEED = int(os.environ.get("ENTRYDB_TEST_SEED") or random.randrange(1 << 32))

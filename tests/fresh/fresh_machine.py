@@ -5,16 +5,12 @@ hooks/install.sh lists: what is not in that list cannot be installed there. No i
 Python packages can be reached.
 """
 
-import os
 import re
 import shutil
-import sys
 import unittest
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[1:1] = [f"{TOP}/tests/hooks", f"{TOP}/tests/cli"]
-
-import debian_root  # noqa: E402: what it needs lies in another directory
+import debian_root
+from support import TOP
 
 MOUNTS = (debian_root.PROC, "-t devpts -o ptmxmode=666 devpts /dev/pts")
 SOURCES = "/srv/entrydb"

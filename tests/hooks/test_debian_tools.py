@@ -11,15 +11,11 @@ import filecmp
 import glob
 import os
 import shutil
-import sys
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(1, f"{os.path.dirname(HERE)}/cli")
-
-import debian_root  # noqa: E402: what it needs lies in another directory
-import support  # noqa: E402
-import target_root  # noqa: E402
+import debian_root
+import support
+import target_root
 
 # What hooks/dpkg/tests/control and autopkgtest ask for beside the packages.
 COMPILER = ("apt-utils", "dpkg-dev", "gcc", "libc6-dev", "pkg-config")

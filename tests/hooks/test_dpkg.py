@@ -14,20 +14,15 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(1, f"{os.path.dirname(HERE)}/cli")
-
-import debian_root  # noqa: E402: what it needs lies in another directory
-import target_root  # noqa: E402
-import tiny_packages  # noqa: E402
-from debian_root import DATABASE, PACKAGES, PROC, SITE, STATE, Root  # noqa: E402
-from tiny_packages import Package  # noqa: E402
-
-import program  # noqa: E402
-import support  # noqa: E402
+import debian_root
+import program
+import support
+import target_root
+import tiny_packages
+from debian_root import DATABASE, PACKAGES, PROC, SITE, STATE, Root
+from tiny_packages import Package
 
 PROGRAM = "/usr/bin/entrydb"
 SWITCH = "/etc/entrydb/no-dpkg-hook"

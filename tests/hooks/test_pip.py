@@ -10,20 +10,15 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(1, f"{os.path.dirname(HERE)}/cli")
-
-import tiny_packages  # noqa: E402: what it needs lies in another directory
-from tiny_packages import Package  # noqa: E402
-
-import package_cache  # noqa: E402
-import reference  # noqa: E402
-import support  # noqa: E402
-from program import Program, difference  # noqa: E402
+import package_cache
+import reference
+import support
+import tiny_packages
+from program import Program, difference
+from tiny_packages import Package
 
 WHEEL = os.environ.get("ENTRYDB_PYTHON_WHEEL")
 OLD_PIP = "pip==23.1.2"  # the first one that runs on Python 3.12 and later
@@ -99,7 +94,7 @@ class Environment:
         with open(f"{place}/pyproject.toml", "w", encoding="utf-8") as stream:
             stream.write('[build-system]\nrequires = []\nbuild-backend = "backend"\n'
                          'backend-path = ["."]\n')
-        code = [HERE, f"{os.path.dirname(HERE)}/cli"]
+        code = [support.LIB]
         with open(f"{place}/backend.py", "w", encoding="utf-8") as stream:
             stream.write(BACKEND.format(code=code, flag=flag, what=what))
         return place, flag

@@ -5,7 +5,6 @@ a long one EasyBuild and rattler-build make the package of the sources as they a
 and run what is in it.
 """
 
-import glob
 import hashlib
 import json
 import os
@@ -16,12 +15,9 @@ import sys
 import types
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(1, f"{os.path.dirname(HERE)}/cli")
-
-import package_cache  # noqa: E402: what it needs lies in another directory
-import support  # noqa: E402
-import target_root  # noqa: E402
+import package_cache
+import support
+import target_root
 
 LONG = "ENTRYDB_TEST_LONG" in os.environ
 SECONDS_ALLOWED = 1800

@@ -9,14 +9,10 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import unittest
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, f"{TOP}/tests/cli")
-
 import support
-from support import COULD_NOT, DATABASE, DONE, PROGRAM, CommandTest, add_distribution, query, write
+from support import TOP, COULD_NOT, DATABASE, DONE, PROGRAM, CommandTest, add_distribution, query, write
 
 UNITS = sorted(glob.glob(f"{TOP}/hooks/systemd/*"))
 INSTALLED = "/usr/bin/entrydb"

@@ -10,22 +10,17 @@ import itertools
 import os
 import random
 import subprocess
-import sys
 import threading
 import time
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(1, f"{os.path.dirname(HERE)}/cli")
-
-import managers  # noqa: E402: what it needs lies in another directory
-import tiny_packages  # noqa: E402
-from tiny_packages import Package  # noqa: E402
-
-import archives  # noqa: E402
-import program  # noqa: E402
-import reference  # noqa: E402
-import support  # noqa: E402
+import archives
+import managers
+import program
+import reference
+import support
+import tiny_packages
+from tiny_packages import Package
 
 SEED = int(os.environ.get("ENTRYDB_TEST_SEED") or time.time())
 INTERPRETERS = reference.one_per_minor(reference.interpreters())
@@ -215,7 +210,7 @@ class Editable(UvTest):
                       '[project]\nname = "project"\nversion = "0.1"\n[build-system]\n'
                       'requires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n')
         support.write(f"{self.project}/backend.py", BACKEND)
-        support.write(f"{self.project}/packaging-code", f"{os.path.dirname(HERE)}/cli\n")
+        support.write(f"{self.project}/packaging-code", f"{support.LIB}\n")
         self.edit_project("one")
 
     def edit_project(self, value):

@@ -8,7 +8,7 @@ usage: differential.py [--seed N] [--cases N] [--batch N] [--environment N]
 A case is one random call (calls.py): of entry_points(), of the property of distributions,
 or of entrydb.entry_points(); the answer is taken apart (observation.py) and compared with
 what importlib.metadata says in the same process (face_worker.py). The environments are those of
-../cli/hostile.py; the program is $ENTRYDB, the package $ENTRYDB_PYTHON_PACKAGE. Each is
+../lib/hostile.py; the program is $ENTRYDB, the package $ENTRYDB_PYTHON_PACKAGE. Each is
 asked not indexed, indexed, with another listing, changed inside (only ENTRYDB_FRESH=exact
 promises to see that), indexed again, maybe carried and changed inside again; by every interpreter
 found, twice: at `roots` and at `exact`; and by importlib_metadata of several versions. Beside these
@@ -31,12 +31,12 @@ import sys
 import tempfile
 import time
 
-import package  # and the way to ../cli
 import hostile
+import package
 import package_cache
 import reference
 import sessions
-from program import Program, default_program
+from program import LIB, Program, default_program
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CALLS = 6                 # of each environment, stage and worker
@@ -64,7 +64,7 @@ class Worker(reference.Worker):
                                             version and f"importlib_metadata {version}"]))
         self.fresh = fresh
         self.counts = collections.Counter()
-        arguments = {"package": options.package, "helpers": [HERE, reference.HERE],
+        arguments = {"package": options.package, "helpers": [HERE, LIB],
                      "importlib_metadata": directory, "accelerate_first": fresh == "roots",
                      "mutant": options.mutant}
         command = [interpreter.executable, "-I", "-S", "-X", "utf8", f"{HERE}/face_worker.py",

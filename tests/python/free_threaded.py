@@ -8,17 +8,14 @@ without Debian's patches; it is kept in the cache of the tests. To get a newer o
 import glob
 import os
 import shutil
-import sys
 import tarfile
 import tempfile
 
+import debian_root
+import package_cache
+import reference
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[1:1] = [f"{os.path.dirname(HERE)}/cli", f"{os.path.dirname(HERE)}/hooks"]
-
-import debian_root  # noqa: E402: what it needs lies in another directory
-import package_cache  # noqa: E402
-import reference  # noqa: E402
-
 SUITE = "unstable"
 PACKAGES = ("python3.14", "python3.13")  # the first one that the mirror has
 TOOLS = ("apt-get", "make", "cc")

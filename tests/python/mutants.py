@@ -17,8 +17,8 @@ import subprocess
 import sys
 import tempfile
 
-import package  # noqa: F401 - the way to ../cli
 import reference
+from program import LIB
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ENVIRONMENTS = 12    # built at a time: most mutants are caught by the first of them
@@ -45,7 +45,7 @@ def differential(scratch, name, options):
                "--cases", "1" if name == "none" else str(options.cases),
                "--batch", str(ENVIRONMENTS), "--stop-after", "1", "--versions", "",
                "--mutant", name, "--keep", f"{scratch}/{name}.kept"]
-    env = dict(os.environ, TMPDIR=scratch, ENTRYDB_TEST_PYTHONS=options.pythons)
+    env = dict(os.environ, TMPDIR=scratch, ENTRYDB_TEST_PYTHONS=options.pythons, PYTHONPATH=LIB)
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return done.returncode, done.stdout.decode(errors="backslashreplace")
 

@@ -12,6 +12,7 @@ import subprocess
 
 import package
 import reference
+from program import LIB
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MOVES = 6              # of each environment and stage
@@ -66,7 +67,7 @@ class Pair:
         self.fresh = fresh
         self.known = True
         self.counts = collections.Counter()
-        arguments = {"package": options.package, "helpers": [HERE, reference.HERE],
+        arguments = {"package": options.package, "helpers": [HERE, LIB],
                      "importlib_metadata": directory, "wrapt": wrapt}
         self.plain = Side(interpreter, fresh, {**arguments, "mutant": None}, "0")
         self.fast = Side(interpreter, fresh, {**arguments, "mutant": options.mutant}, "1")

@@ -51,7 +51,7 @@ def installed():
 
 class Test(unittest.TestCase):
     def run_with_it(self, script, *arguments):
-        env = {**os.environ, "ENTRYDB": program.default_program(),
+        env = {**os.environ, "PYTHONPATH": program.LIB, "ENTRYDB": program.default_program(),
                "ENTRYDB_PYTHON_PACKAGE": installed(), "ENTRYDB_PYTHON_WHEEL": wheel(),
                "ENTRYDB_TEST_PYTHONS": interpreter().executable}
         done = subprocess.run([sys.executable, f"{free_threaded.HERE}/{script}", *arguments],

@@ -10,18 +10,15 @@ package run there with each of the Pythons.
 import os
 import platform
 import shutil
-import subprocess
-import sys
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[1:1] = [f"{os.path.dirname(HERE)}/cli", f"{os.path.dirname(HERE)}/hooks"]
+import debian_root
+import package
+import package_cache
+import program
+from support import TOP
 
-import debian_root  # noqa: E402
-import package  # noqa: E402
-import package_cache  # noqa: E402
-import program  # noqa: E402
-from support import TOP  # noqa: E402
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 setUpModule = package.require
 SUITE = "unstable"
@@ -79,7 +76,7 @@ class Unstable(unittest.TestCase):
 
     def environment(self):
         own = {key: value for key, value in os.environ.items() if key == "ENTRYDB_TEST_LONG"}
-        return {**own, "TMPDIR": SCRATCH, "ENTRYDB": os.path.realpath(program.default_program()),
+        return {**own, "TMPDIR": SCRATCH, "PYTHONPATH": program.LIB, "ENTRYDB": os.path.realpath(program.default_program()),
                 "ENTRYDB_PYTHON_PACKAGE": os.path.realpath(package.directory()),
                 "ENTRYDB_TEST_CACHE": self.cache,
                 "ENTRYDB_TEST_PYTHONS": ":".join(f"/usr/bin/{each}" for each in PYTHONS)}

@@ -12,14 +12,10 @@ import os
 import shutil
 import stat
 import subprocess
-import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[1:1] = [f"{os.path.dirname(HERE)}/{name}" for name in ("cli", "hooks")]
-
-import debian_root  # noqa: E402: what it needs lies in another directory
-import package_cache  # noqa: E402
-import support  # noqa: E402
+import debian_root
+import package_cache
+import support
 
 TOOLS = {"musl-gcc": "musl-tools", "g++": "g++", "cmake": "cmake", "ninja": "ninja-build", "tclsh": "tcl",
          "dpkg-source": "dpkg-dev"}

@@ -14,14 +14,10 @@ import os
 import platform
 import shutil
 import subprocess
-import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[1:1] = [f"{os.path.dirname(HERE)}/{name}" for name in ("cli", "hooks")]
-
-import debian_root  # noqa: E402: what it needs lies in another directory
-import package_cache  # noqa: E402
-import support  # noqa: E402
+import debian_root
+import package_cache
+import support
 
 # Debian's name, the compiler's, the directory of its libraries, the emulator's.
 Machine = collections.namedtuple("Machine", "name processor libraries emulator")

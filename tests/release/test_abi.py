@@ -25,10 +25,9 @@ import sys
 import tempfile
 import unittest
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(1, f"{TOP}/tests/cli")
+import support
+from support import TOP
 
-import support  # noqa: E402: what it needs lies in another directory
 BUILD = os.path.abspath(os.environ.get("ENTRYDB_BUILD") or f"{TOP}/build")
 LIBRARY = f"{BUILD}/libquery/libentrydb.so"
 HEADER = f"{TOP}/libquery/entrydb.h"

@@ -82,7 +82,7 @@ class MachineTest:
 
     def test_commands(self):
         """By that machine's Python, in its own root."""
-        environment = {**debian_root.ENVIRONMENT, "ENTRYDB": self.program, "ENTRYDB_BUILD": self.build,
+        environment = {**debian_root.ENVIRONMENT, "PYTHONPATH": support.LIB, "ENTRYDB": self.program, "ENTRYDB_BUILD": self.build,
                        "ENTRYDB_TEST_PLUGINS": f"{self.build}/tests/fixtures",
                        "PYTHONDONTWRITEBYTECODE": "1"}
         for script in SCRIPTS:

@@ -21,10 +21,11 @@ import sys
 import tempfile
 import unittest
 
-import musl_libraries  # which finds the other directories
 import debian_root
+import musl_libraries
+import support
+from support import TOP
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(os.environ.get("ENTRYDB_BUILD") or f"{TOP}/build")
 COMPILER = "musl-gcc"
 OPTIONS = ("-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-fPIC")
@@ -164,7 +165,7 @@ class Linked(unittest.TestCase):
         self.assertEqual(done.returncode, 0, debian_root.text_of(done)[-6000:])
 
     def test_commands(self):
-        environment = {**os.environ, "ENTRYDB": f"{self.build}/indexer/entrydb", "ENTRYDB_BUILD": self.build,
+        environment = {**os.environ, "PYTHONPATH": support.LIB, "ENTRYDB": f"{self.build}/indexer/entrydb", "ENTRYDB_BUILD": self.build,
                        "ENTRYDB_TEST_PLUGINS": f"{self.build}/tests/fixtures"}
         for script in ("test_commands.py", "test_bad_input.py", "test_escaping.py"):
             with self.subTest(script):

@@ -21,11 +21,8 @@ import sys
 import tempfile
 import unittest
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(1, f"{TOP}/tests/cli")
-
-import support  # noqa: E402: what it needs lies in another directory
-from support import COULD_NOT, DATABASE, DONE, SITE, CommandTest, add_distribution, events, write  # noqa: E402
+import support
+from support import TOP, COULD_NOT, DATABASE, DONE, SITE, CommandTest, add_distribution, events, write
 
 RELEASED = f"{TOP}/tests/fixtures/released"
 SCHEMA = f"{TOP}/db/schema.sql"

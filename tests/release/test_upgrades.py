@@ -20,14 +20,11 @@ import time
 import unittest
 import zipfile
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[1:1] = [f"{TOP}/tests/cli", f"{TOP}/tests/python"]
-
-import reference  # noqa: E402: what it needs lies in another directory
-import support  # noqa: E402
-import test_stress  # noqa: E402
-import wheels  # noqa: E402
-from support import COULD_NOT, DATABASE, DONE, SITE, CommandTest, add_distribution, events  # noqa: E402
+import reference
+import support
+import stress
+import wheels
+from support import TOP, COULD_NOT, DONE, CommandTest, add_distribution, events
 
 LONG = "ENTRYDB_TEST_LONG" in os.environ
 BUILD = os.path.abspath(os.environ.get("ENTRYDB_BUILD") or f"{TOP}/build")
@@ -79,8 +76,8 @@ def has_lost_its_library(process):
         return False
 
 
-class LibraryReplaced(test_stress.Stress):
-    """Hosts in C, with changes of the disk and updates meanwhile; see test_stress.py."""
+class LibraryReplaced(stress.Stress):
+    """Hosts in C, with changes of the disk and updates meanwhile; see stress.py."""
 
     def start_readers(self):
         self.directory = f"{self.top}/libraries"
@@ -113,7 +110,7 @@ class LibraryReplaced(test_stress.Stress):
             self.outlived += any(map(has_lost_its_library, self.readers))
             if self.replaced % 4 == 0:
                 self.late.append(subprocess.Popen(
-                    [test_stress.READER, self.site, "2", "1"], env=self.environment(),
+                    [stress.READER, self.site, "2", "1"], env=self.environment(),
                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
         for each in self.late:
             self.finish_reader(each)
@@ -301,7 +298,7 @@ class OtherSchema(CommandTest):
 
     def asked(self, directory):
         """What a host says with the library of that directory."""
-        done = subprocess.run([test_stress.READER, self.site, "4", "1"], capture_output=True, text=True,
+        done = subprocess.run([stress.READER, self.site, "4", "1"], capture_output=True, text=True,
                               env=self.environment(LD_LIBRARY_PATH=directory))
         self.assertEqual(done.returncode, 0, done.stderr)
         return {tuple(sorted(line.split()[2:])) for line in done.stdout.splitlines()}

@@ -3,17 +3,12 @@
 
 import os
 import subprocess
-import sys
 import unittest
 
+import package
+import support
 import travel
 from travel import Opened, TravelTest, copy, workers
-
-import support
-
-sys.path.insert(1, f"{support.TOP}/tests/python")
-
-import package  # noqa: E402: what it needs lies in another directory
 
 setUpModule = package.require
 

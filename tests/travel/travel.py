@@ -12,14 +12,10 @@ import os
 import shutil
 import struct
 import subprocess
-import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(1, f"{os.path.dirname(HERE)}/cli")
-
-import program  # noqa: E402: what it needs lies in another directory
-import reference  # noqa: E402
-import support  # noqa: E402
+import program
+import reference
+import support
 
 IN_OPEN = 0x20
 EVENT = struct.Struct("iIII")

@@ -16,18 +16,14 @@ import platform
 import re
 import shutil
 import subprocess
-import sys
 import tarfile
 import tempfile
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(1, f"{os.path.dirname(HERE)}/cli")
-
-import package_cache  # noqa: E402: what it needs lies in another directory
-import program  # noqa: E402
-import support  # noqa: E402
-import target_root  # noqa: E402
+import package_cache
+import program
+import support
+import target_root
 
 TOOLS = {"chroot": "coreutils", "debootstrap": "debootstrap", "dpkg-deb": "dpkg",
          "dpkg-scanpackages": "dpkg-dev", "dh": "debhelper", "dh_python3": "dh-python",
@@ -292,7 +288,7 @@ class Root:
                                     "['%d.%d' % sys.version_info[:2], sys.path]))"))
 
     def python_answer(self, path):
-        worker = self.put(f"{support.TOP}/tests/cli/reference_worker.py")
+        worker = self.put(f"{support.TOP}/tests/lib/reference_worker.py")
         request = json.dumps({"cwd": "/", "path": path, "queries": [{}]}).encode() + b"\n"
         done = subprocess.run(self.command("python3", "-I", "-S", "-X", "utf8", worker),
                               env=ENVIRONMENT, input=request, stdout=subprocess.PIPE, check=True)

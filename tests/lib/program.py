@@ -9,9 +9,13 @@ import re
 import subprocess
 from pathlib import PurePosixPath
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LIB = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(LIB))
 FIELDS = ("group", "name", "value", "module", "attr", "extras", "distribution", "version", "file")
 SECONDS_ALLOWED = 120
+
+# It names this directory, and is for the test alone: programs that it starts have modules of these names, too.
+os.environ.pop("PYTHONPATH", None)
 
 
 def default_program():

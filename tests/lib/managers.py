@@ -12,11 +12,8 @@ import shutil
 import subprocess
 import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(1, f"{os.path.dirname(HERE)}/cli")
-
-import package_cache  # noqa: E402: what it needs lies in another directory
-import tiny_packages  # noqa: E402
+import package_cache
+import tiny_packages
 
 SYSTEM_PYTHON = "python3.11"  # whose site directory the packages of rpm and pacman use
 LINK_MODES = ("clone", "copy", "hardlink", "symlink")

@@ -22,8 +22,9 @@ import tempfile
 import time
 import unittest
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PROGRAM = os.path.abspath(os.environ.get("ENTRYDB") or f"{TOP}/build/indexer/entrydb")
+from program import LIB, TOP, default_program  # noqa: F401: others take them from here
+
+PROGRAM = default_program()
 SECONDS_ALLOWED = 120
 SETTLED_AFTER = 2.2  # seconds; what is younger than 2 is watched
 CLOCK_TICK = 0.02    # seconds; two changes further apart have different times everywhere

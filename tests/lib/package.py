@@ -8,16 +8,14 @@ skipped: setUpModule = package.require.
 import glob
 import json
 import os
-import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
-import package_cache  # noqa: E402
-from support import TOP, environment  # noqa: E402
+import package_cache
+from support import TOP, environment
 
 PARTS = ("entrydb/__init__.py", "entrydb/_native.*.so", "entrydb/bin/entrydb", "_entrydb_site.py",
          "_entrydb_replacement.py")
-START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start")
+START = f"{TOP}/tests/python/start"
 
 
 def is_complete(directory):

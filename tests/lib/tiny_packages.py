@@ -7,14 +7,10 @@ pacman package, but for what each format adds.
 """
 
 import os
-import sys
 import tarfile
 from typing import NamedTuple
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(1, f"{os.path.dirname(HERE)}/cli")
-
-import archives  # noqa: E402: what it needs lies in another directory
+import archives
 
 NAMES = ("alpha", "Beta.tools", "gamma_delta")
 VERSIONS = ("1.0", "1.1", "2.0")

@@ -11,20 +11,16 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 import tarfile
 import types
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(1, f"{os.path.dirname(HERE)}/cli")
-
-import archives  # noqa: E402, F401: what it needs lies in another directory
-import program  # noqa: E402
-import reference  # noqa: E402
-import support  # noqa: E402
-from managers import Unavailable  # noqa: E402
-from tiny_packages import Package  # noqa: E402
+import archives  # noqa: F401: for those who import this
+import program
+import reference
+import support
+from managers import Unavailable
+from tiny_packages import Package
 
 PROGRAM_INSIDE = "/usr/bin/entrydb"
 BUILD_SECONDS = 900

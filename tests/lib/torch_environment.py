@@ -1,6 +1,6 @@
 """A virtual environment with torch and the Python package, and what programs do in it.
 
-The environment without plugins is built once and kept (tests/cli/package_cache.py). Each
+The environment without plugins is built once and kept (tests/lib/package_cache.py). Each
 test module works in a copy of it by hard links, in which entrydb is installed as a wheel
 and switched on, as a user would. ENTRYDB_TEST_TORCH names another requirement, such as
 "torch==2.14.1"; otherwise a build for the CPU alone is taken, and where pip finds none the
@@ -12,21 +12,17 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import textwrap
 import unittest
 from typing import NamedTuple
 
-TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path[1:1] = [f"{TOP}/tests/python", f"{TOP}/tests/cli"]
-
-import archives  # noqa: E402: what it needs lies in another directory
-import package  # noqa: E402
-import package_cache  # noqa: E402
-import reference  # noqa: E402
-import wheels  # noqa: E402
-from support import remove_tree  # noqa: E402
+import archives
+import package
+import package_cache
+import reference
+import wheels
+from support import TOP, remove_tree
 
 TORCH = os.environ.get("ENTRYDB_TEST_TORCH") or "torch==2.13.0+cpu"
 BESIDE = ("numpy", "setuptools")  # torch warns without the one, and builds extensions by the other

@@ -14,9 +14,7 @@ import sys
 import tempfile
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
-sys.path.insert(0, f"{TOP}/tests/cli")
+from program import TOP
 
 FOLDER = f"{TOP}/libquery/python"
 ASK = ("import importlib.metadata as m; "
