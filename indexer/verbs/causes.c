@@ -1,9 +1,9 @@
 /*
- * causes.c - see causes.h. Three questions are asked of what lies on the disk:
+ * Finds why an entry point would not load, without running anything:
  *
- *     is the module there?         metadata may be left of what has been removed
+ *     is the module there?         metadata may be left of a package that was removed
  *     would its extensions load?   the libraries and symbols that they need
- *     what does its text say?      whether the attribute is in it, and not too late
+ *     does it name the attribute?  if nothing else in the text can define it
  */
 #include "indexer/verbs/causes.h"
 
@@ -17,24 +17,15 @@
 #include "db/base/path.h"
 #include "db/base/small_file.h"
 #include "db/base/text.h"
-#include "indexer/verbs/module_text.h"
 #include "libquery/disk/target/import_path.h"
 #include "libquery/disk/target/object.h"
 #include "libquery/disk/target/target_record.h"
 #include "libquery/disk/tree/tree_open.h"
 #include "libquery/layout.h"
 
-#define EXTENSIONS_MAX 64 /* that are judged, of one distribution */
-#define SOUGHT_MAX     32 /* libraries that are looked for in all other packages */
-
-/* Programs that load plugins while they are imported themselves. */
-static const struct host {
-	const char *group, *module;
-	const char *unless; /* a plugin with this in its text knows of find_circle() */
-} hosts[] = {
-        {"torch.backends", "torch", "TORCH_DEVICE_BACKEND_AUTOLOAD"},
-        {"triton.backends", "triton", "TRITON_BACKENDS_IN_TREE"},
-};
+#define MODULE_TEXT_MAX ((size_t)4 << 20) /* bytes of a module that are searched */
+#define EXTENSIONS_MAX  64                /* that are judged, of one distribution */
+#define SOUGHT_MAX      32                /* libraries that are looked for in all other packages */
 
 /* One entry point, and where its distribution lies. */
 struct search {
@@ -292,54 +283,24 @@ static int judge_extensions(struct search *search)
 
 /* --- its text --- */
 
-static const struct host *host_of(struct slice group)
-{
-	for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++)
-		if (slice_equal(group, slice_of(hosts[i].group)))
-			return &hosts[i];
-	return NULL;
-}
-
 static bool mentions(struct slice text, struct slice word)
 {
 	return memmem(text.ptr, text.len, word.ptr, word.len) != NULL;
 }
 
-/*
- * A program imports the plugin, which begins to import its host, which loads all plugins:
- * this one is there by now, but only down to that line.
- */
-static int find_circle(struct search *search, const struct host *host,
-                       const struct module_facts *facts, const char *path)
+/* Can names be in the module that are not in its text? */
+static bool has_other_names(struct slice text)
 {
-	if (!host || !facts->imports_host || facts->has_attr <= facts->imports_host)
-		return 0;
-	return add(search,
-	           text_format("a program that imports it before %s fails: %s imports %s in "
-	                       "line %zu, %s asks for %.*s, and that comes in line %zu",
-	                       host->module, path, host->module, facts->imports_host, host->module,
-	                       (int)search->attr.len, search->attr.ptr, facts->has_attr));
+	return mentions(text, SLICE("*")) || mentions(text, SLICE("__getattr__")) ||
+	       mentions(text, SLICE("globals")) || mentions(text, SLICE("setattr")) ||
+	       mentions(text, SLICE("exec"));
 }
 
-static int judge_text(struct search *search, const struct host *host, const char *path,
-                      struct slice text)
-{
-	struct module_facts facts =
-	        module_text_read(text, slice_of(host ? host->module : NULL), search->attr);
-
-	if (!facts.has_attr && !facts.may_have_any && !mentions(text, search->attr))
-		return add(search, text_format("%s has no %.*s in it", path, (int)search->attr.len,
-		                               search->attr.ptr));
-	if (host && mentions(text, slice_of(host->unless)))
-		return 0;
-	return find_circle(search, host, &facts, path);
-}
-
-static int read_text(struct search *search, struct slice group)
+static int judge_text(struct search *search)
 {
 	CLEANUP(cleanup_free) char *file = NULL;
 	CLEANUP(cleanup_free) char *text = NULL;
-	struct slice path;
+	struct slice path, whole;
 	size_t length = 0;
 	int code = find_module(search, search->tree->fd, &path);
 
@@ -348,9 +309,13 @@ static int read_text(struct search *search, struct slice group)
 	file = text_format("%s/%s", search->absolute, path.ptr);
 	code = file ? small_file_read(file, MODULE_TEXT_MAX, &text, &length, search->error)
 	            : error_nomem(search->error);
-	if (code > 0 && length < MODULE_TEXT_MAX)
-		code = judge_text(search, host_of(group), path.ptr, (struct slice){text, length});
-	return code < 0 ? code : 0;
+	if (code <= 0 || length >= MODULE_TEXT_MAX)
+		return code < 0 ? code : 0;
+	whole = (struct slice){text, length};
+	if (mentions(whole, search->attr) || has_other_names(whole))
+		return 0;
+	return add(search, text_format("%s has no %.*s in it", path.ptr, (int)search->attr.len,
+	                               search->attr.ptr));
 }
 
 /* --- the whole --- */
@@ -395,8 +360,7 @@ static int open_place(struct search *search, const char *sysroot)
 	return 1;
 }
 
-static int find_all(struct search *search, struct slice directory, struct slice group,
-                    const entrydb_target *target)
+static int find_all(struct search *search, struct slice directory, const entrydb_target *target)
 {
 	int code = tree_is_editable(search->tree, directory, search->error);
 
@@ -409,7 +373,7 @@ static int find_all(struct search *search, struct slice directory, struct slice 
 		code = judge_extensions(search);
 	else
 		return code;
-	return code == 0 ? read_text(search, group) : code;
+	return code == 0 ? judge_text(search) : code;
 }
 
 int causes_find(const char *sysroot, const entrydb_entry_point *entry_point,
@@ -430,7 +394,5 @@ int causes_find(const char *sysroot, const entrydb_entry_point *entry_point,
 	    (target && entrydb_target_kind(target) == ENTRYDB_KIND_NATIVE))
 		return 0;
 	code = open_place(&search, sysroot);
-	return code <= 0 ? code
-	                 : find_all(&search, slice_of(slash ? slash + 1 : file),
-	                            slice_of(entrydb_entry_point_group(entry_point)), target);
+	return code <= 0 ? code : find_all(&search, slice_of(slash ? slash + 1 : file), target);
 }

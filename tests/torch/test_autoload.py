@@ -167,13 +167,6 @@ class Broken(AutoloadTest):
         self.install("bad", {"bad/__init__.py": f"from . import _C\n{CALLED}", "bad/_C.so": extension},
                      f"[{GROUP}]\nbad = bad:autoload\n")
 
-    def test_circle(self):
-        """It works for those who import torch first, and for nobody else."""
-        self.plugin("bad", GROUP, "bad:autoload", f"import torch\n{CALLED}")
-        self.assertEqual(self.check().out, "called\nimported\n")
-        self.fails("bad", "AttributeError: partially initialized module 'bad' has no attribute 'autoload'",
-                   "a program that imports it before torch fails", source="import bad")
-
     def test_disabled(self):
         """One plugin is switched off, and the others are called."""
         self.plugin("bad", GROUP, "bad:autoload", "def autoload(): raise OSError('no such device')")
