@@ -100,8 +100,29 @@ static int find_owner(const char *file, const char *sysroot, uid_t *uid, gid_t *
 	return safe_path_owner(slash ? directory : ".", sysroot, uid, gid, error);
 }
 
+int databases_check_owner(const char *prefix, uid_t uid, gid_t gid, const char *command,
+                          struct error *error)
+{
+	if (geteuid() != 0 || uid == 0)
+		return 0;
+	return error_set(error, ERROR_PERMISSION,
+	                 "%s belongs to user %u; run: setpriv --reuid=%u --regid=%u "
+	                 "--clear-groups entrydb %s",
+	                 prefix, uid, uid, gid, command);
+}
+
+int database_check_owner(const struct database *database, struct error *error)
+{
+	CLEANUP(cleanup_free) char *prefix = layout_base(database->file);
+	CLEANUP(cleanup_free) char *command = prefix ? text_format("update %s", prefix) : NULL;
+
+	if (!command)
+		return error_nomem(error);
+	return databases_check_owner(prefix, database->uid, database->gid, command, error);
+}
+
 /*
- * Can the caller write it, or root as whoever owns the place? Not where everybody may
+ * Can the caller write it? Root: is it anybody's in particular? Not where everybody may
  * write: what lies there is anybody's. 1, 0 or a failure.
  */
 static int is_for_caller(const char *file, struct error *error)

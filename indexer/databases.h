@@ -25,8 +25,8 @@ struct database {
 	struct name_map by_root_path; /* those in roots */
 	char *sysroot;                /* NULL, or what the file's path begins with */
 	bool may_replace;             /* the file's name is ours alone, not one from --db */
-	uid_t uid;                    /* in whose territory the file lies: see safe_path.h. It is */
-	gid_t gid;                    /* written with his rights, or not at all */
+	uid_t uid;                    /* of whoever owns the place: see safe_path.h */
+	gid_t gid;
 };
 
 struct databases {
@@ -45,7 +45,7 @@ void databases_free(struct databases *databases);
  * directories) by the databases that describe it. An argument is a site directory,
  * a zip or egg, or a prefix. @to_write: where the prefix is not the caller's, or
  * cannot be written, the user's own database takes its place. Root's does only where
- * everybody may write: else root does the work as the owner of the prefix.
+ * everybody may write; see databases_check_owner().
  */
 int databases_of_arguments(const struct options *options, bool to_write, struct databases *out,
                            struct error *error);
@@ -60,6 +60,18 @@ int databases_add_file(const char *file, bool may_replace, struct databases *out
 /* The one database of one absolute path. */
 int databases_add_path(const struct options *options, bool to_write, const char *path,
                        struct databases *out, struct error *error);
+
+/*
+ * Root works where root's things are: what lies in another user's directories, that user
+ * can exchange at any moment. ERROR_PERMISSION for root where @uid is another user: it says
+ * whose @prefix is, and to run @command (without "entrydb") as that user. Nothing of the
+ * place is opened before this is asked.
+ */
+int databases_check_owner(const char *prefix, uid_t uid, gid_t gid, const char *command,
+                          struct error *error);
+
+/* The same of a database that is to be updated; @error may be NULL. */
+int database_check_owner(const struct database *database, struct error *error);
 
 /*
  * The permissions of what is published for @database: it can be read by whoever can read

@@ -14,7 +14,6 @@
 #include "db/base/safe_path.h"
 #include "db/base/sha256.h"
 #include "db/base/text.h"
-#include "indexer/as_owner.h"
 #include "libquery/layout.h"
 
 #define PART_SUFFIX ".entrydb-part" /* of a file while it is written */
@@ -463,21 +462,6 @@ static int write_here(struct work *work)
 	return code;
 }
 
-/* What goes to the process that works as the owner, and what comes back from it: see as_owner.h. */
-struct errand {
-	struct manifests_result result;
-	struct work work;
-};
-
-static int run_errand(void *payload, struct error *error)
-{
-	struct errand *errand = payload;
-
-	errand->work.result = &errand->result;
-	errand->work.error = error;
-	return write_here(&errand->work);
-}
-
 /* A user's own database, and one that --db names, may describe anything. */
 static bool has_prefix(const struct database *database)
 {
@@ -489,16 +473,17 @@ int manifests_write(const struct options *options, const struct database *databa
                     struct error *error)
 {
 	CLEANUP(cleanup_free) char *prefix = layout_base(database->file);
-	struct errand errand = {.work = {
-	                                .options = options,
-	                                .host = find_host(host),
-	                                .prefix = prefix,
-	                                .sysroot = database->sysroot,
-	                                .database = database->file,
-	                                .begin = begin,
-	                                .fd = -1,
-	                        }};
-	struct error own = {0};
+	struct work work = {
+	        .options = options,
+	        .host = find_host(host),
+	        .prefix = prefix,
+	        .sysroot = database->sysroot,
+	        .database = database->file,
+	        .begin = begin,
+	        .fd = -1,
+	        .result = result,
+	        .error = error,
+	};
 	int code;
 
 	if (!prefix)
@@ -507,14 +492,8 @@ int manifests_write(const struct options *options, const struct database *databa
 		return error_set(error, ERROR_INVALID,
 		                 "%s: it belongs to no prefix in which hosts would look",
 		                 database->file);
-	if (geteuid() == 0 && database->uid != 0)
-		code = as_owner(database->uid, database->gid, run_errand, &errand,
-		                sizeof(errand.result), &own);
-	else
-		code = run_errand(&errand, &own);
-	*result = errand.result;
-	error_move(error, &own);
-	return code;
+	code = database_check_owner(database, error);
+	return code == 0 ? write_here(&work) : code;
 }
 
 /* Most often nobody has asked for them. Whether the list is ours is seen when it is opened. */

@@ -32,9 +32,9 @@ bool manifests_know(const char *host);
 extern const char manifests_hosts[];
 
 /*
- * Bring the manifests of @host in the prefix that @database belongs to up to date, with the
- * rights of the owner of that territory. @begin: make the list if there is none; else
- * nothing is done without it. ERROR_INVALID: the database belongs to no prefix.
+ * Bring the manifests of @host in the prefix that @database belongs to up to date.
+ * @begin: make the list if there is none; else nothing is done without it. ERROR_INVALID:
+ * the database belongs to no prefix; ERROR_PERMISSION: see database_check_owner().
  */
 int manifests_write(const struct options *options, const struct database *database,
                     const char *host, bool begin, struct manifests_result *result,

@@ -10,7 +10,6 @@
 #include "db/base/cleanup.h"
 #include "db/base/digest.h"
 #include "db/publish.h"
-#include "indexer/as_owner.h"
 #include "indexer/hook.h"
 
 /* Identifies the set of roots: two hooks do the same work if they update the same ones. */
@@ -45,7 +44,7 @@ static int open_writer(const struct options *options, const struct database *dat
 	return writer_open(&how, out, error);
 }
 
-static int edit_here(struct edit *edit, edit_work *work, void *payload, struct error *error)
+static int edit(struct edit *edit, edit_work *work, void *payload, struct error *error)
 {
 	CLEANUP(cleanup_writer) struct writer *writer = NULL;
 	const char *why_rebuilt;
@@ -68,48 +67,17 @@ static int edit_here(struct edit *edit, edit_work *work, void *payload, struct e
 	return writer_commit(writer, edit->mode, error);
 }
 
-/* --- in somebody else's territory --- */
-
-struct errand {
-	struct edit_result result; /* what comes back: see as_owner.h */
-	struct edit edit;
-	edit_work *work;
-	void *payload;
-};
-
-static int run_errand(void *payload, struct error *error)
-{
-	struct errand *errand = payload;
-
-	errand->edit.result = &errand->result;
-	return edit_here(&errand->edit, errand->work, errand->payload, error);
-}
-
-static int edit_as_owner(struct edit *edit, edit_work *work, void *payload, struct error *error)
-{
-	struct errand errand = {*edit->result, *edit, work, payload};
-	int code = as_owner(edit->database->uid, edit->database->gid, run_errand, &errand,
-	                    sizeof(errand.result), error);
-
-	*edit->result = errand.result;
-	return code;
-}
-
 int edit_database(const struct options *options, const struct database *database, edit_work *work,
                   void *payload, struct edit_result *result, struct error *error)
 {
-	struct edit edit = {.options = options, .database = database, .result = result};
+	struct edit change = {.options = options, .database = database, .result = result};
+	int code = database_check_owner(database, error);
 
-	if (geteuid() == 0 && database->uid != 0)
-		return edit_as_owner(&edit, work, payload, error);
-	return edit_here(&edit, work, payload, error);
+	return code == 0 ? edit(&change, work, payload, error) : code;
 }
 
-/* --- where it could not be changed --- */
-
-static int mark_here(void *payload, struct error *error)
+int edit_mark_stale(const struct database *database, struct error *error)
 {
-	const struct database *database = *(const struct database **)payload;
 	struct error own = {0};
 	int code = publish_mark_stale(database->file, database->sysroot, &own);
 
@@ -117,11 +85,4 @@ static int mark_here(void *payload, struct error *error)
 		return error_move(error, &own);
 	error_clear(&own);
 	return 0;
-}
-
-int edit_mark_stale(const struct database *database, struct error *error)
-{
-	if (geteuid() == 0 && database->uid != 0)
-		return as_owner(database->uid, database->gid, mark_here, &database, 0, error);
-	return mark_here(&database, error);
 }

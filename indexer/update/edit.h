@@ -3,10 +3,7 @@
  *
  *     lock, copy, tell of a rebuild -> work -> publish, as readable as what it describes
  *
- * The caller learns the outcome from the returned code, the error and struct
- * edit_result alone: plain values, without pointers. The payload is input; what the
- * work leaves in it is not used afterwards. So the work can as well be done in
- * another process, with the rights of the database's owner.
+ * The caller learns the outcome from the returned code, the error and struct edit_result.
  */
 #ifndef INDEXER_UPDATE_EDIT_H
 #define INDEXER_UPDATE_EDIT_H
@@ -46,8 +43,8 @@ typedef int edit_work(struct edit *edit, void *payload, struct error *error);
 /*
  * 0: done, and published. EDIT_NOTHING: by the work's own answer, or because another
  * hook that is waiting for the lock will do the same work. A rebuilt database is
- * published even if there was nothing else to do. Root does the work of a database that
- * lies in somebody else's territory with that user's rights: see as_owner.h.
+ * published even if there was nothing else to do. ERROR_PERMISSION, before anything is
+ * opened: see database_check_owner().
  */
 int edit_database(const struct options *options, const struct database *database, edit_work *work,
                   void *payload, struct edit_result *result, struct error *error);

@@ -447,7 +447,7 @@ static enum status give_up(const struct database *database, struct error *error)
 {
 	struct error own = {0};
 
-	if (edit_mark_stale(database, &own) == 0)
+	if (database_check_owner(database, NULL) < 0 || edit_mark_stale(database, &own) == 0)
 		return fail(error);
 	message("%s; nor could it be marked as out of date, so that readers may take it to be "
 	        "right",
@@ -463,8 +463,10 @@ static enum status update_database(const struct options *options, const struct d
 {
 	struct edit_result result = {0};
 	struct error error = {0};
-	int code;
+	int code = database_check_owner(database, &error);
 
+	if (code < 0)
+		return fail(&error);
 	if (!options->sealed && database_is_fresh(options, database))
 		return STATUS_DONE;
 	code = edit_database(options, database, update_in, NULL, &result, &error);
@@ -511,6 +513,9 @@ static enum status bring_in_step(const struct options *options, const struct dat
 	struct error error = {0};
 	int code = 0;
 
+	/* Root's hooks pass over what belongs to somebody else, and open nothing there. */
+	if (database_check_owner(readers, NULL) < 0)
+		return STATUS_DONE;
 	if (database_is_in_step(options, readers, false))
 		return STATUS_DONE;
 	for (size_t i = 0; code == 0 && i < readers->root_count; i++)

@@ -1,10 +1,6 @@
 /*
- * policy.c - what may be loaded: the verbs enable and disable, which change one line of a
- * policy file.
- *
- * The file is published as a database is (db/publish.h): under a lock, in the writer's
- * own territory, whole or not at all; root changes that of somebody else's environment
- * with the rights of its owner.
+ * The verbs enable and disable, which change one line of a policy file. It is published as
+ * a database is (db/publish.h): under a lock, whole or not at all.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,8 +12,8 @@
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "db/publish.h"
-#include "indexer/as_owner.h"
 #include "indexer/command.h"
+#include "indexer/databases.h"
 #include "indexer/options.h"
 #include "libquery/disk/tree/distname.h"
 #include "libquery/layout.h"
@@ -198,9 +194,8 @@ static int change_text(struct publication *publication, const struct change *cha
 	return code < 0 ? error_move(error, &own) : 0;
 }
 
-static int change_here(void *payload, struct error *error)
+static int publish_change(const struct change *change, struct error *error)
 {
-	const struct change *change = payload;
 	CLEANUP(publication_end) struct publication publication = PUBLICATION_INIT;
 	struct publication_wait wait = {
 	        .timeout = PUBLISH_LOCK_TIMEOUT,
@@ -214,17 +209,24 @@ static int change_here(void *payload, struct error *error)
 	return code == 0 ? publication_finish(&publication, FILE_MODE, error) : code;
 }
 
-static int change_file(struct change *change, struct error *error)
+static int change_file(const struct options *options, const struct change *change,
+                       struct error *error)
 {
+	CLEANUP(cleanup_free)
+	char *command = text_format("%s %s%s%s",
+	                            change->rule.action == POLICY_ENABLE ? "enable" : "disable",
+	                            options->arguments[0], options->prefix ? " --prefix " : "",
+	                            options->prefix ? options->prefix : "");
 	uid_t uid;
 	gid_t gid;
 	int code = safe_path_owner(change->file, change->sysroot, &uid, &gid, error);
 
 	if (code < 0)
 		return code;
-	if (geteuid() == 0 && uid != 0)
-		return as_owner(uid, gid, change_here, change, 0, error);
-	return change_here(change, error);
+	if (!command)
+		return error_nomem(error);
+	code = databases_check_owner(change->file, uid, gid, command, error);
+	return code == 0 ? publish_change(change, error) : code;
 }
 
 /* --- the verbs --- */
@@ -275,7 +277,7 @@ static enum status run(const struct options *options, enum policy_action action)
 	if (code == 0 && action == POLICY_ENABLE)
 		code = ask_system(options, &change, &error);
 	if (code == 0)
-		code = change_file(&change, &error);
+		code = change_file(options, &change, &error);
 	if (code < 0)
 		return explain_failure(options, &error);
 	note(options, "%s: %s %s", file, options->arguments[0],

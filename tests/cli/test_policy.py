@@ -173,12 +173,13 @@ class Files(PolicyTest):
 
 @needs_root
 class Owners(PolicyTest):
-    def test_root_works_as_the_owner_of_the_environment(self):
+    def test_root_leaves_the_environment_of_another_user_alone(self):
         for path in (self.prefix, self.site):
             os.chown(path, STRANGER, STRANGER)
-        self.run_program("disable", "--prefix", self.prefix, "g/n", status=DONE)
-        self.assertEqual(os.stat(self.environment_file).st_uid, STRANGER)
-        self.assertEqual(self.allowed(), ["g/other", "h/n"])
+        reply = self.run_program("disable", "--prefix", self.prefix, "g/n", status=COULD_NOT)
+        self.assertIn(f"belongs to user {STRANGER}; run: setpriv --reuid={STRANGER} --regid={STRANGER} "
+                      f"--clear-groups entrydb disable g/n --prefix {self.prefix}\n", reply.err)
+        self.assertFalse(os.path.exists(self.environment_file))
 
     def test_a_link_of_the_owner_is_not_followed(self):
         os.chown(self.prefix, STRANGER, STRANGER)
