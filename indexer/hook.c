@@ -18,11 +18,11 @@
 #include "db/base/clock.h"
 #include "db/base/text.h"
 #include "db/base/unicode.h"
+#include "indexer/caller.h"
 #include "indexer/command.h"
-#include "indexer/manager.h"
 
 #define HOOK_NAME_MAX      32          /* bytes */
-#define HOOK_COMMAND_MAX   300         /* bytes of the manager's command line that are kept */
+#define HOOK_COMMAND_MAX   300         /* bytes of the caller's command that are kept */
 #define HOOK_INPUT_TIMEOUT 10000       /* milliseconds; how long the caller may take to send */
 #define DRAIN_CHUNK        (64 * 1024) /* bytes */
 
@@ -102,21 +102,6 @@ void hook_begin(const char *name)
 
 /* --- for the audit trail --- */
 
-/* The audit trail can be read by all: the user and password of an address stay out of it. */
-static void put_word(FILE *stream, const char *word)
-{
-	const char *host = strstr(word, "://"), *at = NULL;
-
-	if (host) {
-		host += 3;
-		at = memrchr(host, '@', strcspn(host, "/?#"));
-	}
-	if (at)
-		fprintf(stream, " %.*s***%s", (int)(host - word), word, at);
-	else
-		fprintf(stream, " %s", word);
-}
-
 /* No longer than is allowed, and not cut within a character of UTF-8. */
 static void shorten(char *text, size_t limit)
 {
@@ -128,20 +113,13 @@ static void shorten(char *text, size_t limit)
 
 char *hook_command(const char *name)
 {
-	size_t length, size;
-	CLEANUP(cleanup_free) char *manager = manager_find(&length);
-	char *text = NULL;
-	FILE *stream = manager ? open_memstream(&text, &size) : NULL;
+	CLEANUP(cleanup_free) char *caller = caller_find();
+	/* With room to shorten in. */
+	char *text = caller ? text_format("%s: %s   ", name, caller) : strdup(name);
 
-	if (!stream)
-		return strdup(name);
-	fprintf(stream, "%s:", name);
-	for (const char *word = manager; word < manager + length; word += strlen(word) + 1)
-		put_word(stream, word);
-	fputs("   ", stream); /* room to shorten in */
-	if (!text_close(stream, &text))
-		return strdup(name);
-	text[size - 3] = '\0';
+	if (!caller || !text)
+		return text;
+	text[strlen(text) - 3] = '\0';
 	shorten(text, strlen(name) + 2 + HOOK_COMMAND_MAX);
 	return text;
 }

@@ -26,8 +26,8 @@ bool hook_name_is_valid(const char *name);
 void hook_begin(const char *name);
 
 /*
- * For the audit trail: "NAME: " and the command line of the package manager that
- * this process descends from, or NAME alone. malloc'd, or NULL without memory.
+ * For the audit trail: "NAME: " and the command that called the hook, as far as it is
+ * harmless (caller.h), or NAME alone. malloc'd, or NULL without memory.
  */
 char *hook_command(const char *name);
 

@@ -429,90 +429,40 @@ class Together(HookTest):
             )
 
 
-class Manager(HookTest):
-    """Who is behind a change: the package manager that was called."""
+class Caller(HookTest):
+    """Who is behind a change: the command that ran the hook."""
 
     def setUp(self):
         super().setUp()
         self.bin = f"{self.top}/bin"
         os.mkdir(self.bin)
 
-    def run_script(self, name, *words, text=None, interpreter="/bin/sh", before=()):
-        """The hook below a script of that name; returns the command of its event."""
-        write(f"{self.bin}/{name}", text or f"{PROGRAM} update --hook test {self.prefix}\n:\n")
+    def run_script(self, name, *words, below=""):
+        """The hook below a program of that name, @below that of another; returns the command of its event."""
+        hook = f"{PROGRAM} update --hook test {self.prefix}\n:\n"
+        inner = f"subprocess.run(['/bin/sh', '-c', {hook!r}], check=True)"
+        if below:
+            write(f"{self.bin}/{below}", f"import subprocess\n{inner}\n")
+            inner = f"subprocess.run([{sys.executable!r}, '{self.bin}/{below}', '--configure', 'x'], check=True)"
+        write(f"{self.bin}/{name}", f"import subprocess\n{inner}\n")
         add_distribution(self.site, f"d{time.time_ns()}")
-        subprocess.run(
-            [interpreter, *before, f"{self.bin}/{name}", *words],
-            env=self.environment(),
-            stdin=subprocess.DEVNULL,
-            check=True,
-            timeout=support.SECONDS_ALLOWED,
-        )
+        subprocess.run([sys.executable, f"{self.bin}/{name}", *words], env=self.environment(), check=True,
+                       stdin=subprocess.DEVNULL, timeout=support.SECONDS_ALLOWED)
         return self.commands()[-1]
 
-    def test_a_script(self):
-        self.assertEqual(
-            self.run_script("pip3.11", "install", "some thing"),
-            f"test: /bin/sh {self.bin}/pip3.11 install some thing",
-        )
-        self.assertEqual(
-            self.run_script("dnf-3", "install", before=["-e"]),
-            f"test: /bin/sh -e {self.bin}/dnf-3 install",
-        )
+    def test_the_first_that_is_no_shell(self):
+        self.assertEqual(self.run_script("pip3.11", "install", "some-thing"), "test: pip install some-thing")
+        self.assertEqual(self.run_script("cook", "stew"), "test: cook")
 
-    def test_none(self):
-        for name in ("pipe", "apt-cache", "dnf-automatic", "python"):
-            self.assertEqual(self.run_script(name, "pip", "install", "apt"), "test")
-
-    def test_the_topmost(self):
-        write(f"{self.bin}/dpkg", f"{PROGRAM} update --hook test {self.prefix}\n:\n")
-        text = f"/bin/sh {self.bin}/dpkg --configure x\n:\n"
-        self.assertEqual(
-            self.run_script("apt-get", "install", "x", text=text),
-            f"test: /bin/sh {self.bin}/apt-get install x",
-        )
-
-    def test_words_of_python(self):
-        command = [PROGRAM, "update", "--hook", "test", self.prefix]
-        text = f"import subprocess\nsubprocess.run({command})\n"
-        os.mkdir(f"{self.bin}/pip")
-        write(f"{self.bin}/pip/__init__.py", "")
-        python, main = sys.executable, f"{self.bin}/pip/__main__.py"
-        self.assertEqual(
-            self.run_script("pip/__main__.py", "install", "x", text=text, interpreter=python),
-            f"test: {python} {main} install x",
-        )
-        for options in (["-m"], ["-I", "-Bm"], ["-X", "utf8", "-W", "ignore", "-m"]):
-            add_distribution(self.site, f"d{time.time_ns()}")
-            subprocess.run(
-                [python, *options, "pip", "list"],
-                cwd=self.bin,
-                check=True,
-                stdin=subprocess.DEVNULL,
-                env=self.environment(PYTHONPATH=self.bin),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-            expected = f"test: {python} {' '.join(options)} pip list"
-            if "-I" not in options:  # isolated, it is the interpreter's own pip, which runs no hook
-                self.assertEqual(self.commands()[-1], expected)
-        add_distribution(self.site, "last")
-        subprocess.run(
-            [python, "-c", text, "pip"],
-            check=True,
-            env=self.environment(),
-            stdin=subprocess.DEVNULL,
-        )
-        self.assertEqual(self.commands()[-1], "test")
+    def test_its_parent(self):
+        self.assertEqual(self.run_script("apt-get", "install", "x", below="dpkg"), "test: apt-get install x")
+        self.assertEqual(self.run_script("cook", "stew", below="dpkg"), "test: dpkg --configure x")
 
     def test_no_secrets_and_no_novels(self):
-        found = self.run_script(
-            "pip", "install", "--index-url", "https://me:se@cret@host.example/simple/", "a@b"
-        )
-        self.assertTrue(
-            found.endswith(" install --index-url https://***@host.example/simple/ a@b"), found
-        )
-        found = self.run_script("pip", *["\u00e4" * 7] * 200)
+        found = self.run_script("pip", "install", "--index-url", "https://me:secret@host.example/t/TOKEN/simple/",
+                                "--token", "hunter2", "a")
+        self.assertEqual(found, "test: pip install a")
+        found = self.run_script("pip", "install", *["seven77"] * 200)
         self.assertTrue(found.endswith("..."), found)
         self.assertLessEqual(len(found.encode()), 320)
 
@@ -555,7 +505,7 @@ class Manager(HookTest):
             stdin=subprocess.DEVNULL,
             timeout=support.SECONDS_ALLOWED,
         )
-        self.assertEqual(set(self.commands()), {f"pip: {' '.join(command)}"})
+        self.assertEqual(set(self.commands()), {"pip: pip install project"})
 
     @needs_root
     @unittest.skipUnless(shutil.which("apt-get"), "no apt-get")
@@ -586,9 +536,9 @@ class Manager(HookTest):
             timeout=support.SECONDS_ALLOWED,
         )
         found = self.commands()[-1]
-        self.assertTrue(found.startswith("dpkg: apt-get -o Dir::Etc::sourcelist=/dev/null"), found)
+        self.assertEqual(found, "dpkg: apt-get update")
         reply = self.run_program("log", "--db", self.database, status=DONE)
-        self.assertIn("\tdpkg: apt-get -o ", reply.out)
+        self.assertIn("\tdpkg: apt-get update", reply.out)
 
 
 BACK_END = """

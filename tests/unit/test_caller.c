@@ -1,0 +1,71 @@
+/* What the audit trail keeps of a command line: nothing that could be a secret. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "indexer/caller.h"
+
+#define CHECK(line, expected) check(line, sizeof(line), expected)
+
+/* @line: words with a NUL between them. */
+static void check(const char *line, size_t len, const char *expected)
+{
+	char *words = caller_words(line, len);
+
+	assert_string_equal(words, expected);
+	free(words);
+}
+
+static void test_programs(void **state)
+{
+	(void)state;
+	CHECK("/usr/bin/apt-get\0install\0-y\0python3-x", "apt-get install python3-x");
+	CHECK("/usr/bin/python3.11\0-m\0pip\0install\0-U\0a[b]==1.0", "pip install a[b]==1.0");
+	CHECK("python3\0-X\0utf8\0-Im\0pip\0uninstall\0a", "pip uninstall a");
+	CHECK("/bin/sh\0-e\0/opt/bin/dnf-3\0install\0a", "dnf install a");
+	CHECK("python3\0/x/pip/__main__.py\0install\0a", "pip install a");
+	CHECK("uv\0pip\0install\0a", "uv pip install a");
+	CHECK("dpkg\0--configure\0a", "dpkg --configure a");
+	CHECK("pacman\0-Syu\0a", "pacman -Syu a");
+	CHECK("python3\0-c\0print('secret')\0install\0a", "python install a");
+	CHECK("make\0all", "make");
+	CHECK("", "");
+}
+
+static void test_secrets(void **state)
+{
+	(void)state;
+	CHECK("pip\0install\0--proxy\0me:pw@host\0a", "pip install a");
+	CHECK("pip\0install\0--token\0hunter2\0a", "pip install a");
+	CHECK("pip\0install\0--password=hunter2\0a", "pip install a");
+	CHECK("pip\0install\0-phunter2\0a", "pip install");
+	CHECK("pip\0install\0-i\0https://x/t/TOKEN/simple\0a", "pip install a");
+	CHECK("pip\0install\0https://u:p@x/a.whl,https://v:q@y/b.whl", "pip install");
+	CHECK("conda\0install\0-c\0https://x/t/TOKEN/main\0a", "conda install a");
+	CHECK("pip\0install\0/srv/TOKEN/a-1.0-py3-none-any.whl",
+	      "pip install a-1.0-py3-none-any.whl");
+	CHECK("pip\0install\0a @ https://u:p@x/a.whl", "pip install");
+	CHECK("/home/a b/secret tool\0install\0a", "? install a");
+}
+
+static void test_no_line_of_its_own(void **state)
+{
+	(void)state;
+	CHECK("pip\0install\0a\nb\0c\x1b[1m\0\xff", "pip install");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(test_programs),
+	        cmocka_unit_test(test_secrets),
+	        cmocka_unit_test(test_no_line_of_its_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
