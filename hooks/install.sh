@@ -38,7 +38,6 @@ build|SQLite 3.40|pkg-config sqlite3 --atleast-version=3.40|libsqlite3-dev sqlit
 build|libarchive 3.6|pkg-config libarchive --atleast-version=3.6|libarchive-dev libarchive-devel libarchive libarchive-devel libarchive-dev
 build|libelf|pkg-config libelf|libelf-dev elfutils-libelf-devel libelf libelf-devel elfutils-dev
 build|zlib|pkg-config zlib|zlib1g-dev zlib-devel zlib zlib-devel zlib-dev
-build|nettle|pkg-config nettle|nettle-dev nettle-devel nettle libnettle-devel nettle-dev
 build|toml++|pkg-config tomlplusplus|libtomlplusplus-dev tomlplusplus-devel tomlplusplus tomlplusplus-devel tomlplusplus-dev
 build|sqlite3|command -v sqlite3|sqlite3 sqlite sqlite sqlite3 sqlite
 deb|debhelper|command -v dh|debhelper debhelper - debhelper -

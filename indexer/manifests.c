@@ -38,7 +38,7 @@ const char manifests_hosts[] = "adbc or opencl";
 /* A file that was written, or is to be. */
 struct manifest {
 	char *name, *content; /* content: NULL of one that is only listed */
-	char hash[2 * SHA256_SIZE + 1];
+	char hash[SHA256_HEX_SIZE + 1];
 };
 
 struct manifests {
@@ -105,16 +105,12 @@ static bool add(struct manifests *manifests, char *name, char *content, const ch
 	return true;
 }
 
-static void hash_of(struct slice content, char to[2 * SHA256_SIZE + 1])
+static void hash_of(struct slice content, char to[SHA256_HEX_SIZE + 1])
 {
 	uint8_t digest[SHA256_SIZE];
-	struct sha256 sha;
 
-	sha256_begin(&sha);
-	sha256_add(&sha, content.ptr, content.len);
-	sha256_end(&sha, digest);
-	for (size_t i = 0; i < SHA256_SIZE; i++)
-		snprintf(to + 2 * i, 3, "%02x", digest[i]);
+	sha256_of(content.ptr, content.len, digest);
+	sha256_hex(digest, to);
 }
 
 /* --- what the files say --- */
@@ -191,7 +187,7 @@ static int want(struct work *work, const entrydb_entry_point *plugin, const entr
 {
 	CLEANUP(cleanup_free) char *object = object_path(work, entrydb_target_object(target));
 	CLEANUP(cleanup_free) char *name = NULL;
-	char hash[2 * SHA256_SIZE + 1], *content;
+	char hash[SHA256_HEX_SIZE + 1], *content;
 
 	if (!object || !is_plain(entrydb_entry_point_name(plugin)))
 		return 0;
@@ -297,7 +293,7 @@ static int look_at(const struct work *work, const char *name, enum standing *out
 	const struct manifest *listed = find_in(&work->listed, name);
 	const struct manifest *wanted = find_in(&work->wanted, name);
 	CLEANUP(cleanup_free) char *owned = NULL;
-	char hash[2 * SHA256_SIZE + 1] = "";
+	char hash[SHA256_HEX_SIZE + 1] = "";
 	struct slice bytes = {0};
 	int code = read_file(work, name, MANIFEST_MAX, &bytes);
 
@@ -364,7 +360,7 @@ static int remove_old(struct work *work, const struct manifest *listed)
 static int read_line(struct work *work, struct slice line)
 {
 	const size_t hash = 2 * SHA256_SIZE;
-	char digits[2 * SHA256_SIZE + 1];
+	char digits[SHA256_HEX_SIZE + 1];
 	char *name;
 
 	if (line.len <= hash + 1 || line.ptr[hash] != ' ')

@@ -24,12 +24,11 @@ int guard_directory(char **out, struct error *error)
 static int hash(int fd, const char *object, char **id, struct error *error)
 {
 	uint8_t digest[SHA256_SIZE];
-	char text[2 * SHA256_SIZE + 1];
+	char text[SHA256_HEX_SIZE + 1];
 
-	if (lseek(fd, 0, SEEK_SET) != 0 || sha256_of_file(fd, digest) != 0)
+	if (lseek(fd, 0, SEEK_SET) != 0 || sha256_of_file(fd, NULL, digest) != 0)
 		return error_errno(error, errno, "cannot read %s", object);
-	for (size_t i = 0; i < SHA256_SIZE; i++)
-		snprintf(text + 2 * i, 3, "%02x", digest[i]);
+	sha256_hex(digest, text);
 	*id = text_format("sha256-%s", text);
 	return *id ? 0 : error_nomem(error);
 }

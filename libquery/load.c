@@ -105,7 +105,7 @@ static int check_hash(const struct loading *loading, const struct load_request *
 	char text[sizeof("sha256=") + SHA256_BASE64_SIZE] = "sha256=";
 	uint8_t digest[SHA256_SIZE];
 
-	if (fd < 0 || sha256_of_file(fd, digest) != 0)
+	if (fd < 0 || sha256_of_file(fd, NULL, digest) != 0)
 		return error_errno(error, errno, "cannot read %s", request->object);
 	sha256_base64(digest, text + strlen(text));
 	return is_another(request, "hash", text,

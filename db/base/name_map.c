@@ -15,7 +15,7 @@ struct name_map_slot {
 
 static uint64_t hash_of(const struct name_map *map, struct slice name)
 {
-	return siphash(map->key, name.ptr, name.len);
+	return hash_keyed(map->key, name.ptr, name.len);
 }
 
 /* Where @name is, or where it would be put. There is always a free slot. */
@@ -34,7 +34,7 @@ static bool grow(struct name_map *map)
 	struct name_map larger = {
 	        .room = map->room ? map->room * 2 : FIRST_ROOM,
 	        .count = map->count,
-	        .key = map->room ? map->key : siphash_own_key(),
+	        .key = map->room ? map->key : hash_own_key(),
 	};
 
 	larger.slots = calloc(larger.room, sizeof(*larger.slots));

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "db/base/siphash.h"
+#include "db/base/hash.h"
 #include "db/base/slice.h"
 
 #define NAME_MAP_NONE UINT32_MAX /* no such name */
@@ -17,7 +17,7 @@
 struct name_map {
 	struct name_map_slot *slots;
 	size_t room, count; /* room: a power of two, or 0 */
-	struct siphash_key key;
+	struct hash_key key;
 };
 
 /*

@@ -1,8 +1,9 @@
 /*
- * sha256.c - see sha256.h.
+ * sha256.c - SHA-256, for the hashes of RECORD and the names of files that are set aside.
  */
 #include "db/base/sha256.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "db/base/file.h"
@@ -46,22 +47,27 @@ static void expand(const uint8_t *block, uint32_t w[64])
 	}
 }
 
+/* Which of the eight variables is letter @k of the standard, 0 for "a", in round @i: they move on.
+ */
+#define LETTER(k, i) (((k) - (i)) & 7)
+
 static void compress(struct sha256 *sha, const uint8_t *block)
 {
 	uint32_t w[64], v[8];
 
 	expand(block, w);
 	memcpy(v, sha->state, sizeof(v));
-	for (int i = 0; i < 64; i++) {
-		uint32_t s1 = rotate(v[4], 6) ^ rotate(v[4], 11) ^ rotate(v[4], 25);
-		uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
-		uint32_t t1 = v[7] + s1 + choice + round_constants[i] + w[i];
-		uint32_t s0 = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22);
-		uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
+#pragma GCC unroll 8
+	for (unsigned i = 0; i < 64; i++) {
+		uint32_t a = v[LETTER(0, i)], b = v[LETTER(1, i)], c = v[LETTER(2, i)];
+		uint32_t e = v[LETTER(4, i)], f = v[LETTER(5, i)], g = v[LETTER(6, i)];
+		uint32_t s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
+		uint32_t s0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
+		uint32_t t1 =
+		        v[LETTER(7, i)] + s1 + ((e & f) ^ (~e & g)) + round_constants[i] + w[i];
 
-		memmove(v + 1, v, 7 * sizeof(*v));
-		v[4] += t1;
-		v[0] = t1 + s0 + majority;
+		v[LETTER(3, i)] += t1;
+		v[LETTER(7, i)] = t1 + s0 + ((a & b) ^ (a & c) ^ (b & c));
 	}
 	for (int i = 0; i < 8; i++)
 		sha->state[i] += v[i];
@@ -99,15 +105,29 @@ void sha256_end(struct sha256 *sha, uint8_t digest[SHA256_SIZE])
 		digest[i] = (uint8_t)(sha->state[i / 4] >> (24 - 8 * (i % 4)));
 }
 
-int sha256_of_file(int fd, uint8_t digest[SHA256_SIZE])
+void sha256_of(const void *bytes, size_t len, uint8_t digest[SHA256_SIZE])
+{
+	struct sha256 sha;
+
+	sha256_begin(&sha);
+	sha256_add(&sha, bytes, len);
+	sha256_end(&sha, digest);
+}
+
+int sha256_of_file(int fd, bool (*stopped)(void), uint8_t digest[SHA256_SIZE])
 {
 	struct sha256 sha;
 	char bytes[READ_SIZE];
 	ssize_t got;
 
 	sha256_begin(&sha);
-	while ((got = file_read(fd, bytes, sizeof(bytes))) > 0)
+	while ((got = file_read(fd, bytes, sizeof(bytes))) > 0) {
+		if (stopped && stopped()) {
+			errno = EINTR;
+			return -1;
+		}
 		sha256_add(&sha, bytes, (size_t)got);
+	}
 	if (got < 0)
 		return -1;
 	sha256_end(&sha, digest);
@@ -128,4 +148,15 @@ void sha256_base64(const uint8_t digest[SHA256_SIZE], char out[SHA256_BASE64_SIZ
 		out[i] = letters[pair >> (10 - bit % 8) & 63];
 	}
 	out[SHA256_BASE64_SIZE] = '\0';
+}
+
+void sha256_hex(const uint8_t digest[SHA256_SIZE], char out[SHA256_HEX_SIZE + 1])
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (int i = 0; i < SHA256_SIZE; i++) {
+		*out++ = digits[digest[i] >> 4];
+		*out++ = digits[digest[i] & 15];
+	}
+	*out = '\0';
 }

@@ -1,15 +1,17 @@
 /*
- * sha256.h - SHA-256 (FIPS 180-4), for the library, which links with no cryptographic one.
+ * sha256.h - SHA-256 (FIPS 180-4), so that no cryptographic library is needed.
  */
 #ifndef DB_BASE_SHA256_H
 #define DB_BASE_SHA256_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define SHA256_SIZE        32 /* bytes of a digest */
 #define SHA256_BLOCK       64 /* bytes that are worked on at once */
 #define SHA256_BASE64_SIZE 43 /* letters of a digest in RECORD, without padding */
+#define SHA256_HEX_SIZE    64 /* digits of a digest in hexadecimal */
 
 struct sha256 {
 	uint32_t state[8];
@@ -21,10 +23,19 @@ void sha256_begin(struct sha256 *sha);
 void sha256_add(struct sha256 *sha, const void *bytes, size_t len);
 void sha256_end(struct sha256 *sha, uint8_t digest[SHA256_SIZE]);
 
-/* Of all that can be read from @fd, from where it stands. 0, or -1 and errno. */
-int sha256_of_file(int fd, uint8_t digest[SHA256_SIZE]);
+/* Of @len bytes at once. */
+void sha256_of(const void *bytes, size_t len, uint8_t digest[SHA256_SIZE]);
+
+/*
+ * Of all that can be read from @fd, from where it stands. @stopped: NULL, or asked now and
+ * then whether to give up. 0, or -1 and errno, EINTR when it was stopped.
+ */
+int sha256_of_file(int fd, bool (*stopped)(void), uint8_t digest[SHA256_SIZE]);
 
 /* As RECORD has it: the URL-safe alphabet, no padding; with a NUL. */
 void sha256_base64(const uint8_t digest[SHA256_SIZE], char out[SHA256_BASE64_SIZE + 1]);
+
+/* In hexadecimal, with a NUL. */
+void sha256_hex(const uint8_t digest[SHA256_SIZE], char out[SHA256_HEX_SIZE + 1]);
 
 #endif

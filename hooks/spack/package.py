@@ -26,7 +26,6 @@ class Entrydb(CMakePackage):
     depends_on("tomlplusplus", type="build")
     depends_on("elfutils")
     depends_on("libarchive@3.6:")
-    depends_on("nettle")
     depends_on("sqlite@3.40:")
     depends_on("zlib-api")
     depends_on("postgresql", when="+fleet")

@@ -86,10 +86,10 @@ static unsigned magic_of(struct slice pyc)
 
 static bool is_hash_of(struct slice pyc, struct slice source)
 {
-	struct siphash_key key = {{word_at(pyc, 0), 0}};
+	struct hash_key key = {{word_at(pyc, 0), 0}};
 	uint64_t hash = (uint64_t)word_at(pyc, 12) << 32 | word_at(pyc, 8);
 
-	return siphash(key, source.ptr, source.len) == hash;
+	return hash_keyed(key, source.ptr, source.len) == hash;
 }
 
 /* How Python comes to run it: not at all, after a comparison, or whatever the source is. */

@@ -8,6 +8,7 @@
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
+#include "db/base/sha256.h"
 #include "db/base/small_file.h"
 #include "db/base/text.h"
 
@@ -121,6 +122,8 @@ static bool put_fingerprint(struct worksheet_query *row, struct slice rule, stru
 	        worksheet_column(row, EVIDENCE),
 	};
 	CLEANUP(cleanup_free) char *text = NULL;
+	char hex[SHA256_HEX_SIZE + 1];
+	uint8_t digest[SHA256_SIZE];
 	size_t size = 0;
 	FILE *stream = open_memstream(&text, &size);
 
@@ -133,7 +136,10 @@ static bool put_fingerprint(struct worksheet_query *row, struct slice rule, stru
 	}
 	if (!text_close(stream, &text))
 		return false;
-	hash_text((struct slice){text, size}, finding->fingerprint);
+	sha256_of(text, size, digest);
+	sha256_hex(digest, hex);
+	memcpy(finding->fingerprint, hex, FINGERPRINT_SIZE);
+	finding->fingerprint[FINGERPRINT_SIZE] = '\0';
 	return true;
 }
 
@@ -210,7 +216,7 @@ static bool read_line(struct worksheet *sheet, struct slice line, struct arena *
 		return false;
 	fingerprint = arena_copy(texts, worksheet_column(row, 0), failed);
 	worksheet_run(row);
-	if (fingerprint.len != HASH_HEX || *failed)
+	if (fingerprint.len != FINGERPRINT_SIZE || *failed)
 		return false;
 	name_map_put(known, fingerprint, 0, failed);
 	return true;

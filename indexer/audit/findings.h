@@ -8,7 +8,6 @@
 #include "db/base/arena.h"
 #include "db/base/name_map.h"
 #include "db/worksheet.h"
-#include "indexer/hash.h"
 
 enum level { LEVEL_NOTE, LEVEL_WARNING, LEVEL_ERROR, LEVEL_NONE };
 
@@ -22,6 +21,8 @@ struct rule {
 	enum level level;
 };
 
+#define FINGERPRINT_SIZE 32 /* digits: the first half of a SHA-256 */
+
 struct finding {
 	size_t rule;                                     /* in findings.rules */
 	struct slice prefix, file;                       /* of the environment; absolute */
@@ -29,7 +30,7 @@ struct finding {
 	struct slice message;
 	int64_t site;
 	bool is_known; /* it stands in the baseline */
-	char fingerprint[HASH_HEX + 1];
+	char fingerprint[FINGERPRINT_SIZE + 1];
 };
 
 /* A site directory, by the prefix of its environment. */

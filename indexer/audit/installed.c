@@ -20,7 +20,7 @@
 #include "db/base/text.h"
 #include "indexer/audit/facts.h"
 #include "indexer/command.h"
-#include "indexer/hash.h"
+#include "indexer/file_hash.h"
 #include "libquery/disk/tree/distname.h"
 #include "libquery/disk/tree/wheel_record.h"
 
@@ -217,7 +217,7 @@ static int compare(struct installed *installed, const char *path, const struct w
 		return 0;
 	}
 	if (code >= 0)
-		code = hash_matches(path, file->sha256, &own);
+		code = file_hash_matches(path, file->sha256, &own);
 	if (code == 0)
 		put_altered(installed, shown, "it is not the file that RECORD describes");
 	else if (code == ERROR_NOTFOUND || code == ERROR_FORMAT)

@@ -23,9 +23,9 @@
 #include "indexer/audit/facts.h"
 #include "indexer/audit/findings.h"
 #include "indexer/audit/judge.h"
+#include "indexer/file_hash.h"
 #include "indexer/fleet/columns.h"
 #include "indexer/fleet/fleet_module.h"
-#include "indexer/hash.h"
 #include "indexer/options.h"
 
 #define KEY_MAX_BYTES 300
@@ -46,7 +46,7 @@ struct push {
 	struct databases databases;
 	struct arena texts;
 	struct name_map known; /* path of an environment -> index of its digest */
-	char (*digests)[HASH_FILE_HEX + 1];
+	char (*digests)[SHA256_HEX_SIZE + 1];
 	size_t digest_count, digest_room;
 	long version; /* of the server's tables; 0: it knows no host by this role */
 	size_t sent, rows;
@@ -301,9 +301,9 @@ static int push_database(struct push *push, const struct database *database, str
 	CLEANUP(rows_free) struct rows rows = {0};
 	CLEANUP(cleanup_free) char *shown = NULL;
 	struct slice path = columns_shown(slice_of(database->file), &shown);
-	char digest[HASH_FILE_HEX + 1];
+	char digest[SHA256_HEX_SIZE + 1];
 	uint32_t known = name_map_get(&push->known, path);
-	int code = hash_file(database->file, digest, error);
+	int code = file_hash(database->file, digest, error);
 
 	if (code == ERROR_NOTFOUND) { /* nothing was indexed there */
 		error_clear(error);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
-#include "db/base/digest.h"
+#include "db/base/hash.h"
 #include "db/publish.h"
 #include "indexer/hook.h"
 
@@ -20,8 +20,8 @@ static uint64_t work_id(const struct database *database)
 	for (size_t i = 0; i < database->root_count; i++) {
 		const char *path = database->roots[i].root_path;
 
-		pair[1] = digest(path, strlen(path));
-		pair[0] = digest_numbers(pair, 2);
+		pair[1] = hash_stable(path, strlen(path));
+		pair[0] = hash_numbers(pair, 2);
 	}
 	return pair[0] | 1;
 }

@@ -16,7 +16,7 @@
 #include "db/json.h"
 #include "db/reader.h"
 #include "indexer/databases.h"
-#include "indexer/hash.h"
+#include "indexer/file_hash.h"
 #include "indexer/progress.h"
 #include "libquery/disk/elf/linkage.h"
 #include "libquery/disk/metadata/scan.h"
@@ -165,7 +165,7 @@ static int compare_hash(struct verify *verify, struct slice directory, struct sl
 	char *path = text_format("%s/%.*s", verify->wanted->path, (int)file.len, file.ptr);
 	CLEANUP(cleanup_free) char *what = NULL;
 	struct error own = {0};
-	int code = path ? hash_matches(path, recorded, &own) : error_nomem(&own);
+	int code = path ? file_hash_matches(path, recorded, &own) : error_nomem(&own);
 
 	if (code < 0 && code != ERROR_NOTFOUND && code != ERROR_PERMISSION && code != ERROR_INVALID)
 		return error_move(error, &own); /* that a read fails is not a difference */

@@ -2,7 +2,7 @@
  * fuzz_marshal.c - whatever the bytecode is, each name is a part of it, there are no more
  * names than bytes, and the same ones each time, up to the one that ends the walk.
  */
-#include "db/base/digest.h"
+#include "db/base/hash.h"
 #include "indexer/audit/marshal.h"
 #include "tests/fuzz/input.h"
 
@@ -15,11 +15,11 @@ struct seen {
 static bool each(void *payload, struct slice name)
 {
 	struct seen *seen = payload;
-	uint64_t pair[2] = {seen->digest, digest(name.ptr, name.len)};
+	uint64_t pair[2] = {seen->digest, hash_stable(name.ptr, name.len)};
 
 	require(name.ptr >= seen->code.ptr);
 	require(name.len <= (size_t)(seen->code.ptr + seen->code.len - name.ptr));
-	seen->digest = digest_numbers(pair, 2);
+	seen->digest = hash_numbers(pair, 2);
 	return ++seen->count < seen->most;
 }
 

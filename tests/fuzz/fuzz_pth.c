@@ -2,7 +2,7 @@
  * fuzz_pth.c - whatever the .pth files of a directory say, what they add are absolute
  * paths without "." and "..", never a line of code, and the same ones each time.
  */
-#include "db/base/digest.h"
+#include "db/base/hash.h"
 #include "libquery/disk/metadata/pth.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/scratch.h"
@@ -30,11 +30,11 @@ static void check_components(const char *path)
 static int each(void *payload, const char *path)
 {
 	struct seen *seen = payload;
-	uint64_t pair[2] = {seen->digest, digest(path, strlen(path))};
+	uint64_t pair[2] = {seen->digest, hash_stable(path, strlen(path))};
 
 	require(path[0] == '/');
 	check_components(path);
-	seen->digest = digest_numbers(pair, 2);
+	seen->digest = hash_numbers(pair, 2);
 	seen->count++;
 	return 0;
 }

@@ -27,11 +27,6 @@ BUILDS = {
 ./configure --static && make libz.a
 cp libz.a $P/lib && cp zlib.h zconf.h $P/include
 """,
-    "nettle": """
-./configure --prefix=$P --disable-shared --disable-openssl --disable-public-key \\
-    --disable-documentation --disable-assembler
-make libnettle.a && make install-headers && cp libnettle.a $P/lib
-""",
     "cmocka": """
 musl-gcc $FLAGS -Iinclude -DHAVE_SIGNAL_H -DHAVE_STRINGS_H -DHAVE_UNISTD_H -DHAVE_INTTYPES_H \\
     -DHAVE_STRUCT_TIMESPEC -DHAVE_CLOCK_GETTIME_REALTIME -DHAVE_GCC_THREAD_LOCAL_STORAGE \\
@@ -63,9 +58,9 @@ ar rcs $P/lib/libelf.a *.o && cp ../libelf/libelf.h ../libelf/gelf.h ../libelf/e
 """,
 }
 # What each is called by pkg-config, with what it needs in turn.
-MODULES = {"sqlite3": "-lsqlite3", "zlib": "-lz", "libelf": "-lelf -lz", "nettle": "-lnettle",
+MODULES = {"sqlite3": "-lsqlite3", "zlib": "-lz", "libelf": "-lelf -lz",
            "libarchive": "-larchive -lz", "cmocka": "-lcmocka"}
-VERSIONS = {"sqlite3": "sqlite3", "zlib": "zlib", "libelf": "elfutils", "nettle": "nettle",
+VERSIONS = {"sqlite3": "sqlite3", "zlib": "zlib", "libelf": "elfutils",
             "libarchive": "libarchive", "cmocka": "cmocka"}
 MODULE = """prefix=${{pcfiledir}}/../..
 Name: {name}

@@ -25,7 +25,7 @@ MACHINES = (Machine("i386", "i686", "i386-linux-gnu", None),
             Machine("arm64", "aarch64", "aarch64-linux-gnu", "aarch64"),
             Machine("s390x", "s390x", "s390x-linux-gnu", "s390x"))
 PACKAGES = ("libarchive-dev", "libc6-dev", "libcmocka-dev", "libelf-dev", "libsqlite3-dev",
-            "libtomlplusplus-dev", "nettle-dev", "python3", "zlib1g-dev")
+            "libtomlplusplus-dev", "python3", "zlib1g-dev")
 REGISTRATION = "/usr/lib/binfmt.d/qemu-{}.conf"
 BINFMT = "/proc/sys/fs/binfmt_misc"
 TOOLCHAIN = """

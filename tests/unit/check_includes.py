@@ -40,7 +40,6 @@ LIBRARIES = {
     r"archive(_entry)?\.h": r"indexer/archive/archive_file\.c",
     r"dlfcn\.h": r"(libquery/native/loader|indexer/archive/archive_module)\.c",
     r"(libelf|gelf)\.h": r"libquery/disk/elf/elf_file\.c",
-    r"nettle/.*": r"indexer/hash\.c",
     r"zlib\.h": r"libquery/disk/zip/.*",
     r"toml\+\+/.*": r"indexer/archive/pyproject\.cpp",
 }

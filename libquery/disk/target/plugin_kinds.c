@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "db/base/cleanup.h"
-#include "db/base/digest.h"
+#include "db/base/hash.h"
 #include "db/base/unicode.h"
 #include "db/entry_points_txt.h"
 #include "libquery/disk/elf/object_name.h"
@@ -229,7 +229,7 @@ static int add_lines(struct plugin_kinds *kinds, struct slice text, struct error
 int plugin_kinds_add(struct plugin_kinds *kinds, struct slice text, struct error *error)
 {
 	CLEANUP(cleanup_free) struct plugin_kinds *next = NULL;
-	uint64_t pair[2] = {(uint64_t)kinds->digest, digest(text.ptr, text.len)};
+	uint64_t pair[2] = {(uint64_t)kinds->digest, hash_stable(text.ptr, text.len)};
 	bool failed = false;
 	int code;
 
@@ -244,7 +244,7 @@ int plugin_kinds_add(struct plugin_kinds *kinds, struct slice text, struct error
 	if (code < 0)
 		return code;
 	*kinds = *next;
-	kinds->digest = (int64_t)(digest_numbers(pair, 2) | 1);
+	kinds->digest = (int64_t)(hash_numbers(pair, 2) | 1);
 	return 0;
 }
 

@@ -17,8 +17,8 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
-#include "db/base/digest.h"
 #include "db/base/file.h"
+#include "db/base/hash.h"
 #include "db/base/libc.h"
 #include "db/base/path.h"
 #include "db/base/trust.h"
@@ -431,7 +431,7 @@ static int stamps(struct tree *tree, const struct distribution_record *known,
 		else
 			out->metadata = outline_of(tree, &status);
 	}
-	out->directory_stamp = (int64_t)digest_numbers(words, count);
+	out->directory_stamp = (int64_t)hash_numbers(words, count);
 	count = 0;
 	if (code >= 0)
 		code = is_still_without(known, out->directory_stamp)
@@ -447,7 +447,7 @@ static int stamps(struct tree *tree, const struct distribution_record *known,
 		count += add_words(words + count, &status, newest);
 		out->metadata = outline_of(tree, &status);
 	}
-	out->files_stamp = (int64_t)digest_numbers(words, count);
+	out->files_stamp = (int64_t)hash_numbers(words, count);
 	return code < 0 ? code : 0;
 }
 

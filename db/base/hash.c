@@ -1,0 +1,119 @@
+/*
+ * hash.c - SipHash-1-3, for tables of names and for the stamps in databases.
+ */
+#include "db/base/hash.h"
+
+#include <endian.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#define FINAL_ROUNDS 3
+
+static uint64_t rotate(uint64_t word, int bits)
+{
+	return word << bits | word >> (64 - bits);
+}
+
+static void round_once(uint64_t v[4])
+{
+	v[0] += v[1];
+	v[2] += v[3];
+	v[1] = rotate(v[1], 13) ^ v[0];
+	v[3] = rotate(v[3], 16) ^ v[2];
+	v[0] = rotate(v[0], 32);
+	v[2] += v[1];
+	v[0] += v[3];
+	v[1] = rotate(v[1], 17) ^ v[2];
+	v[3] = rotate(v[3], 21) ^ v[0];
+	v[2] = rotate(v[2], 32);
+}
+
+static void take_word(uint64_t v[4], uint64_t word)
+{
+	v[3] ^= word;
+	round_once(v);
+	v[0] ^= word;
+}
+
+static uint64_t load_word(const char *at)
+{
+	uint64_t word;
+
+	memcpy(&word, at, sizeof(word));
+	return le64toh(word);
+}
+
+/* The last @left of @len bytes, fewer than a word, before @end; copied whole where they can be. */
+static uint64_t load_rest(const char *end, size_t len, size_t left)
+{
+	uint64_t word = 0;
+
+	if (left == 0)
+		return 0;
+	if (len >= sizeof(word))
+		return load_word(end - sizeof(word)) >> (8 * (sizeof(word) - left));
+	for (size_t i = 0; i < left; i++)
+		word |= (uint64_t)(unsigned char)end[(ptrdiff_t)i - (ptrdiff_t)left] << (8 * i);
+	return word;
+}
+
+static void begin(uint64_t v[4], struct hash_key key)
+{
+	v[0] = key.words[0] ^ 0x736f6d6570736575u;
+	v[1] = key.words[1] ^ 0x646f72616e646f6du;
+	v[2] = key.words[0] ^ 0x6c7967656e657261u;
+	v[3] = key.words[1] ^ 0x7465646279746573u;
+}
+
+/* @rest: the bytes behind the last whole word. */
+static uint64_t finish(uint64_t v[4], uint64_t rest, size_t len)
+{
+	take_word(v, rest | (uint64_t)len << 56);
+	v[2] ^= 0xff;
+	for (int i = 0; i < FINAL_ROUNDS; i++)
+		round_once(v);
+	return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+uint64_t hash_keyed(struct hash_key key, const void *bytes, size_t len)
+{
+	uint64_t v[4];
+	const char *at = bytes;
+	size_t left = len;
+
+	begin(v, key);
+	for (; left >= sizeof(*v); at += sizeof(*v), left -= sizeof(*v))
+		take_word(v, load_word(at));
+	return finish(v, load_rest(at + left, len, left), len);
+}
+
+uint64_t hash_stable(const void *bytes, size_t len)
+{
+	return hash_keyed((struct hash_key){{0, 0}}, bytes, len);
+}
+
+uint64_t hash_numbers(const uint64_t *numbers, size_t count)
+{
+	uint64_t v[4];
+
+	begin(v, (struct hash_key){{0, 0}});
+	for (size_t i = 0; i < count; i++)
+		take_word(v, numbers[i]);
+	return finish(v, 0, count * sizeof(*numbers));
+}
+
+/*
+ * From the random bytes that the kernel gives to every program, so there is no state, and
+ * nothing can fail. libc guards the stack with the same bytes: the key is derived from
+ * them and does not reveal them.
+ */
+struct hash_key hash_own_key(void)
+{
+	const void *given = (const void *)getauxval(AT_RANDOM);
+	struct hash_key random = {{0, 0}};
+
+	if (given)
+		memcpy(&random, given, sizeof(random));
+	return (struct hash_key){{hash_keyed(random, "key 0", 5), hash_keyed(random, "key 1", 5)}};
+}

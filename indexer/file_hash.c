@@ -1,0 +1,62 @@
+/*
+ * file_hash.c - hashes files for verify, audit and push; an interrupt ends it at once.
+ */
+#include "indexer/file_hash.h"
+
+#include <errno.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/file.h"
+#include "indexer/command.h"
+
+static int digest_of(const char *path, uint8_t digest[SHA256_SIZE], struct error *error)
+{
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, 0);
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return error_errno(error, errno, "cannot read %s", path);
+	if (!S_ISREG(status.st_mode)) /* a device may have no end */
+		return error_set(error, ERROR_NOTFOUND, "%s: not a regular file", path);
+	if (sha256_of_file(fd, interrupted, digest) == 0)
+		return 0;
+	return interrupted() ? error_set(error, ERROR_IO, "interrupted")
+	                     : error_errno(error, errno, "cannot read %s", path);
+}
+
+static bool is_digest(struct slice text, const uint8_t digest[SHA256_SIZE])
+{
+	char base64[SHA256_BASE64_SIZE + 1], hex[SHA256_HEX_SIZE + 1];
+
+	sha256_base64(digest, base64);
+	sha256_hex(digest, hex);
+	if (text.len == SHA256_HEX_SIZE)
+		return strncasecmp(text.ptr, hex, SHA256_HEX_SIZE) == 0;
+	while (slice_ends(text, SLICE("=")))
+		text.len--;
+	return slice_equal(text, slice_of(base64));
+}
+
+int file_hash_matches(const char *path, struct slice recorded, struct error *error)
+{
+	static const struct slice algorithm = {"sha256=", 7};
+	uint8_t found[SHA256_SIZE];
+	int code;
+
+	if (!slice_starts(recorded, algorithm))
+		return error_set(error, ERROR_INVALID, "%s: not a hash by SHA-256", path);
+	code = digest_of(path, found, error);
+	return code < 0 ? code : is_digest(slice_from(recorded, algorithm.len), found);
+}
+
+int file_hash(const char *path, char hex[SHA256_HEX_SIZE + 1], struct error *error)
+{
+	uint8_t found[SHA256_SIZE];
+	int code = digest_of(path, found, error);
+
+	if (code == 0)
+		sha256_hex(found, hex);
+	return code;
+}

@@ -1,0 +1,22 @@
+/*
+ * file_hash.h - the SHA-256 of a file, compared with what RECORD says or written down.
+ */
+#ifndef INDEXER_FILE_HASH_H
+#define INDEXER_FILE_HASH_H
+
+#include "db/base/error.h"
+#include "db/base/sha256.h"
+#include "db/base/slice.h"
+
+/*
+ * Does the file at @path have the hash that RECORD gives, @recorded: "sha256=" and the digest
+ * in base64url without padding (PEP 376, PEP 427), or in hexadecimal, as Debian's packages
+ * have it? 1: yes; 0: no; ERROR_NOTFOUND, ERROR_PERMISSION, ERROR_IO and the like: the file
+ * could not be read. ERROR_INVALID: another kind of hash.
+ */
+int file_hash_matches(const char *path, struct slice recorded, struct error *error);
+
+/* The SHA-256 of the file at @path, in hexadecimal. */
+int file_hash(const char *path, char hex[SHA256_HEX_SIZE + 1], struct error *error);
+
+#endif
