@@ -7,8 +7,8 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
-#include "libquery/error_export.h"
-#include "libquery/verdict.h"
+#include "libquery/names.h"
+#include "libquery/policy.h"
 
 /* A variable that is unset, or exactly "1", switches nothing off. */
 static bool is_switched_on(const char *variable)
@@ -58,11 +58,8 @@ static int load_and_call(entrydb *db, const entrydb_autoload_options *options,
 	void *symbol;
 	int code = entrydb_load_with(db, entry_point, options->load, &symbol, &own);
 
-	if (code == 0)
-		return call(options, entry_point, symbol, error);
-	error_set(error, code, "%s", entrydb_error_message(&own));
-	entrydb_error_clear(&own);
-	return code;
+	return code == 0 ? call(options, entry_point, symbol, error)
+	                 : error_import(code, &own, error);
 }
 
 /* What has failed, how to switch it off, and why, in one line. */
@@ -151,7 +148,7 @@ int entrydb_autoload(entrydb *db, const char *group, const entrydb_autoload_opti
 	}
 	if (!is_switched_on(options->variable))
 		return 0;
-	code = verdict_select(db, group, &found, &own);
+	code = policy_select(db, group, &found, &own);
 	if (code == 0) {
 		code = run_all(db, options, found, &own);
 		entrydb_set_free(found);

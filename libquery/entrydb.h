@@ -436,14 +436,16 @@ ENTRYDB_API void entrydb_target_free(entrydb_target *target);
 /*
  * May this entry point be loaded? Decided by $ENTRYDB_DISABLE and the files of rules of
  * the user, the environments and the system, see entrydb(1); without a rule everything is
- * allowed. @distribution and @object may be NULL if they are not known. entrydb_load()
- * asks the same. Free with entrydb_verdict_free().
+ * allowed. @distribution is METADATA's Name, @path the path entry: the rules of an
+ * environment are for its own entry points alone. Both may be NULL if they are not known;
+ * without @path, the rules of every environment of this handle count. entrydb_load() asks
+ * the same. Free with entrydb_verdict_free().
  *
  * ENTRYDB_EFORMAT, ENTRYDB_EPERMISSION, ENTRYDB_ELIMIT, ENTRYDB_EIO: a file of rules cannot
  * be understood, believed or read, so that what it forbids is not known. Since 0.1.
  */
 ENTRYDB_API int entrydb_check_policy(entrydb *db, const char *group, const char *name,
-                                     const char *distribution, const char *object,
+                                     const char *distribution, const char *path,
                                      entrydb_verdict **out, entrydb_error *error);
 
 /* 1: allowed; 0: forbidden. Since 0.1. */

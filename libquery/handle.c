@@ -9,8 +9,8 @@
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
-#include "libquery/error_export.h"
 #include "libquery/layout.h"
+#include "libquery/names.h"
 #include "libquery/sites.h"
 
 #define OPTIONS_SIZE_0_1 sizeof(entrydb_options)
@@ -38,9 +38,7 @@ int handle_ask(struct entrydb *db, question *ask, void *payload, entrydb_error *
 
 bool handle_omits_names(const struct entrydb *db)
 {
-	struct policy policy = rules_policy(&db->policy);
-
-	return db->omit & ENTRYDB_OMIT_METADATA && policy_is_empty(&policy);
+	return db->omit & ENTRYDB_OMIT_METADATA && policy_is_empty(&db->policy);
 }
 
 static void cleanup_handle(struct entrydb **db)
@@ -238,7 +236,7 @@ void entrydb_close(entrydb *db)
 	holders_free(&db->holders);
 	loader_free(db->loader);
 	plugin_kinds_free(db->kinds);
-	rules_free(&db->policy);
+	policy_free(&db->policy);
 	pthread_mutex_destroy(&db->lock);
 	free(db->entries);
 	free(db->database);

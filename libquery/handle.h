@@ -19,12 +19,12 @@
  *     result.c      holds the answers
  *     describe.c    where the answers come from
  *     resolve.c     from an entry point to its target
- *     rules.c       what is allowed to be loaded: the files that say so
- *     verdict.c     and what they say about an entry point
+ *     policy_file.c the rules about what may be loaded
+ *     policy.c      and what they say about an entry point
  *     load.c        and into the process, if policy allows
  *     registry.c    names of a group, registered here or installed
  *     autoload.c    all of a group
- *     enum_names.c, error_export.c  the enumerations and errors of entrydb.h
+ *     names.c       the enumerations and errors of entrydb.h
  */
 #ifndef LIBQUERY_HANDLE_H
 #define LIBQUERY_HANDLE_H
@@ -37,7 +37,7 @@
 #include "libquery/holders.h"
 #include "libquery/native/loader.h"
 #include "libquery/path_entry.h"
-#include "libquery/rules.h"
+#include "libquery/policy_file.h"
 #include "libquery/source.h"
 
 struct entrydb {
@@ -56,7 +56,7 @@ struct entrydb {
 	struct holders holders; /* which of the entries has what; see holders.h */
 	struct loader *loader;
 	struct plugin_kinds *kinds; /* of plugins; NULL until they are asked for */
-	struct rules policy;        /* what may be loaded */
+	struct policy policy;       /* what may be loaded */
 };
 
 /* Answers one question; may fail for a database that it then gives up. */

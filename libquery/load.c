@@ -1,34 +1,56 @@
 /*
- * load.c - the one door through which an entry point comes into the process: what it
- * leads to is found, policy is asked, and native/loader.h opens it.
+ * load.c - loads an entry point into the process: what does it lead to, is it allowed, who
+ * could have written it, is it the build that was asked for, has it crashed before; then open.
  */
+#include "libquery/load.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/sha256.h"
-#include "libquery/error_export.h"
-#include "libquery/guard.h"
-#include "libquery/handle.h"
 #include "libquery/layout.h"
-#include "libquery/result.h"
-#include "libquery/verdict.h"
+#include "libquery/names.h"
+#include "libquery/native/quarantine.h"
+#include "libquery/object_id.h"
+#include "libquery/policy.h"
 
-/* --- loading --- */
+/* One load. */
+struct load {
+	entrydb *db;
+	const entrydb_entry_point *entry_point;
+	const entrydb_load_options *options;
+	entrydb_target *target;
+	struct loadable object; /* its path is the load's own */
+	struct stat status;     /* of the object */
+	char *id;               /* of the object; NULL until it is needed */
+	char *quarantine;       /* the directory; NULL: there is no place for one */
+};
 
-/* Why there is nothing to be opened; 0 where there is. */
-static int why_not_loadable(const entrydb_entry_point *entry_point, const entrydb_target *target)
+static void load_free(struct load *load)
 {
-	if (!entrydb_entry_point_module(entry_point))
+	entrydb_target_free(load->target);
+	free((char *)load->object.path);
+	free(load->id);
+	free(load->quarantine);
+}
+
+/* --- what it leads to, and may it be opened --- */
+
+/* Why there is nothing that could be opened; 0 where there is. */
+static int why_not_loadable(const struct load *load)
+{
+	if (!entrydb_entry_point_module(load->entry_point))
 		return ERROR_UNRESOLVED; /* its value cannot be parsed */
-	switch (entrydb_target_state(target)) {
+	switch (entrydb_target_state(load->target)) {
 	case ENTRYDB_STATE_OK:
 	case ENTRYDB_STATE_MISSING_DEPENDENCY: /* it may be there by now, or be loaded already; */
 	case ENTRYDB_STATE_NEEDS_HOST:         /* and this may be the host */
-		return entrydb_target_object(target) && entrydb_target_symbol(target)
+		return entrydb_target_object(load->target) && entrydb_target_symbol(load->target)
 		               ? 0
 		               : ERROR_PYTHON;
 	case ENTRYDB_STATE_MISSING:
@@ -44,147 +66,168 @@ static int why_not_loadable(const entrydb_entry_point *entry_point, const entryd
 	return ERROR_UNRESOLVED;
 }
 
-static int be_loadable(const entrydb_entry_point *entry_point, const entrydb_target *target,
-                       struct error *error)
+/* Name the object to be opened. */
+static int find_object(struct load *load, struct error *error)
 {
-	int code = why_not_loadable(entry_point, target);
+	const entrydb_entry_point *e = load->entry_point;
+	const char *distribution = entrydb_entry_point_distribution(e);
+	int code = why_not_loadable(load);
 
+	if (code < 0)
+		return error_set(error, code,
+		                 "%s = %s of %s: %s (%s): no shared object that a program without "
+		                 "Python can open",
+		                 entrydb_entry_point_name(e), entrydb_entry_point_value(e),
+		                 entrydb_entry_point_file(e),
+		                 entrydb_kind_name(entrydb_target_kind(load->target)),
+		                 entrydb_state_name(entrydb_target_state(load->target)));
+	load->object.distribution = distribution ? distribution : entrydb_entry_point_file(e);
+	load->object.path = layout_absolute(entrydb_target_object(load->target));
+	return load->object.path
+	               ? 0
+	               : error_errno(error, errno, "%s", entrydb_target_object(load->target));
+}
+
+static int prepare(struct load *load, struct error *error)
+{
+	entrydb_error own = ENTRYDB_ERROR_INIT;
+	int code = entrydb_resolve(load->db, load->entry_point, &load->target, &own);
+
+	if (code < 0)
+		return error_import(code, &own, error);
+	code = policy_allows(load->db, load->entry_point, error);
 	if (code == 0)
-		return 0;
-	return error_set(error, code,
-	                 "%s = %s of %s: %s (%s): no shared object that a program without Python "
-	                 "can open",
-	                 entrydb_entry_point_name(entry_point),
-	                 entrydb_entry_point_value(entry_point),
-	                 entrydb_entry_point_file(entry_point),
-	                 entrydb_kind_name(entrydb_target_kind(target)),
-	                 entrydb_state_name(entrydb_target_state(target)));
+		code = find_object(load, error);
+	return code == 0 ? loader_check(&load->object, &load->status, error) : code;
 }
 
 /* --- is it what it should be? --- */
 
-/* What loading is to do, and with whom. */
-struct loading {
-	const entrydb_load_options *options;
-	const entrydb_entry_point *entry_point;
-	const entrydb_target *target;
-	struct quarantine_watch watch;
-};
+static int identify(struct load *load, struct error *error)
+{
+	return load->id ? 0 : object_id(load->object.path, &load->id, error);
+}
 
-static int is_another(const struct load_request *request, const char *what, const char *is,
-                      const char *should, struct error *error)
+/* Where nothing has crashed yet, there is no directory, and the object need not be read. */
+static int check_quarantine(struct load *load, struct error *error)
+{
+	CLEANUP(cleanup_free) char *reason = NULL;
+	int code = 0;
+
+	if (layout_quarantine(&load->quarantine) < 0)
+		return error_nomem(error);
+	if (!load->quarantine || access(load->quarantine, F_OK) != 0)
+		return 0;
+	code = identify(load, error);
+	if (code == 0)
+		code = quarantine_find(load->quarantine, load->id, &reason, error);
+	if (code <= 0)
+		return code;
+	return error_set(error, ERROR_SET_ASIDE,
+	                 "%s (of %s) is set aside: %s; to try it again, run: entrydb quarantine "
+	                 "--clear %s",
+	                 load->object.path, load->object.distribution, reason, load->id);
+}
+
+static int check_same(const struct load *load, const char *what, const char *is, const char *should,
+                      struct error *error)
 {
 	if (should && strcmp(is, should) == 0)
 		return 0;
 	return error_set(error, ERROR_CHANGED,
 	                 "%s (of %s) is not what was installed: its %s is %s, not %s; install it "
 	                 "again, or run 'entrydb update' if you have built it",
-	                 request->object, request->distribution, what, is,
+	                 load->object.path, load->object.distribution, what, is,
 	                 should ? should : "known");
 }
 
-static int check_build(const struct loading *loading, const struct load_request *request,
-                       struct error *error)
+static int check_build(struct load *load, struct error *error)
 {
-	static const char prefix[] = "build-id-";
-	CLEANUP(cleanup_free) char *id = NULL;
-	int code = guard_identify(request->object, &id, error);
+	int code = identify(load, error);
+	const char *build = code == 0 ? object_id_build(load->id) : NULL;
 
 	if (code < 0)
 		return code;
-	return is_another(request, "build-id",
-	                  strncmp(id, prefix, sizeof(prefix) - 1) == 0 ? id + sizeof(prefix) - 1
-	                                                               : "none",
-	                  entrydb_target_text(loading->target, ENTRYDB_TARGET_BUILD_ID), error);
+	return check_same(load, "build-id", build ? build : "none",
+	                  entrydb_target_text(load->target, ENTRYDB_TARGET_BUILD_ID), error);
 }
 
-static int check_hash(const struct loading *loading, const struct load_request *request,
-                      struct error *error)
+static int check_hash(const struct load *load, struct error *error)
 {
-	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, request->object, 0);
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, load->object.path, 0);
 	char text[sizeof("sha256=") + SHA256_BASE64_SIZE] = "sha256=";
 	uint8_t digest[SHA256_SIZE];
 
 	if (fd < 0 || sha256_of_file(fd, NULL, digest) != 0)
-		return error_errno(error, errno, "cannot read %s", request->object);
+		return error_errno(error, errno, "cannot read %s", load->object.path);
 	sha256_base64(digest, text + strlen(text));
-	return is_another(request, "hash", text,
-	                  entrydb_target_text(loading->target, ENTRYDB_TARGET_SHA256), error);
+	return check_same(load, "hash", text,
+	                  entrydb_target_text(load->target, ENTRYDB_TARGET_SHA256), error);
 }
 
-static int check_identity(const struct loading *loading, const struct load_request *request,
-                          struct error *error)
+/* --- opening --- */
+
+/* If the process ends while it opens the object, the watch stays, and sets the object aside. */
+static int open_guarded(struct load *load, void **handle, struct error *error)
 {
-	unsigned flags = loading->options->flags;
-	int code = flags & ENTRYDB_LOAD_SAME ? check_build(loading, request, error) : 0;
+	struct quarantine_watch watch = QUARANTINE_WATCH_INIT;
+	unsigned flags = load->options->flags;
+	int code = 0;
 
-	if (code == 0 && (flags & ENTRYDB_LOAD_HASH))
-		code = check_hash(loading, request, error);
-	return code;
-}
-
-/* Before it is opened for the first time. */
-static int before(void *payload, const struct load_request *request, struct error *error)
-{
-	struct loading *loading = payload;
-	int code = guard_check(request->object, request->distribution, error);
-
+	if (flags & ENTRYDB_LOAD_GUARDED && load->quarantine) {
+		code = identify(load, error);
+		if (code == 0)
+			code = quarantine_watch_begin(load->quarantine, load->id, load->object.path,
+			                              &watch, error);
+	}
 	if (code == 0)
-		code = check_identity(loading, request, error);
-	if (code == 0 && (loading->options->flags & ENTRYDB_LOAD_GUARDED))
-		code = guard_begin(request->object, &loading->watch, error);
+		code = loader_open(load->db->loader, &load->object, &load->status,
+		                   flags & ENTRYDB_LOAD_LAZY, handle, error);
+	quarantine_watch_end(&watch);
 	return code;
 }
 
-static void after(void *payload)
+/* An object that is open already has been asked about. */
+static int open_object(struct load *load, void **handle, struct error *error)
 {
-	struct loading *loading = payload;
+	unsigned flags = load->options->flags;
+	int code;
 
-	quarantine_watch_end(&loading->watch);
+	*handle = loader_find(load->db->loader, &load->status);
+	if (*handle)
+		return 0;
+	code = check_quarantine(load, error);
+	if (code == 0 && flags & ENTRYDB_LOAD_SAME)
+		code = check_build(load, error);
+	if (code == 0 && flags & ENTRYDB_LOAD_HASH)
+		code = check_hash(load, error);
+	return code == 0 ? open_guarded(load, handle, error) : code;
 }
 
-static int ask_host(const struct loading *loading, const struct load_request *request, void *symbol,
-                    struct error *error)
+static int ask_host(const struct load *load, void *symbol, struct error *error)
 {
-	const entrydb_load_options *options = loading->options;
+	const entrydb_load_options *options = load->options;
 	const char *reason = options->accept ? options->accept(symbol, options->payload) : NULL;
 
 	if (!reason)
 		return 0;
-	return error_set(error, ERROR_REFUSED, "%s (of %s) is not accepted: %s", request->object,
-	                 request->distribution, reason);
+	return error_set(error, ERROR_REFUSED, "%s (of %s) is not accepted: %s", load->object.path,
+	                 load->object.distribution, reason);
 }
 
-/* --- the door --- */
-
 /* The handle's lock is not held while constructors run: they may use the handle. */
-static int load(entrydb *db, struct loading *loading, void **symbol, struct error *error)
+static int load_symbol(struct load *load, void **symbol, struct error *error)
 {
-	const entrydb_entry_point *entry_point = loading->entry_point;
-	const char *distribution = entrydb_entry_point_distribution(entry_point);
-	CLEANUP(cleanup_free) char *path = NULL;
-	struct load_request request = {
-	        .symbol = entrydb_target_symbol(loading->target),
-	        .distribution = distribution ? distribution : entrydb_entry_point_file(entry_point),
-	        .lazy = loading->options->flags & ENTRYDB_LOAD_LAZY,
-	        .before = before,
-	        .after = after,
-	        .payload = loading,
-	};
-	void *found;
-	int priority, code = verdict_ask(db, entry_point, &priority, error);
+	void *handle, *found;
+	int code = prepare(load, error);
 
 	if (code == 0)
-		code = be_loadable(entry_point, loading->target, error);
-	if (code < 0)
-		return code;
-	path = layout_absolute(entrydb_target_object(loading->target));
-	if (!path)
-		return error_errno(error, errno, "%s", entrydb_target_object(loading->target));
-	request.object = path;
-	code = loader_symbol(db->loader, &request, &found, error);
+		code = open_object(load, &handle, error);
 	if (code == 0)
-		code = ask_host(loading, &request, found, error);
+		code = loader_symbol(handle, &load->object, entrydb_target_symbol(load->target),
+		                     &found, error);
+	if (code == 0)
+		code = ask_host(load, found, error);
 	if (code == 0)
 		*symbol = found;
 	return code;
@@ -194,24 +237,18 @@ int entrydb_load_with(entrydb *db, const entrydb_entry_point *entry_point,
                       const entrydb_load_options *options, void **symbol, entrydb_error *error)
 {
 	static const entrydb_load_options none = ENTRYDB_LOAD_OPTIONS_INIT;
-	struct loading loading = {options ? options : &none, entry_point, NULL,
-	                          QUARANTINE_WATCH_INIT};
+	CLEANUP(load_free)
+	struct load load = {
+	        .db = db, .entry_point = entry_point, .options = options ? options : &none};
 	struct error own = {0};
-	entrydb_target *target = NULL;
 	int code;
 
-	if (loading.options->size != sizeof(none)) {
-		error_set(&own, ERROR_INVALID,
-		          "the options are not those of this library; begin with "
-		          "ENTRYDB_LOAD_OPTIONS_INIT");
-		return error_export(ERROR_INVALID, &own, error);
-	}
-	code = entrydb_resolve(db, entry_point, &target, error);
-	if (code < 0)
-		return code;
-	loading.target = target;
-	code = load(db, &loading, symbol, &own);
-	entrydb_target_free(target);
+	if (load.options->size != sizeof(none))
+		code = error_set(&own, ERROR_INVALID,
+		                 "the options are not those of this library; begin with "
+		                 "ENTRYDB_LOAD_OPTIONS_INIT");
+	else
+		code = load_symbol(&load, symbol, &own);
 	return code < 0 ? error_export(code, &own, error) : 0;
 }
 
@@ -219,4 +256,19 @@ int entrydb_load(entrydb *db, const entrydb_entry_point *entry_point, void **sym
                  entrydb_error *error)
 {
 	return entrydb_load_with(db, entry_point, NULL, symbol, error);
+}
+
+int load_check(entrydb *db, const entrydb_entry_point *entry_point, char **object,
+               struct error *error)
+{
+	CLEANUP(load_free) struct load load = {.db = db, .entry_point = entry_point};
+	int code = prepare(&load, error);
+
+	if (code == 0)
+		code = check_quarantine(&load, error);
+	if (code == 0) {
+		*object = (char *)load.object.path;
+		load.object.path = NULL;
+	}
+	return code;
 }

@@ -18,8 +18,8 @@
 #include "db/base/name_map.h"
 #include "db/base/nearest.h"
 #include "db/base/text.h"
-#include "libquery/error_export.h"
-#include "libquery/verdict.h"
+#include "libquery/names.h"
+#include "libquery/policy.h"
 
 #define NAMES_TOLD 20 /* names that a message about an unknown one repeats */
 
@@ -104,7 +104,7 @@ static int discover(entrydb_registry *registry, struct error *error)
 
 	if (registry->found)
 		return 0;
-	code = verdict_select(registry->db, registry->group, &found, error);
+	code = policy_select(registry->db, registry->group, &found, error);
 	if (code < 0)
 		return code;
 	if (take_names(registry, found) < 0) {

@@ -76,8 +76,7 @@ static int make_target(const struct target_record *record, struct slice site, en
 	if (!target)
 		return error_nomem(error);
 	at = target->strings;
-	target->kind =
-	        (enum entrydb_kind)record->kind; /* enum_names.c asserts that they are the same */
+	target->kind = (enum entrydb_kind)record->kind; /* names.c asserts that they are the same */
 	target->state = (enum entrydb_state)record->state;
 	target->size = record->size;
 	target->machine = record->machine;

@@ -60,7 +60,7 @@ static int read_policy_of(struct judge *judge, const char *path, int64_t site, s
 
 		code = entrydb_check_policy(db, worksheet_column(row, 1).ptr,
 		                            worksheet_column(row, 2).ptr,
-		                            worksheet_column(row, 3).ptr, NULL, &verdict, &own);
+		                            worksheet_column(row, 3).ptr, path, &verdict, &own);
 		if (code == 0 && !entrydb_verdict_allowed(verdict)) {
 			put = worksheet_ask(judge->sheet,
 			                    "INSERT INTO forbidden_entry VALUES (?, ?)");

@@ -8,7 +8,9 @@
 
 #include "db/base/cleanup.h"
 #include "indexer/audit/facts.h"
-#include "libquery/guard.h"
+#include "libquery/layout.h"
+#include "libquery/native/quarantine.h"
+#include "libquery/object_id.h"
 
 struct quarantine {
 	struct worksheet *sheet;
@@ -35,7 +37,7 @@ static int identify(struct worksheet *sheet, struct slice path, struct error *er
 	CLEANUP(cleanup_free) char *build = NULL;
 	struct error own = {0};
 	struct worksheet_query *put;
-	int code = guard_identify(path.ptr, &build, &own);
+	int code = object_id(path.ptr, &build, &own);
 
 	if (code < 0)
 		return error_move_failure(error, &own);
@@ -51,7 +53,7 @@ int set_aside_read(struct worksheet *sheet, struct error *error)
 	CLEANUP(cleanup_free) char *directory = NULL;
 	struct quarantine quarantine = {.sheet = sheet};
 	struct worksheet_query *row;
-	int code = guard_directory(&directory, error);
+	int code = layout_quarantine(&directory) < 0 ? error_nomem(error) : 0;
 
 	if (code == 0 && directory)
 		code = quarantine_walk(directory, keep, &quarantine, error);

@@ -26,7 +26,9 @@
 #include "indexer/interpreter.h"
 #include "indexer/suggest.h"
 #include "indexer/table.h"
-#include "libquery/guard.h"
+#include "libquery/layout.h"
+#include "libquery/native/quarantine.h"
+#include "libquery/object_id.h"
 
 #define TIMEOUT     30   /* seconds, where --timeout is not given */
 #define MESSAGE_MAX 4096 /* bytes of what the child says */
@@ -269,9 +271,19 @@ static int report(const struct probe *probe, struct error *error)
 
 static int set_aside(const struct probe *probe, struct error *error)
 {
+	CLEANUP(cleanup_free) char *directory = NULL;
+	CLEANUP(cleanup_free) char *id = NULL;
+	int code;
+
 	if (probe->outcome < OUTCOME_CRASHED || !object_of(probe))
 		return 0;
-	return guard_set_aside(object_of(probe), probe->reason, error);
+	if (layout_quarantine(&directory) < 0)
+		return error_nomem(error);
+	if (!directory)
+		return 0;
+	code = object_id(object_of(probe), &id, error);
+	return code == 0 ? quarantine_add(directory, id, object_of(probe), probe->reason, error)
+	                 : code;
 }
 
 /* --- the whole --- */

@@ -9,7 +9,8 @@
 #include "indexer/command.h"
 #include "indexer/options.h"
 #include "indexer/table.h"
-#include "libquery/guard.h"
+#include "libquery/layout.h"
+#include "libquery/native/quarantine.h"
 
 /* --- listing --- */
 
@@ -106,7 +107,7 @@ enum status command_quarantine(const struct options *options)
 {
 	CLEANUP(cleanup_free) char *directory = NULL;
 	struct error error = {0};
-	int code = guard_directory(&directory, &error);
+	int code = layout_quarantine(&directory) < 0 ? error_nomem(&error) : 0;
 
 	if (options->argument_count > 0 && !options->clear)
 		return usage_error("quarantine", "IDs are for --clear");

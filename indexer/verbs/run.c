@@ -142,9 +142,9 @@ static int check_allowed(entrydb *db, const entrydb_entry_point *e, struct error
 {
 	entrydb_error own = ENTRYDB_ERROR_INIT;
 	entrydb_verdict *verdict;
-	int code =
-	        entrydb_check_policy(db, entrydb_entry_point_group(e), entrydb_entry_point_name(e),
-	                             entrydb_entry_point_distribution(e), NULL, &verdict, &own);
+	int code = entrydb_check_policy(
+	        db, entrydb_entry_point_group(e), entrydb_entry_point_name(e),
+	        entrydb_entry_point_distribution(e), entrydb_entry_point_path(e), &verdict, &own);
 
 	if (code < 0)
 		return take_error(code, &own, error);

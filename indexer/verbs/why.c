@@ -60,10 +60,10 @@ static int gather(const struct options *options, entrydb *db, const entrydb_path
 		                   error);
 	if (code < 0)
 		return code;
-	code = entrydb_check_policy(
-	        db, entrydb_entry_point_group(entry_point), entrydb_entry_point_name(entry_point),
-	        entrydb_entry_point_distribution(entry_point),
-	        facts->target ? entrydb_target_object(facts->target) : NULL, &facts->verdict, &own);
+	code = entrydb_check_policy(db, entrydb_entry_point_group(entry_point),
+	                            entrydb_entry_point_name(entry_point),
+	                            entrydb_entry_point_distribution(entry_point),
+	                            entrydb_entry_point_path(entry_point), &facts->verdict, &own);
 	return code < 0 ? take_error(code, &own, error) : 0;
 }
 

@@ -1,13 +1,14 @@
 /*
- * loader.h - opening a shared object and looking a symbol up, with due suspicion.
+ * loader.h - opens a shared object and looks a symbol up.
  *
- * The only module that opens shared objects to run. What it opens runs with all
- * the rights of the process, so it first asks who could have put it there.
+ * The only module that opens shared objects to run them. What it opens runs with all the
+ * rights of the process: loader_check() first asks who could have put it there.
  */
 #ifndef LIBQUERY_NATIVE_LOADER_H
 #define LIBQUERY_NATIVE_LOADER_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "db/base/error.h"
 
@@ -22,40 +23,40 @@ struct loader *loader_create(void);
  */
 void loader_free(struct loader *loader);
 
-/* What is to be loaded. */
-struct load_request {
-	const char *object;       /* an absolute path */
-	const char *symbol;       /* in it */
-	const char *distribution; /* the owner's name, for messages only; or NULL */
-	bool lazy;                /* its functions are looked up as they are called */
-	/* Asked before it is opened for the first time, and told afterwards; or NULL. */
-	int (*before)(void *payload, const struct load_request *request, struct error *error);
-	void (*after)(void *payload);
-	void *payload;
+/* A shared object, and whose it is, for messages. */
+struct loadable {
+	const char *path; /* absolute */
+	const char *distribution;
 };
 
 /*
- * Look the symbol up in the shared object, and open that before if need be (all its own
- * symbols resolved at once unless lazy, none of them offered to others). On success *@out
- * is the symbol's address, never NULL.
+ * May this process run it? The object must belong to root or the effective user, and so
+ * must every directory above it, along the path as given and as it is after symbolic
+ * links. None of these may be writable by others, except directories with the sticky
+ * bit such as /tmp. *@status tells the object from others.
  *
- * The object must belong to root or the caller (the effective user), and so
- * must every directory above it, along the path as given and as it is
- * after symbolic links. None of these may be writable by a group other than
- * root's or the caller's, or by everybody, but for directories with the sticky
- * bit such as /tmp. Access lists count by the group bits, in which they show.
- *
- * ERROR_INVALID: the path is not absolute, or the symbol is missing.
- * ERROR_NOTFOUND, ERROR_IO: there is no such file, or it cannot be read.
- * ERROR_FORMAT: it is not a regular file. ERROR_PERMISSION: somebody else could have
- * changed it; the message says what to do. The dynamic linker refused, whose own words are in
- * the message: ERROR_DEPENDENCY, a library that it needs is missing, ERROR_UNDEFINED, a
- * symbol that it needs, ERROR_NO_SYMBOL, the one that was asked for, ERROR_LOAD, anything
- * else. What @before has returned. ERROR_NOMEM.
- *
- * The loader's lock is not held while constructors run, so they may call back.
+ * ERROR_NOTFOUND, ERROR_IO: there is no such file, or it cannot be read. ERROR_FORMAT: it
+ * is not a regular file. ERROR_PERMISSION: somebody else could have changed it; the
+ * message says what to do. ERROR_NOMEM.
  */
-int loader_symbol(struct loader *loader, const struct load_request *request, void **out,
+int loader_check(const struct loadable *object, struct stat *status, struct error *error);
+
+/* The handle of an object that this loader has opened before, or NULL. */
+void *loader_find(struct loader *loader, const struct stat *status);
+
+/*
+ * Open it: all the symbols that it needs are resolved at once unless @lazy, and its own are
+ * offered to nobody. No lock is held while constructors run, so they may call back.
+ *
+ * The dynamic linker refused, whose own words are in the message: ERROR_DEPENDENCY, a library
+ * that it needs is missing, ERROR_UNDEFINED, a symbol that it needs, ERROR_LOAD, anything else.
+ * ERROR_NOMEM.
+ */
+int loader_open(struct loader *loader, const struct loadable *object, const struct stat *status,
+                bool lazy, void **handle, struct error *error);
+
+/* The address of a symbol, never NULL. ERROR_NO_SYMBOL. */
+int loader_symbol(void *handle, const struct loadable *object, const char *symbol, void **out,
                   struct error *error);
 
 /* Which code a text of dlerror()'s stands for: glibc's words, or musl's. */

@@ -146,9 +146,9 @@ class Files(PolicyTest):
         self.write_policy(self.user_file, "[g]\nn\n")
         self.assertEqual(self.allowed(), ["h/n"])
 
-    def test_files_that_are_not_obeyed(self):
+    def test_files_that_cannot_be_trusted(self):
         cases = {"larger than 65536 bytes": lambda: self.write_policy(self.user_file, "#" * 70000),
-                 "others may write it": lambda: os.chmod(self.user_file, 0o646),
+                 "others can write it": lambda: os.chmod(self.user_file, 0o646),
                  "is not a file": lambda: (os.unlink(self.user_file), os.mkfifo(self.user_file))}
         for reason, spoil in cases.items():
             self.write_policy(self.user_file, "[g]\nn = disable\n")
@@ -169,6 +169,42 @@ class Files(PolicyTest):
     def test_everybody_may_read_it(self):
         self.run_program("disable", "--prefix", self.prefix, "g/n", status=DONE, preexec_fn=lambda: os.umask(0o077))
         self.assertEqual(stat.S_IMODE(os.stat(self.environment_file).st_mode), 0o644)
+
+
+class Environments(PolicyTest):
+    """Two of them on one path: each rules what it provides."""
+
+    def setUp(self):
+        super().setUp()
+        self.rival = f"{self.top}/rival"
+        self.rival_site = f"{self.rival}/lib/python3.11/site-packages"
+        add_distribution(self.rival_site, "authz", text="[g]\nauthz = m:f\n")
+
+    def names(self, *options, path=None):
+        reply = self.run_program("list", "--allowed", *options, *(word for each in path or (self.site, self.rival_site)
+                                                                  for word in ("--path", each)), "g")
+        return [row.split("\t")[1] for row in reply.lines]
+
+    def test_each_for_its_own(self):
+        everything = self.names()
+        self.assertEqual(sorted(everything), ["authz", "n", "other"])
+        self.run_program("disable", "--prefix", self.prefix, "*", status=DONE)
+        for path in ((self.site, self.rival_site), (self.rival_site, self.site)):
+            self.assertEqual(self.names(path=path), ["authz"])
+        self.run_program("disable", "--prefix", self.rival, "g/n", status=DONE)
+        self.run_program("enable", "--prefix", self.prefix, "*", status=DONE)
+        self.assertEqual(sorted(self.names()), ["authz", "n", "other"])
+
+    def test_nothing_is_enabled_elsewhere(self):
+        """What the user of one environment allows does not allow it in another."""
+        self.run_program("disable", "--prefix", self.rival, "g/authz", status=DONE)
+        self.write_policy(self.environment_file, "[*]\n* = enable\n")
+        self.assertEqual(sorted(self.names()), ["n", "other"])
+
+    def test_why_says_the_same(self):
+        self.write_policy(self.environment_file, "[*]\n* = disable\n")
+        reply = self.run_program("why", "--path", self.site, "--path", self.rival_site, "g", "authz", status=DONE)
+        self.assertIn("allowed      yes", reply.lines[-1])
 
 
 @needs_root

@@ -6,7 +6,7 @@
  */
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
-#include "libquery/native/policy.h"
+#include "libquery/policy.h"
 #include "tests/fuzz/input.h"
 
 /* The plain way: each piece between commas against GROUP and GROUP/NAME. */

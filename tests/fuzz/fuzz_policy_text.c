@@ -5,7 +5,7 @@
  * The input is "group\0name\0program\0text".
  */
 #include "db/base/cleanup.h"
-#include "libquery/policy_text.h"
+#include "indexer/verbs/policy_edit.h"
 #include "tests/fuzz/input.h"
 
 static void must_decide(const char *text, const struct policy_rule *rule)
@@ -13,8 +13,8 @@ static void must_decide(const char *text, const struct policy_rule *rule)
 	CLEANUP(policy_rules_free) struct policy_rules rules = {0};
 	const struct policy_rule *found;
 
-	require(policy_text_read(slice_of(text), &rules, NULL) == 0);
-	found = policy_rules_find(&rules, rule);
+	require(policy_rules_read(slice_of(text), &rules, NULL) == 0);
+	found = policy_edit_find(&rules, rule);
 	require(found && found->action == POLICY_DISABLE);
 }
 
@@ -30,10 +30,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (rule.program.len == 0)
 		rule.program = (struct slice){0};
-	if (memchr(rest.ptr, '\0', rest.len) || policy_text_put(rest, &rule, &once, NULL) < 0)
+	if (memchr(rest.ptr, '\0', rest.len) || policy_edit(rest, &rule, &once, NULL) < 0)
 		return 0;
 	must_decide(once, &rule);
-	require(policy_text_put(slice_of(once), &rule, &twice, NULL) == 0);
+	require(policy_edit(slice_of(once), &rule, &twice, NULL) == 0);
 	require(slice_equal(slice_of(once), slice_of(twice)));
 	return 0;
 }

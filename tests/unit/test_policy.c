@@ -9,7 +9,8 @@
 
 #include <cmocka.h>
 
-#include "libquery/policy_text.h"
+#include "indexer/verbs/policy_edit.h"
+#include "libquery/policy.h"
 
 static struct policy_verdict decide(const char *rules, struct slice group, struct slice name)
 {
@@ -77,7 +78,6 @@ static void test_reason(void **state)
 /* --- files --- */
 
 struct layers {
-	struct policy_rules rules[2];
 	struct policy_layer items[2];
 	struct policy policy;
 };
@@ -89,23 +89,23 @@ static void read_layers(struct layers *layers, const char *near, const char *far
 
 	*layers = (struct layers){0};
 	for (size_t i = 0; i < 2; i++) {
-		assert_int_equal(policy_text_read(slice_of(texts[i] ? texts[i] : ""),
-		                                  &layers->rules[i], NULL),
+		layers->items[i].path = (char *)names[i];
+		assert_int_equal(policy_rules_read(slice_of(texts[i] ? texts[i] : ""),
+		                                   &layers->items[i].rules, NULL),
 		                 0);
-		layers->items[i] = (struct policy_layer){names[i], layers->rules[i].items,
-		                                         layers->rules[i].count};
 	}
-	layers->policy = (struct policy){.layers = layers->items, .layer_count = 2};
+	layers->policy = (struct policy){.layers = layers->items, .count = 2};
 }
 
 static void free_layers(struct layers *layers)
 {
-	policy_rules_free(&layers->rules[0]);
-	policy_rules_free(&layers->rules[1]);
+	policy_rules_free(&layers->items[0].rules);
+	policy_rules_free(&layers->items[1].rules);
 }
 
 /* The entry point n of the group g, of the distribution a_b, asked for by the program prog. */
-static const struct policy_subject subject = {{"g", 1}, {"n", 1}, {"a_b", 3}, {"prog", 4}};
+static const struct policy_subject subject = {
+        {"g", 1}, {"n", 1}, {"a_b", 3}, {"prog", 4}, {"/mine", 5}};
 
 static void test_files(void **state)
 {
@@ -218,13 +218,36 @@ static void test_unknown(void **state)
 	free_layers(&layers);
 }
 
+/* The rules of an environment are for its own entry points, whichever comes first. */
+static void test_environments(void **state)
+{
+	static const struct {
+		const char *prefix;
+		bool allowed;
+	} rows[] = {{"/mine", true}, {"/other", false}, {"/min", false}, {"", false}, {NULL, true}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct policy_subject asked = subject;
+		struct layers layers;
+
+		asked.prefix = slice_of(rows[i].prefix); /* NULL: not known */
+		read_layers(&layers, "[g]\nn = enable priority=3", "[g]\nn = disable");
+		layers.items[0].prefix = "/mine";
+		assert_int_equal(policy_decide(&layers.policy, &asked).allowed, rows[i].allowed);
+		assert_int_equal(policy_decide(&layers.policy, &asked).priority,
+		                 rows[i].allowed ? 3 : 0);
+		free_layers(&layers);
+	}
+}
+
 /* --- writing --- */
 
 static void check_put(const char *before, struct policy_rule rule, const char *after)
 {
 	struct error error = {0};
 	char *made = NULL;
-	int code = policy_text_put(slice_of(before), &rule, &made, &error);
+	int code = policy_edit(slice_of(before), &rule, &made, &error);
 
 	if (after)
 		assert_string_equal(made ? made : error_text(&error), after);
@@ -287,11 +310,13 @@ static void test_texts_that_are_none(void **state)
 	char *large = malloc(POLICY_TEXT_MAX + 1);
 
 	(void)state;
-	assert_int_equal(policy_text_read(SLICE("[g]\nn = \xff"), &rules, NULL), ERROR_FORMAT);
+	assert_int_equal(policy_rules_read(SLICE("[g]\nn = \xff"), &rules, NULL), ERROR_FORMAT);
 	memset(large, '\n', POLICY_TEXT_MAX + 1);
-	assert_int_equal(policy_text_read((struct slice){large, POLICY_TEXT_MAX + 1}, &rules, NULL),
-	                 ERROR_LIMIT);
-	assert_int_equal(policy_text_read((struct slice){large, POLICY_TEXT_MAX}, &rules, NULL), 0);
+	assert_int_equal(
+	        policy_rules_read((struct slice){large, POLICY_TEXT_MAX + 1}, &rules, NULL),
+	        ERROR_LIMIT);
+	assert_int_equal(policy_rules_read((struct slice){large, POLICY_TEXT_MAX}, &rules, NULL),
+	                 0);
 	assert_int_equal(rules.count, 0);
 	free(large);
 }
@@ -306,6 +331,7 @@ int main(void)
 	        cmocka_unit_test(test_variable_before_files),
 	        cmocka_unit_test(test_priority),
 	        cmocka_unit_test(test_unknown),
+	        cmocka_unit_test(test_environments),
 	        cmocka_unit_test(test_put),
 	        cmocka_unit_test(test_put_nonsense),
 	        cmocka_unit_test(test_texts_that_are_none),

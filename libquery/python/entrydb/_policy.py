@@ -47,9 +47,11 @@ def _without(found, handle):
 
 
 def _is_allowed(each, handle):
-    name = getattr(getattr(each, "dist", None), "_normalized_name", None)
+    dist = getattr(each, "dist", None)
+    name = getattr(dist, "_normalized_name", None)
+    place = getattr(getattr(dist, "_path", None), "parent", None)  # the rules of environments are for their own
     try:
-        return handle.allowed(each.group, each.name, name)[0]
+        return handle.allowed(each.group, each.name, name, place and str(place))[0]
     except (OSError, ValueError, TypeError):  # the file has gone bad meanwhile; no text
         return True
 

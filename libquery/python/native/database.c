@@ -510,7 +510,7 @@ static PyObject *database_path_entries(PyObject *self, PyObject *Py_UNUSED(unuse
 	return list;
 }
 
-PyDoc_STRVAR(allowed_doc, "allowed(group, name, distribution=None, /)\n--\n\n"
+PyDoc_STRVAR(allowed_doc, "allowed(group, name, distribution=None, path=None, /)\n--\n\n"
                           "May this entry point be loaded? (bool, the rule that decided or None).");
 
 static PyObject *database_allowed(PyObject *self, PyObject *arguments)
@@ -519,16 +519,18 @@ static PyObject *database_allowed(PyObject *self, PyObject *arguments)
 	const char *group, *name, *distribution = NULL;
 	entrydb_error error = ENTRYDB_ERROR_INIT;
 	entrydb_verdict *verdict = NULL;
+	PyObject *answer, *entry = Py_None, *path = NULL;
 	PyThreadState *thread;
-	PyObject *answer;
 	int code;
 
-	if (!PyArg_ParseTuple(arguments, "ss|z:allowed", &group, &name, &distribution))
+	if (!PyArg_ParseTuple(arguments, "ss|zO:allowed", &group, &name, &distribution, &entry) ||
+	    (entry != Py_None && !PyUnicode_FSConverter(entry, &path)))
 		return NULL;
 	thread = enter_library();
-	code = entrydb_check_policy(database->db, group, name, distribution, NULL, &verdict,
-	                            &error);
+	code = entrydb_check_policy(database->db, group, name, distribution,
+	                            path ? PyBytes_AsString(path) : NULL, &verdict, &error);
 	leave_library(thread);
+	Py_XDECREF(path);
 	if (code < 0)
 		return raise(code, &error);
 	answer = Py_BuildValue("(Nz)", PyBool_FromLong(entrydb_verdict_allowed(verdict)),

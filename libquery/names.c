@@ -1,13 +1,14 @@
 /*
- * enum_names.c - the enumerations of entrydb.h, to words and from words; and that they
- * are those inside.
+ * names.c - the enumerations of entrydb.h to words and from words, and its errors; asserts
+ * that their numbers are those used inside.
  */
+#include "libquery/names.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/base/error.h"
+#include "db/base/cleanup.h"
 #include "db/record.h"
-#include "libquery/entrydb.h"
 
 #define SAME(public, private)                                                                      \
 	_Static_assert((int)(public) == (int)(private), #public " is " #private " inside")
@@ -109,4 +110,38 @@ int entrydb_fresh_parse(const char *text, enum entrydb_fresh *out)
 			return 0;
 		}
 	return ENTRYDB_EINVAL;
+}
+
+/* --- errors --- */
+
+int error_export(int code, struct error *from, entrydb_error *to)
+{
+	if (to) {
+		free(to->message);
+		*to = (entrydb_error){code, take(from->message), NULL};
+	}
+	error_clear(from);
+	return code;
+}
+
+int error_import(int code, entrydb_error *from, struct error *to)
+{
+	error_set(to, code, "%s", entrydb_error_message(from));
+	entrydb_error_clear(from);
+	return code;
+}
+
+const char *entrydb_error_message(const entrydb_error *error)
+{
+	struct error inner = {error->code, error->message};
+
+	return error_text(&inner);
+}
+
+void entrydb_error_clear(entrydb_error *error)
+{
+	if (!error)
+		return;
+	free(error->message);
+	*error = (entrydb_error)ENTRYDB_ERROR_INIT;
 }

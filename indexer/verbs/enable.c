@@ -1,6 +1,6 @@
 /*
- * The verbs enable and disable, which change one line of a policy file. It is published as
- * a database is (db/publish.h): under a lock, whole or not at all.
+ * enable.c - the verbs enable and disable, which change one line of a policy file. It is published
+ * as a database is (db/publish.h): under a lock, whole or not at all.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,9 +15,10 @@
 #include "indexer/command.h"
 #include "indexer/databases.h"
 #include "indexer/options.h"
+#include "indexer/verbs/policy_edit.h"
 #include "libquery/disk/tree/distname.h"
 #include "libquery/layout.h"
-#include "libquery/policy_text.h"
+#include "libquery/policy.h"
 
 #define FILE_MODE 0644 /* whoever loads must know */
 
@@ -86,11 +87,15 @@ static int is_forbidden(struct slice text, const struct policy_rule *rule, bool 
                         struct error *error)
 {
 	CLEANUP(policy_rules_free) struct policy_rules rules = {0};
-	int code = policy_text_read(text, &rules, error);
-	struct policy_layer layer = {"", rules.items, rules.count};
-	struct policy policy = {.layers = &layer, .layer_count = 1};
-	struct policy_subject subject = {rule->group, rule->name, rule->distribution,
-	                                 rule->program};
+	int code = policy_rules_read(text, &rules, error);
+	struct policy_layer layer = {.path = "", .rules = rules};
+	struct policy policy = {.layers = &layer, .count = 1};
+	struct policy_subject subject = {
+	        .group = rule->group,
+	        .name = rule->name,
+	        .distribution = rule->distribution,
+	        .program = rule->program,
+	};
 
 	*out = code == 0 && !policy_decide(&policy, &subject).allowed;
 	return code;
@@ -125,8 +130,8 @@ static int has_line(struct slice text, const struct policy_rule *rule, bool *out
                     struct error *error)
 {
 	CLEANUP(policy_rules_free) struct policy_rules rules = {0};
-	int code = policy_text_read(text, &rules, error);
-	const struct policy_rule *line = code == 0 ? policy_rules_find(&rules, rule) : NULL;
+	int code = policy_rules_read(text, &rules, error);
+	const struct policy_rule *line = code == 0 ? policy_edit_find(&rules, rule) : NULL;
 
 	*out = line && line->action == POLICY_DISABLE;
 	return code;
@@ -147,9 +152,9 @@ static int make_text(struct slice text, const struct change *change, char **out,
 	if (rule.action == POLICY_ENABLE)
 		code = has_line(text, &rule, &has, error);
 	if (code < 0 || !has || change->outer_forbids)
-		return code < 0 ? code : policy_text_put(text, &rule, out, error);
+		return code < 0 ? code : policy_edit(text, &rule, out, error);
 	rule.action = POLICY_SILENT;
-	code = policy_text_put(text, &rule, &without, error);
+	code = policy_edit(text, &rule, &without, error);
 	if (code == 0)
 		code = is_forbidden(slice_of(without), &rule, &forbidden, error);
 	if (code < 0)
@@ -159,7 +164,7 @@ static int make_text(struct slice text, const struct change *change, char **out,
 		return 0;
 	}
 	rule.action = POLICY_ENABLE;
-	return policy_text_put(text, &rule, out, error);
+	return policy_edit(text, &rule, out, error);
 }
 
 static int write_text(const struct publication *publication, const char *text, struct error *error)

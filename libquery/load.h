@@ -1,0 +1,19 @@
+/*
+ * load.h - what is asked before an object is loaded, for whoever has others load it.
+ * Private to libquery/ and the program.
+ */
+#ifndef LIBQUERY_LOAD_H
+#define LIBQUERY_LOAD_H
+
+#include "db/base/error.h"
+#include "libquery/entrydb.h"
+
+/*
+ * Would entrydb_load() open what @entry_point leads to, here and for this user? Everything
+ * is asked but the dynamic linker, and the absolute path is *@object, malloc'd. A manifest
+ * that names an object for other programs is a load by them. The codes of entrydb_load().
+ */
+int load_check(entrydb *db, const entrydb_entry_point *entry_point, char **object,
+               struct error *error);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * object_id.c - tells builds of shared objects apart: what crashed stays in quarantine at
+ * any path, and another build of it is free.
+ */
+#include "libquery/object_id.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/file.h"
+#include "db/base/sha256.h"
+#include "db/base/text.h"
+#include "libquery/disk/elf/elf_file.h"
+
+#define BUILD_PREFIX "build-id-"
+
+static int hash(int fd, const char *object, char **id, struct error *error)
+{
+	uint8_t digest[SHA256_SIZE];
+	char text[SHA256_HEX_SIZE + 1];
+
+	if (lseek(fd, 0, SEEK_SET) != 0 || sha256_of_file(fd, NULL, digest) != 0)
+		return error_errno(error, errno, "cannot read %s", object);
+	sha256_hex(digest, text);
+	*id = text_format("sha256-%s", text);
+	return *id ? 0 : error_nomem(error);
+}
+
+int object_id(const char *object, char **id, struct error *error)
+{
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, object, 0);
+	struct elf_facts facts = {0};
+	struct error own = {0};
+	int code;
+
+	if (fd < 0)
+		return error_errno(error, errno, "cannot read %s", object);
+	code = elf_examine(fd, (struct slice){0}, (struct slice){0}, &facts, &own);
+	if (error_is_failure(code))
+		return error_move(error, &own);
+	error_clear(&own);
+	if (code < 0 || !facts.build_id[0])
+		return hash(fd, object, id, error);
+	*id = text_format(BUILD_PREFIX "%s", facts.build_id);
+	return *id ? 0 : error_nomem(error);
+}
+
+const char *object_id_build(const char *id)
+{
+	size_t len = sizeof(BUILD_PREFIX) - 1;
+
+	return strncmp(id, BUILD_PREFIX, len) == 0 ? id + len : NULL;
+}
