@@ -15,6 +15,7 @@
 #include "db/base/sha256.h"
 #include "db/base/text.h"
 #include "libquery/layout.h"
+#include "libquery/load.h"
 
 #define PART_SUFFIX ".entrydb-part" /* of a file while it is written */
 
@@ -168,25 +169,22 @@ static bool is_plain(const char *name)
 	return length > 0 && length <= MANIFEST_NAME_MAX && name[length] == '\0' && name[0] != '.';
 }
 
-/* The path as hosts see it, without the sysroot; NULL: not to be told in one line of text. */
-static char *object_path(const struct work *work, const char *object)
+/* The path as hosts see it, without the sysroot; NULL: one line of text cannot hold it. */
+static const char *object_path(const struct work *work, const char *absolute)
 {
-	char *absolute = layout_absolute(object);
 	size_t sysroot = work->sysroot ? strlen(work->sysroot) : 0;
 
-	if (absolute && strchr(absolute, '\n')) {
-		free(absolute);
+	if (strchr(absolute, '\n'))
 		return NULL;
-	}
-	if (absolute && sysroot && strncmp(absolute, work->sysroot, sysroot) == 0)
-		memmove(absolute, absolute + sysroot, strlen(absolute + sysroot) + 1);
-	return absolute;
+	return strncmp(absolute, work->sysroot ? work->sysroot : "", sysroot) == 0
+	               ? absolute + sysroot
+	               : absolute;
 }
 
-static int want(struct work *work, const entrydb_entry_point *plugin, const entrydb_target *target)
+static int want(struct work *work, const entrydb_entry_point *plugin, const char *path)
 {
-	CLEANUP(cleanup_free) char *object = object_path(work, entrydb_target_object(target));
 	CLEANUP(cleanup_free) char *name = NULL;
+	const char *object = object_path(work, path);
 	char hash[SHA256_HEX_SIZE + 1], *content;
 
 	if (!object || !is_plain(entrydb_entry_point_name(plugin)))
@@ -203,16 +201,22 @@ static int want(struct work *work, const entrydb_entry_point *plugin, const entr
 	return add(&work->wanted, take(name), content, hash) ? 0 : error_nomem(work->error);
 }
 
+/*
+ * Other programs, root's among them, load what a manifest names without a question: it is
+ * written only for what this process would load itself.
+ */
 static int want_one(struct work *work, entrydb *db, const entrydb_entry_point *plugin)
 {
-	entrydb_target *target;
-	int code = find_target(db, plugin, &target, work->error);
+	CLEANUP(cleanup_free) char *object = NULL;
+	struct error own = {0};
+	int code = load_check(db, plugin, &object, &own);
 
-	if (code == 0 && target && entrydb_target_object(target) &&
-	    entrydb_target_kind(target) == ENTRYDB_KIND_NATIVE)
-		code = want(work, plugin, target);
-	entrydb_target_free(target);
-	return code;
+	if (code < 0 && !error_is_failure(code) && !work->options->hook)
+		message("no manifest for '%s': %s", entrydb_entry_point_name(plugin),
+		        error_text(&own));
+	if (code < 0)
+		return error_move_failure(work->error, &own);
+	return want(work, plugin, object);
 }
 
 static int collect_wanted(struct work *work)

@@ -1,5 +1,6 @@
 /*
- * quarantine.c - see quarantine.h.
+ * quarantine.c - remembers, in files, which shared objects crashed or hung when they were
+ * loaded, so that the next process does not load them again.
  */
 #include "libquery/native/quarantine.h"
 
@@ -26,7 +27,13 @@ static const char not_survived[] = "a process ended while it was being loaded";
 
 /* --- one file --- */
 
-/* The text of a file that may be believed, NUL-terminated; else empty. */
+/* Did root or this user write it, and could nobody else? What is no file is not waited for. */
+static bool is_trusted(const struct stat *status)
+{
+	return S_ISREG(status->st_mode) && trust_of(status, TRUST_NO_OTHER) == TRUST_BELIEVED;
+}
+
+/* The text of a trusted file, NUL-terminated; else empty. */
 static int read_record(int directory, const char *name, char text[RECORD_MAX + 1],
                        struct error *error)
 {
@@ -39,7 +46,7 @@ static int read_record(int directory, const char *name, char text[RECORD_MAX + 1
 		return 0;
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(error, errno, "cannot read what is set aside as %s", name);
-	if (!S_ISREG(status.st_mode) || trust_of(&status, TRUST_NO_OTHER) != TRUST_BELIEVED)
+	if (!is_trusted(&status))
 		return 0;
 	got = file_read(fd, text, RECORD_MAX);
 	if (got < 0)
@@ -67,17 +74,20 @@ static int write_record(int directory, const char *name, const char *object, con
 
 /* --- what is being loaded --- */
 
-/* Open it, and take the lock: 1. 0: somebody else has it, or it is not there. */
+/* Open it and take the lock: 1. 0: another process has it, it is not there, or not trusted. */
 static int open_loading(int directory, const char *name, int flags, int *out, struct error *error)
 {
 	for (int i = 0; i < TRIES; i++) {
-		CLEANUP(cleanup_close) int fd = safe_openat(directory, name, flags, FILE_MODE);
+		CLEANUP(cleanup_close)
+		int fd = safe_openat(directory, name, flags | O_NONBLOCK, FILE_MODE);
 		struct stat status;
 
 		if (fd < 0 && error_code(errno) == ERROR_NOTFOUND)
 			return 0;
 		if (fd < 0)
 			return error_errno(error, errno, "cannot open %s", name);
+		if (fstat(fd, &status) == 0 && !is_trusted(&status))
+			return 0;
 		if (flock(fd, LOCK_EX | LOCK_NB) != 0)
 			return 0;
 		if (fstat(fd, &status) != 0)
@@ -143,12 +153,13 @@ void quarantine_watch_end(struct quarantine_watch *watch)
 
 /* --- what is set aside --- */
 
+/* 1: it is open; 0: there is none, or others could have put something into it. */
 static int open_existing(const char *path, int *fd, struct error *error)
 {
-	*fd = file_open(AT_FDCWD, path, O_DIRECTORY);
-	if (*fd >= 0)
-		return 1;
-	return errno_is_failure(errno) ? error_errno(error, errno, "cannot open %s", path) : 0;
+	struct error own = {0};
+	int code = safe_directory_open(path, NULL, SAFE_EXISTING, fd, &own);
+
+	return code == 0 ? 1 : error_move_failure(error, &own);
 }
 
 int quarantine_find(const char *directory, const char *id, char **reason, struct error *error)
@@ -210,17 +221,21 @@ static int tell(int directory, const char *id, quarantine_each *each, void *payl
 int quarantine_walk(const char *directory, quarantine_each *each, void *payload,
                     struct error *error)
 {
-	CLEANUP(cleanup_closedir) DIR *opened = file_open_directory(AT_FDCWD, directory);
+	CLEANUP(cleanup_closedir) DIR *opened = NULL;
+	CLEANUP(cleanup_close) int fd = -1;
 	const char *name;
-	int code = 0, more;
+	int more, code = open_existing(directory, &fd, error);
 
+	if (code <= 0)
+		return code;
+	opened = file_open_directory(fd, ".");
 	if (!opened)
-		return errno_is_failure(errno) ? error_errno(error, errno, "%s", directory) : 0;
-	while (code == 0 && (more = file_next(opened, &name)) != 0) {
+		return error_errno(error, errno, "cannot read %s", directory);
+	for (code = 0; code == 0 && (more = file_next(opened, &name)) != 0;) {
 		if (more < 0)
 			return error_errno(error, errno, "cannot read %s", directory);
 		if (name[0] != '.' && !strchr(name, '.'))
-			code = tell(dirfd(opened), name, each, payload, error);
+			code = tell(fd, name, each, payload, error);
 	}
 	return code;
 }

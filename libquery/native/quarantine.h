@@ -7,8 +7,11 @@
  *
  * A process that ends while it loads an object leaves ID.loading unlocked: whoever sees
  * that knows what became of it. The ID is the object's build-id, or the hash of its
- * bytes: another build is free by itself. All of it is one user's, in a directory of
- * that user's own.
+ * bytes: another build is free by itself.
+ *
+ * All of it is one user's. A mark counts only if root or the effective user owns the file and
+ * every directory that leads to it, and nobody else can write there: others could otherwise
+ * switch off what they please. What lies there instead of a file is passed over unread.
  */
 #ifndef LIBQUERY_NATIVE_QUARANTINE_H
 #define LIBQUERY_NATIVE_QUARANTINE_H

@@ -454,6 +454,54 @@ class Export(PluginTest):
         self.assertIn(f"belongs to user {STRANGER}; run: setpriv", reply.err)
         self.assertFalse(os.path.exists(self.drivers))
 
+    def refused(self, reason):
+        """A manifest is a load by others: none is written, and one that was is removed."""
+        reply = self.run_program("export", "adbc", self.prefix, status=DONE)
+        self.assertIn("no manifest for 'outer': ", reply.err)
+        self.assertIn(reason, reply.err)
+        self.assertEqual(os.listdir(self.drivers), [".entrydb"])
+
+    def test_what_others_can_write(self):
+        self.run_program("export", "adbc", self.prefix, status=DONE)
+        for path in (f"{self.site}/pkg/libadbc_driver_outer.so", f"{self.site}/pkg"):
+            os.chmod(path, 0o777)
+            self.refused(f"others may write to {path}")
+            os.chmod(path, 0o755)
+        self.run_program("export", "adbc", self.prefix, status=DONE)
+        self.assertTrue(self.read())
+
+    def test_a_hook_removes_what_is_not_loaded(self):
+        self.run_program("export", "adbc", self.prefix, status=DONE)
+        os.chmod(f"{self.site}/pkg/libadbc_driver_outer.so", 0o777)
+        self.install("icd", {"icd/libtowel.so": fixture("kind_opencl.so")})
+        reply = self.run_program("update", "--hook", "pip", self.prefix, status=DONE)
+        self.assertEqual((reply.err, os.listdir(self.drivers)), ("", [".entrydb"]))
+
+    @needs_root
+    def test_what_somebody_else_owns(self):
+        self.run_program("export", "adbc", self.prefix, status=DONE)
+        for path in (f"{self.site}/pkg/libadbc_driver_outer.so", f"{self.site}/pkg"):
+            os.chown(path, STRANGER, STRANGER)
+            self.refused(f"{path} belongs to user {STRANGER}")
+            os.chown(path, 0, 0)
+
+    @needs_root
+    def test_a_link_to_somebody_else(self):
+        """The row leads to root's own link, the link to what another user may exchange."""
+        theirs = f"{self.top}/theirs"
+        os.rename(f"{self.site}/pkg", theirs)
+        os.symlink(theirs, f"{self.site}/pkg")
+        os.chown(theirs, STRANGER, STRANGER)
+        self.run_program("export", "adbc", self.prefix)
+        self.assertEqual([name for name in os.listdir(self.drivers) if name != ".entrydb"], [])
+
+    def test_what_is_disabled(self):
+        self.run_program("disable", "--prefix", self.prefix, "adbc/outer", status=DONE)
+        self.refused("is disabled")
+        self.run_program("enable", "--prefix", self.prefix, "adbc/outer", status=DONE)
+        self.run_program("export", "adbc", self.prefix, status=DONE)
+        self.assertTrue(self.read())
+
     def test_usage(self):
         self.assertIn("expected adbc or opencl", self.run_program("export", "odbc", status=USAGE).err)
 

@@ -16,6 +16,9 @@
 #define ID    "build-id-0123"
 #define OTHER "sha256-4567"
 
+#define TIME_MAX_SECONDS 20 /* by then what blocks is ended */
+#define STRANGER         ((uid_t)12345)
+
 static const char *directory(void)
 {
 	return scratch_path("state/entrydb/quarantine");
@@ -86,6 +89,45 @@ static void test_what_is_not_believed(void **state)
 	check_found(ID, NULL);
 	assert_int_equal(unlink(scratch_path("state/entrydb/quarantine/" ID)), 0);
 	assert_int_equal(mkfifo(scratch_path("state/entrydb/quarantine/" ID), 0600), 0);
+	check_found(ID, NULL);
+}
+
+/* Nor does what somebody else left as if a process had ended; a FIFO is not waited for. */
+static void test_loading_that_is_not_believed(void **state)
+{
+	const char *loading = "state/entrydb/quarantine/" ID ".loading";
+
+	(void)state;
+	add(OTHER, "/b.so", "it crashed"); /* makes the directory */
+	scratch_text(loading, "/a.so");
+	assert_int_equal(chmod(scratch_path(loading), 0666), 0);
+	check_found(ID, NULL);
+	assert_int_equal(unlink(scratch_path(loading)), 0);
+	assert_int_equal(mkfifo(scratch_path(loading), 0600), 0);
+	alarm(TIME_MAX_SECONDS);
+	check_found(ID, NULL);
+	alarm(0);
+}
+
+/* What lies in another user's directory says nothing, whoever owns the file. */
+static void test_directories_of_others(void **state)
+{
+	static const char *const places[] = {"state/entrydb/quarantine", "state/entrydb", "state"};
+	char told[256] = "";
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* only root can give directories away */
+	add(ID, "/a.so", "it crashed");
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		assert_int_equal(chown(scratch_path(places[i]), STRANGER, STRANGER), 0);
+		check_found(ID, NULL);
+		assert_int_equal(quarantine_walk(directory(), tell, told, NULL), 0);
+		assert_string_equal(told, "");
+		assert_int_equal(chown(scratch_path(places[i]), 0, 0), 0);
+	}
+	assert_int_equal(chown(scratch_path("state/entrydb/quarantine/" ID), STRANGER, STRANGER),
+	                 0);
 	check_found(ID, NULL);
 }
 
@@ -164,6 +206,8 @@ int main(void)
 	        TEST(test_add_find_remove),
 	        TEST(test_no_way_out_of_the_directory),
 	        TEST(test_what_is_not_believed),
+	        TEST(test_loading_that_is_not_believed),
+	        TEST(test_directories_of_others),
 	        TEST(test_loading_that_is_survived),
 	        TEST(test_loading_that_is_not_survived),
 	        TEST(test_two_that_load),
