@@ -19,6 +19,7 @@ import sys
 import unittest
 
 import application
+import support
 from application import CC, TOP, WARNINGS, run
 
 EXAMPLE = f"{TOP}/libquery/example.c"
@@ -124,4 +125,4 @@ class ExampleTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

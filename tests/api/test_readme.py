@@ -22,6 +22,7 @@ import unittest
 
 import application
 import archives
+import support
 from application import CXX, TOP, WARNINGS, run
 
 README = f"{TOP}/README.md"
@@ -206,4 +207,4 @@ class Names(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

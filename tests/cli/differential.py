@@ -30,7 +30,7 @@ import carry
 import hostile
 import package_cache
 import reference
-from program import Program, default_program, difference
+from program import LONG, Program, default_program, difference
 
 BATCH = 20                # cases built, aged and checked together
 SETTLING_SECONDS = 2.2    # entrydb trusts no directory that changed within 2 s of the scan
@@ -236,7 +236,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=os.environ.get("ENTRYDB_TEST_SEED"),
                         help="default: ENTRYDB_TEST_SEED, or from the clock")
-    parser.add_argument("--cases", type=int, default=400)
+    parser.add_argument("--cases", type=int, default=20_000 if LONG else 80)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--pythons", help="executables, separated by colons")
     parser.add_argument("--jobs", type=int, default=max(2, os.cpu_count() or 1))

@@ -16,8 +16,9 @@ import subprocess
 import sys
 import tempfile
 
+import reference
 from mutant import CALL_MUTANTS, ROW_MUTANTS
-from program import LIB, default_program
+from program import LIB, LONG, default_program
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -38,7 +39,8 @@ def write_wrapper(scratch, name):
 
 def differential(scratch, name, options):
     """Status of differential.py over one mutant, and the last line that it printed."""
-    env = dict(os.environ, ENTRYDB=write_wrapper(scratch, name), PYTHONPATH=LIB)
+    env = dict(os.environ, ENTRYDB=write_wrapper(scratch, name), PYTHONPATH=LIB,
+               ENTRYDB_TEST_PYTHONS=reference.one_that_differs().executable)
     command = [sys.executable, f"{HERE}/differential.py", "--seed", str(options.seed), "--cases",
                str(options.cases), "--stop-after", "1", "--keep", f"{scratch}/{name}.kept"]
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -63,7 +65,7 @@ def verdict(scratch, name, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--cases", type=int, default=40)
+    parser.add_argument("--cases", type=int, default=100 if LONG else 12)
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
     names = options.names or ["none", *ROW_MUTANTS, *CALL_MUTANTS]

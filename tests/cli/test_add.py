@@ -24,6 +24,7 @@ import unittest
 import zipfile
 
 import archives
+import support
 from archives import ENTRY_POINTS, ROWS, below, installed, source, write_tar, write_zip
 from program import Program
 from support import SECONDS_ALLOWED, has_open, processor_seconds, until
@@ -672,4 +673,4 @@ class BadInput(Case):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

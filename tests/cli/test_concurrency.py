@@ -1,6 +1,6 @@
 """Writers that are killed, interrupted or many; readers meanwhile: every answer is a whole one.
 
-ENTRYDB_TEST_ROUNDS: how often a writer is killed (default 200). ENTRYDB_TEST_SEED:
+ENTRYDB_TEST_ROUNDS: how often a writer is killed (default 200, and 5,000 in a long run). ENTRYDB_TEST_SEED:
 repeat a run.
 """
 
@@ -17,13 +17,13 @@ import unittest
 
 import stress
 import support
-from support import (COULD_NOT, DATABASE, DONE, NOT_FOUND, SITE, STRANGER, CommandTest, add_distribution,
+from support import (COULD_NOT, DATABASE, DONE, LONG, NOT_FOUND, SITE, STRANGER, CommandTest, add_distribution,
                      entry_points, has_open, held_lock, is_sound, leftovers, listens, needs_root, query,
                      rows, until, write)
 from stress import READER, READER_PROCESSES, READER_THREADS, SECONDS, SEED, WRITERS
 
 ANSWERS = 10  # fewer prove nothing
-ROUNDS = int(os.environ.get("ENTRYDB_TEST_ROUNDS", "200"))
+ROUNDS = int(os.environ.get("ENTRYDB_TEST_ROUNDS") or (5000 if LONG else 200))
 FACTS = "SELECT distribution, version, group_name, name, value FROM entry_points ORDER BY 1, 2, 3, 4, 5"
 
 
@@ -265,7 +265,7 @@ class Many(CommandTest):
         self.assertEqual(status, COULD_NOT, err)
         self.assertIn("interrupted while another writer held the lock", err)
 
-    @unittest.skipUnless(os.environ.get("ENTRYDB_TEST_LONG"), "half a minute; tests/run --long has it done")
+    @unittest.skipUnless(LONG, "half a minute; tests/run --long has it done")
     def test_a_held_lock_is_given_up(self):
         add_distribution(self.site, "alpha")
         self.update()

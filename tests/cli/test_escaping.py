@@ -150,6 +150,5 @@ class Json(Hostile):
         self.assertTrue(reply.out.isascii())
 
 
-
 if __name__ == "__main__":
     support.main()

@@ -11,7 +11,6 @@ import sqlite3
 import struct
 import subprocess
 import sys
-import unittest
 
 import support
 from archives import described, write_conda, write_tar, write_zip
@@ -523,4 +522,4 @@ class Database(PluginTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -3,8 +3,8 @@
 import os
 import stat
 import subprocess
-import unittest
 
+import support
 from support import (COULD_NOT, DONE, NOT_FOUND, PROGRAM, STRANGER, USAGE, CommandTest,
                      add_distribution, needs_root)
 
@@ -254,4 +254,4 @@ class Owners(PolicyTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

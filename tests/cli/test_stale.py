@@ -9,7 +9,6 @@ import os
 import shutil
 import signal
 import subprocess
-import unittest
 
 import support
 from support import (COULD_NOT, DATABASE, DONE, SITE, CommandTest, add_distribution, change_database,

@@ -29,7 +29,7 @@ sys.dont_write_bytecode = True
 import failing
 import support
 
-WANTED = os.environ.get("ENTRYDB_TEST_FAULTS", "60")
+WANTED = os.environ.get("ENTRYDB_TEST_FAULTS") or ("all" if support.LONG else "60")
 SEED = int(os.environ.get("ENTRYDB_TEST_SEED") or random.randrange(1 << 32))
 WORKERS = 2
 # What ends the process itself, without asking; nothing is published then.

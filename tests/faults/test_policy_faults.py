@@ -14,7 +14,7 @@ import failing
 import support
 from support import COULD_NOT, DONE, NOT_FOUND, PROGRAM
 
-WANTED = os.environ.get("ENTRYDB_TEST_FAULTS", "60")
+WANTED = os.environ.get("ENTRYDB_TEST_FAULTS") or ("all" if support.LONG else "60")
 SEED = int(os.environ.get("ENTRYDB_TEST_SEED") or random.randrange(1 << 32))
 BEFORE = "[g]\nbad = disable\n"
 AFTER = "[g]\nbad = disable\nmore = disable\n"
@@ -98,4 +98,4 @@ class PolicyFaults(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

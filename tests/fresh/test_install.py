@@ -3,14 +3,12 @@
 
 import os
 import shutil
-import unittest
-
-from fresh_machine import NOBODY, SOURCES, FreshTest
 
 import archives
 import debian_root
 import support
 import target_root
+from fresh_machine import NOBODY, SOURCES, FreshTest
 
 INSTALL = f"{SOURCES}/hooks/install.sh"
 STATE = "/var/lib/entrydb"
@@ -129,4 +127,4 @@ class Install(FreshTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

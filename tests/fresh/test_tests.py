@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """tests/run on a fresh machine: the short form, since this is a part of the long one."""
 
-import unittest
 
+import support
 from fresh_machine import NOBODY, SOURCES, FreshTest
 
 FEW = "20"  # writers that are killed; other runs kill enough
@@ -26,4 +26,4 @@ class Tests(FreshTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -12,6 +12,8 @@ import sys
 import tempfile
 import unittest
 
+import support
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PLUGIN = f"{TOP}/hooks/conda"
 
@@ -27,6 +29,8 @@ CONTEXT = "class context:\n    target_prefix = '/the/prefix'\n"
 # As conda does: a plugin that cannot be imported fails the command.
 HOST = """
 import entrydb_conda as plugin
+
+import support
 found = list(plugin.conda_post_commands())
 print("hook" if hasattr(plugin.conda_post_commands, "is_hook") else "no hook", len(found))
 for each in found:
@@ -134,4 +138,4 @@ class RealCondaTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -104,4 +104,4 @@ class Reproducible(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

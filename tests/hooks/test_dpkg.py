@@ -499,4 +499,4 @@ class Chrootless(DpkgTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

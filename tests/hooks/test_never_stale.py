@@ -8,7 +8,7 @@ import never_stale
 
 import support
 
-STEPS = int(os.environ.get("ENTRYDB_TEST_STEPS", "40"))
+STEPS = int(os.environ.get("ENTRYDB_TEST_STEPS") or (1000 if support.LONG else 40))
 PIP_STEPS = STEPS * 3 // 8  # each takes a second
 
 

@@ -280,4 +280,4 @@ class Failures(PipTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -4,6 +4,7 @@ The place is ENTRYDB_TEST_CACHE, default ~/.cache/entrydb-tests. Where pip
 cannot reach a package index, a test that needs one is skipped (status 77).
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -31,9 +32,13 @@ def skip(reason):
 
 
 def cache_directory():
-    place = os.environ.get("ENTRYDB_TEST_CACHE") or os.path.expanduser("~/.cache/entrydb-tests")
-    os.makedirs(place, exist_ok=True)
-    return os.path.abspath(place)
+    place = os.path.abspath(os.environ.get("ENTRYDB_TEST_CACHE") or os.path.expanduser("~/.cache/entrydb-tests"))
+    try:
+        os.makedirs(place, exist_ok=True)
+    except OSError:  # a build daemon has no home
+        place = f"{tempfile.gettempdir()}/entrydb-tests"
+        os.makedirs(place, mode=0o700, exist_ok=True)
+    return place
 
 
 def give_up(python, failure):
@@ -81,8 +86,9 @@ def publish(build, place):
         if not build(scratch):
             return False
         os.chmod(scratch, 0o755)
-        os.rename(scratch, place)
-        return True
+        with contextlib.suppress(OSError):  # another process has published the same
+            os.rename(scratch, place)
+        return os.path.isdir(place)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

@@ -13,6 +13,7 @@ LIB = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(LIB))
 FIELDS = ("group", "name", "value", "module", "attr", "extras", "distribution", "version", "file")
 SECONDS_ALLOWED = 120
+LONG = bool(os.environ.get("ENTRYDB_TEST_LONG"))  # for hours, as tests/run --long does
 
 # It names this directory, and is for the test alone: programs that it starts have modules of these names, too.
 os.environ.pop("PYTHONPATH", None)

@@ -85,6 +85,12 @@ def one_per_minor(found):
     return list({each.rules: each for each in found}.values())
 
 
+def one_that_differs():
+    """An interpreter whose rules are not those of 3.12 and later, if there is one: enough to catch a mutant."""
+    found = interpreters()
+    return ([each for each in found if version_key(each.version) < [3, 12]] or found)[-1]
+
+
 def version_key(version):
     return [int(part) for part in version.split(".")]
 

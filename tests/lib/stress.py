@@ -14,9 +14,8 @@ import time
 import unittest
 
 import support
-from support import CommandTest, add_distribution
+from support import LONG, CommandTest, add_distribution
 
-LONG = bool(os.environ.get("ENTRYDB_TEST_LONG"))
 READER_PROCESSES, READER_THREADS, WRITERS, SECONDS = (10, 20, 20, 60) if LONG else (4, 5, 4, 4)
 SEED = int(os.environ.get("ENTRYDB_TEST_SEED", time.time_ns() % 1_000_000))
 NAMES = 25

@@ -1,6 +1,7 @@
 """The wheel of the package, and virtual environments that it is installed in.
 
-ENTRYDB_PYTHON_WHEEL names a wheel that was built already; otherwise pip builds one. A
+ENTRYDB_PYTHON_WHEEL names a wheel that was built already; otherwise it is the one in
+$ENTRYDB_BUILD/wheel, where `wheels.py DIRECTORY` puts it for all tests, or pip builds one. A
 test module is skipped where pip cannot get what builds it: setUpModule = wheels.set_up.
 """
 
@@ -34,7 +35,7 @@ def scratch():
 
 def clean_environment(**variables):
     env = {key: value for key, value in os.environ.items()
-           if not key.startswith(("ENTRYDB", "PYTHON", "PIP_", "XDG_")) and key != "VIRTUAL_ENV"}
+           if key == "PIP_NO_INDEX" or not key.startswith(("ENTRYDB", "PYTHON", "PIP_", "XDG_", "VIRTUAL_ENV"))}
     env.update(HOME=scratch(), XDG_STATE_HOME=f"{scratch()}/state",
                PIP_DISABLE_PIP_VERSION_CHECK="1")
     env.update(variables)
@@ -57,7 +58,8 @@ def set_up():
 
 @functools.cache
 def wheel():
-    return os.environ.get("ENTRYDB_PYTHON_WHEEL") or build()
+    built = glob.glob(f"{os.environ.get('ENTRYDB_BUILD') or TOP}/wheel/entrydb-*.whl")
+    return os.environ.get("ENTRYDB_PYTHON_WHEEL") or (built[0] if built else build())
 
 
 def pip_for(interpreter=None):
@@ -132,3 +134,20 @@ class Environment:
         """Which of the files that switch it on are there, under any name."""
         return sorted(name for name in os.listdir(self.site)
                       if name.lstrip(".").startswith(FILES))
+
+
+def main():
+    directory = sys.argv[1]
+    shutil.rmtree(directory, ignore_errors=True)
+    os.makedirs(directory)
+    try:
+        print(shutil.copy(build(), directory))
+    except unittest.SkipTest as reason:
+        print(f"SKIP: {reason}")
+        sys.exit(77)
+    finally:
+        unittest.doModuleCleanups()
+
+
+if __name__ == "__main__":
+    main()

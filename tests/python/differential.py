@@ -36,7 +36,7 @@ import package
 import package_cache
 import reference
 import sessions
-from program import LIB, Program, default_program
+from program import LIB, LONG, Program, default_program
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CALLS = 6                 # of each environment, stage and worker
@@ -260,7 +260,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=os.environ.get("ENTRYDB_TEST_SEED"),
                         help="default: ENTRYDB_TEST_SEED, or from the clock")
-    parser.add_argument("--cases", type=int, default=40000, help="calls, at least")
+    parser.add_argument("--cases", type=int, default=1_000_000 if LONG else 10_000, help="calls, at least")
     parser.add_argument("--batch", type=int, default=18,
                         help="environments built, aged and asked together")
     parser.add_argument("--environment", type=int, help="only the one of this number")

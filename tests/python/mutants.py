@@ -35,9 +35,7 @@ def mutants():
 
 
 def pythons():
-    found = reference.interpreters()
-    sorting = [each for each in found if reference.version_key(each.version) < [3, 12]]
-    return ":".join(each.executable for each in [*sorting[-1:], *found[-1:]])
+    return ":".join(each.executable for each in (reference.one_that_differs(), reference.interpreters()[-1]))
 
 
 def differential(scratch, name, options):

@@ -10,6 +10,7 @@ import unittest
 
 import package
 import package_cache
+import support
 from scripts import ScriptTest
 
 setUpModule = package.require
@@ -1299,4 +1300,4 @@ class BehaviourTest(ScriptTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -13,9 +13,9 @@ import unittest
 
 import free_threaded
 import package
-import wheels
-
 import program
+import support
+import wheels
 
 LONG = bool(os.environ.get("ENTRYDB_TEST_LONG"))
 CASES = 20000  # of the differential test
@@ -98,4 +98,4 @@ class All(Test):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

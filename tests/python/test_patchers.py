@@ -5,10 +5,10 @@ Each test is a script; see scripts.py. With the newest interpreter; in the long 
 """
 
 import os
-import unittest
 
 import package
 import reference
+import support
 from package_cache import fixture_key, requirements
 from scripts import PRELUDE, ScriptTest
 
@@ -155,4 +155,4 @@ check()
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

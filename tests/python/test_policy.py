@@ -9,6 +9,7 @@ import unittest
 
 import package
 import reference
+import support
 from support import SECONDS_ALLOWED, add_distribution, make_directory
 
 setUpModule = package.require
@@ -147,4 +148,4 @@ class PolicyTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

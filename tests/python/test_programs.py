@@ -17,6 +17,7 @@ import unittest
 import package
 import package_cache
 import reference
+import support
 from package_cache import pip_ran
 from support import remove_tree
 
@@ -255,4 +256,4 @@ class ProgramTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

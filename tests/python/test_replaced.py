@@ -14,6 +14,7 @@ import unittest
 
 import package
 import reference
+import support
 from support import DATABASE, add_distribution, change_database, make_directory
 
 setUpModule = package.require
@@ -88,4 +89,4 @@ class ReplacedTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

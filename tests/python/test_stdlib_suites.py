@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 import package
 import package_cache
 import reference
+import support
 from package_cache import pip_ran
 from support import SECONDS_ALLOWED, make_directory
 
@@ -189,4 +190,4 @@ def extract(place, scratch):
 add_standard_tests()
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -14,10 +14,10 @@ import subprocess
 import time
 import unittest
 
+import reference
+import support
 import wheels
 from wheels import FILES, Environment, clean_environment, read, run, scratch, write
-
-import reference
 
 setUpModule = wheels.set_up
 VICTIM = "what nobody may change\n"
@@ -577,4 +577,4 @@ class Users(SwitchTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -8,9 +8,9 @@ import subprocess
 import unittest
 
 import package
-
 import package_cache
 import reference
+import support
 from support import make_directory, write
 
 setUpModule = package.require
@@ -76,4 +76,4 @@ class TestingTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

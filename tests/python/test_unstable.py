@@ -16,6 +16,7 @@ import debian_root
 import package
 import package_cache
 import program
+import support
 from support import TOP
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -97,4 +98,4 @@ class Unstable(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

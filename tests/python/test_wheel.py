@@ -8,10 +8,10 @@ import sys
 import unittest
 import zipfile
 
+import reference
+import support
 import wheels
 from wheels import ASK, PLUGINS, Environment, run, scratch
-
-import reference
 
 setUpModule = wheels.set_up
 ASK_LIGHT = ("import sys, entrydb; found = entrydb.entry_points(group='pytest11'); "
@@ -110,4 +110,4 @@ class Repaired(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

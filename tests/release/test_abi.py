@@ -254,4 +254,4 @@ if __name__ == "__main__":
         for each in (HEADER, HOST):
             shutil.copy(each, f"{RECORDS}/{soname(LIBRARY)}")
     else:
-        unittest.main()
+        support.main()

@@ -14,8 +14,8 @@ import os
 import sqlite3
 import unittest
 
-import other_machines  # which finds the other directories
 import debian_root
+import other_machines  # which finds the other directories
 import support
 from support import DATABASE, DONE, NOT_FOUND, SITE
 
@@ -155,4 +155,4 @@ class S390x(MachineTest, unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

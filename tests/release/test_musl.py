@@ -174,4 +174,4 @@ class Linked(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

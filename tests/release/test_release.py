@@ -18,6 +18,8 @@ import tempfile
 import unittest
 import zipfile
 
+import support
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NO_PART = shutil.ignore_patterns("build*", ".git", "__pycache__", "*.pyc")
 COMMITTED = 1700000000
@@ -340,4 +342,4 @@ class Whole(ReleaseTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -4,10 +4,10 @@ import json
 import os
 import re
 import shutil
-import unittest
 
-import torch_environment
 import package_cache
+import support
+import torch_environment
 from extensions import make_extension
 from support import settle
 from torch_environment import EnvironmentTest
@@ -193,4 +193,4 @@ def write_distribution(place, name, source):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

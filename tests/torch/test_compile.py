@@ -1,7 +1,7 @@
 """torch.compile finds its back ends in torch_dynamo_backends, and imports none but the one asked for."""
 
-import unittest
 
+import support
 import torch_environment
 from torch_environment import EnvironmentTest
 
@@ -147,4 +147,4 @@ class Compile(EnvironmentTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -3,8 +3,8 @@
 xarray, fsspec, opentelemetry, pytest and more are in tests/python/test_programs.py.
 """
 
-import unittest
 
+import support
 import torch_environment
 from torch_environment import EnvironmentTest, kept_customers
 
@@ -104,4 +104,4 @@ class Customers(EnvironmentTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

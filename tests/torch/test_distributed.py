@@ -1,7 +1,7 @@
 """torchrun and torch.distributed find their parts by entry points."""
 
-import unittest
 
+import support
 import torch_environment
 from torch_environment import EnvironmentTest
 from wheels import write
@@ -151,4 +151,4 @@ class Backends(EnvironmentTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

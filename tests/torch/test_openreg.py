@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import unittest
 
+import support
 import torch_environment
 from torch_environment import EnvironmentTest
 
@@ -84,4 +85,4 @@ class OpenReg(EnvironmentTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -6,14 +6,13 @@ those of the same names in a shared object, by entry points of one wheel.
 
 import os
 import subprocess
-import unittest
 
+import support
 import torch_environment
 from extensions import compile_object
 from torch_environment import EnvironmentTest
 
 HERE = f"{os.path.dirname(os.path.abspath(__file__))}/registry"
-
 ENTRY_POINTS = """\
 [torch_dynamo_backends]
 installed = my_registry:installed
@@ -140,4 +139,4 @@ class Registry(EnvironmentTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -5,13 +5,11 @@ import os
 import shutil
 import subprocess
 import tarfile
-import unittest
 import zipfile
 
+import support
 import travel
 from travel import CLAMP, TravelTest, clamp, copy, run, tool, workers
-
-import support
 
 HOUR = 3600 * 10 ** 9  # nanoseconds
 ALL = 16               # distributions with an entry_points.txt, by TravelTest.fill()
@@ -294,4 +292,4 @@ class Changed(TravelTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -12,11 +12,10 @@ import subprocess
 import unittest
 
 import far
-import travel
-from travel import TravelTest
-
 import reference
 import support
+import travel
+from travel import TravelTest
 
 LONG = bool(os.environ.get("ENTRYDB_TEST_LONG"))
 SIZES = (0, 50, 500, 2000) if LONG else (0, 50, 200)
@@ -329,4 +328,4 @@ class FarAway(TravelTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

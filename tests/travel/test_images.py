@@ -4,11 +4,9 @@
 import os
 import shutil
 import subprocess
-import unittest
-
-from travel import TravelTest, tool
 
 import support
+from travel import TravelTest, tool
 
 
 @support.needs_root
@@ -103,4 +101,4 @@ class Images(TravelTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -7,11 +7,9 @@ What is mounted is a real one, where the kernel and root's rights allow it.
 import os
 import shutil
 import subprocess
-import unittest
-
-from travel import CLAMP, TravelTest, clamp, copy, run, tool
 
 import support
+from travel import CLAMP, TravelTest, clamp, copy, run, tool
 
 MEBIBYTES = {"ext4": 16, "btrfs": 128, "xfs": 320}
 MAKE = {"ext4": ("-q", "-F"), "btrfs": ("-q", "-f"), "xfs": ("-q", "-f")}
@@ -194,4 +192,4 @@ class Overlay(MountTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -10,12 +10,10 @@ import os
 import shutil
 import subprocess
 import sys
-import unittest
-
-from travel import TravelTest, run
 
 import package_cache
 import support
+from travel import TravelTest, run
 
 SITE = f"lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
 VENV_PACK = "import sys; sys.argv[0] = 'venv-pack'; from venv_pack.__main__ import main; main()"
@@ -89,4 +87,4 @@ class Packed(TravelTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

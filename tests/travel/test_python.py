@@ -3,7 +3,6 @@
 
 import os
 import subprocess
-import unittest
 
 import package
 import support
@@ -109,4 +108,4 @@ print(*[each.name for each in metadata.entry_points(group="demo")])
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

@@ -4,12 +4,10 @@
 import os
 import shutil
 import subprocess
-import unittest
-
-from travel import CLAMP, TravelTest, clamp, copy, run, tool
 
 import support
 from support import COULD_NOT, DONE, USAGE
+from travel import CLAMP, TravelTest, clamp, copy, run, tool
 
 
 class SealedTest(TravelTest):
@@ -185,4 +183,4 @@ class Refused(SealedTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()

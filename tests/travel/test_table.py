@@ -4,12 +4,10 @@
 import os
 import re
 import shutil
-import unittest
-
-import travel
-from travel import CLAMP, TravelTest, clamp, copy
 
 import support
+import travel
+from travel import CLAMP, TravelTest, clamp, copy
 
 PAGE = f"{support.TOP}/libquery/man/entrydb-freshness.7"
 LEVELS = {"trust": ("trust", False), "roots": ("roots", False), "roots, sealed": ("roots", True),
@@ -128,4 +126,4 @@ class Table(TravelTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    support.main()
