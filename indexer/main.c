@@ -1,5 +1,5 @@
 /*
- * main.c - the program: from the command line to the verb that does the work.
+ * The program: from the command line to the command that does the work.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/libc.h"
 #include "db/base/text.h"
-#include "indexer/help.h"
+#include "indexer/commands.h"
 #include "indexer/hook.h"
 #include "indexer/options.h"
 
@@ -63,72 +63,6 @@ static char *join_words(int argc, char *const *argv)
 	return text_close(stream, &text) ? text : NULL;
 }
 
-/* Whatever else the line says, a hook is quiet, and looks at each distribution. */
-static void obey_hook(struct options *options)
-{
-	options->quiet = true;
-	options->fresh = ENTRYDB_FRESH_EXACT;
-}
-
-/* Of what the command line gives, does the verb take it all? */
-static enum status check(const struct verb *verb, const struct options *options)
-{
-	for (unsigned i = 0; i < OPTION_COUNT; i++)
-		if (options->given & ~verb->takes & OPTION_BIT(i))
-			return usage_error(verb->name, "%s takes no --%s", verb->name,
-			                   option_name(i));
-	if (options->argument_count < verb->least || options->argument_count > verb->most)
-		return usage_error(verb->name, "usage: entrydb %s%s%s", verb->name,
-		                   *verb->arguments ? " " : "", verb->arguments);
-	return STATUS_DONE;
-}
-
-/* Where arguments are paths, --path names one more; options->path has room for them all. */
-static void join_paths(struct options *options)
-{
-	for (size_t i = 0; i < options->argument_count; i++)
-		options->path[options->path_count++] = options->arguments[i];
-	options->arguments = options->path;
-	options->argument_count = options->path_count;
-	options->path_count = 0;
-}
-
-static enum status run_verb(const struct verb *verb, struct options *options)
-{
-	enum status status;
-
-	if (verb->paths)
-		join_paths(options);
-	status = check(verb, options);
-	if (status != STATUS_DONE)
-		return status;
-	if (options->hook)
-		obey_hook(options);
-	else if (verb->stoppable)
-		catch_signals(false);
-	return verb->run ? verb->run(options) : help(options);
-}
-
-static enum status run(struct options *options)
-{
-	const struct verb *verb;
-
-	if (options->version) {
-		printf("entrydb %s\n", entrydb_version());
-		return STATUS_DONE;
-	}
-	if (options->argument_count == 0 && !options->help)
-		return usage_error(NULL, "no command");
-	if (options->help)
-		return help(options);
-	verb = verb_find(options->arguments[0]);
-	if (!verb)
-		return STATUS_USAGE;
-	options->arguments++;
-	options->argument_count--;
-	return run_verb(verb, options);
-}
-
 static enum status run_line(int argc, char **argv, const char *hook)
 {
 	CLEANUP(cleanup_free) char *command = hook ? hook_command(hook) : join_words(argc, argv);
@@ -140,8 +74,8 @@ static enum status run_line(int argc, char **argv, const char *hook)
 		message("out of memory");
 		return STATUS_COULD_NOT;
 	}
-	status = options_parse(argc, argv, verb_ends_options, &options);
-	return status == STATUS_DONE ? finish_output(run(&options)) : status;
+	status = options_parse(argc, argv, commands_pass_on, &options);
+	return status == STATUS_DONE ? finish_output(commands_run(&options)) : status;
 }
 
 int main(int argc, char **argv)

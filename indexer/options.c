@@ -1,5 +1,5 @@
 /*
- * options.c - see options.h.
+ * Reads the options of the command line, and explains them, by one table.
  */
 #include "indexer/options.h"
 
@@ -14,8 +14,7 @@
 #include "indexer/suggest.h"
 #include "indexer/terminal.h"
 
-#define TIMEOUT_MAX 86400 /* seconds: a day */
-#define FIRST_CODE  256   /* what getopt_long() gives for the first option: no letter */
+#define FIRST_CODE 256 /* what getopt_long() gives for the first option: no letter */
 
 enum status usage_error(const char *verb, const char *format, ...)
 {
@@ -33,138 +32,112 @@ enum status usage_error(const char *verb, const char *format, ...)
 
 /* --- values that are checked --- */
 
-static enum status set_path(struct options *options, const char *value)
+static bool set_path(struct options *options, const char *value)
 {
 	options->path[options->path_count++] = value;
-	return STATUS_DONE;
+	return true;
 }
 
-static enum status set_python(struct options *options, const char *value)
+static bool set_python(struct options *options, const char *value)
 {
 	options->python = value;
-	if (entrydb_rules_parse(value, &options->rules) < 0)
-		return usage_error(NULL, "--python %s: expected 3.10 or later, or im10", value);
-	return STATUS_DONE;
+	return entrydb_rules_parse(value, &options->rules) == 0;
 }
 
-static enum status set_fresh(struct options *options, const char *value)
+static bool set_fresh(struct options *options, const char *value)
 {
-	if (entrydb_fresh_parse(value, &options->fresh) < 0)
-		return usage_error(NULL, "--fresh %s: expected trust, roots or exact", value);
-	return STATUS_DONE;
+	return entrydb_fresh_parse(value, &options->fresh) == 0;
 }
 
-static enum status set_priority(struct options *options, const char *value)
+static bool set_priority(struct options *options, const char *value)
 {
-	size_t sign = value[0] == '-';
+	const char *digits = value + (value[0] == '-');
 
 	options->priority = value;
-	if (value[sign] == '\0' || value[sign + strspn(value + sign, "0123456789")] != '\0')
-		return usage_error(NULL, "--priority %s: expected a whole number", value);
-	return STATUS_DONE;
+	return *digits && !digits[strspn(digits, "0123456789")];
 }
 
-static enum status set_timeout(struct options *options, const char *value)
+static bool set_timeout(struct options *options, const char *value)
 {
 	char *end;
 	unsigned long seconds = strtoul(value, &end, 10);
 
 	options->timeout = (unsigned)seconds;
-	if (*end || seconds == 0 || seconds > TIMEOUT_MAX)
-		return usage_error(NULL, "--timeout %s: expected seconds, from 1 to %d", value,
-		                   TIMEOUT_MAX);
-	return STATUS_DONE;
+	return *end == '\0' && seconds > 0 && seconds <= 86400;
 }
 
-static enum status set_hook(struct options *options, const char *value)
+static bool set_hook(struct options *options, const char *value)
 {
 	options->hook = value;
-	if (!hook_name_is_valid(value))
-		return usage_error(
-		        NULL, "--hook %s: expected a short name of letters, digits and hyphens",
-		        value);
-	return STATUS_DONE;
+	return hook_name_is_valid(value);
 }
 
-static enum status set_color(struct options *options, const char *value)
+static bool set_color(struct options *options, const char *value)
 {
 	(void)options;
-	if (!terminal_color(value))
-		return usage_error(NULL, "--color %s: expected auto, always or never", value);
-	return STATUS_DONE;
+	return terminal_color(value);
 }
 
 /* --- the table --- */
 
-/* @set, or else where in struct options the value goes: a string, or true without argument. */
+/* Where the value goes: a member of struct options, a string or, without argument, true; */
+#define TO(member) offsetof(struct options, member), NULL, NULL
+/* or through a function, which says whether it is @expected. */
+#define BY(set, expected) 0, set, expected
+
+/* clang-format off */
 static const struct fact {
-	const char *name, *argument, *help;
-	enum status (*set)(struct options *options, const char *value);
+	const char *name, *argument; /* NULL: it takes none */
 	size_t member;
+	bool (*set)(struct options *options, const char *value);
+	const char *expected, *help;
 } facts[OPTION_COUNT] = {
-        [OPTION_DB] = {"db", "FILE", "use this database", NULL, offsetof(struct options, database)},
-        [OPTION_PATH] = {"path", "ENTRY", "a path entry, as sys.path would hold it (repeatable)",
-                         set_path, 0},
-        [OPTION_ROOT] = {"root", "DIR", "work on another file-system root, such as an image", NULL,
-                         offsetof(struct options, sysroot)},
-        [OPTION_PYTHON] = {"python", "X.Y",
-                           "follow the rules of this version (default 3.12);\n"
-                           "im10: those of importlib_metadata 10.1 and later",
-                           set_python, 0},
-        [OPTION_FRESH] = {"fresh", "LEVEL",
-                          "how thoroughly freshness is checked: trust, roots\n"
-                          "(the default) or exact",
-                          set_fresh, 0},
-        [OPTION_GROUP] = {"group", "GROUP",
-                          "list: the same as the GROUP argument; run: instead of\n"
-                          "console_scripts",
-                          NULL, offsetof(struct options, group)},
-        [OPTION_PREFIX] = {"prefix", "DIR", "enable, disable: for this environment", NULL,
-                           offsetof(struct options, prefix)},
-        [OPTION_USER] = {"user", NULL, "enable, disable: for you", NULL,
-                         offsetof(struct options, user)},
-        [OPTION_DISTRIBUTION] = {"distribution", "NAME", "enable, disable: only what it provides",
-                                 NULL, offsetof(struct options, distribution)},
-        [OPTION_PROGRAM] = {"program", "NAME", "policy as it is, or is to be, for this program",
-                            NULL, offsetof(struct options, program)},
-        [OPTION_PRIORITY] = {"priority", "NUMBER",
-                             "enable: higher ones are loaded first (default 0)", set_priority, 0},
-        [OPTION_ALLOWED] = {"allowed", NULL, "list: without what policy forbids", NULL,
-                            offsetof(struct options, allowed)},
-        [OPTION_PRINT] = {"print", NULL, "run: print what would be run", NULL,
-                          offsetof(struct options, print)},
-        [OPTION_TIMEOUT] = {"timeout", "SECONDS", "probe: how long loading may take (default 30)",
-                            set_timeout, 0},
-        [OPTION_CLEAR] = {"clear", NULL, "quarantine: let them be loaded again", NULL,
-                          offsetof(struct options, clear)},
-        [OPTION_HOOK] = {"hook", "NAME", "update: run by a package manager; quiet, exits with 0",
-                         set_hook, 0},
-        [OPTION_SEALED] = {"sealed", NULL,
-                           "update: without times and events, to be carried in an image", NULL,
-                           offsetof(struct options, sealed)},
-        [OPTION_SARIF] = {"sarif", "FILE", "audit: write SARIF 2.1.0, too; -: standard output",
-                          NULL, offsetof(struct options, sarif)},
-        [OPTION_BASELINE] = {"baseline", "FILE",
-                             "audit: leave out what stands in it, JSON of before", NULL,
-                             offsetof(struct options, baseline)},
-        [OPTION_FACTS] = {"facts", "FILE", "audit: keep what was found and the rules, for sqlite3",
-                          NULL, offsetof(struct options, facts)},
-        [OPTION_FAIL_ON] = {"fail-on", "LEVEL", "audit: note, warning (the default), error or none",
-                            NULL, offsetof(struct options, fail_on)},
-        [OPTION_SINCE] = {"since", "TIME", "audit: news, too: since a date, or '7 days'", NULL,
-                          offsetof(struct options, since)},
-        [OPTION_RULES] = {"rules", NULL, "audit: explain the rules", NULL,
-                          offsetof(struct options, explain)},
-        [OPTION_JSON] = {"json", NULL, "one JSON object per line", NULL,
-                         offsetof(struct options, json)},
-        [OPTION_COLOR] = {"color", "WHEN", "colours: auto (on terminals), always or never",
-                          set_color, 0},
-        [OPTION_QUIET] = {"quiet", NULL, "no progress, no summary, no advice", NULL,
-                          offsetof(struct options, quiet)},
-        [OPTION_HELP] = {"help", NULL, "print help", NULL, offsetof(struct options, help)},
-        [OPTION_VERSION] = {"version", NULL, "print the version", NULL,
-                            offsetof(struct options, version)},
+	[OPTION_DB] = {"db", "FILE", TO(database), "use this database"},
+	[OPTION_PATH] = {"path", "ENTRY", BY(set_path, NULL),
+		"a path entry, as sys.path would hold it (repeatable)"},
+	[OPTION_ROOT] = {"root", "DIR", TO(sysroot), "work on another file-system root, such as an image"},
+	[OPTION_PYTHON] = {"python", "X.Y", BY(set_python, "3.10 or later, or im10"),
+		"follow the rules of this version (default 3.12);\n"
+		"im10: those of importlib_metadata 10.1 and later"},
+	[OPTION_FRESH] = {"fresh", "LEVEL", BY(set_fresh, "trust, roots or exact"),
+		"how thoroughly freshness is checked: trust, roots\n"
+		"(the default) or exact"},
+	[OPTION_GROUP] = {"group", "GROUP", TO(group),
+		"list: the same as the GROUP argument; run: instead of\n"
+		"console_scripts"},
+	[OPTION_PREFIX] = {"prefix", "DIR", TO(prefix), "enable, disable: for this environment"},
+	[OPTION_USER] = {"user", NULL, TO(user), "enable, disable: for you"},
+	[OPTION_DISTRIBUTION] = {"distribution", "NAME", TO(distribution),
+		"enable, disable: only what it provides"},
+	[OPTION_PROGRAM] = {"program", "NAME", TO(program), "apply the rules for this program"},
+	[OPTION_PRIORITY] = {"priority", "NUMBER", BY(set_priority, "a whole number"),
+		"enable: higher ones are loaded first (default 0)"},
+	[OPTION_ALLOWED] = {"allowed", NULL, TO(allowed), "list: without what policy forbids"},
+	[OPTION_PRINT] = {"print", NULL, TO(print), "run: print what would be run"},
+	[OPTION_TIMEOUT] = {"timeout", "SECONDS", BY(set_timeout, "seconds, from 1 to 86400"),
+		"probe: how long loading may take (default 30)"},
+	[OPTION_CLEAR] = {"clear", NULL, TO(clear), "quarantine: let them be loaded again"},
+	[OPTION_HOOK] = {"hook", "NAME", BY(set_hook, "a short name of letters, digits and hyphens"),
+		"update: run by a package manager; quiet, exits with 0"},
+	[OPTION_SEALED] = {"sealed", NULL, TO(sealed),
+		"update: without times and events, to be carried in an image"},
+	[OPTION_SARIF] = {"sarif", "FILE", TO(sarif), "audit: write SARIF 2.1.0, too; -: standard output"},
+	[OPTION_BASELINE] = {"baseline", "FILE", TO(baseline),
+		"audit: leave out what is in this JSON of an earlier run"},
+	[OPTION_FACTS] = {"facts", "FILE", TO(facts),
+		"audit: keep what was found and the rules, for sqlite3"},
+	[OPTION_FAIL_ON] = {"fail-on", "LEVEL", TO(fail_on),
+		"audit: note, warning (the default), error or none"},
+	[OPTION_SINCE] = {"since", "TIME", TO(since), "audit: news, too: since a date, or '7 days'"},
+	[OPTION_RULES] = {"rules", NULL, TO(explain), "audit: explain the rules"},
+	[OPTION_JSON] = {"json", NULL, TO(json), "one JSON object per line"},
+	[OPTION_COLOR] = {"color", "WHEN", BY(set_color, "auto, always or never"),
+		"colours: auto (on terminals), always or never"},
+	[OPTION_QUIET] = {"quiet", NULL, TO(quiet), "no progress, no summary, no advice"},
+	[OPTION_HELP] = {"help", NULL, TO(help), "print help"},
+	[OPTION_VERSION] = {"version", NULL, TO(version), "print the version"},
 };
+/* clang-format on */
 
 const char *option_name(enum option_code code)
 {
@@ -175,11 +148,11 @@ static enum status set(struct options *options, const struct fact *fact, const c
 {
 	char *member = (char *)options + fact->member;
 
-	if (fact->set)
-		return fact->set(options, value);
-	if (fact->argument)
+	if (fact->set && !fact->set(options, value))
+		return usage_error(NULL, "--%s %s: expected %s", fact->name, value, fact->expected);
+	if (!fact->set && fact->argument)
 		*(const char **)(void *)member = value;
-	else
+	else if (!fact->set)
 		*(bool *)member = true;
 	return STATUS_DONE;
 }
@@ -188,24 +161,21 @@ static enum status set(struct options *options, const struct fact *fact, const c
 
 #define HELP_COLUMN 24 /* where the explanations begin */
 
-static void print_fact(const struct fact *fact, FILE *stream)
+void options_print(unsigned set)
 {
-	int width = fprintf(stream, "  --%s%s%s", fact->name, fact->argument ? " " : "",
-	                    fact->argument ? fact->argument : "");
+	for (const struct fact *fact = facts; fact < facts + OPTION_COUNT; fact++) {
+		const char *argument = fact->argument ? fact->argument : "";
+		int width = 0;
 
-	for (const char *line = fact->help; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		fprintf(stream, "%*s%.*s\n", HELP_COLUMN - width, "", (int)strcspn(line, "\n"),
-		        line);
-		width = 0;
+		if (!(set & OPTION_BIT(fact - facts)))
+			continue;
+		width = printf("  --%s%s%s", fact->name, *argument ? " " : "", argument);
+		for (const char *line = fact->help; *line; line += strspn(line, "\n"), width = 0) {
+			printf("%*s%.*s\n", HELP_COLUMN - width, "", (int)strcspn(line, "\n"),
+			       line);
+			line += strcspn(line, "\n");
+		}
 	}
-}
-
-void options_print(unsigned set, FILE *stream)
-{
-	for (unsigned i = 0; i < OPTION_COUNT; i++)
-		if (set & OPTION_BIT(i))
-			print_fact(&facts[i], stream);
 }
 
 /* --- the command line --- */

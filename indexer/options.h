@@ -5,8 +5,6 @@
 #ifndef INDEXER_OPTIONS_H
 #define INDEXER_OPTIONS_H
 
-#include <stdio.h>
-
 #include "indexer/command.h"
 
 enum option_code {
@@ -58,8 +56,8 @@ enum status options_parse(int argc, char **argv, options_end *ends, struct optio
 /* Its name, without the hyphens. */
 const char *option_name(enum option_code code);
 
-/* The lines of help of the options that are in the set. */
-void options_print(unsigned set, FILE *stream);
+/* Print the lines of help of the options that are in the set. */
+void options_print(unsigned set);
 
 /*
  * The command line is wrong: say so, and where to read more: in the help of @verb, or,

@@ -23,6 +23,7 @@
 #include "indexer/update/edit.h"
 #include "indexer/update/in_step.h"
 #include "indexer/update/seal.h"
+#include "indexer/verb.h"
 #include "libquery/disk/elf/linkage.h"
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/target_record.h"

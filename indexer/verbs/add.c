@@ -13,6 +13,7 @@
 #include "db/base/file.h"
 #include "indexer/archive/package.h"
 #include "indexer/update/edit.h"
+#include "indexer/verb.h"
 #include "indexer/verbs/add_report.h"
 #include "indexer/verbs/archive_list.h"
 #include "libquery/disk/metadata/scan.h"

@@ -5,6 +5,7 @@
 #include "indexer/command.h"
 #include "indexer/manifests.h"
 #include "indexer/options.h"
+#include "indexer/verb.h"
 
 static void tell(const struct options *options, const struct database *database,
                  const struct manifests_result *result)

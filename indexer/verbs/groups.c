@@ -10,6 +10,7 @@
 #include "indexer/command.h"
 #include "indexer/suggest.h"
 #include "indexer/table.h"
+#include "indexer/verb.h"
 
 static int compare(const void *a, const void *b)
 {

@@ -6,6 +6,7 @@
 #include "indexer/suggest.h"
 #include "indexer/table.h"
 #include "indexer/target_facts.h"
+#include "indexer/verb.h"
 
 enum key {
 	KEY_GROUP,

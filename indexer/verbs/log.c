@@ -15,6 +15,7 @@
 #include "indexer/command.h"
 #include "indexer/databases.h"
 #include "indexer/table.h"
+#include "indexer/verb.h"
 
 static const char *const keys[] = {"time",    "action", "root",    "distribution", "old_version",
                                    "version", "detail", "command", "uid",          "database"};

@@ -5,6 +5,7 @@
 #include "indexer/command.h"
 #include "indexer/table.h"
 #include "indexer/target_facts.h"
+#include "indexer/verb.h"
 
 /* --- JSON --- */
 

@@ -26,6 +26,7 @@
 #include "indexer/interpreter.h"
 #include "indexer/suggest.h"
 #include "indexer/table.h"
+#include "indexer/verb.h"
 #include "libquery/layout.h"
 #include "libquery/native/quarantine.h"
 #include "libquery/object_id.h"

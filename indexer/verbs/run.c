@@ -18,6 +18,7 @@
 #include "indexer/interpreter.h"
 #include "indexer/suggest.h"
 #include "indexer/table.h"
+#include "indexer/verb.h"
 
 #define SCRIPTS "console_scripts"
 

@@ -9,6 +9,7 @@
 #include "indexer/command.h"
 #include "indexer/suggest.h"
 #include "indexer/target_facts.h"
+#include "indexer/verb.h"
 #include "indexer/verbs/causes.h"
 
 static const char *or_else(const char *text, const char *otherwise)

@@ -9,7 +9,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
-#include "indexer/command.h"
+#include "indexer/verb.h"
 #include "tests/fuzz/input.h"
 
 /* --- as text --- */

@@ -21,8 +21,8 @@ DISK = tuple(f"libquery/disk/{room}" for room in ("zip", "elf", "tree", "target"
 ROOMS = ("db/base", "db", *DISK, "libquery/native", "libquery", "libquery/python/native",
          "indexer/archive", "indexer", "indexer/update", "indexer/verbs", "indexer/audit", "indexer/fleet")
 
-# The table of the verbs is the one place that names functions of rooms above its own.
-VERBS = "indexer/verbs.c"
+# The table of the commands is the one place that names functions of rooms above its own.
+VERBS = "indexer/commands.c"
 
 # What reads the disk and what loads know nothing of each other, and the Python
 # extension is an application of the library like any other: it sees the public header.

@@ -1,0 +1,108 @@
+/*
+ * Writes lines: results to stdout, messages to stderr, escaped, whatever is formatted into them.
+ */
+#include "indexer/message.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/escape.h"
+#include "db/base/text.h"
+
+#define LINE_USUAL 4096 /* bytes */
+
+/* --- messages --- */
+
+/* Of the process, as its streams are. */
+static bool lost_results;
+
+bool results_were_lost(void)
+{
+	return lost_results;
+}
+
+/*
+ * Escaped as a whole: what is formatted into it is text of others, the rest has no such
+ * letters. A line of usual length needs no memory.
+ */
+static void put_line(FILE *stream, enum style style, const char *format, va_list arguments)
+{
+	CLEANUP(cleanup_free) char *longer = NULL;
+	char text[LINE_USUAL];
+	va_list again;
+	int length;
+
+	va_copy(again, arguments);
+	length = vsnprintf(text, sizeof(text), format, arguments);
+	if (length >= (int)sizeof(text))
+		longer = text_format_list(format, again);
+	va_end(again);
+	if (length < 0 || (length >= (int)sizeof(text) && !longer)) {
+		lost_results |= stream == stdout;
+		snprintf(text, sizeof(text), "out of memory");
+	}
+	terminal_put_escaped(stream, style, slice_of(longer ? longer : text));
+	putc('\n', stream);
+}
+
+void print_line(enum style style, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	put_line(stdout, style, format, arguments);
+	va_end(arguments);
+}
+
+void message(const char *format, ...)
+{
+	va_list arguments;
+
+	fflush(stdout);
+	fputs("entrydb: ", stderr);
+	va_start(arguments, format);
+	put_line(stderr, STYLE_PLAIN, format, arguments);
+	va_end(arguments);
+}
+
+enum status fail(struct error *error)
+{
+	message("%s", error_text(error));
+	error_clear(error);
+	return STATUS_COULD_NOT;
+}
+
+int take_error(int code, entrydb_error *from, struct error *to)
+{
+	error_set(to, code, "%s", entrydb_error_message(from));
+	entrydb_error_clear(from);
+	return code;
+}
+
+/* --- interruption --- */
+
+static volatile sig_atomic_t signal_seen;
+
+static void note_signal(int number)
+{
+	signal_seen = number;
+}
+
+bool interrupted(void)
+{
+	return signal_seen != 0;
+}
+
+void catch_signals(bool for_good)
+{
+	struct sigaction action = {
+	        .sa_handler = note_signal,
+	        .sa_flags = for_good ? 0 : (int)SA_RESETHAND,
+	};
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+}
