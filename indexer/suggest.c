@@ -149,6 +149,14 @@ bool suggest_entry_point(const struct options *options, entrydb *db, const char 
 	return said;
 }
 
+enum status say_not_found(const struct options *options, entrydb *db, const char *group,
+                          const char *name)
+{
+	if (!suggest_entry_point(options, db, group, name))
+		message("there is no '%s' in group '%s'", name, group);
+	return STATUS_NOT_FOUND;
+}
+
 bool advise_on_nothing(const struct options *options, entrydb *db)
 {
 	entrydb_set *all = select_all(options, db);

@@ -57,21 +57,38 @@ int find_target(entrydb *db, const entrydb_entry_point *entry_point, entrydb_tar
 	return code;
 }
 
-int select_by(const struct options *options, const char *group, const char *name, entrydb **db,
-              entrydb_set **set, struct error *error)
+int select_by(const struct options *options, const char *group, const char *name,
+              struct selection *out, struct error *error)
 {
 	entrydb_error own = ENTRYDB_ERROR_INIT;
-	int code = open_handle(options, db, error);
+	int code = open_handle(options, &out->db, error);
 
 	if (code < 0)
 		return code;
-	code = options->allowed ? entrydb_select_allowed(*db, group, name, set, &own)
-	                        : entrydb_select(*db, group, name, set, &own);
-	if (code < 0) {
-		take_error(code, &own, error);
-		entrydb_close(*db);
-	}
-	return code;
+	code = options->allowed ? entrydb_select_allowed(out->db, group, name, &out->set, &own)
+	                        : entrydb_select(out->db, group, name, &out->set, &own);
+	return code < 0 ? take_error(code, &own, error) : 0;
+}
+
+void selection_free(struct selection *selection)
+{
+	entrydb_set_free(selection->set);
+	entrydb_close(selection->db);
+}
+
+struct slice field_of(const entrydb_entry_point *entry_point, enum entrydb_field field)
+{
+	size_t len = 0;
+	const char *text = entrydb_entry_point_text(entry_point, field, &len);
+
+	return (struct slice){text, len};
+}
+
+const char *provider_of(const entrydb_entry_point *entry_point)
+{
+	const char *distribution = entrydb_entry_point_distribution(entry_point);
+
+	return distribution ? distribution : entrydb_entry_point_file(entry_point);
 }
 
 int load_kinds(const struct options *options, struct plugin_kinds **out, struct error *error)

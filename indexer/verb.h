@@ -14,9 +14,22 @@ int default_sites(const struct options *options, struct sites *out, struct error
 /* A handle as the options ask: on --path, else on --db alone, else on the default path. */
 int open_handle(const struct options *options, entrydb **out, struct error *error);
 
-/* Open such a handle and select on it; both are the caller's to close and free. */
-int select_by(const struct options *options, const char *group, const char *name, entrydb **db,
-              entrydb_set **set, struct error *error);
+/* What was selected, of a handle. Zeros at first. */
+struct selection {
+	entrydb *db;
+	entrydb_set *set;
+};
+
+/* Open such a handle and select on it; released also after an error. */
+int select_by(const struct options *options, const char *group, const char *name,
+              struct selection *out, struct error *error);
+void selection_free(struct selection *selection);
+
+/* The text of an entry point's field; null where it has none. */
+struct slice field_of(const entrydb_entry_point *entry_point, enum entrydb_field field);
+
+/* The distribution that provides it: its name, else its metadata directory. */
+const char *provider_of(const entrydb_entry_point *entry_point);
 
 /*
  * What the entry point leads to, which the caller frees; NULL where that cannot be told,

@@ -8,10 +8,9 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
-#include "db/json.h"
 #include "indexer/audit/findings.h"
 #include "indexer/command.h"
-#include "indexer/table.h"
+#include "indexer/output.h"
 
 #define TOGETHER 3 /* notes of one kind that are still told one by one */
 #define NAMED    6 /* distributions that are named where they are told together */
@@ -26,19 +25,19 @@ static char *label(const struct finding *finding)
 	                   (int)finding->name.len, finding->name.ptr);
 }
 
-static void put_row(struct table *table, const struct rule *rule, const char *distribution,
+static void put_row(struct output *output, const struct rule *rule, const char *distribution,
                     const char *entry_point, struct slice what, struct slice where)
 {
-	table->failed |= !distribution || !entry_point;
-	table_cell(table, slice_of(level_name(rule->level)));
-	table_cell(table, rule->name);
-	table_cell(table, slice_of(distribution));
-	table_cell(table, slice_of(entry_point));
-	table_cell(table, what);
-	table_cell(table, where);
+	output->failed |= !distribution || !entry_point;
+	output_string(output, level_name(rule->level));
+	output_text(output, rule->name);
+	output_string(output, distribution);
+	output_string(output, entry_point);
+	output_text(output, what);
+	output_text(output, where);
 }
 
-static void put_one(struct table *table, const struct findings *findings,
+static void put_one(struct output *output, const struct findings *findings,
                     const struct finding *finding)
 {
 	CLEANUP(cleanup_free)
@@ -48,8 +47,8 @@ static void put_one(struct table *table, const struct findings *findings,
 	                                 finding->version.ptr ? finding->version.ptr : "");
 	CLEANUP(cleanup_free) char *entry_point = label(finding);
 
-	put_row(table, &findings->rules[finding->rule], distribution, entry_point, finding->message,
-	        finding->prefix);
+	put_row(output, &findings->rules[finding->rule], distribution, entry_point,
+	        finding->message, finding->prefix);
 }
 
 /* "opentelemetry" of "opentelemetry_context": groups of one host are one kind of note. */
@@ -117,7 +116,7 @@ static char *list_titles(const struct kind *kind, bool is_note, size_t *count)
 	return text;
 }
 
-static void put_together(struct table *table, const struct kind *kind)
+static void put_together(struct output *output, const struct kind *kind)
 {
 	const struct finding *first = &kind->findings->items[kind->first];
 	const struct rule *rule = &kind->findings->rules[first->rule];
@@ -134,30 +133,31 @@ static void put_together(struct table *table, const struct kind *kind)
 	                          is_note && group.len < first->group.len ? "*" : "",
 	                          group.len ? " " : "", kind->unknown);
 
-	table->failed |= !titles;
-	put_row(table, rule, owner, entry, slice_of(titles), first->prefix);
+	output->failed |= !titles;
+	put_row(output, rule, owner, entry, slice_of(titles), first->prefix);
 }
 
-static void put_kind(struct table *table, const struct kind *kind)
+static void put_kind(struct output *output, const struct kind *kind)
 {
 	if (kind->unknown > TOGETHER &&
 	    (!slice_is_null(kind->findings->items[kind->first].group) ||
 	     kind->findings->rules[kind->findings->items[kind->first].rule].level == LEVEL_NOTE)) {
-		put_together(table, kind);
+		put_together(output, kind);
 		return;
 	}
 	for (size_t i = kind->first; i < kind->end; i++)
 		if (!kind->findings->items[i].is_known)
-			put_one(table, kind->findings, &kind->findings->items[i]);
+			put_one(output, kind->findings, &kind->findings->items[i]);
 }
 
 int report_text(const struct findings *findings, struct error *error)
 {
-	static const struct table_column columns[] = {
-	        {"LEVEL", STYLE_PLAIN},      {"RULE", STYLE_PLAIN}, {"DISTRIBUTION", STYLE_NAME},
-	        {"ENTRY POINT", STYLE_NAME}, {"WHAT", STYLE_PLAIN}, {"ENVIRONMENT", STYLE_FAINT},
+	static const struct column columns[] = {
+	        HEADING("LEVEL", STYLE_PLAIN),       HEADING("RULE", STYLE_PLAIN),
+	        HEADING("DISTRIBUTION", STYLE_NAME), HEADING("ENTRY POINT", STYLE_NAME),
+	        HEADING("WHAT", STYLE_PLAIN),        HEADING("ENVIRONMENT", STYLE_FAINT),
 	};
-	struct table table = table_begin(columns, sizeof(columns) / sizeof(*columns));
+	struct output output = OUTPUT_BEGIN(columns, false);
 	struct kind kind = {.findings = findings};
 
 	for (; kind.first < findings->count; kind.first = kind.end) {
@@ -170,62 +170,61 @@ int report_text(const struct findings *findings, struct error *error)
 		      same_kind(findings, first, &findings->items[kind.end]));
 		     kind.end++)
 			kind.unknown += !findings->items[kind.end].is_known;
-		put_kind(&table, &kind);
+		put_kind(&output, &kind);
 	}
-	return table_end(&table, error);
+	return output_end(&output, error);
 }
 
 /* --- JSON --- */
 
 int report_json(const struct findings *findings, struct error *error)
 {
-	static const char *const keys[] = {"rule", "level", "distribution", "version",    "group",
-	                                   "name", "file",  "message",      "fingerprint"};
-	struct json *json;
-	int code = json_open(keys, sizeof(keys) / sizeof(*keys), &json, error);
+	static const struct column columns[] = {
+	        KEY("rule"), KEY("level"), KEY("distribution"), KEY("version"),     KEY("group"),
+	        KEY("name"), KEY("file"),  KEY("message"),      KEY("fingerprint"),
+	};
+	struct output output = OUTPUT_BEGIN(columns, true);
 
-	for (size_t i = 0; code == 0 && i < findings->count; i++) {
+	for (size_t i = 0; i < findings->count; i++) {
 		const struct finding *finding = &findings->items[i];
 		const struct rule *rule = &findings->rules[finding->rule];
 
 		if (finding->is_known)
 			continue;
-		json_text(json, 0, rule->name);
-		json_text(json, 1, slice_of(level_name(rule->level)));
-		json_text(json, 2, finding->distribution);
-		json_text(json, 3, finding->version);
-		json_text(json, 4, finding->group);
-		json_text(json, 5, finding->name);
-		json_text(json, 6, finding->file);
-		json_text(json, 7, finding->message);
-		json_text(json, 8, slice_of(finding->fingerprint));
-		json_write(json, stdout);
+		output_text(&output, rule->name);
+		output_string(&output, level_name(rule->level));
+		output_text(&output, finding->distribution);
+		output_text(&output, finding->version);
+		output_text(&output, finding->group);
+		output_text(&output, finding->name);
+		output_text(&output, finding->file);
+		output_text(&output, finding->message);
+		output_string(&output, finding->fingerprint);
 	}
-	if (code == 0)
-		json_close(json);
-	return code;
+	return output_end(&output, error);
 }
 
 /* --- the rules themselves --- */
 
 static int rules_as_json(const struct findings *findings, struct error *error)
 {
-	static const char *const keys[] = {"rule", "level", "what", "remedy"};
-	struct json *json;
-	int code = json_open(keys, sizeof(keys) / sizeof(*keys), &json, error);
+	static const struct column columns[] = {
+	        KEY("rule"),
+	        KEY("level"),
+	        KEY("what"),
+	        KEY("remedy"),
+	};
+	struct output output = OUTPUT_BEGIN(columns, true);
 
-	for (size_t i = 0; code == 0 && i < findings->rule_count; i++) {
+	for (size_t i = 0; i < findings->rule_count; i++) {
 		const struct rule *rule = &findings->rules[i];
 
-		json_text(json, 0, rule->name);
-		json_text(json, 1, slice_of(level_name(rule->level)));
-		json_text(json, 2, rule->what);
-		json_text(json, 3, rule->remedy);
-		json_write(json, stdout);
+		output_text(&output, rule->name);
+		output_string(&output, level_name(rule->level));
+		output_text(&output, rule->what);
+		output_text(&output, rule->remedy);
 	}
-	if (code == 0)
-		json_close(json);
-	return code;
+	return output_end(&output, error);
 }
 
 int report_rules(const struct findings *findings, bool json, struct error *error)

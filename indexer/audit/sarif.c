@@ -5,8 +5,8 @@
  * Files are named relative to the prefix of their environment (originalUriBaseIds), so
  * that a result is the same wherever the environment is.
  */
-#include "db/json.h"
 #include "indexer/audit/findings.h"
+#include "indexer/output.h"
 #include "libquery/entrydb.h"
 
 #define SCHEMA                                                                                     \

@@ -31,7 +31,7 @@ static void add_free(struct add *add)
 {
 	archive_list_free(&add->list);
 	plugin_kinds_free(add->kinds);
-	add_report_close(&add->report);
+	output_end(&add->report.output, NULL);
 }
 
 /* --- one archive --- */
@@ -135,10 +135,9 @@ static int find_catalogue(const struct options *options, struct databases *out, 
 static int run(struct add *add, const struct options *options, const struct database *database,
                struct error *error)
 {
-	int code = add_report_open(&add->report, options, &add->result, error);
+	int code = load_kinds(options, &add->kinds, error);
 
-	if (code == 0)
-		code = load_kinds(options, &add->kinds, error);
+	add_report_open(&add->report, options, &add->result);
 	if (code == 0)
 		code = archive_list_find(&add->list, &add->report, error);
 	if (code == 0 && add->list.count > 0)

@@ -7,50 +7,49 @@
 
 #include "indexer/archive/sdist.h"
 
-static const char *const json_keys[] = {"archive",       "state",        "kind",
-                                        "distributions", "entry_points", "error"};
+static const struct column columns[] = {
+        KEY("archive"),       KEY("state"),        KEY("kind"),
+        KEY("distributions"), KEY("entry_points"), KEY("error"),
+};
 
-int add_report_open(struct add_report *report, const struct options *options,
-                    struct edit_result *result, struct error *error)
+void add_report_open(struct add_report *report, const struct options *options,
+                     struct edit_result *result)
 {
 	*report = (struct add_report){
 	        .options = options,
 	        .result = result,
 	        .progress = progress_begin("reading", options->quiet),
+	        .output = OUTPUT_BEGIN(columns, options->json),
 	};
-	if (!options->json)
-		return 0;
-	return json_open(json_keys, sizeof(json_keys) / sizeof(*json_keys), &report->json, error);
-}
-
-void add_report_close(struct add_report *report)
-{
-	json_close(report->json);
 }
 
 /* --- one archive --- */
 
-static void print_json(struct add_report *report, const char *path, enum add_state state,
-                       const struct root_record *root, struct slice reason)
+static void put(struct add_report *report, const char *path, enum add_state state,
+                const struct root_record *root, struct slice reason)
 {
 	static const char *const states[] = {"added", "unchanged", "failed"};
+	struct output *output = &report->output;
 	int64_t entry_points = 0;
 
-	if (!report->json)
+	if (!report->options->json)
 		return;
-	json_text(report->json, 0, slice_of(path));
-	json_text(report->json, 1, slice_of(states[state]));
-	json_text(report->json, 5, reason);
+	output_string(output, path);
+	output_string(output, states[state]);
 	if (root) {
 		for (size_t i = 0; i < root->distribution_count; i++)
 			entry_points += (int64_t)root->distributions[i].entry_point_count;
-		json_text(report->json, 2,
-		          root->kind == ROOT_ARCHIVE ? SLICE("archive") : SLICE("zip"));
-		json_number(report->json, 3, (int64_t)root->distribution_count);
-		if (state == ADD_ADDED)
-			json_number(report->json, 4, entry_points);
+		output_string(output, root->kind == ROOT_ARCHIVE ? "archive" : "zip");
+		output_number(output, (int64_t)root->distribution_count);
+	} else {
+		output_string(output, NULL);
+		output_string(output, NULL);
 	}
-	json_write(report->json, stdout);
+	if (state == ADD_ADDED)
+		output_number(output, entry_points);
+	else
+		output_string(output, NULL);
+	output_text(output, reason);
 }
 
 /* Most reasons begin with the file's name, which the message already has. */
@@ -71,7 +70,7 @@ int add_report_failed(struct add_report *report, const char *path, struct error 
 		report->result->failed++;
 		progress_erase(&report->progress);
 		message("%s: %.*s", path, (int)reason.len, reason.ptr);
-		print_json(report, path, ADD_FAILED, NULL, reason);
+		put(report, path, ADD_FAILED, NULL, reason);
 	}
 	error_clear(why);
 	return interrupted() ? ERROR_IO : 0;
@@ -116,7 +115,7 @@ void add_report_archive(struct add_report *report, const char *path, const struc
 	}
 	result->failed += broken;
 	result->unchanged += state == ADD_UNCHANGED;
-	print_json(report, path, state, root, reason);
+	put(report, path, state, root, reason);
 }
 
 void add_report_ignored(struct add_report *report, const struct package *package)

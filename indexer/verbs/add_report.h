@@ -4,10 +4,10 @@
 #ifndef INDEXER_VERBS_ADD_REPORT_H
 #define INDEXER_VERBS_ADD_REPORT_H
 
-#include "db/json.h"
 #include "db/record.h"
 #include "indexer/archive/package.h"
 #include "indexer/command.h"
+#include "indexer/output.h"
 #include "indexer/progress.h"
 #include "indexer/update/edit.h"
 
@@ -15,14 +15,13 @@ struct add_report {
 	const struct options *options;
 	struct edit_result *result; /* where archives are counted */
 	struct progress progress;
-	struct json *json; /* NULL: no --json */
+	struct output output;
 };
 
 enum add_state { ADD_ADDED, ADD_UNCHANGED, ADD_FAILED };
 
-int add_report_open(struct add_report *report, const struct options *options,
-                    struct edit_result *result, struct error *error);
-void add_report_close(struct add_report *report);
+void add_report_open(struct add_report *report, const struct options *options,
+                     struct edit_result *result);
 
 /*
  * An archive could not be read: print "entrydb: FILE: reason", and clear @why. Returns

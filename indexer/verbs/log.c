@@ -10,17 +10,26 @@
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
-#include "db/json.h"
 #include "db/reader.h"
 #include "indexer/command.h"
 #include "indexer/databases.h"
-#include "indexer/table.h"
+#include "indexer/output.h"
 #include "indexer/verb.h"
 
-static const char *const keys[] = {"time",    "action", "root",    "distribution", "old_version",
-                                   "version", "detail", "command", "uid",          "database"};
-
-#define KEY_COUNT (sizeof(keys) / sizeof(*keys))
+static const struct column columns[] = {
+        {"time", "TIME", STYLE_FAINT},
+        {"action", "ACTION", STYLE_PLAIN},
+        HEADING("DISTRIBUTION", STYLE_NAME),
+        {"root", "ROOT", STYLE_PLAIN},
+        KEY("distribution"),
+        KEY("old_version"),
+        KEY("version"),
+        KEY("detail"),
+        {"command", "COMMAND", STYLE_PLAIN},
+        HEADING("USER", STYLE_PLAIN),
+        KEY("uid"),
+        KEY("database"),
+};
 
 /* An event of one of the databases. */
 struct event {
@@ -96,38 +105,6 @@ static void format_time(int64_t seconds, char text[32])
 		snprintf(text, 32, "%lld", (long long)seconds);
 }
 
-static void print_object(struct json *json, const struct event *event)
-{
-	const struct reader_event *facts = &event->facts;
-	char time[32];
-
-	format_time(facts->time, time);
-	json_text(json, 0, slice_of(time));
-	json_text(json, 1, facts->action);
-	json_text(json, 2, facts->root);
-	json_text(json, 3, facts->distribution);
-	json_text(json, 4, facts->old_version);
-	json_text(json, 5, facts->version);
-	json_text(json, 6, facts->detail);
-	json_text(json, 7, facts->command);
-	json_number(json, 8, facts->uid);
-	json_text(json, 9, slice_of(event->database));
-	json_write(json, stdout);
-}
-
-static int print_objects(const struct log *log, struct error *error)
-{
-	struct json *json;
-	int code = json_open(keys, KEY_COUNT, &json, error);
-
-	if (code < 0)
-		return code;
-	for (size_t i = 0; i < log->count; i++)
-		print_object(json, &log->events[i]);
-	json_close(json);
-	return 0;
-}
-
 static const char *text_or(struct slice text, const char *otherwise)
 {
 	return text.len ? text.ptr : otherwise;
@@ -148,33 +125,27 @@ static char *describe(const struct reader_event *facts)
 	return text_format("%s%s%s", facts->distribution.ptr, *only ? " " : "", only);
 }
 
-static void put_row(struct table *table, const struct event *event)
+static void put(struct output *output, const struct event *event)
 {
-	CLEANUP(cleanup_free) char *what = describe(&event->facts);
+	const struct reader_event *facts = &event->facts;
+	CLEANUP(cleanup_free) char *what = describe(facts);
 	char time[32], user[32];
 
-	table->failed |= !what;
-	format_time(event->facts.time, time);
-	snprintf(user, sizeof(user), "uid %lld", (long long)event->facts.uid);
-	table_cell(table, slice_of(time));
-	table_cell(table, event->facts.action);
-	table_cell(table, slice_of(what));
-	table_cell(table, event->facts.root);
-	table_cell(table, event->facts.command);
-	table_cell(table, slice_of(user));
-}
-
-static int print_text(const struct log *log, struct error *error)
-{
-	static const struct table_column columns[] = {
-	        {"TIME", STYLE_FAINT}, {"ACTION", STYLE_PLAIN},  {"DISTRIBUTION", STYLE_NAME},
-	        {"ROOT", STYLE_PLAIN}, {"COMMAND", STYLE_PLAIN}, {"USER", STYLE_PLAIN},
-	};
-	struct table table = table_begin(columns, sizeof(columns) / sizeof(*columns));
-
-	for (size_t i = 0; i < log->count; i++)
-		put_row(&table, &log->events[i]);
-	return table_end(&table, error);
+	output->failed |= !what;
+	format_time(facts->time, time);
+	snprintf(user, sizeof(user), "uid %lld", (long long)facts->uid);
+	output_string(output, time);
+	output_text(output, facts->action);
+	output_string(output, what);
+	output_text(output, facts->root);
+	output_text(output, facts->distribution);
+	output_text(output, facts->old_version);
+	output_text(output, facts->version);
+	output_text(output, facts->detail);
+	output_text(output, facts->command);
+	output_string(output, user);
+	output_number(output, facts->uid);
+	output_string(output, event->database);
 }
 
 /* --- the whole --- */
@@ -214,11 +185,14 @@ static enum status read_databases(const struct databases *databases, struct log 
 
 static enum status print(const struct options *options, struct log *log, enum status status)
 {
+	struct output output = OUTPUT_BEGIN(columns, options->json);
 	struct error error = {0};
 
 	if (log->count > 0)
 		qsort(log->events, log->count, sizeof(*log->events), compare_events);
-	if ((options->json ? print_objects(log, &error) : print_text(log, &error)) < 0)
+	for (size_t i = 0; i < log->count; i++)
+		put(&output, &log->events[i]);
+	if (output_end(&output, &error) < 0)
 		return fail(&error);
 	if (status != STATUS_DONE || log->count > 0)
 		return status;

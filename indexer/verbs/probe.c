@@ -21,11 +21,10 @@
 #include "db/base/file.h"
 #include "db/base/libc.h"
 #include "db/base/text.h"
-#include "db/json.h"
 #include "indexer/command.h"
 #include "indexer/interpreter.h"
+#include "indexer/output.h"
 #include "indexer/suggest.h"
-#include "indexer/table.h"
 #include "indexer/verb.h"
 #include "libquery/layout.h"
 #include "libquery/native/quarantine.h"
@@ -221,18 +220,15 @@ static int run_probe(struct probe *probe, struct error *error)
 
 /* --- the report --- */
 
-static const char *const keys[] = {"group",  "name",    "distribution", "version",
-                                   "object", "outcome", "reason"};
-
-static const struct table_column columns[] = {
-        {"GROUP", STYLE_PLAIN},   {"NAME", STYLE_NAME},    {"DISTRIBUTION", STYLE_PLAIN},
-        {"VERSION", STYLE_PLAIN}, {"OBJECT", STYLE_PLAIN}, {"OUTCOME", STYLE_PLAIN},
-        {"REASON", STYLE_PLAIN},
+static const struct column columns[] = {
+        {"group", "GROUP", STYLE_PLAIN},
+        {"name", "NAME", STYLE_NAME},
+        {"distribution", "DISTRIBUTION", STYLE_PLAIN},
+        {"version", "VERSION", STYLE_PLAIN},
+        {"object", "OBJECT", STYLE_PLAIN},
+        {"outcome", "OUTCOME", STYLE_PLAIN},
+        {"reason", "REASON", STYLE_PLAIN},
 };
-
-#define COLUMN_COUNT (sizeof(columns) / sizeof(*columns))
-
-_Static_assert(sizeof(keys) / sizeof(*keys) == COLUMN_COUNT, "the same in both forms");
 
 static const char *object_of(const struct probe *probe)
 {
@@ -241,33 +237,17 @@ static const char *object_of(const struct probe *probe)
 
 static int report(const struct probe *probe, struct error *error)
 {
+	struct output output = OUTPUT_BEGIN(columns, probe->options->json);
 	const entrydb_entry_point *e = probe->entry_point;
-	const char *const texts[COLUMN_COUNT] = {
-	        entrydb_entry_point_group(e),
-	        entrydb_entry_point_name(e),
-	        entrydb_entry_point_distribution(e),
-	        entrydb_entry_point_version(e),
-	        object_of(probe),
-	        outcome_names[probe->outcome],
-	        probe->reason[0] ? probe->reason : NULL,
-	};
-	struct table table;
-	struct json *json;
-	int code;
 
-	if (probe->options->json) {
-		code = json_open(keys, COLUMN_COUNT, &json, error);
-		for (size_t i = 0; code == 0 && i < COLUMN_COUNT; i++)
-			json_text(json, i, slice_of(texts[i]));
-		if (code == 0)
-			json_write(json, stdout);
-		json_close(code == 0 ? json : NULL);
-		return code;
-	}
-	table = table_begin(columns, COLUMN_COUNT);
-	for (size_t i = 0; i < COLUMN_COUNT; i++)
-		table_cell(&table, slice_of(texts[i]));
-	return table_end(&table, error);
+	output_string(&output, entrydb_entry_point_group(e));
+	output_string(&output, entrydb_entry_point_name(e));
+	output_string(&output, entrydb_entry_point_distribution(e));
+	output_string(&output, entrydb_entry_point_version(e));
+	output_string(&output, object_of(probe));
+	output_string(&output, outcome_names[probe->outcome]);
+	output_string(&output, probe->reason[0] ? probe->reason : NULL);
+	return output_end(&output, error);
 }
 
 static int set_aside(const struct probe *probe, struct error *error)
@@ -325,22 +305,18 @@ static enum status probe_one(const struct options *options, entrydb *db,
 enum status command_probe(const struct options *options)
 {
 	const char *group = options->arguments[0], *name = options->arguments[1];
-	enum status status = STATUS_NOT_FOUND;
+	CLEANUP(selection_free) struct selection found = {0};
+	enum status worst = STATUS_DONE;
 	struct error error = {0};
-	entrydb_set *set;
-	entrydb *db;
 
 	catch_signals(true);
-	if (select_by(options, group, name, &db, &set, &error) < 0)
+	if (select_by(options, group, name, &found, &error) < 0)
 		return fail(&error);
-	for (size_t i = 0; i < entrydb_set_count(set); i++) {
-		enum status one = probe_one(options, db, entrydb_set_get(set, i));
+	for (size_t i = 0; i < entrydb_set_count(found.set); i++) {
+		enum status one = probe_one(options, found.db, entrydb_set_get(found.set, i));
 
-		status = i == 0 || one > status ? one : status;
+		worst = one > worst ? one : worst;
 	}
-	if (entrydb_set_count(set) == 0 && !suggest_entry_point(options, db, group, name))
-		message("there is no '%s' in group '%s'", name, group);
-	entrydb_set_free(set);
-	entrydb_close(db);
-	return status;
+	return entrydb_set_count(found.set) > 0 ? worst
+	                                        : say_not_found(options, found.db, group, name);
 }

@@ -1,63 +1,38 @@
 /*
  * quarantine.c - the shared objects that are set aside: listed, and freed.
  */
-#include <stdio.h>
-#include <string.h>
-
+#include "libquery/native/quarantine.h"
 #include "db/base/cleanup.h"
-#include "db/json.h"
 #include "indexer/command.h"
 #include "indexer/options.h"
-#include "indexer/table.h"
+#include "indexer/output.h"
 #include "libquery/layout.h"
-#include "libquery/native/quarantine.h"
 
 /* --- listing --- */
 
-static const char *const keys[] = {"id", "object", "reason"};
-
-static const struct table_column columns[] = {
-        {"ID", STYLE_NAME}, {"REASON", STYLE_BAD}, {"OBJECT", STYLE_PLAIN}};
-
-#define KEY_COUNT    (sizeof(keys) / sizeof(*keys))
-#define COLUMN_COUNT (sizeof(columns) / sizeof(*columns))
+static const struct column columns[] = {
+        {"id", "ID", STYLE_NAME},
+        HEADING("REASON", STYLE_BAD),
+        {"object", "OBJECT", STYLE_PLAIN},
+        KEY("reason"),
+};
 
 static int put_row(void *payload, const char *id, const char *object, const char *reason)
 {
-	table_cell(payload, slice_of(id));
-	table_cell(payload, slice_of(reason));
-	table_cell(payload, slice_of(object));
+	output_string(payload, id);
+	output_string(payload, reason);
+	output_string(payload, object);
+	output_string(payload, reason);
 	return 0;
 }
 
-static int put_object(void *payload, const char *id, const char *object, const char *reason)
+static int list(const struct options *options, const char *directory, struct error *error)
 {
-	json_text(payload, 0, slice_of(id));
-	json_text(payload, 1, slice_of(object));
-	json_text(payload, 2, slice_of(reason));
-	json_write(payload, stdout);
-	return 0;
-}
+	struct output output = OUTPUT_BEGIN(columns, options->json);
+	int code = quarantine_walk(directory, put_row, &output, error);
+	int ended = output_end(&output, code == 0 ? error : NULL);
 
-static int print_table(const char *directory, struct error *error)
-{
-	struct table table = table_begin(columns, COLUMN_COUNT);
-	int code = quarantine_walk(directory, put_row, &table, error);
-	int end = table_end(&table, code == 0 ? error : NULL);
-
-	return code < 0 ? code : end;
-}
-
-static int print_json(const char *directory, struct error *error)
-{
-	struct json *json;
-	int code = json_open(keys, KEY_COUNT, &json, error);
-
-	if (code < 0)
-		return code;
-	code = quarantine_walk(directory, put_object, json, error);
-	json_close(json);
-	return code;
+	return code < 0 ? code : ended;
 }
 
 /* --- freeing --- */
@@ -121,7 +96,6 @@ enum status command_quarantine(const struct options *options)
 	if (options->clear)
 		code = clear_all(directory, &error);
 	else
-		code = options->json ? print_json(directory, &error)
-		                     : print_table(directory, &error);
+		code = list(options, directory, &error);
 	return code < 0 ? fail(&error) : STATUS_DONE;
 }

@@ -16,11 +16,9 @@
 #include "db/base/text.h"
 #include "indexer/command.h"
 #include "indexer/interpreter.h"
+#include "indexer/output.h"
 #include "indexer/suggest.h"
-#include "indexer/table.h"
 #include "indexer/verb.h"
-
-#define SCRIPTS "console_scripts"
 
 /* What the interpreter is given; more arguments are the name of the script, and its own. */
 static const char launcher[] = INTERPRETER_BEGIN "del sys.argv[:4]\n"
@@ -120,21 +118,22 @@ static int run_native(const struct job *job, entrydb *db, struct error *error)
 
 static int print_job(const struct job *job, struct error *error)
 {
-	static const struct table_column columns[] = {{"RUN BY", STYLE_NAME},
-	                                              {"FUNCTION", STYLE_PLAIN},
-	                                              {"DISTRIBUTION", STYLE_PLAIN},
-	                                              {"VERSION", STYLE_PLAIN}};
-	struct table table = table_begin(columns, sizeof(columns) / sizeof(*columns));
+	static const struct column columns[] = {
+	        HEADING("RUN BY", STYLE_NAME),
+	        HEADING("FUNCTION", STYLE_PLAIN),
+	        HEADING("DISTRIBUTION", STYLE_PLAIN),
+	        HEADING("VERSION", STYLE_PLAIN),
+	};
+	struct output output = OUTPUT_BEGIN(columns, false);
 	const entrydb_entry_point *e = job->entry_point;
-	const char *distribution = entrydb_entry_point_distribution(e);
+	bool native = is_native(job);
 
-	table_cell(&table, slice_of(is_native(job) ? entrydb_target_object(job->target)
-	                                           : job->interpreter));
-	table_cell(&table, slice_of(is_native(job) ? entrydb_target_symbol(job->target)
-	                                           : entrydb_entry_point_value(e)));
-	table_cell(&table, slice_of(distribution ? distribution : entrydb_entry_point_file(e)));
-	table_cell(&table, slice_of(entrydb_entry_point_version(e)));
-	return table_end(&table, error);
+	output_string(&output, native ? entrydb_target_object(job->target) : job->interpreter);
+	output_string(&output,
+	              native ? entrydb_target_symbol(job->target) : entrydb_entry_point_value(e));
+	output_string(&output, provider_of(e));
+	output_string(&output, entrydb_entry_point_version(e));
+	return output_end(&output, error);
 }
 
 /* --- the whole --- */
@@ -193,23 +192,13 @@ static enum status run(const struct options *options, entrydb *db, const entrydb
 
 enum status command_run(const struct options *options)
 {
-	const char *group = options->group ? options->group : SCRIPTS;
-	const char *name = options->arguments[0];
+	const char *group = options->group ? options->group : "console_scripts";
+	CLEANUP(selection_free) struct selection found = {0};
 	struct error error = {0};
-	enum status status;
-	entrydb_set *set;
-	entrydb *db;
 
-	if (select_by(options, group, name, &db, &set, &error) < 0)
+	if (select_by(options, group, options->arguments[0], &found, &error) < 0)
 		return fail(&error);
-	if (entrydb_set_count(set) > 0) {
-		status = run(options, db, set);
-	} else {
-		status = STATUS_NOT_FOUND;
-		if (!suggest_entry_point(options, db, group, name))
-			message("there is no '%s' in group '%s'", name, group);
-	}
-	entrydb_set_free(set);
-	entrydb_close(db);
-	return status;
+	if (entrydb_set_count(found.set) > 0)
+		return run(options, found.db, found.set);
+	return say_not_found(options, found.db, group, options->arguments[0]);
 }

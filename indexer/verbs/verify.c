@@ -13,10 +13,10 @@
 #include "db/base/cleanup.h"
 #include "db/base/name_map.h"
 #include "db/base/text.h"
-#include "db/json.h"
 #include "db/reader.h"
 #include "indexer/databases.h"
 #include "indexer/file_hash.h"
+#include "indexer/output.h"
 #include "indexer/progress.h"
 #include "libquery/disk/elf/linkage.h"
 #include "libquery/disk/metadata/scan.h"
@@ -28,29 +28,34 @@ struct verify {
 	const struct options *options;
 	const struct database *database;
 	const struct database_root *wanted;
-	struct json *json; /* NULL: text */
-	mode_t readers;    /* of the database; see scan.h */
+	struct output output;
+	mode_t readers; /* of the database; see scan.h */
 	struct linkage *linkage;
 	struct plugin_kinds *kinds;
 	size_t differences, distributions, hashes;
 	bool failed;
 };
 
-static const char *const keys[] = {"database", "path", "distribution", "difference"};
+static const struct column columns[] = {
+        KEY("database"),
+        KEY("path"),
+        KEY("distribution"),
+        KEY("difference"),
+};
 
 static void differ(struct verify *verify, struct slice distribution, const char *what)
 {
 	verify->differences++;
-	if (verify->json) {
-		json_text(verify->json, 0, slice_of(verify->database->file));
-		json_text(verify->json, 1, slice_of(verify->wanted->path));
-		json_text(verify->json, 2, distribution);
-		json_text(verify->json, 3, slice_of(what));
-		json_write(verify->json, stdout);
+	if (!verify->options->json) {
+		print_line(STYLE_PLAIN, "%s%s%.*s: %s", verify->wanted->path,
+		           distribution.len ? "/" : "", (int)distribution.len, distribution.ptr,
+		           what);
 		return;
 	}
-	print_line(STYLE_PLAIN, "%s%s%.*s: %s", verify->wanted->path, distribution.len ? "/" : "",
-	           (int)distribution.len, distribution.ptr, what);
+	output_string(&verify->output, verify->database->file);
+	output_string(&verify->output, verify->wanted->path);
+	output_text(&verify->output, distribution);
+	output_string(&verify->output, what);
 }
 
 /* --- rows --- */
@@ -308,13 +313,16 @@ static void release(struct verify *verify)
 {
 	linkage_free(verify->linkage);
 	plugin_kinds_free(verify->kinds);
-	json_close(verify->json);
+	output_end(&verify->output, NULL);
 }
 
 enum status command_verify(const struct options *options)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
-	struct verify verify = {.options = options};
+	struct verify verify = {
+	        .options = options,
+	        .output = OUTPUT_BEGIN(columns, options->json),
+	};
 	struct error error = {0};
 	int code;
 
@@ -322,8 +330,6 @@ enum status command_verify(const struct options *options)
 		code = databases_of_file(options, &databases, &error);
 	else
 		code = databases_of_arguments(options, false, &databases, &error);
-	if (code == 0 && options->json)
-		code = json_open(keys, sizeof(keys) / sizeof(*keys), &verify.json, &error);
 	if (code == 0)
 		code = prepare(&verify, &error);
 	if (code < 0) {

@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "db/base/cleanup.h"
-#include "db/json.h"
 #include "indexer/command.h"
 #include "indexer/suggest.h"
-#include "indexer/target_facts.h"
+#include "indexer/target_output.h"
 #include "indexer/verb.h"
 #include "indexer/verbs/causes.h"
 
@@ -105,7 +104,7 @@ static void print_target(const entrydb_target *target)
 		print_line(STYLE_PLAIN, "  object       %s", entrydb_target_object(target));
 	if (entrydb_target_symbol(target))
 		print_line(STYLE_PLAIN, "  symbol       %s", entrydb_target_symbol(target));
-	target_facts_print(target);
+	target_print(target);
 }
 
 static void print_verdict(const entrydb_verdict *verdict)
@@ -140,75 +139,71 @@ static void print_text(const struct facts *facts)
 
 /* --- JSON --- */
 
-static const char *const keys[] = {
-        "group",    "name",        "value",  "distribution", "version", "path",
-        "file",     "shadowed_by", "kind",   "state",        "object",  "symbol",
-        "database", "freshness",   "reason", "allowed",      "problem", TARGET_FACTS_KEYS};
+static const struct column columns[] = {
+        KEY("group"),   KEY("name"),    KEY("value"),       KEY("distribution"), KEY("version"),
+        KEY("path"),    KEY("file"),    KEY("shadowed_by"), KEY("kind"),         KEY("state"),
+        KEY("object"),  KEY("symbol"),  KEY("database"),    KEY("freshness"),    KEY("reason"),
+        KEY("allowed"), KEY("problem"), TARGET_COLUMNS,
+};
 
-#define KEY_COUNT  (sizeof(keys) / sizeof(*keys))
-#define FACTS_FROM (KEY_COUNT - TARGET_FACTS_COUNT)
-
-static const char *yes_or_no(const entrydb_verdict *verdict)
+static void put(struct output *output, const struct facts *facts, const char *problem)
 {
-	return entrydb_verdict_allowed(verdict) ? "yes" : "no";
-}
-
-static int print_json(struct json *json, const struct facts *facts, struct error *error)
-{
-	CLEANUP(cleanup_free) char *problem = NULL;
 	const entrydb_entry_point *e = facts->entry_point;
 	const entrydb_target *target = facts->target;
-	int code = causes_join(&facts->causes, &problem, error);
-	const char *const texts[FACTS_FROM] = {
-	        entrydb_entry_point_group(e),
-	        entrydb_entry_point_name(e),
-	        entrydb_entry_point_value(e),
-	        entrydb_entry_point_distribution(e),
-	        entrydb_entry_point_version(e),
-	        entrydb_entry_point_path(e),
-	        entrydb_entry_point_file(e),
-	        entrydb_entry_point_shadowed_by(e),
-	        target ? entrydb_kind_name(entrydb_target_kind(target)) : NULL,
-	        target ? entrydb_state_name(entrydb_target_state(target)) : NULL,
-	        target ? entrydb_target_object(target) : NULL,
-	        target ? entrydb_target_symbol(target) : NULL,
-	        database_of(facts->path_entry),
-	        state_of(facts->path_entry),
-	        reason_of(facts->path_entry),
-	        yes_or_no(facts->verdict),
-	        problem,
-	};
 
-	for (size_t i = 0; i < FACTS_FROM; i++)
-		json_text(json, i, slice_of(texts[i]));
-	if (target)
-		target_facts_put(json, FACTS_FROM, target);
-	if (code == 0)
-		json_write(json, stdout);
-	return code;
+	output_string(output, entrydb_entry_point_group(e));
+	output_string(output, entrydb_entry_point_name(e));
+	output_string(output, entrydb_entry_point_value(e));
+	output_string(output, entrydb_entry_point_distribution(e));
+	output_string(output, entrydb_entry_point_version(e));
+	output_string(output, entrydb_entry_point_path(e));
+	output_string(output, entrydb_entry_point_file(e));
+	output_string(output, entrydb_entry_point_shadowed_by(e));
+	output_string(output, target_kind(target));
+	output_string(output, target_state(target));
+	output_string(output, target_object(target));
+	output_string(output, target ? entrydb_target_symbol(target) : NULL);
+	output_string(output, database_of(facts->path_entry));
+	output_string(output, state_of(facts->path_entry));
+	output_string(output, reason_of(facts->path_entry));
+	output_string(output, entrydb_verdict_allowed(facts->verdict) ? "yes" : "no");
+	output_string(output, problem);
+	target_put(output, target);
 }
 
 /* --- the whole --- */
 
+static int print_one(const struct options *options, struct output *output,
+                     const struct facts *facts, struct error *error)
+{
+	CLEANUP(cleanup_free) char *problem = NULL;
+	int code = 0;
+
+	if (!options->json) {
+		print_text(facts);
+		return 0;
+	}
+	code = causes_join(&facts->causes, &problem, error);
+	if (code == 0)
+		put(output, facts, problem);
+	return code;
+}
+
 static int print_all(const struct options *options, entrydb *db, const entrydb_path *path,
                      const entrydb_set *set, struct error *error)
 {
+	struct output output = OUTPUT_BEGIN(columns, true);
 	size_t from = 0;
-	struct json *json = NULL;
-	int code = options->json ? json_open(keys, KEY_COUNT, &json, error) : 0;
+	int code = 0;
 
 	for (size_t i = 0; code == 0 && i < entrydb_set_count(set); i++) {
 		CLEANUP(facts_free) struct facts facts;
 
 		code = gather(options, db, path, entrydb_set_get(set, i), &from, &facts, error);
-		if (code < 0)
-			break;
-		if (json)
-			code = print_json(json, &facts, error);
-		else
-			print_text(&facts);
+		if (code == 0)
+			code = print_one(options, &output, &facts, error);
 	}
-	json_close(json);
+	output_end(&output, NULL);
 	return code;
 }
 
@@ -217,8 +212,7 @@ static void print_searched(const struct options *options, entrydb *db, const ent
 {
 	const char *group = options->arguments[0], *name = options->arguments[1];
 
-	if (!suggest_entry_point(options, db, group, name))
-		message("there is no '%s' in group '%s'", name, group);
+	say_not_found(options, db, group, name);
 	for (size_t i = 0; i < entrydb_path_count(path); i++) {
 		const entrydb_path_entry *entry = entrydb_path_get(path, i);
 

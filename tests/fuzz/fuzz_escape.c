@@ -8,7 +8,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/escape.h"
 #include "db/base/unicode.h"
-#include "db/json.h"
+#include "indexer/output.h"
 #include "tests/fuzz/input.h"
 
 static void check_clean(struct slice text)
@@ -30,7 +30,7 @@ static int hexadecimal(const char *digits, int count)
 	return (int)strtol(text, NULL, 16);
 }
 
-/* A lone surrogate stands for a byte, as in json.h; there are no others. */
+/* A lone surrogate stands for a byte, as in output.h; there are no others. */
 static char *put_character(int c, char *to)
 {
 	if (c >= 0xDC80 && c <= 0xDCFF) {
@@ -111,18 +111,24 @@ static void check_is_json(struct slice line)
 
 static void check_json(struct slice text, struct slice words, int64_t number)
 {
-	static const char *const keys[] = {"text", "words[]", "number", "absent"};
+	static const struct column columns[] = {
+	        KEY("text"),
+	        KEY("words"),
+	        KEY("number"),
+	        KEY("absent"),
+	};
 	CLEANUP(cleanup_free) char *line = NULL;
 	size_t size;
 	FILE *stream = open_memstream(&line, &size);
-	struct json *json = NULL;
+	struct output output = OUTPUT_BEGIN(columns, true);
 
-	require(stream && json_open(keys, 4, &json, NULL) == 0);
-	json_text(json, 0, text);
-	json_words(json, 1, words);
-	json_number(json, 2, number);
-	json_write(json, stream);
-	json_close(json);
+	require(stream);
+	output.stream = stream;
+	output_text(&output, text);
+	output_words(&output, words);
+	output_number(&output, number);
+	output_string(&output, NULL);
+	require(output_end(&output, NULL) == 0);
 	require(fclose(stream) == 0 && size > 0 && line[size - 1] == '\n');
 	check_clean((struct slice){line, size - 1});
 	check_is_json((struct slice){line, size});

@@ -1,32 +1,47 @@
 /*
- * target_facts.c - see target_facts.h.
+ * Prints what is known of a shared object: for programs each fact, for people the remarkable ones.
  */
-#include "indexer/target_facts.h"
+#include "indexer/target_output.h"
 
 #include <elf.h>
-#include <stdio.h>
 
-#include "indexer/command.h"
+#include "indexer/message.h"
 
-/* The texts, in the order of TARGET_FACTS_KEYS behind the two numbers. */
-static const enum entrydb_target_field fields[] = {
-        ENTRYDB_TARGET_BUILD_ID,  ENTRYDB_TARGET_SHA256,  ENTRYDB_TARGET_GLIBC,
-        ENTRYDB_TARGET_GLIBCXX,   ENTRYDB_TARGET_MISSING, ENTRYDB_TARGET_UNDEFINED,
-        ENTRYDB_TARGET_PYTHON_BY,
-};
-
-#define FIELD_COUNT (sizeof(fields) / sizeof(*fields))
-
-_Static_assert(FIELD_COUNT + 2 == TARGET_FACTS_COUNT, "a value for each key");
-
-void target_facts_put(struct json *json, size_t first, const entrydb_target *target)
+const char *target_kind(const entrydb_target *target)
 {
-	if (entrydb_target_size(target))
-		json_number(json, first, (int64_t)entrydb_target_size(target));
-	if (entrydb_target_machine(target))
-		json_number(json, first + 1, entrydb_target_machine(target));
-	for (size_t i = 0; i < FIELD_COUNT; i++)
-		json_text(json, first + 2 + i, slice_of(entrydb_target_text(target, fields[i])));
+	return target ? entrydb_kind_name(entrydb_target_kind(target)) : NULL;
+}
+
+const char *target_state(const entrydb_target *target)
+{
+	return target ? entrydb_state_name(entrydb_target_state(target)) : NULL;
+}
+
+const char *target_object(const entrydb_target *target)
+{
+	return target ? entrydb_target_object(target) : NULL;
+}
+
+static void put_number(struct output *output, uint64_t number)
+{
+	if (number)
+		output_number(output, (int64_t)number);
+	else
+		output_string(output, NULL);
+}
+
+void target_put(struct output *output, const entrydb_target *target)
+{
+	static const enum entrydb_target_field fields[] = {
+	        ENTRYDB_TARGET_BUILD_ID,  ENTRYDB_TARGET_SHA256,  ENTRYDB_TARGET_GLIBC,
+	        ENTRYDB_TARGET_GLIBCXX,   ENTRYDB_TARGET_MISSING, ENTRYDB_TARGET_UNDEFINED,
+	        ENTRYDB_TARGET_PYTHON_BY,
+	};
+
+	put_number(output, target ? entrydb_target_size(target) : 0);
+	put_number(output, target ? (uint64_t)entrydb_target_machine(target) : 0);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		output_string(output, target ? entrydb_target_text(target, fields[i]) : NULL);
 }
 
 static void print_machine(const entrydb_target *target)
@@ -48,7 +63,7 @@ static void print_machine(const entrydb_target *target)
 	print_line(STYLE_BAD, "  made for     machine %d of ELF's", machine);
 }
 
-void target_facts_print(const entrydb_target *target)
+void target_print(const entrydb_target *target)
 {
 	static const struct {
 		enum entrydb_target_field field;

@@ -1,0 +1,248 @@
+/*
+ * Writes rows for programs at once, and keeps those of an aligned table until its end, when the
+ * widths are known.
+ */
+#include "indexer/output.h"
+
+#include <stdlib.h>
+
+#include "db/base/array.h"
+#include "db/base/cleanup.h"
+#include "db/base/escape.h"
+#include "db/base/unicode.h"
+
+#define WIDTH_MAX 48 /* columns; what is wider pushes its own row aside, not all the others */
+#define GAP       2  /* columns between two cells */
+
+struct output_cell {
+	const char *text; /* escaped */
+	size_t width;
+};
+
+struct output output_begin(const struct column *columns, size_t column_count, bool json)
+{
+	return (struct output){
+	        .stream = stdout,
+	        .columns = columns,
+	        .column_count = column_count,
+	        .form = json                  ? OUTPUT_JSON
+	                : terminal_is(stdout) ? OUTPUT_ALIGNED
+	                                      : OUTPUT_TABS,
+	};
+}
+
+/* --- JSON --- */
+
+/* The letter that stands for @c behind a backslash; 0 if there is none. */
+static char short_escape(uint32_t c)
+{
+	static const char letters[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f',
+	                               ['\r'] = 'r', ['"'] = '"',  ['\\'] = '\\'};
+
+	return c < sizeof(letters) ? letters[c] : '\0';
+}
+
+/* A byte that is not UTF-8 has a lone surrogate for its character. */
+static bool is_plain(uint32_t c)
+{
+	return !short_escape(c) && !escape_is_control(c) && (c < 0xD800 || c > 0xDFFF);
+}
+
+void json_string(struct slice text, FILE *stream)
+{
+	const char *at = text.ptr, *plain = at;
+	const char *end = text.len > 0 ? at + text.len : at;
+
+	putc('"', stream);
+	while (at < end) {
+		const char *begin = at;
+		uint32_t c = utf8_next(&at, end);
+
+		if (is_plain(c))
+			continue;
+		fwrite(plain, 1, (size_t)(begin - plain), stream);
+		if (short_escape(c))
+			fprintf(stream, "\\%c", short_escape(c));
+		else
+			fprintf(stream, "\\u%04x", (unsigned)c);
+		plain = at;
+	}
+	if (plain < end)
+		fwrite(plain, 1, (size_t)(end - plain), stream);
+	putc('"', stream);
+}
+
+static void json_words(struct slice words, FILE *stream)
+{
+	const char *comma;
+
+	putc('[', stream);
+	for (bool more = words.len > 0; more;) {
+		comma = words.len ? memchr(words.ptr, ',', words.len) : NULL;
+		json_string(comma ? slice_between(words.ptr, comma) : words, stream);
+		if ((more = comma != NULL)) {
+			putc(',', stream);
+			words = slice_from(words, (size_t)(comma - words.ptr) + 1);
+		}
+	}
+	putc(']', stream);
+}
+
+/* --- aligned --- */
+
+static void keep(struct output *output, struct slice raw)
+{
+	CLEANUP(cleanup_free) char *escaped = escape_text(raw);
+	struct slice text = slice_of(escaped);
+	struct slice copy = arena_copy(&output->texts, text, &output->failed);
+
+	output->failed |= !escaped || !array_grow(&output->cells, output->count,
+	                                          sizeof(*output->cells), &output->room);
+	if (!output->failed)
+		output->cells[output->count++] =
+		        (struct output_cell){copy.ptr, terminal_width(text)};
+}
+
+/* Those of the columns that have a heading, and how wide the cells under it are. */
+struct aligned {
+	const struct column *column;
+	size_t width;
+};
+
+static size_t find_widths(const struct output *output, struct aligned *aligned)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < output->column_count; i++)
+		if (output->columns[i].heading)
+			aligned[count++] = (struct aligned){&output->columns[i],
+			                                    strlen(output->columns[i].heading)};
+	for (size_t i = 0; i < output->count; i++) {
+		size_t width = output->cells[i].width;
+
+		if (width > aligned[i % count].width && width <= WIDTH_MAX)
+			aligned[i % count].width = width;
+	}
+	return count;
+}
+
+static void put_aligned(FILE *stream, struct output_cell cell, enum style style, size_t width,
+                        bool is_last)
+{
+	size_t padding = width > cell.width ? width - cell.width : 0;
+
+	terminal_put(stream, style, cell.text);
+	if (is_last)
+		putc('\n', stream);
+	else
+		fprintf(stream, "%*s", (int)padding + GAP, "");
+}
+
+static void print_aligned(struct output *output)
+{
+	CLEANUP(cleanup_free)
+	struct aligned *aligned = calloc(output->column_count, sizeof(*aligned));
+	size_t count;
+
+	output->failed |= !aligned;
+	if (output->failed || output->count == 0)
+		return;
+	count = find_widths(output, aligned);
+	for (size_t i = 0; i < count; i++) {
+		const char *heading = aligned[i].column->heading;
+
+		put_aligned(output->stream, (struct output_cell){heading, strlen(heading)},
+		            STYLE_HEADING, aligned[i].width, i + 1 == count);
+	}
+	for (size_t i = 0; i < output->count; i++) {
+		const struct aligned *in = &aligned[i % count];
+
+		put_aligned(output->stream, output->cells[i], in->column->style, in->width,
+		            (i + 1) % count == 0);
+	}
+}
+
+/* --- cells --- */
+
+/* What comes before the cell; NULL: its column is not shown. */
+static const struct column *begin_cell(struct output *output)
+{
+	const struct column *column = &output->columns[output->at];
+	bool is_first = output->shown == 0;
+
+	if (!(output->form == OUTPUT_JSON ? column->key : column->heading))
+		return NULL;
+	output->shown++;
+	if (output->form == OUTPUT_JSON)
+		fprintf(output->stream, "%c\"%s\":", is_first ? '{' : ',', column->key);
+	else if (output->form == OUTPUT_TABS && !is_first)
+		putc('\t', output->stream);
+	return column;
+}
+
+static void end_cell(struct output *output)
+{
+	if (++output->at < output->column_count)
+		return;
+	if (output->form != OUTPUT_ALIGNED)
+		fputs(output->form == OUTPUT_JSON ? "}\n" : "\n", output->stream);
+	output->at = output->shown = 0;
+}
+
+void output_text(struct output *output, struct slice text)
+{
+	const struct column *column = begin_cell(output);
+
+	if (column && output->form == OUTPUT_ALIGNED)
+		keep(output, text);
+	else if (column && output->form == OUTPUT_TABS)
+		terminal_put_escaped(output->stream, column->style, text);
+	else if (column && !slice_is_null(text))
+		json_string(text, output->stream);
+	else if (column)
+		fputs("null", output->stream);
+	end_cell(output);
+}
+
+void output_string(struct output *output, const char *text)
+{
+	output_text(output, slice_of(text));
+}
+
+void output_number(struct output *output, int64_t number)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lld", (long long)number);
+	if (output->form != OUTPUT_JSON) {
+		output_string(output, text);
+		return;
+	}
+	if (begin_cell(output))
+		fputs(text, output->stream);
+	end_cell(output);
+}
+
+void output_words(struct output *output, struct slice words)
+{
+	if (output->form != OUTPUT_JSON) {
+		output_text(output, words);
+		return;
+	}
+	if (begin_cell(output))
+		json_words(words, output->stream);
+	end_cell(output);
+}
+
+int output_end(struct output *output, struct error *error)
+{
+	bool failed;
+
+	if (output->form == OUTPUT_ALIGNED)
+		print_aligned(output);
+	failed = output->failed;
+	free(output->cells);
+	arena_free(&output->texts);
+	*output = (struct output){0};
+	return failed ? error_nomem(error) : 0;
+}
