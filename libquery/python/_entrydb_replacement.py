@@ -5,17 +5,20 @@ anything: so this module, too, is small. It asks the package, and loads that whe
 worth it.
 """
 
+import _frozen_importlib as bootstrap
+import _frozen_importlib_external as external
 import _thread
 import os
 import posix
 import sys
 
-from _entrydb_site import watcher
-
 worth = 70                   # distributions that Python reads as fast as entrydb is loaded
 HOME = os.path.dirname(__file__) + "/entrydb"
+itself = sys.modules[__name__]  # whatever a program drops from there
+environ, list_directory, stat = os.environ, posix.listdir, posix.stat
 METADATA = ("importlib.metadata", "importlib_metadata")
 QUESTIONS_WAITED_MAX = 1023  # between two attempts to connect
+VARIABLE_ARGUMENTS, VARIABLE_KEYWORDS = 4, 8  # of a code object: inspect.CO_VARARGS, CO_VARKEYWORDS
 ONE_BY_ONE = 8               # that somebody asks for, before it looks as if he walked over all
 
 
@@ -113,17 +116,23 @@ class Replacement:
 def make_function(replacement):
     own = replacement.function
 
-    def entry_points(*wrong, **params):
-        if wrong or not replacement.active:
-            return own(*wrong, **params)
+    def entry_points(**params):
+        if not replacement.active:
+            return own(**params)
         if not replacement.ask and replacement.is_question_worth_it():
             replacement.connect()
         return (replacement.ask or replacement.ask_python)(params)
 
-    return looking_like(own, entry_points)
+    def with_any_arguments(*arguments, **params):
+        return own(*arguments, **params) if arguments else entry_points(**params)
+
+    takes_no_other = own.__code__.co_flags & (VARIABLE_ARGUMENTS | VARIABLE_KEYWORDS) == VARIABLE_KEYWORDS \
+        and not own.__code__.co_argcount + own.__code__.co_kwonlyargcount
+    return looking_like(own, entry_points if takes_no_other else with_any_arguments)
 
 
 def looking_like(own, function):
+    """Also to those who do not follow __wrapped__."""
     annotations = "__annotate__" if hasattr(own, "__annotate__") else "__annotations__"
     for name in ("__module__", "__name__", "__qualname__", "__doc__", annotations):
         setattr(function, name, getattr(own, name))
@@ -133,9 +142,9 @@ def looking_like(own, function):
 
 def make_getter(replacement):
     found = replacement.property
-    own = found.fget
-    if type(found) is not property:  # a wrapper, which may have the fget of what it wraps
-        def own(self):
+    own = getattr(found, "fget", None)
+    if type(found) is not property or type(own) is not type(make_getter):
+        def own(self):  # of a wrapper, which may have the fget of what it wraps
             return found.__get__(self, type(self))
 
     def entry_points(self):
@@ -144,8 +153,7 @@ def make_getter(replacement):
             return replacement.ask_distribution(self)
         return own(self)
 
-    entry_points.__wrapped__ = own
-    return entry_points
+    return looking_like(own, entry_points)
 
 
 def make_lookup_init(replacement):
@@ -176,6 +184,7 @@ def make_new(module):
             return object.__new__(cls)
         return checking.__new__(cls, *arguments, **keywords)
 
+    looking_like(own, __new__).__wrapped__ = kind.__init__  # the signature of the class
     return staticmethod(__new__)
 
 
@@ -196,16 +205,23 @@ def count_metadata(entry):
         return 0
     finder = sys.path_importer_cache.get(entry)
     try:
-        names = getattr(finder, "_path_cache", None) or posix.listdir(entry)
+        names = getattr(finder, "_path_cache", None) or list_directory(entry)
         return "/".join((*names, "")).count("-info/")
-    except (OSError, TypeError, ValueError):
+    except (OSError, TypeError, ValueError) as error:
+        pass_on_if_foreign(error)
         return 0
+
+
+def pass_on_if_foreign(error):
+    """What is raised by a function of C has this caller's frame alone; what the handler of a signal
+    raises, which ran right after it, has a frame of its own."""
+    if error.__traceback__.tb_next:
+        raise error
 
 
 def may_have_rules():
     """About what may be loaded: see entrydb(1). Any directory above a path entry may turn out not
     to be the prefix of an environment; that is for entrydb to find out."""
-    environ = os.environ
     config = environ.get("XDG_CONFIG_HOME") or environ.get("HOME", "") + "/.config"
     entries = (each if each[:1] == "/" else "./" + each for each in tuple(sys.path) if type(each) is str)
     prefixes = {entry[:entry.rfind("/lib")] for entry in entries if "/lib" in entry}
@@ -216,11 +232,11 @@ def may_have_rules():
 
 def exists(path):
     try:
-        posix.stat(path)
+        stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return False
-    except (OSError, ValueError):
-        pass
+    except (OSError, ValueError) as error:
+        pass_on_if_foreign(error)
     return True
 
 
@@ -232,8 +248,6 @@ def package():
     for name in ("entrydb", "_entrydb"):
         if getattr(sys.modules.get(name), "__path__", None) == [HOME]:
             return name
-    import _frozen_importlib as bootstrap
-    import _frozen_importlib_external as external
     spec = external.spec_from_file_location(name, f"{HOME}/__init__.py",
                                             submodule_search_locations=[HOME])
     sys.modules[name] = bootstrap.module_from_spec(spec)
@@ -243,12 +257,12 @@ def package():
 def submodule(name):
     """One of its modules, whatever finds modules by now, or nothing."""
     full = f"{package()}.{name}"
-    from _frozen_importlib import _ModuleLockManager, _load_unlocked
-    from _frozen_importlib_external import spec_from_file_location
-    with _ModuleLockManager(full):  # another thread may be in the middle of it
+    sys.modules.setdefault(__name__, itself)
+    with bootstrap._ModuleLockManager(full):  # another thread may be in the middle of it
         if full not in sys.modules:
             try:
-                _load_unlocked(spec_from_file_location(full, f"{HOME}/{name}.py"))
+                bootstrap._load_unlocked(
+                    external.spec_from_file_location(full, f"{HOME}/{name}.py"))
             except (FileNotFoundError, NotADirectoryError):  # frozen, or in a zip
                 __import__(full)
         return sys.modules[full]
@@ -276,17 +290,20 @@ class Execution:
             replace_in(module)
 
 
-def find_spec(name, path, target):
+def find_spec(name, path, target, is_watcher):
     """For the watcher: what the finders after it find, with a loader that is watched."""
     if name not in METADATA:
         update_at_exit()
         return None
     for finder in sys.meta_path:
-        find_spec = None if finder is watcher else getattr(finder, "find_spec", None)
+        find_spec = None if is_watcher(finder) else getattr(finder, "find_spec", None)
         spec = find_spec and find_spec(name, path, target)
         if spec is None:
             continue
-        watch_loader(spec.loader)
+        try:
+            watch_loader(spec.loader)
+        except Exception:  # what it shows as its __dict__ may be another loader's
+            pass
         return spec
     return None
 
@@ -295,10 +312,7 @@ def watch_loader(loader):
     """One that takes no attribute, or has its own exec_module() already, is left alone."""
     if not isinstance(loader, type) and hasattr(type(loader), "exec_module") \
             and "exec_module" not in getattr(loader, "__dict__", ("exec_module",)):
-        try:
-            loader.exec_module = Execution(loader)
-        except Exception:  # what it shows as its __dict__ may be another loader's
-            pass
+        loader.exec_module = Execution(loader)
 
 
 connecting = _thread.allocate_lock()
@@ -309,7 +323,7 @@ def replace_in(module):
     """A module that does not look like the ones known is left as it is."""
     try:
         replacement = Replacement(module)
-    except (AttributeError, KeyError):
+    except (AttributeError, KeyError, TypeError):
         return
     replacements[module.__name__] = replacement
     replacement.put()
@@ -350,6 +364,6 @@ def update_at_exit():
 
 def tell_if_verbose(message):
     """pip's own work is done, and its messages are read by programs."""
-    if os.environ.get("PIP_VERBOSE", "0") != "0" or any(
+    if environ.get("PIP_VERBOSE", "0") != "0" or any(
             each == "--verbose" or each.startswith("-v") for each in sys.argv):
         print(message, file=sys.stderr)

@@ -123,11 +123,15 @@ class Verbs(SwitchTest):
         self.assertEqual({each for each in left if "/var/lib/entrydb/" not in each},
                          {f"{environment.prefix}/{each}" for each in ("var", "var/lib", "var/lib/entrydb")})
 
-    def test_silent_when_the_rest_is_gone(self):
+    def test_silent_when_the_rest_is_damaged_or_gone(self):
         self.entrydb("on")
         for name in ("_entrydb_replacement.py", "_entrydb_site.py"):
-            os.remove(f"{self.environment.site}/{name}")
-            self.check_silent()
+            for text in ("", "nonsense nonsense\n", None):
+                file = f"{self.environment.site}/{name}"
+                os.remove(file)
+                if text is not None:
+                    write(file, text)
+                self.check_silent()
 
     def test_files_that_are_links_to_a_cache(self):
         """As uv places them in one of its modes."""

@@ -3,7 +3,7 @@
 import os
 from operator import attrgetter
 
-from _entrydb_replacement import submodule
+from _entrydb_replacement import environ, submodule
 
 from . import _metadata_module, _native
 from ._databases import database, finders, item, split
@@ -163,7 +163,7 @@ class Walk:
             return None
         if number != known:
             # Inside an archive the path of a file leads importlib.metadata to nothing.
-            rows = os.path.isdir(self.root or ".") and database.survey() or {}
+            rows = _native.is_directory(self.root or ".") and database.survey() or {}
             self.view = database, number, rows
         return item(rows, file)
 
@@ -184,7 +184,7 @@ os.register_at_fork(after_in_child=walks.clear)
 
 def walker(known, fallback):
     """The property entry_points of the distributions of one metadata module."""
-    if os.environ.get("ENTRYDB_FRESH") == "exact":
+    if environ.get("ENTRYDB_FRESH") == "exact":
         return fallback  # each question would look at all distributions, the fallback looks at one
     return _native.Walker(known.PathDistribution, known.path_type, known.EntryPoint,
                           known.EntryPoints, known.seen_reading, walks, fallback, known.parses)

@@ -12,7 +12,6 @@ import os
 import py_compile
 import re
 import site
-import subprocess
 import sys
 
 from . import _files, _owner, _program
@@ -22,10 +21,10 @@ MODULE = "_entrydb_site.py"
 LOADED = (MODULE, "_entrydb_replacement.py", *(f"entrydb/{name}.py" for name in (
     "_accelerated", "_databases", "_metadata_module", "_hook", "_program")))
 
-# Run, and so compiled, twice in a virtual environment, and maybe where the module is gone. sitedir
-# is site's own variable: the directory of the file.
-PTH_TEXT = ('import os; os.access(sitedir + "/_entrydb_site.py", 0) '
-            'and __import__("_entrydb_site").start()\n')
+# Run, and so compiled, twice in a virtual environment, and maybe where the module is gone or
+# damaged: site would print six lines at each start.
+PTH_TEXT = ('import sys; exec("try: __import__(\'_entrydb_site\').start()\\n'
+            'except Exception: pass")\n')
 START_TEXT = "_entrydb_site:start\n"
 FILES = {"entrydb.start": START_TEXT, "entrydb.pth": PTH_TEXT}
 
@@ -135,8 +134,7 @@ class Environment:
 
     def _update(self):
         try:
-            return subprocess.run([_program.PATH, "update", self.place], check=False,
-                                  stdin=subprocess.DEVNULL).returncode
+            return _program.run_beside("update", self.place)
         except OSError as error:
             return self._could_not(f"{_program.PATH}: {error.strerror}; without a database, "
                                    "directories are read for each answer")

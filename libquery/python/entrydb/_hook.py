@@ -8,12 +8,12 @@ begun, and what it has just uninstalled is gone.
 
 import os
 import site
-import subprocess
 import sys
 
 from . import _program
 
 _DIRECTORIES = ("--target", "-t", "--prefix", "--root")
+_DATABASE = "var/lib/entrydb/entry_points.db"
 _OF_A_BUILD = "pip-build-env-"  # pip runs itself to furnish one; it is gone soon
 
 
@@ -22,8 +22,7 @@ def update(tell):
     if any(_OF_A_BUILD in argument for argument in sys.argv):
         return
     try:
-        subprocess.run([_program.PATH, "update", "--hook", "pip", *changed(sys.argv)],
-                       stdin=subprocess.DEVNULL, check=False)
+        _program.run_beside("update", "--hook", "pip", *changed(sys.argv))
     except OSError as error:
         tell(f"entrydb: {_program.PATH}: {error.strerror}")
     except KeyboardInterrupt:
@@ -38,5 +37,11 @@ def changed(arguments):
     for at, argument in enumerate(arguments):
         option, equals, value = argument.partition("=")
         if option in _DIRECTORIES:
-            found += [value] if equals else arguments[at + 1:at + 2]
+            named = [value] if equals else arguments[at + 1:at + 2]
+            found += [place for place in named if not _is_staging(option, place)]
     return [os.path.abspath(place) for place in found if os.path.isdir(place)]
+
+
+def _is_staging(option, place):
+    """What a distribution's package is built from, say: no database is begun in there."""
+    return option in ("--prefix", "--root") and not os.path.exists(f"{place}/{_DATABASE}")

@@ -103,7 +103,7 @@ class MetadataModule:
 
     def join_in(self, path):
         """How the module itself gets from a path entry to a file in it."""
-        if os.path.isdir(path or "."):
+        if _native.is_directory(path or "."):
             kept = item(self.paths, path)
             if kept is None:
                 if len(self.paths) >= PATH_ENTRIES_MAX:

@@ -5,8 +5,8 @@ be read or believed forbids nothing here: a program does not lose its plugins be
 that, it is warned.
 """
 
-import os
 import sys
+from os import fsencode
 
 from ._databases import database, program
 from ._native import Database
@@ -34,7 +34,7 @@ def _handle():
 def _is_path(entry):
     """Not what names no file: another object, a NUL, a lone surrogate."""
     try:
-        return type(entry) is str and b"\0" not in os.fsencode(entry)
+        return type(entry) is str and b"\0" not in fsencode(entry)
     except UnicodeEncodeError:
         return False
 

@@ -37,14 +37,13 @@ static bool same_distribution(const entrydb_entry_point *a, const entrydb_entry_
 
 #define ITEM (FIELDS + 2) /* name, value, group, path entry, metadata directory */
 
-/* Neighbours of one distribution share its strings. */
+/* @before: the one before it, if it is of the same distribution: they share its strings. */
 static bool put_place(PyObject *items, Py_ssize_t at, const entrydb_entry_point *entry_point,
                       const entrydb_entry_point *before)
 {
-	bool same = before && same_distribution(entry_point, before);
 	PyObject *path, *file;
 
-	if (same) {
+	if (before) {
 		path = Py_NewRef(PyTuple_GetItem(items, at - ITEM));
 		file = Py_NewRef(PyTuple_GetItem(items, at - ITEM + 1));
 	} else {
@@ -68,6 +67,8 @@ static PyObject *items_of_set(const entrydb_set *set)
 		Py_ssize_t at = (Py_ssize_t)i * ITEM;
 		struct fields fields;
 
+		if (before && !same_distribution(entry_point, before))
+			before = NULL;
 		if (!fields_of(entry_point, before, group, &fields)) {
 			Py_CLEAR(items);
 			break;

@@ -81,6 +81,7 @@ static PyObject *key_of(PyObject *child, bool *usual)
 	        PyUnicode_CheckExact(child) ? PyUnicode_AsUTF8AndSize(child, &bytes) : NULL;
 	size_t length, suffix;
 
+	PyErr_Clear(); /* a lone surrogate */
 	*usual = name && bytes <= NAME_LENGTH_MAX;
 	if (!*usual)
 		return NULL;
@@ -128,6 +129,7 @@ static bool model_init(struct model *model, PyObject *path, PyObject *child)
 		model->drive = PyObject_GetAttr(path, state->drive);
 		model->top = PyObject_GetAttr(path, state->top);
 		model->parts = PyObject_GetAttr(path, state->parts_of_path);
+		PyErr_Clear(); /* there are none */
 	}
 	return model->empty && model->start &&
 	       (model->filler->is_raw ||
@@ -282,6 +284,7 @@ static PyObject *plain_root(const struct state *state, PyObject *fast_path)
 	if (root && (others > 0 || !PyUnicode_CheckExact(root)))
 		Py_CLEAR(root);
 	Py_XDECREF(attributes);
+	PyErr_Clear(); /* it has no attributes */
 	return root;
 }
 
@@ -305,6 +308,7 @@ static PyObject *list_directory(const struct filler *filler, PyObject *root)
 		names = PyObject_CallFunctionObjArgs(filler->list_directory,
 		                                     PyUnicode_GetLength(root) ? root : here, NULL);
 	Py_XDECREF(here);
+	PyErr_Clear(); /* it will fail for Python, too, and be told */
 	if (names && !PyList_CheckExact(names))
 		Py_CLEAR(names);
 	return names;
@@ -342,10 +346,8 @@ static PyObject *filler_call(PyObject *self, PyObject *arguments, PyObject *Py_U
 	done = (PyObject *)Py_TYPE(lookup) == filler->lookup &&
 	       (PyObject *)Py_TYPE(fast_path) == filler->fast_path && all_same(filler->parts) &&
 	       fill(filler, state, lookup, fast_path);
-	if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
-		return NULL; /* an interrupt */
-	PyErr_Clear();       /* it will fail for Python, too, and be told */
-	return PyBool_FromLong(done);
+	/* Of a handler of a signal, which runs wherever a function of Python's does. */
+	return PyErr_Occurred() ? NULL : PyBool_FromLong(done);
 }
 
 /* --- Filler --- */

@@ -2,6 +2,7 @@
  * module.c - the module entrydb._native; see native.h.
  */
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "libquery/python/native/own.h"
 
@@ -50,9 +51,27 @@ static PyObject *recognise(PyObject *self, PyObject *arguments)
 	Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(is_directory_doc,
+             "is_directory(path, /)\n--\n\n"
+             "As os.path.isdir(), which a program may have replaced, and tests do.");
+
+static PyObject *is_directory(PyObject *Py_UNUSED(self), PyObject *path)
+{
+	PyObject *bytes;
+	struct stat status;
+	bool is;
+
+	if (!PyUnicode_FSConverter(path, &bytes))
+		return NULL;
+	is = stat(PyBytes_AsString(bytes), &status) == 0 && S_ISDIR(status.st_mode);
+	Py_DECREF(bytes);
+	return PyBool_FromLong(is);
+}
+
 PyDoc_STRVAR(module_doc, "libentrydb for Python; see the package entrydb.");
 
 static PyMethodDef module_methods[] = {
+        {"is_directory", is_directory, METH_O, is_directory_doc},
         {"recognise", recognise, METH_VARARGS, recognise_doc},
         {0},
 };

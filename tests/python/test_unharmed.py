@@ -1,0 +1,184 @@
+"""What programs do to the modules, functions and signals that entrydb stands among does them no
+harm: they see what they would see without it."""
+
+import package
+import support
+from scripts import ScriptTest
+from test_behaviour import WALKING
+
+STARTED = """
+import os, sys
+sys.path.insert(0, os.environ["SITE"])
+import _entrydb_site
+_entrydb_site.start()
+_entrydb_site.rest().worth = 0
+import importlib.metadata as metadata
+
+def names():
+    import importlib.metadata as found
+    return sorted(each.name for each in found.entry_points(group="demo"))
+
+expected = names()
+assert len(expected) == 12
+"""
+
+setUpModule = package.require
+
+
+class UnharmedTest(ScriptTest):
+    def test_modules_that_are_dropped(self):
+        """And imported again: the finders of both copies are asked from then on."""
+        self.each_python("""
+            ours = [name for name in sys.modules if name.startswith(("_entrydb", "entrydb"))]
+            for drop in (["_entrydb_site"], ["_entrydb_replacement"], ours,
+                         ["_entrydb_site", "_entrydb_replacement"]):
+                for again in False, True:
+                    for name in drop:
+                        sys.modules.pop(name, None)
+                    if again:
+                        import _entrydb_site
+                        _entrydb_site.start()
+                        sys.meta_path.insert(0, _entrydb_site.watcher)
+                    del sys.modules["importlib.metadata"]
+                    assert names() == expected
+            _entrydb_site.stop()
+            """, prelude=STARTED)
+
+    def test_a_module_that_is_reloaded(self):
+        self.each_python("""
+            import importlib
+            for name in "_entrydb_site", "_entrydb_replacement", "_entrydb_site":
+                importlib.reload(sys.modules[name])
+                sys.modules["_entrydb_site"].start()
+                del sys.modules["importlib.metadata"]
+                assert names() == expected
+            assert len([each for each in sys.meta_path if _entrydb_site.is_watcher(each)]) == 1
+            """, prelude=STARTED)
+
+    def test_sys_modules_emptied(self):
+        """As by tests that import a module anew; what that breaks in Python stays broken."""
+        self.each_python("""
+            from unittest import mock
+
+            def import_anew(kept):
+                with mock.patch.dict(sys.modules, {key: sys.modules[key] for key in kept}, clear=True):
+                    try:
+                        import importlib.metadata
+                    except Exception as error:
+                        return type(error)
+
+            finders = list(sys.meta_path)
+            for kept in set(sys.modules) - {"importlib.metadata", "_entrydb_site"}, ["sys", "os"], []:
+                sys.meta_path[:] = finders
+                found = import_anew(kept)
+                assert names() == expected
+                sys.meta_path.remove(_entrydb_site.watcher)
+                assert import_anew(kept) == found, found
+            """, prelude=STARTED)
+
+    def test_a_finder_that_raises(self):
+        self.each_python("""
+            class Finder:
+                @staticmethod
+                def find_spec(*arguments):
+                    raise LookupError("mine")
+
+            del sys.modules["importlib.metadata"]
+            sys.meta_path.insert(1, Finder)
+            try:
+                import importlib.metadata
+            except LookupError:
+                pass
+            else:
+                raise AssertionError("swallowed")
+            """, prelude=STARTED)
+
+    def test_exceptions_of_signal_handlers(self):
+        """Nobody but the program catches them, whenever they come."""
+        self.each_python("""
+            import signal, time
+            for number in range(300):
+                os.mkdir(f"{os.environ['SITE']}/more{number}-1.dist-info")
+
+            class Alarm(OSError):
+                pass
+
+            def raise_alarm(*unused):
+                global raised
+                raised = True
+                raise Alarm
+
+            def walk():
+                '''Each directory is listed anew.'''
+                global done
+                os.utime(os.environ["SITE"])
+                done = False
+                len(list(metadata.distributions()))
+                done = True
+
+            walk()
+            began = time.perf_counter()
+            walk()
+            took = time.perf_counter() - began
+            signal.signal(signal.SIGALRM, raise_alarm)
+            swallowed = 0
+            for number in range(200):
+                raised = done = False
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, took * (number + 1) / 220)
+                    walk()
+                    swallowed += raised
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                except Alarm:
+                    pass
+            assert swallowed <= 20, swallowed  # Python swallows some, in Lookup.children()
+            """, prelude=STARTED)
+
+    def test_functions_of_os_replaced(self):
+        self.each_python(WALKING + """
+            from unittest import mock
+            fails = mock.Mock(side_effect=AssertionError("asked"))
+            for name in ("os.path.isdir", "os.path.dirname", "os.path.isfile", "os.path.exists",
+                         "os.path.abspath", "os.getcwd", "os.access"):
+                with mock.patch(name, fails):
+                    _accelerated.walks.clear()
+                    for each in metadata.distributions():
+                        each.entry_points
+                    metadata.entry_points(group="demo")
+            """)
+
+    def test_signatures(self):
+        self.each_python("""
+            import inspect
+            ours = {}
+            for key in "ours", "theirs":
+                found = vars(metadata.Distribution)["entry_points"].fget
+                ours[key] = [inspect.signature(metadata.PathDistribution),
+                             inspect.signature(metadata.Distribution),
+                             inspect.getfullargspec(metadata.entry_points),
+                             inspect.getfullargspec(metadata.Lookup.__init__),
+                             inspect.signature(found), found.__qualname__, found.__module__,
+                             found.__doc__, found.__annotations__, found.__name__]
+                entrydb.decelerate()
+            assert ours["ours"] == ours["theirs"], ours
+            """)
+
+    def test_pickles(self):
+        """The same bytes: what shares an object is written once."""
+        self.each_python("""
+            import pickle
+            info = f"{SITE}/d1-1.0.dist-info/entry_points.txt"
+            os.chmod(info, 0o644)
+            with open(info, "a") as stream:
+                stream.write("second = b:c\\n[other]\\nthird = c:d\\n[demo2]\\nx = x:x\\n")
+            os.utime(f"{SITE}/d1-1.0.dist-info")
+            for params in {"group": "demo"}, {"name": "second"}, {"group": "other"}, {}:
+                answered.clear()
+                got = pickle.dumps(metadata.entry_points(**params))
+                assert answered == [True]
+                assert got == pickle.dumps(_own_function(**params)), params
+            """)
+
+
+if __name__ == "__main__":
+    support.main()
