@@ -169,7 +169,7 @@ class Steps(PipTest):
         self.install(ALPHA[0], "--target", target)
         self.assertEqual(self.check(target), ["alpha", "shared"])
         self.install(ALPHA[1], f"--prefix={prefix}")
-        self.assertEqual(os.listdir(prefix), ["lib"], "a staging tree has no database")
+        self.assertNotIn("var", os.listdir(prefix), "a staging tree has no database")
         self.environment.entrydb.run(["update", prefix], "/")
         self.install(ALPHA[2], "--ignore-installed", f"--prefix={prefix}")
         site = f"{prefix}/lib/python{self.interpreter.rules}/site-packages"

@@ -22,8 +22,8 @@ Let importlib.metadata answer from the database:
   --sitecustomize   by a file sitecustomize.py instead of a .pth file: Python starts sooner,
                     and there can only be one; refused where another one is found
 
-An environment is changed with its owner's rights: root works as that user, and nobody
-else changes what is not theirs. Uninstalling or upgrading entrydb switches it off.
+Only its owner changes an environment: root leaves those of other users alone, and prints
+the command to run. Uninstalling or upgrading entrydb switches it off.
 
 Any other COMMAND (list, groups, why, update, ...) runs the program entrydb for the path
 entries and by the rules of this interpreter. See 'entrydb --help' and entrydb(1).

@@ -11,10 +11,11 @@ import hashlib
 import os
 import py_compile
 import re
+import shlex
 import site
 import sys
 
-from . import _files, _owner, _program
+from . import _files, _program
 
 MODULE = "_entrydb_site.py"
 # What a process imports that is accelerated, or installs.
@@ -34,6 +35,13 @@ SITECUSTOMIZE_PARTS = (MODULE, "entrydb/_sitecustomize.py")
 SITECUSTOMIZE_SIGN = "# Written by 'python -m entrydb on --sitecustomize'; 'off' takes it away.\n"
 
 
+COULD_NOT = 3
+
+
+class Refused(Exception):
+    """This process is not to do it; the message says why."""
+
+
 def _tell(place, what):
     print(f"entrydb: {_files.printable(place)}: {_files.printable(str(what))}", file=sys.stderr)
 
@@ -42,10 +50,11 @@ class Environment:
     """A site directory that entrydb is installed in. on(), off() and status() print what they
     have done or found, or why they could not, and return an exit status."""
 
-    def __init__(self, place, path, directory, is_read=True):
-        """place: what is updated, a prefix or the site directory; directory: a descriptor;
-        is_read: Python runs the .pth files that are there."""
+    def __init__(self, place, path, directory, python, is_read=True):
+        """place: what is updated, a prefix or the site directory; directory: a descriptor; python:
+        its interpreter; is_read: that runs the .pth files that are there."""
         self.place = place
+        self.python = python
         self.path = path
         self.directory = directory
         self.is_read = is_read
@@ -64,35 +73,40 @@ class Environment:
         return text.startswith(SITECUSTOMIZE_SIGN)
 
     def on(self):
-        return self._change(lambda: self._on(self._pth()))
+        return self._change("on", lambda: self._on(self._pth()))
 
     def on_by_sitecustomize(self):
-        return self._change(lambda: self._on(self._sitecustomize()))
+        return self._change("on --sitecustomize", lambda: self._on(self._sitecustomize()))
 
     def off(self):
-        return self._change(self._off)
+        return self._change("off", self._off)
 
     def status(self):
         print(f"{self.label}: {'on' if self.is_on() else 'off'}")
         return 0 if self.is_on() else 1
 
-    def _change(self, work):
+    def _change(self, verb, work):
         try:
-            return _owner.act(self.owner, lambda: self._try(work))
-        except _owner.Refused as refusal:
-            return self._could_not(refusal)
-
-    def _try(self, work):
-        try:
+            self._check_owner(verb)
             return work()
-        except _owner.Refused as refusal:
+        except Refused as refusal:
             return self._could_not(refusal)
         except OSError as error:
             return self._could_not(f"{error.filename or 'a file'}: {error.strerror}")
 
     def _could_not(self, why):
         _tell(self.place, why)
-        return _owner.COULD_NOT
+        return COULD_NOT
+
+    def _check_owner(self, verb):
+        """Nobody's rights are lent: whoever owns it changes it."""
+        uid, gid = self.owner.st_uid, self.owner.st_gid
+        if uid == os.geteuid():
+            return
+        command = f"; run: setpriv --reuid={uid} --regid={gid} --clear-groups " \
+            f"{shlex.quote(self.python)} -m entrydb {verb}"
+        raise Refused(f"left alone, as it belongs to user {uid}"
+                      + (command if os.geteuid() == 0 else ""))
 
     def _on(self, files):
         self._record(files)
@@ -106,7 +120,7 @@ class Environment:
     def _pth(self):
         """The files, with their texts, by which it is on."""
         if not self.is_read:
-            raise _owner.Refused("Python runs no .pth file of this directory; a program can call "
+            raise Refused("Python runs no .pth file of this directory; a program can call "
                                  "entrydb.accelerate() itself")
         return FILES
 
@@ -115,7 +129,7 @@ class Environment:
         other = f"{self.path}/{SITECUSTOMIZE}" if _files.exists(self.directory, SITECUSTOMIZE) \
             else getattr(sys.modules.get("sitecustomize"), "__file__", None)
         if other and not self.has_sitecustomize():
-            raise _owner.Refused(f"there is a sitecustomize already, {_files.printable(other)}")
+            raise Refused(f"there is a sitecustomize already, {_files.printable(other)}")
         parts = [_files.read(self.directory, name) for name in SITECUSTOMIZE_PARTS]
         return {SITECUSTOMIZE: "\n\n".join([SITECUSTOMIZE_SIGN, *parts])}
 
@@ -196,7 +210,7 @@ def own():
     inside = os.path.commonpath([path, prefix]) == prefix
     known = map(os.path.realpath, [*site.getsitepackages(), site.getusersitepackages()])
     return Environment(sys.prefix if inside else path, path, _files.open_directory(path),
-                       is_read=path in known)
+                       sys.executable, is_read=path in known)
 
 
 def below(top):
@@ -212,7 +226,7 @@ def below(top):
         found = False
         for path, directory in _site_directories(prefix, descriptor):
             found = True
-            yield Environment(prefix, path, directory)
+            yield Environment(prefix, path, directory, f"{prefix}/bin/python")
         if not found:
             _tell(prefix, "entrydb is not installed there; install it with that environment's pip")
 
