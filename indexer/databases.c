@@ -1,5 +1,6 @@
 /*
- * databases.c - see databases.h.
+ * Finds the databases that describe what the arguments of a command name: by the layout of the
+ * prefix, by who may write there, or as --db says.
  */
 #include "indexer/databases.h"
 
@@ -13,7 +14,7 @@
 #include "db/base/file.h"
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
-#include "db/reader.h"
+#include "indexer/known_roots.h"
 #include "libquery/layout.h"
 
 static void database_free(struct database *item)
@@ -29,31 +30,13 @@ static void database_free(struct database *item)
 	free(item->file);
 }
 
-static void drop_last(struct databases *databases)
-{
-	struct database *last = &databases->items[--databases->count];
-	bool failed = false;
-
-	name_map_set(&databases->by_file, slice_of(last->file), NAME_MAP_NONE, &failed);
-	database_free(last);
-}
-
 void databases_free(struct databases *databases)
 {
 	for (size_t i = 0; i < databases->count; i++)
 		database_free(&databases->items[i]);
 	name_map_free(&databases->by_file);
-	arena_free(&databases->names);
 	free(databases->items);
 	*databases = (struct databases){0};
-}
-
-/* access(): 1 if it can be had, 0 if not, or a failure. */
-static int has_access(const char *path, int mode, struct error *error)
-{
-	if (access(path, mode) == 0)
-		return 1;
-	return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
 }
 
 /* May the file, or the first directory above it that exists, be written? 1, 0 or a failure. */
@@ -61,15 +44,19 @@ static int is_writable(const char *file, struct error *error)
 {
 	CLEANUP(cleanup_free) char *path = strdup(file);
 	char *slash;
-	int code = path ? 0 : error_nomem(error);
 
-	while (code == 0 && (slash = strrchr(path, '/'))) {
+	if (!path)
+		return error_nomem(error);
+	while ((slash = strrchr(path, '/'))) {
 		*slash = '\0';
-		code = has_access(path[0] ? path : "/", F_OK, error);
-		if (code > 0)
-			return has_access(path[0] ? path : "/", W_OK, error);
+		if (access(path[0] ? path : "/", W_OK) == 0)
+			return 1;
+		if (errno_is_failure(errno))
+			return error_errno(error, errno, "%s", path);
+		if (errno != ENOENT && errno != ENOTDIR)
+			return 0;
 	}
-	return code;
+	return 0;
 }
 
 /* --root, or NULL where that is the whole machine; malloc'd. */
@@ -149,21 +136,7 @@ static int choose_given(const char *file, const char *inside, struct coverage *o
 	return out->database && out->root_path ? 0 : error_nomem(error);
 }
 
-/* The prefix's; with @writable, only if the caller can have it. 1, 0 or a failure. */
-static int choose_of_prefix(const char *inside, const char *sysroot, bool writable,
-                            struct coverage *out, struct error *error)
-{
-	int code = layout_of_prefix(inside, sysroot, out);
-
-	if (code < 0)
-		return error_nomem(error);
-	if (code > 0 && writable)
-		code = is_for_caller(out->database, error);
-	if (code <= 0)
-		coverage_free(out);
-	return code;
-}
-
+/* The prefix's, if it can be had; else the user's own. */
 static int choose_database(const struct options *options, const char *sysroot, bool to_write,
                            const char *inside, struct coverage *out, struct error *error)
 {
@@ -171,10 +144,16 @@ static int choose_database(const struct options *options, const char *sysroot, b
 
 	if (options->database)
 		return choose_given(options->database, inside, out, error);
-	code = choose_of_prefix(inside, sysroot, to_write && !options->sysroot, out, error);
-	if (code != 0)
-		return code < 0 ? code : 0;
-	code = layout_of_user(inside, out);
+	code = layout_of_prefix(inside, sysroot, out);
+	if (code > 0 && to_write && !options->sysroot) {
+		code = is_for_caller(out->database, error);
+		if (code < 0)
+			return code;
+	}
+	if (code == 0) {
+		coverage_free(out);
+		code = layout_of_user(inside, out);
+	}
 	if (code == 0)
 		return error_set(error, ERROR_NOTFOUND,
 		                 "%s: no database is known for it, and there is no $HOME for one; "
@@ -183,26 +162,29 @@ static int choose_database(const struct options *options, const char *sysroot, b
 	return code < 0 ? error_nomem(error) : 0;
 }
 
-static struct database *find_database(struct databases *databases, const char *file)
+static struct database *find_database(const struct databases *databases, const char *file)
 {
 	uint32_t at = name_map_get(&databases->by_file, slice_of(file));
-	struct database *database;
-	bool failed = false;
-	struct slice name;
 
-	if (at != NAME_MAP_NONE)
-		return &databases->items[at];
-	if (!array_grow(&databases->items, databases->count, sizeof(*database), &databases->room))
-		return NULL;
-	database = &databases->items[databases->count];
-	*database = (struct database){.file = strdup(file)};
-	name = arena_copy(&databases->names, slice_of(file), &failed);
+	return at == NAME_MAP_NONE ? NULL : &databases->items[at];
+}
+
+/* NULL without memory. */
+static struct database *add_database(struct databases *databases, const char *file)
+{
+	struct database new = {.file = file ? strdup(file) : NULL};
+	bool failed = !new.file || !array_grow(&databases->items, databases->count, sizeof(new),
+	                                       &databases->room);
+
 	if (!failed)
-		name_map_set(&databases->by_file, name, (uint32_t)databases->count, &failed);
-	if (!database->file)
+		name_map_put(&databases->by_file, slice_of(new.file), (uint32_t)databases->count,
+		             &failed);
+	if (failed) {
+		free(new.file);
 		return NULL;
-	databases->count++;
-	return failed ? NULL : database;
+	}
+	databases->items[databases->count] = new;
+	return &databases->items[databases->count++];
 }
 
 static bool add_root(struct database *database, const char *path, const char *inside,
@@ -225,7 +207,7 @@ static bool add_root(struct database *database, const char *path, const char *in
 int databases_add_file(const char *file, bool may_replace, struct databases *out,
                        struct error *error)
 {
-	struct database *database = file ? find_database(out, file) : NULL;
+	struct database *database = add_database(out, file);
 
 	if (!database)
 		return error_nomem(error);
@@ -233,13 +215,28 @@ int databases_add_file(const char *file, bool may_replace, struct databases *out
 	return 0;
 }
 
-/* Whose the place is. @sysroot, or NULL, is taken over. */
-static int set_owner(struct database *database, char *sysroot, struct error *error)
+/* @sysroot is taken over, unless a file was named, which may lie outside of it. */
+static int add_with_owner(const struct options *options, bool to_write, const char *file,
+                          char **sysroot, struct databases *out, struct error *error)
 {
-	database->sysroot = sysroot;
-	database->uid = geteuid();
-	database->gid = getegid();
-	return find_owner(database->file, database->sysroot, &database->uid, &database->gid, error);
+	const char *within = options->database ? NULL : *sysroot;
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	struct database *database;
+	struct error own = {0};
+	int code = find_owner(file, within, &uid, &gid, &own);
+
+	code = to_write ? error_move(error, &own) : error_move_failure(error, &own);
+	if (code < 0)
+		return code;
+	database = add_database(out, file);
+	if (!database)
+		return error_nomem(error);
+	database->may_replace = !options->database;
+	database->sysroot = within ? take(*sysroot) : NULL;
+	database->uid = uid;
+	database->gid = gid;
+	return 0;
 }
 
 int databases_add_path(const struct options *options, bool to_write, const char *path,
@@ -248,9 +245,6 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 	CLEANUP(coverage_free) struct coverage coverage = {0};
 	CLEANUP(cleanup_free) char *sysroot = NULL;
 	CLEANUP(cleanup_free) char *real = NULL;
-	struct error own = {0};
-	size_t before = out->count;
-	struct database *database;
 	int code = find_sysroot(options, &sysroot, error);
 
 	if (code == 0)
@@ -258,18 +252,14 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 	if (code < 0)
 		return code;
 	real = text_format("%s%s", sysroot ? sysroot : "", path);
-	database = find_database(out, coverage.database);
-	if (!real || !database || !add_root(database, real, path, coverage.root_path))
-		return error_nomem(error);
-	database->may_replace = !options->database;
-	if (out->count == before)
-		return 0;
-	/* A file that was named may lie outside --root. */
-	set_owner(database, options->database ? NULL : take(sysroot), &own);
-	code = to_write && own.code ? error_move(error, &own) : error_move_failure(error, &own);
+	if (!find_database(out, coverage.database))
+		code = add_with_owner(options, to_write, coverage.database, &sysroot, out, error);
 	if (code < 0)
-		drop_last(out);
-	return code;
+		return code;
+	return real && add_root(find_database(out, coverage.database), real, path,
+	                        coverage.root_path)
+	               ? 0
+	               : error_nomem(error);
 }
 
 /* The machine has many owners: whatever somebody keeps from us, the others' is looked after. */
@@ -310,23 +300,10 @@ int database_mode(const struct database *database, mode_t *mode, struct error *e
 
 /* --- what the arguments mean --- */
 
-struct known_sites {
-	struct sites *sites;
-	const char *base; /* of the paths in the database, below the sysroot */
-};
-
-static int add_known_site(void *payload, const struct root_record *root)
-{
-	struct known_sites *known = payload;
-	CLEANUP(cleanup_free) char *path = NULL;
-
-	if (root->kind == ROOT_ARCHIVE || slice_starts(root->path, SLICE("/")))
-		return 0;
-	path = layout_path_of_root(known->base, root->path);
-	return path && sites_add(known->sites, path) ? 0 : ERROR_NOMEM;
-}
-
-/* The database of a prefix whose site directories are all gone still knows what they were. */
+/*
+ * The database of a prefix whose site directories are all gone still knows what they were. A
+ * damaged one is reported, and rebuilt, when it is written.
+ */
 static int add_known_sites(struct sites *sites, const char *prefix, const char *sysroot,
                            struct error *error)
 {
@@ -334,8 +311,7 @@ static int add_known_sites(struct sites *sites, const char *prefix, const char *
 	CLEANUP(cleanup_free)
 	char *layout = text_format("%s/lib/python3", strcmp(prefix, "/") == 0 ? "" : prefix);
 	CLEANUP(cleanup_free) char *base = NULL;
-	CLEANUP(cleanup_reader) struct reader *reader = NULL;
-	struct known_sites known = {.sites = sites};
+	CLEANUP(sites_free) struct sites known = {0};
 	struct error own = {0};
 
 	if (!layout || layout_of_prefix(layout, sysroot, &coverage) < 0)
@@ -345,11 +321,15 @@ static int add_known_sites(struct sites *sites, const char *prefix, const char *
 	base = layout_base(coverage.database);
 	if (!base)
 		return error_nomem(error);
-	known.base = base + (sysroot ? strlen(sysroot) : 0);
-	/* A damaged one is reported, and rebuilt, when it is written. */
-	if (reader_open(coverage.database, geteuid(), &reader, &own) == 0 &&
-	    reader_roots(reader, add_known_site, &known, &own) == ERROR_NOMEM)
-		error_nomem(&own);
+	known_roots_of_file(coverage.database, &known, &own);
+	for (size_t i = 0; i < known.count; i++) {
+		CLEANUP(cleanup_free)
+		char *path = layout_path_of_root(base + (sysroot ? strlen(sysroot) : 0),
+		                                 slice_of(known.paths[i]));
+
+		if (known.paths[i][0] != '/' && !(path && sites_add(sites, path)))
+			error_nomem(&own);
+	}
 	return error_move_failure(error, &own);
 }
 
@@ -425,41 +405,19 @@ int databases_of_arguments(const struct options *options, bool to_write, struct 
 	return code;
 }
 
-/* --- what a file knows --- */
-
-struct file_roots {
-	struct sites paths;
-	char *base;
-};
-
-static void file_roots_free(struct file_roots *roots)
-{
-	sites_free(&roots->paths);
-	free(roots->base);
-}
-
-static int add_file_root(void *payload, const struct root_record *root)
-{
-	struct file_roots *roots = payload;
-	CLEANUP(cleanup_free) char *path = NULL;
-
-	if (root->kind == ROOT_ARCHIVE)
-		return 0;
-	path = layout_path_of_root(roots->base, root->path);
-	return path && sites_add(&roots->paths, path) ? 0 : ERROR_NOMEM;
-}
-
 int databases_of_file(const struct options *options, struct databases *out, struct error *error)
 {
-	CLEANUP(file_roots_free)
-	struct file_roots roots = {.base = layout_base(options->database)};
-	CLEANUP(cleanup_reader) struct reader *reader = NULL;
-	int code = roots.base ? reader_open(options->database, geteuid(), &reader, error)
-	                      : error_nomem(error);
+	CLEANUP(cleanup_free) char *base = layout_base(options->database);
+	CLEANUP(sites_free) struct sites known = {0};
+	int code =
+	        base ? known_roots_of_file(options->database, &known, error) : error_nomem(error);
 
-	if (code == 0)
-		code = reader_roots(reader, add_file_root, &roots, error);
-	for (size_t i = 0; code == 0 && i < roots.paths.count; i++)
-		code = databases_add_path(options, false, roots.paths.paths[i], out, error);
+	for (size_t i = 0; code == 0 && i < known.count; i++) {
+		CLEANUP(cleanup_free)
+		char *path = layout_path_of_root(base, slice_of(known.paths[i]));
+
+		code = path ? databases_add_path(options, false, path, out, error)
+		            : error_nomem(error);
+	}
 	return code;
 }

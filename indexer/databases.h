@@ -6,7 +6,6 @@
 
 #include <sys/types.h>
 
-#include "db/base/arena.h"
 #include "db/base/name_map.h"
 #include "indexer/command.h"
 #include "libquery/sites.h"
@@ -32,10 +31,8 @@ struct database {
 struct databases {
 	struct database *items;
 	size_t count, room;
-	struct name_map by_file; /* -> index in items; the names are in the arena */
-	struct arena names;
-	size_t left_alone; /* path entries that nobody may write a database for; reported
-	                    */
+	struct name_map by_file; /* -> index in items */
+	size_t left_alone;       /* path entries for which no database may be written; reported */
 };
 
 void databases_free(struct databases *databases);

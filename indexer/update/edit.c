@@ -75,14 +75,3 @@ int edit_database(const struct options *options, const struct database *database
 
 	return code == 0 ? edit(&change, work, payload, error) : code;
 }
-
-int edit_mark_stale(const struct database *database, struct error *error)
-{
-	struct error own = {0};
-	int code = publish_mark_stale(database->file, database->sysroot, &own);
-
-	if (code != ERROR_NOTFOUND)
-		return error_move(error, &own);
-	error_clear(&own);
-	return 0;
-}

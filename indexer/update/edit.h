@@ -49,10 +49,4 @@ typedef int edit_work(struct edit *edit, void *payload, struct error *error);
 int edit_database(const struct options *options, const struct database *database, edit_work *work,
                   void *payload, struct edit_result *result, struct error *error);
 
-/*
- * The database could not be changed when it had to be: mark it, so that readers compare
- * it with the disk (publish.h). Where nothing is published, nothing is stale.
- */
-int edit_mark_stale(const struct database *database, struct error *error);
-
 #endif

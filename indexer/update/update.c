@@ -1,8 +1,8 @@
 /*
- * update.c - bring the databases up to date with what is installed.
+ * update.c - bring the databases up to date with what is installed, by hand or by a hook.
  *
  *     for each database that the arguments lead to
- *       is anything to be done?  (readers only, no lock)
+ *       is anything to be done?  (needed.h: readers only, no lock)
  *       lock, copy; for each root: scan, reusing what has not changed; store
  *       drop roots that are gone; publish
  *
@@ -16,12 +16,13 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
-#include "indexer/gone.h"
+#include "db/publish.h"
+#include "indexer/known_roots.h"
 #include "indexer/manifests.h"
 #include "indexer/options.h"
 #include "indexer/progress.h"
 #include "indexer/update/edit.h"
-#include "indexer/update/in_step.h"
+#include "indexer/update/needed.h"
 #include "indexer/update/seal.h"
 #include "indexer/verb.h"
 #include "libquery/disk/elf/linkage.h"
@@ -42,23 +43,26 @@ struct update {
 	mode_t readers; /* who will be able to read what is published; see scan.h */
 };
 
+static bool has_done_any(const struct edit_result *result)
+{
+	return result->roots + result->unsettled + result->stored.removed > 0;
+}
+
 /* --- one root --- */
 
-/* A hook does not: they are recorded, and would be reported after each transaction. */
-static void report_broken(struct update *update, const struct database_root *wanted,
-                          const struct root_record *root)
+static void complain(struct update *update, struct slice directory, const char *why)
 {
-	if (update->options->hook)
-		return;
-	for (size_t i = 0; i < root->distribution_count; i++) {
-		const struct distribution_record *row = &root->distributions[i];
+	progress_erase(&update->progress);
+	message("%s/%.*s: %s", update->wanted->path, (int)directory.len, directory.ptr, why);
+}
 
-		if (slice_is_null(row->error))
-			continue;
-		progress_erase(&update->progress);
-		message("%s/%.*s: %.*s", wanted->path, (int)row->directory.len, row->directory.ptr,
-		        (int)row->error.len, row->error.ptr);
-	}
+/* A hook does not: they are recorded, and would be reported after each transaction. */
+static void report_broken(struct update *update, const struct root_record *root)
+{
+	for (size_t i = 0; i < root->distribution_count && !update->options->hook; i++)
+		if (!slice_is_null(root->distributions[i].error))
+			complain(update, root->distributions[i].directory,
+			         root->distributions[i].error.ptr);
 }
 
 /* The root no longer exists: all its distributions are removed. */
@@ -151,9 +155,7 @@ static void report_unread(void *payload, struct slice directory, const struct er
 {
 	struct update *update = payload;
 
-	progress_erase(&update->progress);
-	message("%s/%.*s: %s", update->wanted->path, (int)directory.len, directory.ptr,
-	        error_text(error));
+	complain(update, directory, error_text(error));
 	update->result->failed++;
 }
 
@@ -222,7 +224,7 @@ static int scan_and_store(struct update *update, const struct database_root *wan
 	if (code < 0)
 		return skip_root(update, known, error);
 	root.path = slice_of(wanted->root_path);
-	report_broken(update, wanted, &root);
+	report_broken(update, &root);
 	if (update->options->sealed && !root.settled)
 		return error_set(error, ERROR_BUSY,
 		                 "%s: it changed while it was read; seal it again", wanted->path);
@@ -265,120 +267,59 @@ static int update_root(struct update *update, const struct database_root *wanted
 	return scan_and_store(update, wanted, found ? &known : NULL, error);
 }
 
-/* --- roots that are gone --- */
-
-static int drop_gone_root(struct update *update, const char *path, struct error *error)
-{
-	CLEANUP(root_record_free) struct root_record known = {0};
-	int found = writer_find_root(update->writer, slice_of(path), &known, error);
-
-	return found > 0 ? remove_root(update, &known, error) : found;
-}
-
-static int drop_gone(struct update *update, struct error *error)
-{
-	CLEANUP(gone_free) struct gone gone = {0};
-	int code = gone_begin(&gone, update->options, update->database);
-
-	if (code == 0)
-		code = writer_roots(update->writer, gone_collect, &gone, error);
-	for (size_t i = 0; code == 0 && i < gone.paths.count; i++)
-		code = drop_gone_root(update, gone.paths.paths[i], error);
-	return code == ERROR_NOMEM ? error_nomem(error) : code;
-}
-
 /* --- the roots that nobody has asked for --- */
 
-struct others {
-	const struct database *database;
-	struct sites paths; /* of roots, as the database spells them */
-};
-
-static bool is_wanted(const struct database *database, struct slice root_path)
-{
-	for (size_t i = 0; i < database->root_count; i++)
-		if (slice_equal(slice_of(database->roots[i].root_path), root_path))
-			return true;
-	return false;
-}
-
-static int collect_other(void *payload, const struct root_record *root)
-{
-	struct others *others = payload;
-	CLEANUP(cleanup_free) char *path = NULL;
-
-	if (root->kind == ROOT_ARCHIVE || is_wanted(others->database, root->path))
-		return 0;
-	path = strndup(root->path.ptr, root->path.len);
-	return path && sites_add(&others->paths, path) ? 0 : ERROR_NOMEM;
-}
-
-static void others_free(struct others *others)
-{
-	sites_free(&others->paths);
-}
-
-static int unsettle_path(struct update *update, const char *path, struct error *error)
-{
-	CLEANUP(root_record_free) struct root_record known = {0};
-	int found = writer_find_root(update->writer, slice_of(path), &known, error);
-
-	return found > 0 ? unsettle(update, &known, error) : found;
-}
-
 /*
- * The database will be another file than the one that was carried, which proves nothing
- * then about the roots that nobody has asked for: they, too, are to be at home here.
+ * Those that are gone are dropped. Where the database was carried, it will be another file, which
+ * proves nothing then about the others: they, too, are read. And where it is marked as a whole,
+ * readers and other updates are to compare what this update has not: then the mark has done its
+ * work.
  */
-static int bring_home(struct update *update, const char *root_path, struct error *error)
+static int update_other(struct update *update, const char *root_path, bool carried, bool marked,
+                        struct error *error)
 {
 	const char *sysroot = update->database->sysroot;
-	CLEANUP(cleanup_free) char *base = layout_base(update->database->file);
-	CLEANUP(cleanup_free)
-	char *path = base ? layout_path_of_root(base, slice_of(root_path)) : NULL;
-	struct database_root wanted = {.path = path, .root_path = (char *)root_path};
+	CLEANUP(root_record_free) struct root_record known = {0};
+	CLEANUP(cleanup_free) char *path = NULL;
+	struct database_root wanted = {.root_path = (char *)root_path};
+	int code =
+	        known_root_path(update->options, update->database->file, root_path, &path, error);
+	int found = code;
 
-	if (!path)
-		return error_nomem(error);
-	if (update->options->sysroot && root_path[0] == '/')
-		return 0; /* it is meant below there, but the file may lie outside */
-	if (access(path, R_OK | X_OK) != 0)
-		return 0;
-	wanted.inside = path + (sysroot ? strlen(sysroot) : 0);
-	return update_root(update, &wanted, error);
+	if (code == 0)
+		found = writer_find_root(update->writer, slice_of(root_path), &known, error);
+	if (found <= 0)
+		return found;
+	if (path && known_root_is_gone(path))
+		return remove_root(update, &known, error);
+	if (path && carried && access(path, R_OK | X_OK) == 0) {
+		wanted.path = path;
+		wanted.inside = path + (sysroot ? strlen(sysroot) : 0);
+		return update_root(update, &wanted, error);
+	}
+	return marked ? unsettle(update, &known, error) : 0;
 }
 
-static int bring_others_home(struct update *update, struct error *error)
+static int update_others(struct update *update, struct error *error)
 {
-	CLEANUP(others_free) struct others others = {.database = update->database};
-	struct carried carried;
-	int code = writer_carried(update->writer, &carried, error);
+	CLEANUP(sites_free) struct sites known = {0};
+	struct carried how;
+	bool marked = writer_is_marked(update->writer) && has_done_any(update->result);
+	int carried = writer_carried(update->writer, &how, error);
+	int code = carried < 0 ? carried
+	                       : writer_roots(update->writer, known_roots_add, &known, error);
 
-	if (code <= 0 || !(carried.is_elsewhere || carried.is_sealed))
-		return code < 0 ? code : 0;
-	code = writer_roots(update->writer, collect_other, &others, error);
-	for (size_t i = 0; code == 0 && i < others.paths.count; i++)
-		code = bring_home(update, others.paths.paths[i], error);
+	for (size_t i = 0; code == 0 && i < known.count; i++) {
+		const char *path = known.paths[i];
+
+		if (name_map_get(&update->database->by_root_path, slice_of(path)) == NAME_MAP_NONE)
+			code = update_other(update, path,
+			                    carried && (how.is_elsewhere || how.is_sealed), marked,
+			                    error);
+	}
+	if (code == 0 && marked)
+		code = writer_unmark(update->writer, error);
 	return code == ERROR_NOMEM ? error_nomem(error) : code;
-}
-
-/*
- * What this update has not compared with the disk, readers and other updates are to: then
- * the mark on the database as a whole has done its work.
- */
-static int clear_mark(struct update *update, struct error *error)
-{
-	CLEANUP(others_free) struct others others = {.database = update->database};
-	int code;
-
-	if (!writer_is_marked(update->writer))
-		return 0;
-	code = writer_roots(update->writer, collect_other, &others, error);
-	if (code == ERROR_NOMEM)
-		return error_nomem(error);
-	for (size_t i = 0; code == 0 && i < others.paths.count; i++)
-		code = unsettle_path(update, others.paths.paths[i], error);
-	return code < 0 ? code : writer_unmark(update->writer, error);
 }
 
 /* --- one database --- */
@@ -405,11 +346,6 @@ static int update_roots(struct update *update, struct error *error)
 	return code;
 }
 
-static bool has_done_any(const struct edit_result *result)
-{
-	return result->roots + result->unsettled + result->stored.removed > 0;
-}
-
 static int update_in(struct edit *edit, void *payload, struct error *error)
 {
 	struct update update = {
@@ -432,33 +368,33 @@ static int update_in(struct edit *edit, void *payload, struct error *error)
 		                 "%s: not sealed, since not all of it could be read",
 		                 edit->database->file);
 	if (code == 0)
-		code = bring_others_home(&update, error);
+		code = update_others(&update, error);
 	linkage_free(update.linkage);
 	plugin_kinds_free(update.kinds);
-	if (code == 0)
-		code = drop_gone(&update, error);
-	if (code == 0 && has_done_any(edit->result))
-		code = clear_mark(&update, error);
 	progress_erase(&update.progress);
 	return code < 0 || has_done_any(edit->result) ? code : EDIT_NOTHING;
 }
 
-/* What could not be updated is not to be believed any more without a look at the disk. */
+/*
+ * What could not be updated is not to be believed any more without a look at the disk. Where
+ * nothing is published, nothing is stale.
+ */
 static enum status give_up(const struct database *database, struct error *error)
 {
 	struct error own = {0};
+	int code = publish_mark_stale(database->file, database->sysroot, &own);
 
-	if (database_check_owner(database, NULL) < 0 || edit_mark_stale(database, &own) == 0)
+	error_clear(&own);
+	if (code == 0 || code == ERROR_NOTFOUND)
 		return fail(error);
 	message("%s; nor could it be marked as out of date, so that readers may take it to be "
 	        "right",
 	        error_text(error));
-	error_clear(&own);
 	error_clear(error);
 	return STATUS_COULD_NOT;
 }
 
-/* @readers: the database that readers use for these roots, if it was checked before; or NULL. */
+/* @readers: the database that readers use for these roots, where a hook has looked at it. */
 static enum status update_database(const struct options *options, const struct database *database,
                                    const struct database *readers)
 {
@@ -468,10 +404,11 @@ static enum status update_database(const struct options *options, const struct d
 
 	if (code < 0)
 		return fail(&error);
-	if (!options->sealed && database_is_fresh(options, database))
+	if (options->fresh == ENTRYDB_FRESH_ROOTS && !options->sealed &&
+	    !update_is_needed(options, database, false))
 		return STATUS_DONE;
 	code = edit_database(options, database, update_in, NULL, &result, &error);
-	if (code < 0 && readers && database_is_in_step(options, readers, true))
+	if (code < 0 && readers && !update_is_needed(options, readers, true))
 		code = 0; /* such as on a read-only file system: readers see what is true */
 	if (code < 0)
 		return options->sealed ? fail(&error) : give_up(database, &error);
@@ -483,64 +420,27 @@ static enum status update_database(const struct options *options, const struct d
 	return result.failed ? STATUS_COULD_NOT : STATUS_DONE;
 }
 
-static bool was_interrupted(size_t left, size_t total)
+/*
+ * A hook looks at what readers use, and passes over what belongs to somebody else. A database that
+ * cannot be written is replaced by the user's own.
+ */
+static enum status update_by_hook(const struct options *options, const struct database *readers)
 {
-	if (interrupted())
-		message("interrupted; %zu of %zu databases were not checked", left, total);
-	return interrupted();
-}
-
-static enum status update_all(const struct options *options, const struct databases *databases,
-                              const struct database *readers)
-{
+	CLEANUP(databases_free) struct databases writers = {0};
 	enum status status = STATUS_DONE;
-
-	for (size_t i = 0; i < databases->count; i++) {
-		enum status one;
-
-		if (was_interrupted(databases->count - i, databases->count))
-			return STATUS_COULD_NOT;
-		one = update_database(options, &databases->items[i], readers);
-		if (one != STATUS_DONE)
-			status = one;
-	}
-	return status;
-}
-
-/* A database that cannot be written is replaced by the user's own. */
-static enum status bring_in_step(const struct options *options, const struct database *readers)
-{
-	CLEANUP(databases_free) struct databases databases = {0};
 	struct error error = {0};
 	int code = 0;
 
-	/* Root's hooks pass over what belongs to somebody else, and open nothing there. */
-	if (database_check_owner(readers, NULL) < 0)
-		return STATUS_DONE;
-	if (database_is_in_step(options, readers, false))
+	if (database_check_owner(readers, NULL) < 0 || !update_is_needed(options, readers, false))
 		return STATUS_DONE;
 	for (size_t i = 0; code == 0 && i < readers->root_count; i++)
-		code = databases_add_path(options, true, readers->roots[i].inside, &databases,
+		code = databases_add_path(options, true, readers->roots[i].inside, &writers,
 		                          &error);
-	if (code == 0)
-		return update_all(options, &databases, readers);
-	return give_up(readers, &error);
-}
-
-static enum status update_for_hook(const struct options *options)
-{
-	CLEANUP(databases_free) struct databases databases = {0};
-	struct error error = {0};
-	enum status status = STATUS_DONE;
-
-	if (databases_of_arguments(options, false, &databases, &error) < 0)
-		return fail(&error);
-	for (size_t i = 0; i < databases.count; i++) {
-		if (was_interrupted(databases.count - i, databases.count))
-			return STATUS_COULD_NOT;
-		if (bring_in_step(options, &databases.items[i]) != STATUS_DONE)
+	if (code < 0)
+		return give_up(readers, &error);
+	for (size_t i = 0; i < writers.count; i++)
+		if (update_database(options, &writers.items[i], readers) != STATUS_DONE)
 			status = STATUS_COULD_NOT;
-	}
 	return status;
 }
 
@@ -548,19 +448,29 @@ enum status command_update(const struct options *options)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
 	struct error error = {0};
-	enum status status;
+	enum status status = STATUS_DONE;
 
 	if (options->hook && options->sealed)
 		return usage_error("update",
 		                   "--sealed is for whoever makes an image, not for a hook");
-	if (options->hook)
-		return update_for_hook(options);
-	if (databases_of_arguments(options, true, &databases, &error) < 0)
+	if (databases_of_arguments(options, !options->hook, &databases, &error) < 0)
 		return fail(&error);
 	if (databases.count == 0)
 		note(options, "no site directories were found; name one, or a prefix");
 	if (options->sealed)
 		seal_order(&databases);
-	status = update_all(options, &databases, NULL);
+	for (size_t i = 0; i < databases.count; i++) {
+		const struct database *database = &databases.items[i];
+		enum status one;
+
+		if (interrupted()) {
+			message("interrupted; %zu of %zu databases were not checked",
+			        databases.count - i, databases.count);
+			return STATUS_COULD_NOT;
+		}
+		one = options->hook ? update_by_hook(options, database)
+		                    : update_database(options, database, NULL);
+		status = one == STATUS_DONE ? status : one;
+	}
 	return databases.left_alone ? STATUS_COULD_NOT : status;
 }
