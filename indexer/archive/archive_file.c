@@ -1,5 +1,5 @@
 /*
- * archive_file.c - see archive_file.h. The only file that includes <archive.h>.
+ * archive_file.c - reads archives by libarchive; the only file that includes <archive.h>.
  *
  * An archive may come from anywhere, so what it declares is not believed. What
  * counts against the limits is what the decompressor has put out, and it is
@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/libc.h"
 
 #define CHUNK ((size_t)64 * 1024) /* bytes of input read at a time */
 
@@ -26,8 +27,10 @@ struct walk {
 	struct error *error; /* never NULL; once set, it is why the walk ends */
 	struct archive *archive;
 	char *chunk;
-	uint64_t at;        /* how far the source has been read */
+	uint64_t at, end;   /* where in the source it is read; the furthest of these places */
+	uint64_t given;     /* bytes of members; within a zip, no filter unpacks them */
 	uint64_t members;   /* counted over nested archives */
+	bool has_payload;   /* there was an archive within it */
 	struct walk *outer; /* of an archive within another; else NULL */
 };
 
@@ -55,12 +58,14 @@ static int check_expansion(struct walk *walk)
 {
 	uint64_t unpacked = (uint64_t)archive_filter_bytes(walk->archive, 0);
 
+	if (unpacked < walk->given)
+		unpacked = walk->given;
 	if (walk->sink->stop && walk->sink->stop())
 		return set_error(walk, ERROR_IO, "interrupted");
 	if (unpacked > ARCHIVE_UNPACKED_MAX)
 		return set_error(walk, ERROR_LIMIT,
 		                 "unpacks to more than 64 GiB; this may be a bomb");
-	if (unpacked > ARCHIVE_RATIO_FREE && unpacked / ARCHIVE_RATIO_MAX > walk->at)
+	if (unpacked > ARCHIVE_RATIO_FREE && unpacked / ARCHIVE_RATIO_MAX > walk->end)
 		return set_error(walk, ERROR_LIMIT,
 		                 "unpacks to more than 1,000 times its size; this may be a bomb");
 	return 0;
@@ -68,27 +73,17 @@ static int check_expansion(struct walk *walk)
 
 /* --- input --- */
 
-static ssize_t read_fd(struct walk *walk)
+/* How many bytes stand in the chunk, or one of both to say why not. */
+static la_ssize_t finish_read(struct walk *walk, ssize_t n)
 {
-	const struct archive_source *source = walk->source;
-	uint64_t left = source->size ? source->size - walk->at : CHUNK;
-	ssize_t n;
-
-	do {
-		n = pread(source->fd, walk->chunk, left < CHUNK ? (size_t)left : CHUNK,
-		          (off_t)(source->offset + walk->at));
-	} while (n < 0 && errno == EINTR);
-	if (n < 0)
-		error_errno(walk->error, errno, "%s", walk->source->path);
+	if (n < 0) {
+		archive_set_error(walk->archive, EIO, "%s", error_text(walk->error));
+		return -1;
+	}
+	walk->at += (uint64_t)n;
+	if (walk->end < walk->at)
+		walk->end = walk->at;
 	return n;
-}
-
-static ssize_t read_bytes_in_memory(struct walk *walk, const void **buffer)
-{
-	size_t left = walk->source->bytes.len - (size_t)walk->at;
-
-	*buffer = walk->source->bytes.ptr + walk->at;
-	return (ssize_t)(left < CHUNK ? left : CHUNK);
 }
 
 static la_ssize_t read_source(struct archive *archive, void *payload, const void **buffer)
@@ -96,14 +91,42 @@ static la_ssize_t read_source(struct archive *archive, void *payload, const void
 	struct walk *walk = payload;
 	ssize_t n = check_expansion(walk);
 
+	(void)archive;
 	*buffer = walk->chunk;
-	if (n == 0)
-		n = walk->source->fd < 0 ? read_bytes_in_memory(walk, buffer) : read_fd(walk);
-	if (n < 0) {
-		archive_set_error(archive, EIO, "%s", error_text(walk->error));
-		return -1;
+	if (n == 0) {
+		n = TEMP_FAILURE_RETRY(
+		        pread(walk->source->fd, walk->chunk, CHUNK, (off_t)walk->at));
+		if (n < 0)
+			error_errno(walk->error, errno, "%s", walk->source->path);
 	}
-	walk->at += (uint64_t)n;
+	return finish_read(walk, n);
+}
+
+/* The directory of a zip stands at its end. */
+static la_int64_t seek_source(struct archive *archive, void *payload, la_int64_t offset, int whence)
+{
+	struct walk *walk = payload;
+	struct stat status = {.st_size = 0};
+	la_int64_t from = whence == SEEK_CUR ? (la_int64_t)walk->at : 0;
+
+	if (whence == SEEK_END && fstat(walk->source->fd, &status) == 0)
+		from = status.st_size;
+	if (offset < -from || offset > INT64_MAX - from) {
+		archive_set_error(archive, EIO, "a place outside of the file");
+		return ARCHIVE_FATAL;
+	}
+	walk->at = (uint64_t)(from + offset);
+	return from + offset;
+}
+
+/* The next bytes of the member at hand, as they are counted. */
+static la_ssize_t read_data(struct walk *walk, char *to, size_t size)
+{
+	la_ssize_t n = archive_read_data(walk->archive, to, size);
+
+	if (n < 0)
+		return failed(walk);
+	walk->given += (uint64_t)n;
 	return n;
 }
 
@@ -111,23 +134,16 @@ static la_ssize_t read_source(struct archive *archive, void *payload, const void
 static la_ssize_t read_member(struct archive *archive, void *payload, const void **buffer)
 {
 	struct walk *walk = payload;
-	la_ssize_t n = check_expansion(walk);
+	ssize_t n = check_expansion(walk);
 
+	(void)archive;
 	*buffer = walk->chunk;
-	if (n == 0)
-		n = archive_read_data(walk->outer->archive, walk->chunk, CHUNK);
-	if (n < 0) {
-		failed(walk->outer);
-		archive_set_error(archive, EIO, "%s", error_text(walk->error));
-		return -1;
-	}
-	walk->at += (uint64_t)n;
-	return n;
+	return finish_read(walk, n < 0 ? n : read_data(walk->outer, walk->chunk, CHUNK));
 }
 
 /* --- formats --- */
 
-static bool support_formats(struct archive *archive)
+static bool support_formats(const struct walk *walk)
 {
 	static int (*const parts[])(struct archive *) = {
 	        archive_read_support_filter_bzip2, archive_read_support_filter_compress,
@@ -138,10 +154,29 @@ static bool support_formats(struct archive *archive)
 	        archive_read_support_format_tar,
 	};
 
+	if (walk->source->is_zip && !walk->outer)
+		return archive_read_support_format_zip_seekable(walk->archive) == ARCHIVE_OK &&
+		       archive_read_set_seek_callback(walk->archive, seek_source) == ARCHIVE_OK;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-		if (parts[i](archive) == ARCHIVE_FATAL)
+		if (parts[i](walk->archive) == ARCHIVE_FATAL)
 			return false;
 	return true;
+}
+
+/*
+ * What one filter makes of a chunk is bounded, before it is counted; what a second one would
+ * make of that is not. (An rpm is a header before what is packed.)
+ */
+static int check_filters(struct walk *walk)
+{
+	int packed = 0;
+
+	for (int i = 0; i < archive_filter_count(walk->archive); i++) {
+		int filter = archive_filter_code(walk->archive, i);
+
+		packed += filter != ARCHIVE_FILTER_NONE && filter != ARCHIVE_FILTER_RPM;
+	}
+	return packed > 1 ? set_error(walk, ERROR_LIMIT, "is packed more than once") : 0;
 }
 
 static void cleanup_walk(struct walk *walk)
@@ -155,22 +190,26 @@ static void cleanup_walk(struct walk *walk)
 static int walk_members(struct walk *walk);
 
 /* A .deb keeps its files in data.tar.*, a member of an ar archive. */
-static bool is_payload(struct walk *walk, struct slice path)
+static bool is_payload(const struct walk *walk, struct slice path)
 {
 	int format = archive_format(walk->archive) & ARCHIVE_FORMAT_BASE_MASK;
 
-	return !walk->outer && format == ARCHIVE_FORMAT_AR && slice_starts(path, SLICE("data.tar"));
+	if (walk->outer)
+		return false;
+	if (walk->source->is_conda)
+		return slice_starts(path, SLICE("pkg-")) && memmem(path.ptr, path.len, ".tar", 4);
+	return format == ARCHIVE_FORMAT_AR && slice_starts(path, SLICE("data.tar"));
 }
 
 static int open_walk(struct walk *walk, archive_read_callback *read)
 {
 	walk->chunk = malloc(CHUNK);
 	walk->archive = archive_read_new();
-	if (!walk->chunk || !walk->archive || !support_formats(walk->archive))
+	if (!walk->chunk || !walk->archive || !support_formats(walk))
 		return error_nomem(walk->error);
 	if (archive_read_open(walk->archive, walk, NULL, read, NULL) != ARCHIVE_OK)
 		return failed(walk);
-	return 0;
+	return check_filters(walk);
 }
 
 static int walk_nested(struct walk *outer)
@@ -188,6 +227,7 @@ static int walk_nested(struct walk *outer)
 	if (code == 0)
 		code = walk_members(&inner);
 	outer->members = inner.members;
+	outer->has_payload = true;
 	return code;
 }
 
@@ -212,9 +252,9 @@ static int read_bytes(struct walk *walk, struct slice path, size_t limit, struct
 				return error_nomem(walk->error);
 			bytes = bigger;
 		}
-		n = archive_read_data(walk->archive, bytes + length, room - length - 1);
+		n = read_data(walk, bytes + length, room - length - 1);
 		if (n < 0)
-			return failed(walk);
+			return (int)n;
 		length += (size_t)n;
 		if (length > limit)
 			return too_large(walk, path, limit);
@@ -292,6 +332,8 @@ int archive_file_walk(const struct archive_source *source, const struct archive_
 
 	if (code == 0)
 		code = walk_members(&walk);
+	if (code == 0 && source->is_conda && !walk.has_payload)
+		code = set_error(&walk, ERROR_FORMAT, "no pkg-*.tar.zst in it");
 	cleanup_walk(&walk);
 	if (utf8) {
 		uselocale(before);

@@ -1,9 +1,9 @@
 /*
- * archive_file.h - the files in a tarball or a distribution's package.
+ * archive_file.h - the files in a tarball, a zip or a distribution's package.
  *
  * What libarchive can read becomes a walk over regular files, each with its path
- * and, where the caller wants them, its bytes. Zips are not read here, but by
- * zip.h.
+ * and, where the caller wants them, its bytes. Zips that Python may import from are
+ * not read here, but by zip.h, which follows Python.
  *
  * Not called archive.h, which would hide the system's header of that name.
  */
@@ -22,11 +22,10 @@
 
 /* Where the archive is. */
 struct archive_source {
-	const char *path;   /* for messages */
-	int fd;             /* borrowed; its position is not used. -1: in memory */
-	uint64_t offset;    /* where in the file it begins, */
-	uint64_t size;      /* and how long it is; 0: to the end */
-	struct slice bytes; /* where it is in memory */
+	const char *path; /* for messages */
+	int fd;           /* borrowed; its position is not used */
+	bool is_zip;      /* it is a zip, and else none */
+	bool is_conda;    /* a zip whose files are in the tarballs pkg-NAME.tar.zst in it */
 };
 
 /* What to do with its files; the slices given stay until the call returns. */

@@ -1,6 +1,5 @@
 /*
- * members.c - see members.h. The readers of zips and of all other archives feed
- * the same collection, so that what counts in an archive is decided once.
+ * members.c - decides what counts in an archive, and keeps that.
  */
 #include "indexer/archive/members.h"
 
@@ -119,7 +118,7 @@ size_t members_wanted(void *payload, struct slice path, uint64_t size)
 		limit = source_limit(path);
 	if (limit > 0)
 		return limit;
-	if (!object_name_may_be(path) || size > TREE_OBJECT_MAX ||
+	if (!object_name_may_be(path) || size > ARCHIVE_OBJECT_MEMORY ||
 	    size > MEMBERS_OBJECTS_MAX - members->object_bytes)
 		return 0;
 	return (size_t)size;

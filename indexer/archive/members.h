@@ -13,7 +13,7 @@
 #include "db/base/arena.h"
 #include "db/base/error.h"
 #include "db/base/name_map.h"
-#include "libquery/disk/tree/tree_memory.h"
+#include "libquery/disk/tree/archive.h"
 
 #define MEMBERS_METADATA_MAX                                                                       \
 	((size_t)512 << 20) /* bytes of paths and metadata kept of one archive */

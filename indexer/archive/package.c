@@ -1,6 +1,6 @@
 /*
- * package.c - see package.h. What an archive is follows from its bytes, and from
- * its name only where the bytes leave a choice.
+ * package.c - opens an archive as what it is, which follows from its bytes, and from its name
+ * only where these leave a choice.
  */
 #include "indexer/archive/package.h"
 
@@ -18,13 +18,8 @@
 #include "libquery/disk/elf/linkage.h"
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/target_record.h"
+#include "libquery/disk/tree/archive.h"
 #include "libquery/disk/tree/distname.h"
-#include "libquery/disk/tree/tree_zip.h"
-#include "libquery/disk/zip/zip.h"
-
-#define CONDA_PACKED_MAX                                                                           \
-	((size_t)64 << 20) /* bytes of a tarball that a .conda has packed again                    \
-	                    */
 
 /* Under these names the files of a source distribution are scanned. */
 #define SOURCE_METADATA     "source.egg-info/PKG-INFO"
@@ -55,109 +50,14 @@ bool package_is_archive(const char *name)
 	return has_ending(name, endings);
 }
 
-/* --- collecting --- */
-
-static struct archive_sink sink_of(struct members *members, bool (*stop)(void))
+static int collect(struct package *package, bool is_zip, bool is_conda, bool (*stop)(void),
+                   struct error *error)
 {
-	return (struct archive_sink){members, members_wanted, members_add, stop};
-}
-
-static int collect_archive(struct package *package, const struct archive_source *source,
-                           bool (*stop)(void), struct error *error)
-{
+	const struct archive_source source = {package->path, package->fd, is_zip, is_conda};
+	const struct archive_sink sink = {&package->members, members_wanted, members_add, stop};
 	const struct archive_module *module = archive_module_open(error);
-	struct archive_sink sink = sink_of(&package->members, stop);
 
-	return module ? module->walk(source, &sink, error) : ERROR_LOAD;
-}
-
-static int collect_zip_member(struct members *members, struct zip *zip,
-                              const struct zip_member *member, struct error *error)
-{
-	CLEANUP(cleanup_free) char *owned = NULL;
-	size_t limit = members_wanted(members, member->name, member->size);
-	struct slice bytes = {0};
-	int code = 0;
-
-	if (slice_ends(member->name, SLICE("/")))
-		return 0;
-	if (limit > 0)
-		code = zip_read(zip, member, limit, &bytes, error);
-	owned = (char *)bytes.ptr;
-	return code < 0 ? code : members_add(members, member->name, bytes, error);
-}
-
-static int collect_zip(struct package *package, struct zip *zip, bool (*stop)(void),
-                       struct error *error)
-{
-	struct zip_cursor cursor = ZIP_CURSOR_INIT;
-	struct zip_member member;
-	int code = 0;
-
-	while (code == 0 && zip_next(zip, &cursor, &member)) {
-		if (stop && stop())
-			return error_set(error, ERROR_IO, "interrupted");
-		code = collect_zip_member(&package->members, zip, &member, error);
-	}
-	return code;
-}
-
-/* pkg-NAME.tar.zst holds the files; info-NAME.tar.zst is conda's own. */
-static bool is_conda_payload(struct slice name)
-{
-	return slice_starts(name, SLICE("pkg-")) && memmem(name.ptr, name.len, ".tar", 4);
-}
-
-/*
- * A tarball within a .conda is read where it lies: the format has it stored. One that is
- * packed once more, against the format, must fit in memory.
- */
-static int collect_tarball(struct package *package, struct zip *zip,
-                           const struct zip_member *member, bool (*stop)(void), struct error *error)
-{
-	struct archive_source source = {
-	        .path = package->path, .fd = package->fd, .size = member->size};
-	CLEANUP(cleanup_free) char *bytes = NULL;
-	int code = 0;
-
-	if (member->size > 0)
-		code = zip_find_stored(zip, member, stop, &source.offset, error);
-	if (code == 0) {
-		source.fd = -1;
-		code = zip_read(zip, member, CONDA_PACKED_MAX, &source.bytes, error);
-		bytes = (char *)source.bytes.ptr;
-	}
-	return code < 0 ? code : collect_archive(package, &source, stop, error);
-}
-
-static int collect_conda(struct package *package, struct zip *zip, bool (*stop)(void),
-                         struct error *error)
-{
-	struct zip_cursor cursor = ZIP_CURSOR_INIT;
-	struct zip_member member;
-	int code = 0, found = 0;
-
-	while (code == 0 && zip_next(zip, &cursor, &member)) {
-		if (!is_conda_payload(member.name))
-			continue;
-		found = 1;
-		code = collect_tarball(package, zip, &member, stop, error);
-	}
-	if (code == 0 && !found)
-		return error_set(error, ERROR_FORMAT, "%s: no pkg-*.tar.zst in it", package->path);
-	return code;
-}
-
-typedef int collect_function(struct package *package, struct zip *zip, bool (*stop)(void),
-                             struct error *error);
-
-static int with_zip(struct package *package, collect_function *collect, bool (*stop)(void),
-                    struct error *error)
-{
-	CLEANUP(cleanup_zip) struct zip *zip = NULL;
-	int code = zip_open(package->fd, package->path, &zip, error);
-
-	return code < 0 ? code : collect(package, zip, stop, error);
+	return module ? module->walk(&source, &sink, error) : ERROR_LOAD;
 }
 
 /* --- source distributions --- */
@@ -263,8 +163,7 @@ static int open_members(struct package *package, struct error *error)
 
 static int open_archive(struct package *package, bool (*stop)(void), struct error *error)
 {
-	struct archive_source source = {.path = package->path, .fd = package->fd};
-	int code = collect_archive(package, &source, stop, error);
+	int code = collect(package, false, false, stop, error);
 	struct slice top;
 
 	if (code < 0)
@@ -300,7 +199,7 @@ static int open_zip(struct package *package, bool (*stop)(void), struct error *e
 		code = tree_children(package->tree, find_info, &found, error);
 	if (code < 0 || found)
 		return code < 0 ? code : 0;
-	code = with_zip(package, collect_zip, stop, error);
+	code = collect(package, true, false, stop, error);
 	if (code < 0 || !sdist_find_top(&package->members, &top))
 		return code;
 	tree_close(take(package->tree));
@@ -309,7 +208,7 @@ static int open_zip(struct package *package, bool (*stop)(void), struct error *e
 
 static int open_conda(struct package *package, bool (*stop)(void), struct error *error)
 {
-	int code = with_zip(package, collect_conda, stop, error);
+	int code = collect(package, true, true, stop, error);
 
 	return code < 0 ? code : open_members(package, error);
 }

@@ -14,7 +14,7 @@
 #include "db/record.h"
 #include "indexer/archive/members.h"
 #include "libquery/disk/target/plugin_kinds.h"
-#include "libquery/disk/tree/tree_memory.h"
+#include "libquery/disk/tree/archive.h"
 
 enum package_kind {
 	PACKAGE_ZIP,     /* can stand on sys.path */

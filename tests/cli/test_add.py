@@ -517,7 +517,7 @@ class BadInput(Case):
         tree = below("site-packages", installed(files={"spam/data": os.urandom(300_000)}))
         with open(archives.write_conda(self.path("a.conda"), tree), "rb") as stream:
             whole = stream.read()
-        self.refuse_archive(self.write("b.conda", whole[:150_000]), "not a zip")
+        self.refuse_archive(self.write("b.conda", whole[:150_000]), "Unrecognized archive format")
         pkg = archives.compressed(archives.tar_bytes(tree), "zst")[:150_000]
         self.refuse_archive(write_zip(self.path("c.conda"), {"pkg-c.tar.zst": pkg}), "(?i)trunc")
         self.refuse_archive(write_zip(self.path("d.conda"), {"x": b""}), "no pkg-")
@@ -562,6 +562,13 @@ class BadInput(Case):
         used = processor_seconds()
         self.refuse_archive(path, "bomb")
         self.assertLess(processor_seconds() - used, 60)
+
+    def test_bomb_packed_twice(self):
+        """What a few bytes expand to, expanded again, is not unpacked to be counted."""
+        data = gzip.compress(gzip.compress(archives.tar_bytes(below(SITE, installed()))))
+        self.refuse_archive(self.write("a.tar.gz", data), "packed more than once")
+        header = f"{'data.tar.gz':<16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(data):<10}`\n".encode()
+        self.refuse_archive(self.write("a.deb", b"!<arch>\n" + header + data + b"\n"), "packed more than once")
 
     def test_bomb_declared(self):
         member = tarfile.TarInfo("spam-1.0.dist-info/entry_points.txt")

@@ -4,7 +4,7 @@
 #ifndef TESTS_FUZZ_ARCHIVES_H
 #define TESTS_FUZZ_ARCHIVES_H
 
-#include "libquery/disk/tree/tree_memory.h"
+#include "libquery/disk/tree/archive.h"
 
 /* Bytes that grow; released with free(). */
 struct bytes {

@@ -2,18 +2,14 @@
  * fuzz_archive.c - no bytes, taken for an archive, may do more than give files or
  * an error; and whatever they give, a source distribution or not, can be scanned.
  */
-#include <stdint.h>
-#include <stdlib.h>
-
+#include "db/base/cleanup.h"
 #include "indexer/archive/archive_file.h"
 #include "indexer/archive/members.h"
 #include "indexer/archive/pyproject.h"
 #include "indexer/archive/sdist.h"
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/target_record.h"
-#include "libquery/disk/tree/tree_memory.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/input.h"
 
 static void scan(struct members *members)
 {
@@ -45,8 +41,9 @@ static void read_source(const struct members *members)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct members members = {.path = "fuzz"};
-	struct archive_source source = {
-	        .path = "fuzz", .fd = -1, .bytes = {(const char *)data, size}};
+	CLEANUP(cleanup_close) int fd = input_descriptor(data, size);
+	bool is_zip = size > 2 && memcmp(data, "PK", 2) == 0;
+	struct archive_source source = {"fuzz", fd, is_zip, is_zip && data[2] % 2};
 	struct archive_sink sink = {&members, members_wanted, members_add, NULL};
 	struct error error = {0};
 	int code = archive_file_walk(&source, &sink, &error);

@@ -3,12 +3,8 @@
  * rest is RECORD. Whatever they are, an answer must come, and what it names must
  * be in RECORD and stay below the path entry.
  */
-#include <stdint.h>
-#include <stdlib.h>
-
 #include "libquery/disk/target/target.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/input.h"
 
 static struct slice take_line(struct slice *rest)
 {
@@ -20,7 +16,7 @@ static struct slice take_line(struct slice *rest)
 }
 
 /* Every other file is not there, and none is an ELF file. */
-static int fetch(void *payload, struct slice path, struct elf_image *image, struct error *error)
+static int fetch(void *payload, struct slice path, uint64_t *unpacked, struct error *error)
 {
 	unsigned *calls = payload;
 
@@ -28,8 +24,8 @@ static int fetch(void *payload, struct slice path, struct elf_image *image, stru
 		abort();
 	if (++*calls % 2)
 		return error_set(error, ERROR_NOTFOUND, "not there");
-	image->bytes = slice_of(strdup("\177ELF and nothing else"));
-	return 0;
+	*unpacked = 1;
+	return input_descriptor("\177ELF and nothing else", 21);
 }
 
 static void check(const struct target_query *query, const struct target_record *target)

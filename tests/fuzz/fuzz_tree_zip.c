@@ -5,9 +5,8 @@
  * The input is that of archives_of_input().
  */
 #include "libquery/disk/target/target_record.h"
-#include "libquery/disk/tree/tree_zip.h"
+#include "libquery/disk/tree/archive.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
@@ -20,18 +19,17 @@
 
 static int each_child(void *payload, struct slice name)
 {
-	struct wheel_record listing = {0};
-	struct wheel_file file;
-	struct elf_image image;
-	size_t at = 0;
+	const struct path_index *listing;
+	uint64_t unpacked;
 
 	tree_is_editable(payload, name, NULL);
 	tree_has_stem(payload, name, NULL);
-	if (tree_listing(payload, name, &listing, NULL) < 0 || wheel_record_is_null(&listing))
+	if (tree_listing(payload, &listing, NULL) < 0 || !listing)
 		return 0;
-	while (wheel_record_find_object(&listing, &at, &file))
-		if (tree_fetch(payload, name, file.spelled, &image, NULL) == 0)
-			free((char *)image.bytes.ptr);
+	for (size_t i = 0; i < listing->count; i++) {
+		CLEANUP(cleanup_close)
+		int fd = tree_fetch(payload, name, listing->paths[i], &unpacked, NULL);
+	}
 	return 0;
 }
 
@@ -62,10 +60,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *name;
 	struct bytes zip = archives_of_input(input_of(data, size), &name);
-	int fd = memfd_create("zip", MFD_CLOEXEC);
+	int fd = input_descriptor(zip.ptr, zip.len);
 	struct tree *tree = NULL;
 
-	require(fd >= 0 && write(fd, zip.ptr, zip.len) == (ssize_t)zip.len);
 	if (tree_open_zip(fd, "fuzz", (struct stamp){1, 2, 3}, &tree, NULL) == 0) {
 		tree_children(tree, each_child, tree, NULL);
 		scan(tree);

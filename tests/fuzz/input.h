@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "db/base/slice.h"
-#include "libquery/disk/tree/tree_memory.h"
+#include "libquery/disk/tree/archive.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -23,6 +23,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 			abort();                                                                   \
 		}                                                                                  \
 	} while (0)
+
+/* A file with these bytes, of no name. */
+int input_descriptor(const void *bytes, size_t size);
 
 static inline struct slice input_of(const uint8_t *data, size_t size)
 {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +20,14 @@ static char top[64];
 const char *scratch_top(void)
 {
 	return top;
+}
+
+int scratch_memory(const void *bytes, size_t length)
+{
+	int fd = memfd_create("scratch", MFD_CLOEXEC);
+
+	assert_int_equal(write(fd, bytes, length), (ssize_t)length);
+	return fd;
 }
 
 const char *scratch_path(const char *path)

@@ -37,6 +37,9 @@ void scratch_text(const char *path, const char *text);
 void scratch_directory(const char *path);
 bool scratch_exists(const char *path);
 
+/* A file with these bytes, of no name. */
+int scratch_memory(const void *bytes, size_t length);
+
 /* The file's bytes, malloc'd. */
 char *scratch_read(const char *path, size_t *length);
 

@@ -236,15 +236,17 @@ static void judge_at(struct fixture *f, const char *path, struct says says)
 {
 	static struct image image;
 	struct elf_file *file;
+	int fd;
 
 	make(&says, &image);
-	assert_int_equal(
-	        elf_file_open_memory((struct slice){image.bytes, image.length}, &file, NULL), 0);
+	fd = scratch_memory(image.bytes, image.length);
+	assert_int_equal(elf_file_open(fd, &file, NULL), 0);
 	assert_int_equal(linkage_judge(f->linkage, file, slice_of(path),
 	                               f->is_archived ? &f->archive : NULL, &f->arena, &f->report,
 	                               NULL),
 	                 0);
 	elf_file_close(file);
+	close(fd);
 }
 
 static void judge(struct fixture *f, struct says says)
@@ -567,7 +569,7 @@ static void test_no_c_library(void **state)
 
 static struct image archived;
 
-static int fetch(void *payload, struct slice path, struct elf_image *image, struct error *error)
+static int fetch(void *payload, struct slice path, struct error *error)
 {
 	const char *name = payload;
 
@@ -575,9 +577,7 @@ static int fetch(void *payload, struct slice path, struct elf_image *image, stru
 		return error_set(error, ERROR_NOTFOUND, "no such file");
 	if (!name)
 		return error_set(error, ERROR_LIMIT, "too large");
-	image->bytes = (struct slice){malloc(archived.length), archived.length};
-	memcpy((char *)image->bytes.ptr, archived.bytes, archived.length);
-	return 0;
+	return scratch_memory(archived.bytes, archived.length);
 }
 
 static void test_archive(void **state)

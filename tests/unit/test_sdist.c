@@ -127,7 +127,8 @@ static void test_members(void **state)
 	assert_int_equal(members_wanted(&f->members, SLICE("/b.dist-info/RECORD"), 5), 0);
 	assert_int_equal(members_wanted(&f->members, SLICE("a/b.so"), 5), 5);
 	assert_int_equal(members_wanted(&f->members, SLICE("a/b.so"), UINT64_MAX), 0);
-	assert_int_equal(members_wanted(&f->members, SLICE("a/b.so"), TREE_OBJECT_MAX + 1), 0);
+	assert_int_equal(members_wanted(&f->members, SLICE("a/b.so"), ARCHIVE_OBJECT_MEMORY + 1),
+	                 0);
 	assert_int_equal(members_wanted(&f->members, SLICE("a/b/setup.cfg"), 5), 0);
 	add(f, "a/../b", "");
 	add(f, "", "");

@@ -17,6 +17,7 @@
 
 #include "db/base/cleanup.h"
 #include "libquery/disk/target/target.h"
+#include "scratch.h"
 
 #define PATH_ROOM  4096      /* bytes */
 #define PLUGIN_MAX (8 << 20) /* bytes; sanitizers make programs large */
@@ -459,16 +460,14 @@ static void test_bundle_without_object(void **state)
 }
 
 /* A wheel with one file, native.so under the name in the payload. */
-static int fetch(void *payload, struct slice path, struct elf_image *image, struct error *error)
+static int fetch(void *payload, struct slice path, uint64_t *unpacked, struct error *error)
 {
-	char *copy;
+	static char bytes[PLUGIN_MAX];
 
 	if (!slice_equal(path, slice_of(payload)))
 		return error_set(error, ERROR_NOTFOUND, "not in the wheel");
-	copy = malloc(PLUGIN_MAX);
-	image->bytes = (struct slice){copy, read_plugin("native.so", copy, PLUGIN_MAX)};
-	image->unpacked = image->bytes.len;
-	return 0;
+	*unpacked = read_plugin("native.so", bytes, PLUGIN_MAX);
+	return scratch_memory(bytes, *unpacked);
 }
 
 static void test_wheel(void **state)

@@ -51,9 +51,9 @@ static void test_defaults(void **state)
 	struct distribution_record row = {.directory_stamp = 1, .files_stamp = 1};
 	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
 	CLEANUP(error_clear) struct error error = {0};
-	struct wheel_record record = {.text = CHILD};
+	const struct path_index *listing;
 	struct slice text = CHILD;
-	struct elf_image image;
+	uint64_t unpacked;
 	int64_t newest = 5;
 
 	(void)state;
@@ -66,9 +66,9 @@ static void test_defaults(void **state)
 	assert_int_equal(tree_stamps(&tree, NULL, &row, &newest, NULL), 0);
 	assert_int_equal(row.directory_stamp | row.files_stamp, 0);
 	assert_int_equal(newest, 5);
-	assert_int_equal(tree_listing(&tree, CHILD, &record, &error), 0);
-	assert_true(wheel_record_is_null(&record));
-	assert_int_equal(tree_fetch(&tree, CHILD, CHILD, &image, &error), ERROR_NOTFOUND);
+	assert_int_equal(tree_listing(&tree, &listing, &error), 0);
+	assert_null(listing);
+	assert_int_equal(tree_fetch(&tree, CHILD, CHILD, &unpacked, &error), ERROR_NOTFOUND);
 	assert_false(tree_is_editable(&tree, CHILD, NULL));
 	tree_close(&tree);
 	tree_close(NULL);

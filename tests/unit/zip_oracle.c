@@ -50,16 +50,20 @@ static void print_member(struct zip *zip, const struct zip_member *m, const char
 
 static void print_zip(struct zip *zip)
 {
-	struct zip_cursor cursor = ZIP_CURSOR_INIT;
-	struct zip_member m;
+	struct zip_member m, wanted;
+	bool found = false;
 
-	while (zip_next(zip, &cursor, &m))
+	for (size_t place = 0; zip_next(zip, &place, &m);) {
 		print_hex("name", m.name);
-	cursor = ZIP_CURSOR_INIT;
-	while (zip_next(zip, &cursor, &m))
+		if (!slice_equal(m.name, SLICE("x.dist-info/entry_points.txt")))
+			continue;
+		wanted = m;
+		found = true;
+	}
+	for (size_t place = 0; zip_next(zip, &place, &m);)
 		print_member(zip, &m, "");
-	if (zip_find(zip, SLICE("x.dist-info/entry_points.txt"), &m))
-		print_member(zip, &m, "found ");
+	if (found)
+		print_member(zip, &wanted, "found ");
 	else
 		puts("found none");
 }

@@ -253,40 +253,21 @@ static int check_system(int code, struct error *error)
 	return code;
 }
 
-/* Takes @elf over. */
-static int finish_open(Elf *elf, struct elf_file **out, struct error *error)
-{
-	struct elf_file *file = calloc(1, sizeof(*file));
-	int code;
-
-	if (!file) {
-		elf_end(elf);
-		return error_nomem(error);
-	}
-	file->elf = elf;
-	code = check_system(read_header(file, error), error);
-	if (code < 0)
-		elf_file_close(file);
-	else
-		*out = file;
-	return code;
-}
-
 int elf_file_open(int fd, struct elf_file **out, struct error *error)
 {
-	errno = 0;
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return damaged(error);
-	return finish_open(elf_begin(fd, ELF_C_READ, NULL), out, error);
-}
+	CLEANUP(cleanup_elf_file) struct elf_file *file = calloc(1, sizeof(*file));
+	int code;
 
-int elf_file_open_memory(struct slice image, struct elf_file **out, struct error *error)
-{
+	if (!file)
+		return error_nomem(error);
 	errno = 0;
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return damaged(error);
-	/* not const, yet not written to */
-	return finish_open(elf_memory((char *)image.ptr, image.len), out, error);
+	file->elf = elf_begin(fd, ELF_C_READ, NULL);
+	code = check_system(read_header(file, error), error);
+	if (code == 0)
+		*out = take(file);
+	return code;
 }
 
 static int walk_symbols(Elf *elf, elf_symbol_each *each, void *payload, struct error *error)
@@ -480,15 +461,6 @@ int elf_examine(int fd, struct slice wanted_symbol, struct slice init_symbol, st
 {
 	CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;
 	int code = elf_file_open(fd, &file, error);
-
-	return code < 0 ? code : elf_file_find(file, wanted_symbol, init_symbol, out, error);
-}
-
-int elf_examine_memory(struct slice image, struct slice wanted_symbol, struct slice init_symbol,
-                       struct elf_facts *out, struct error *error)
-{
-	CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;
-	int code = elf_file_open_memory(image, &file, error);
 
 	return code < 0 ? code : elf_file_find(file, wanted_symbol, init_symbol, out, error);
 }

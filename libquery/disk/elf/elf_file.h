@@ -23,13 +23,6 @@
 
 struct elf_file;
 
-/* A file of an archive in memory: whole, or, where it is large, what elf_extract() makes of it. */
-struct elf_image {
-	struct slice bytes;
-	int64_t size;      /* bytes of the whole */
-	uint64_t unpacked; /* bytes that were unpacked for it */
-};
-
 /* What an open file is. */
 struct elf_header {
 	bool is_shared_object; /* what dlopen() takes: not a program, position-independent or not */
@@ -39,11 +32,10 @@ struct elf_header {
 };
 
 /*
- * Open the ELF file at @fd, or the one whose bytes are @image: both are borrowed, and must
- * stay until it is closed. *@out is written on success only.
+ * Open the ELF file at @fd, which is borrowed, and must stay until it is closed. *@out is
+ * written on success only.
  */
 int elf_file_open(int fd, struct elf_file **out, struct error *error);
-int elf_file_open_memory(struct slice image, struct elf_file **out, struct error *error);
 void elf_file_close(struct elf_file *file); /* NULL is accepted */
 
 static inline void cleanup_elf_file(struct elf_file **file) /* for CLEANUP() */
@@ -108,9 +100,5 @@ int elf_file_find(struct elf_file *file, struct slice wanted_symbol, struct slic
 
 /* Is that a symbol of Python's C interface? */
 bool elf_is_python(struct slice name);
-
-/* The same for the file whose bytes are @image, which is only read. */
-int elf_examine_memory(struct slice image, struct slice wanted_symbol, struct slice init_symbol,
-                       struct elf_facts *out, struct error *error);
 
 #endif

@@ -23,13 +23,11 @@
 
 /*
  * Where the libraries are that lie beside an object that is not on the disk but in an
- * archive. @fetch gives the file that the archive has at @path, which begins with
- * @directory, its bytes malloc'd and the caller's: 0, ERROR_NOTFOUND and the like, or a
- * failure.
+ * archive. @fetch gives a descriptor, the caller's, of the file that the archive has at
+ * @path, which begins with @directory; ERROR_NOTFOUND and the like, or a failure.
  */
 struct linkage_archive {
-	int (*fetch)(void *payload, struct slice path, struct elf_image *image,
-	             struct error *error);
+	int (*fetch)(void *payload, struct slice path, struct error *error);
 	void *payload;
 	struct slice directory; /* ends in a slash; nothing on the disk begins so */
 };

@@ -69,15 +69,11 @@ static int read_installed(struct linkage *linkage, struct slice path, bool is_sy
 static int read_archived(struct closure *closure, struct slice path, struct library **out)
 {
 	const struct linkage_archive *archive = closure->archive;
-	CLEANUP(cleanup_free) char *image = NULL;
 	CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;
-	struct elf_image fetched = {.size = 0};
 	struct error own = {0};
-	int code = archive->fetch(archive->payload, path, &fetched, &own);
+	CLEANUP(cleanup_close) int fd = archive->fetch(archive->payload, path, &own);
+	int code = fd < 0 ? fd : elf_file_open(fd, &file, &own);
 
-	image = (char *)fetched.bytes.ptr;
-	if (code == 0)
-		code = elf_file_open_memory(fetched.bytes, &file, &own);
 	if (code == 0)
 		code = library_read(file, path, false, out, &own);
 	closure->not_examined |= code == ERROR_LIMIT;

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,61 +32,61 @@ static int spend(const struct object_site *site, uint64_t size, struct error *er
 	                 (unsigned long long)OBJECTS_EXAMINED_MAX);
 }
 
-static int fetch(const struct object_site *site, struct slice spelled, struct elf_image *image,
-                 struct error *error)
+static int fetch(const struct object_site *site, struct slice spelled, struct error *error)
 {
-	int code = spend(site, 0, error), spent;
+	CLEANUP(cleanup_close) int fd = -1;
+	uint64_t unpacked = 0;
+	int code = spend(site, 0, error);
 
 	if (code < 0)
 		return code;
-	code = site->fetch(site->payload, spelled, image, error);
-	spent = spend(site, image->unpacked, code < 0 ? NULL : error);
-	return code < 0 ? code : spent;
+	fd = site->fetch(site->payload, spelled, &unpacked, error);
+	code = spend(site, unpacked, fd < 0 ? NULL : error);
+	return fd < 0 || code == 0 ? take_fd(&fd) : code;
 }
 
-static int open_fetched(const struct object_site *site, struct slice spelled, struct object *out,
-                        struct error *error)
-{
-	struct elf_image image = {.size = 0};
-	int code = fetch(site, spelled, &image, error);
-
-	out->image = (char *)image.bytes.ptr;
-	out->size = image.size;
-	return code < 0 ? code : elf_file_open_memory(image.bytes, &out->file, error);
-}
-
-static int open_installed(const struct object_site *site, struct slice path, struct object *out,
-                          struct error *error)
+static int open_installed(const struct object_site *site, struct slice path, struct error *error)
 {
 	char name[PATH_MAX];
-	struct stat st;
-	uint64_t cost;
+	int fd;
 
 	if (site->fd < 0 || path.len >= sizeof(name))
 		return error_set(error, ERROR_NOTFOUND, "no such file");
 	memcpy(name, path.ptr, path.len);
 	name[path.len] = '\0';
-	out->fd = file_open(site->fd, name, 0);
-	if (out->fd < 0 || fstat(out->fd, &st) < 0)
-		return error_errno(error, errno, "%s", name);
-	if (!S_ISREG(st.st_mode))
-		return error_set(error, ERROR_FORMAT, "%s: not a file", name);
-	if ((st.st_mode & site->readers) != site->readers)
-		return error_set(error, ERROR_NOTFOUND, "%s: not for everybody", name);
-	cost = (uint64_t)st.st_size;
-	if (cost > OBJECT_INSTALLED_COST)
-		cost = OBJECT_INSTALLED_COST;
-	if (spend(site, cost, error) < 0)
-		return ERROR_LIMIT;
-	out->size = st.st_size;
-	return elf_file_open(out->fd, &out->file, error);
+	fd = file_open(site->fd, name, 0);
+	return fd < 0 ? error_errno(error, errno, "%s", name) : fd;
+}
+
+/* May an installed object be examined? */
+static int check_installed(const struct object_site *site, const struct stat *status,
+                           struct error *error)
+{
+	uint64_t cost = (uint64_t)status->st_size;
+
+	if (!S_ISREG(status->st_mode))
+		return error_set(error, ERROR_FORMAT, "not a file");
+	if ((status->st_mode & site->readers) != site->readers)
+		return error_set(error, ERROR_NOTFOUND, "not for everybody");
+	return spend(site, cost < OBJECT_INSTALLED_COST ? cost : OBJECT_INSTALLED_COST, error);
 }
 
 int object_open(const struct object_site *site, const struct wheel_file *file, struct object *out,
                 struct error *error)
 {
-	return site->fetch ? open_fetched(site, file->spelled, out, error)
-	                   : open_installed(site, file->path, out, error);
+	struct stat status;
+	int fd = site->fetch ? fetch(site, file->spelled, error)
+	                     : open_installed(site, file->path, error);
+	int code;
+
+	if (fd < 0)
+		return fd;
+	out->fd = fd;
+	if (fstat(fd, &status) < 0)
+		return error_errno(error, errno, "cannot examine a shared object");
+	code = site->fetch ? 0 : check_installed(site, &status, error);
+	out->size = status.st_size;
+	return code < 0 ? code : elf_file_open(fd, &out->file, error);
 }
 
 void object_close(struct object *object)
@@ -95,7 +94,6 @@ void object_close(struct object *object)
 	elf_file_close(object->file);
 	if (object->fd >= 0)
 		close(object->fd);
-	free(object->image);
 	*object = OBJECT_INIT;
 }
 
@@ -115,10 +113,9 @@ int object_describe(const struct object *object, struct arena *arena, struct tar
 /* --- judging --- */
 
 /* The linker's name for a file of the archive, without what it begins with, is the archive's. */
-static int fetch_beside(void *payload, struct slice path, struct elf_image *image,
-                        struct error *error)
+static int fetch_beside(void *payload, struct slice path, struct error *error)
 {
-	return fetch(payload, slice_from(path, ARCHIVE_DIRECTORY.len), image, error);
+	return fetch(payload, slice_from(path, ARCHIVE_DIRECTORY.len), error);
 }
 
 static int judge(const struct object_site *site, const struct object *object, struct slice path,

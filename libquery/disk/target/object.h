@@ -12,13 +12,11 @@
 #include "libquery/disk/tree/wheel_record.h"
 
 /*
- * Gives the file that RECORD spells @path; its bytes are malloc'd and freed by the caller.
- * What was unpacked in vain is told, too. ERROR_NOTFOUND: no such file; ERROR_LIMIT: it is
- * too large to be examined. A failure (error.h) ends the resolution; any other error makes
- * it an object that exports nothing.
+ * Gives a descriptor, closed by the caller, of the file that RECORD spells @path; see
+ * tree_fetch(). A failure (error.h) ends the resolution; any other error but ERROR_NOTFOUND
+ * and ERROR_LIMIT makes it an object that exports nothing.
  */
-typedef int object_fetch(void *payload, struct slice path, struct elf_image *image,
-                         struct error *error);
+typedef int object_fetch(void *payload, struct slice path, uint64_t *unpacked, struct error *error);
 
 /*
  * Bytes of shared objects that are examined for one distribution; as many entry points as
@@ -44,7 +42,6 @@ struct object_site {
 struct object {
 	struct elf_file *file;
 	int fd;
-	char *image;
 	int64_t size;
 };
 

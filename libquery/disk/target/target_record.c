@@ -54,7 +54,11 @@ static int find_record(struct resolving *work, struct error *error)
 	if (tree_read(work->tree, &request, &work->scratch, &record->text, &own) > 0)
 		return sort_record(work, error);
 	code = error_move_failure(error, &own);
-	return code < 0 ? code : tree_listing(work->tree, child, record, error);
+	if (code == 0)
+		code = tree_listing(work->tree, &record->index, error);
+	if (record->index)
+		record->site = slice_first(child, child.len - path_base(child).len);
+	return code;
 }
 
 /* In a wheel, a file that will be installed at @path may be spelled otherwise. */
@@ -68,17 +72,17 @@ static struct wheel_file file_at(const struct wheel_record *record, struct slice
 	return (struct wheel_file){.path = path, .spelled = path};
 }
 
-static int fetch(void *payload, struct slice path, struct elf_image *image, struct error *error)
+static int fetch(void *payload, struct slice path, uint64_t *unpacked, struct error *error)
 {
 	struct resolving *work = payload;
 	struct slice child = work->distribution->directory, spelled;
-	int code = tree_fetch(work->tree, child, path, image, error);
+	int code = tree_fetch(work->tree, child, path, unpacked, error);
 
 	if (code != ERROR_NOTFOUND)
 		return code;
 	spelled = file_at(&work->query.site.record, path).spelled;
 	return slice_equal(spelled, path) ? code
-	                                  : tree_fetch(work->tree, child, spelled, image, error);
+	                                  : tree_fetch(work->tree, child, spelled, unpacked, error);
 }
 
 /* "x.dist-info/entry_points.txt,sha256=...,123" */

@@ -1,5 +1,5 @@
 /*
- * tree.c - see tree.h: what a kind of tree does not do itself has its default here.
+ * tree.c - has the defaults for what a kind of tree does not do itself.
  */
 #include "libquery/disk/tree/tree.h"
 
@@ -59,27 +59,26 @@ int tree_outline(struct tree *tree, struct slice child, enum tree_part part, str
 	                                 : 0;
 }
 
-int tree_listing(struct tree *tree, struct slice child, struct wheel_record *out,
-                 struct error *error)
+int tree_listing(struct tree *tree, const struct path_index **out, struct error *error)
 {
-	*out = (struct wheel_record){0};
-	return tree->operations->listing ? tree->operations->listing(tree, child, out, error) : 0;
+	*out = NULL;
+	return tree->operations->listing ? tree->operations->listing(tree, out, error) : 0;
 }
 
-int tree_fetch(struct tree *tree, struct slice child, struct slice path, struct elf_image *image,
+int tree_fetch(struct tree *tree, struct slice child, struct slice path, uint64_t *unpacked,
                struct error *error)
 {
 	int code;
 
-	*image = (struct elf_image){.size = 0};
+	*unpacked = 0;
 	if (!tree->operations->fetch)
 		return error_set(error, ERROR_NOTFOUND, "no such file");
 	if (tree->unpacked > TREE_UNPACKED_MAX)
 		return error_set(error, ERROR_LIMIT,
 		                 "more than %llu bytes of shared objects in one archive",
 		                 (unsigned long long)TREE_UNPACKED_MAX);
-	code = tree->operations->fetch(tree, child, path, image, error);
-	tree->unpacked += image->unpacked;
+	code = tree->operations->fetch(tree, child, path, unpacked, error);
+	tree->unpacked += *unpacked;
 	return code;
 }
 

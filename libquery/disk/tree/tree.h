@@ -5,9 +5,9 @@
  * The answers are those of importlib.metadata: which children there are and in which
  * order, and whether reading a file gives text, nothing, or an exception.
  *
- *     tree_open                              a path entry, opened as what it is
- *     tree_directory  tree_zip  tree_memory  the kinds
- *     tree                                   what all of them can do
+ *     tree_open                 a path entry, opened as what it is
+ *     tree_directory  archive   the kinds
+ *     tree                      what all of them can do
  */
 #ifndef LIBQUERY_DISK_TREE_TREE_H
 #define LIBQUERY_DISK_TREE_TREE_H
@@ -17,21 +17,15 @@
 #include "db/base/clock.h"
 #include "db/base/error.h"
 #include "db/record.h"
-#include "libquery/disk/elf/elf_file.h"
-#include "libquery/disk/tree/wheel_record.h"
+#include "libquery/disk/tree/path_index.h"
 
-#define TREE_OBJECT_MAX ((size_t)64 << 20)  /* bytes of an archive's object that is read whole */
-#define TREE_KEPT_MAX   ((size_t)128 << 20) /* bytes of entry points kept of one path entry */
+#define TREE_KEPT_MAX ((size_t)128 << 20) /* bytes of entry points kept of one path entry */
 
 /*
- * Bytes that are unpacked to find the tables of a larger object (elf_extract.h), and those of
- * all objects of one tree: links and lies may show one member a thousand times.
+ * Bytes of all shared objects that are unpacked of one tree: links and lies may show one
+ * member a thousand times.
  */
-#define TREE_OBJECT_UNPACKED_MAX ((uint64_t)2 << 30)
-#define TREE_UNPACKED_MAX        ((uint64_t)8 << 30)
-
-/* Look-ups for which an index of an archive does not pay: one distribution has up to 9. */
-#define TREE_INDEX_AFTER 16
+#define TREE_UNPACKED_MAX ((uint64_t)8 << 30)
 
 struct tree;
 
@@ -63,10 +57,9 @@ struct tree_operations {
 	              struct distribution_record *out, int64_t *newest, struct error *error);
 	int (*outline)(struct tree *tree, struct slice child, enum tree_part part,
 	               struct outline *out, struct error *error);
-	int (*listing)(struct tree *tree, struct slice child, struct wheel_record *out,
-	               struct error *error);
-	int (*fetch)(struct tree *tree, struct slice child, struct slice path,
-	             struct elf_image *image, struct error *error);
+	int (*listing)(struct tree *tree, const struct path_index **out, struct error *error);
+	int (*fetch)(struct tree *tree, struct slice child, struct slice path, uint64_t *unpacked,
+	             struct error *error);
 	void (*expect)(struct tree *tree, const struct distribution_record *distributions,
 	               size_t count);
 	void (*close)(struct tree *tree);
@@ -144,18 +137,17 @@ int tree_outline(struct tree *tree, struct slice child, enum tree_part part, str
                  struct error *error);
 
 /*
- * The paths of all files beside @child, in place of a RECORD. They belong to the tree and
- * stay until it is closed. Default: null, for those whose files are on the disk.
+ * The paths of all files of the tree, in place of a RECORD. They belong to the tree and
+ * stay until it is closed. Default: NULL, for those whose files are on the disk.
  */
-int tree_listing(struct tree *tree, struct slice child, struct wheel_record *out,
-                 struct error *error);
+int tree_listing(struct tree *tree, const struct path_index **out, struct error *error);
 
 /*
- * The shared object at @path beside @child, its bytes malloc'd; what was unpacked is told
- * after an error, too. ERROR_NOTFOUND: the archive has no such file; ERROR_LIMIT: it has,
- * but the object is not examined. Default: there is none.
+ * The shared object at @path beside @child, unpacked: a descriptor, which the caller closes.
+ * How many bytes *unpacked are is told after an error, too. ERROR_NOTFOUND: the archive has
+ * no such file; ERROR_LIMIT: it has, but the object is not examined. Default: there is none.
  */
-int tree_fetch(struct tree *tree, struct slice child, struct slice path, struct elf_image *image,
+int tree_fetch(struct tree *tree, struct slice child, struct slice path, uint64_t *unpacked,
                struct error *error);
 
 /* Is @child an editable install: does its direct_url.json say so? 1, 0 or a failure. */

@@ -1,5 +1,5 @@
 /*
- * tree_open.c - see tree_open.h.
+ * tree_open.c - opens a path entry as what it is.
  */
 #include "libquery/disk/tree/tree_open.h"
 
@@ -7,8 +7,8 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "libquery/disk/tree/archive.h"
 #include "libquery/disk/tree/tree_directory.h"
-#include "libquery/disk/tree/tree_zip.h"
 
 int tree_open(const char *path, struct tree **out, struct error *error)
 {

@@ -1,9 +1,6 @@
 /*
  * zip.h - the members of a zip file, as Python's zipfile sees them.
  *
- * The only reader of zips here: path entries that are zips or eggs, wheels, source
- * distributions and .conda packages.
- *
  * Functions return 0 or a negative enum error_code:
  *   ERROR_FORMAT  the file is not a zip, or damaged, wherever Python raises;
  *                 also an encrypted member, or a method other than stored and
@@ -12,8 +9,7 @@
  *   ERROR_IO      the system could not read
  *   ERROR_NOMEM   out of memory
  *
- * An open zip is not changed by any function but zip_close(), as far as callers
- * can tell: threads may share it. (What zip_read() remembers, it guards.)
+ * Nothing but zip_close() changes an open zip: threads may share it.
  */
 #ifndef LIBQUERY_DISK_ZIP_ZIP_H
 #define LIBQUERY_DISK_ZIP_ZIP_H
@@ -22,7 +18,6 @@
 #include "libquery/disk/zip/zip_member.h"
 
 struct zip;
-struct zip_file;
 
 /*
  * Read the directory of the zip at @fd, whose position is neither used nor
@@ -43,40 +38,28 @@ static inline void cleanup_zip(struct zip **zip)
 /* How many members there are, duplicates included. */
 size_t zip_count(const struct zip *zip);
 
-/* The next member, in the order of the directory (Python's namelist()); false at the end. */
-bool zip_next(const struct zip *zip, struct zip_cursor *cursor, struct zip_member *out);
-
 /*
- * The member of that name, the last one where there are several. Walks the whole
- * directory: whoever asks often keeps cursors by name.
+ * The next member, in the order of the directory (Python's namelist()); false at the end.
+ * Begin with *place 0. From the place of a member a walk gives that member again.
  */
-bool zip_find(const struct zip *zip, struct slice name, struct zip_member *out);
+bool zip_next(const struct zip *zip, size_t *place, struct zip_member *out);
+
+/* Takes the next bytes of a member. A negative answer ends the unpacking, which returns it. */
+typedef int zip_sink(void *payload, struct slice bytes, struct error *error);
 
 /*
- * The bytes of a member of this zip, at most @limit of them. On success the
- * caller frees out->ptr; a NUL follows the last byte. As in Python, the bytes
- * must match the checksum, but may be fewer than declared. More than declared
- * is ERROR_LIMIT.
+ * Give the bytes of a member of this zip, at most @limit of them, to @sink, piece by piece.
+ * As in Python, the bytes must match the checksum, which is known only after the last
+ * piece, but may be fewer than declared. More than declared is ERROR_LIMIT.
  *
  * Members that overlap the next one are refused, as CPython 3.13 and the later
  * releases of 3.10 to 3.12 do.
  */
-int zip_read(struct zip *zip, const struct zip_member *member, size_t limit, struct slice *out,
-             struct error *error);
+int zip_unpack(const struct zip *zip, const struct zip_member *member, uint64_t limit,
+               zip_sink *sink, void *payload, struct error *error);
 
-/* Where in the file the packed bytes of a member lie, after the same checks but the sum's. */
-int zip_locate(struct zip *zip, const struct zip_member *member, uint64_t *offset,
-               struct error *error);
-
-/* The file that the zip is. */
-const struct zip_file *zip_file_of(const struct zip *zip);
-
-/*
- * Where in the file the bytes of a member lie that is stored, not packed: for what is too
- * large to be had in memory. 1, after the same checks as for zip_read() (@stop, which may
- * be NULL, is asked now and then and ends them with ERROR_IO); 0: it is packed.
- */
-int zip_find_stored(struct zip *zip, const struct zip_member *member, bool (*stop)(void),
-                    uint64_t *offset, struct error *error);
+/* The same into memory: the caller frees out->ptr; a NUL follows the last byte. */
+int zip_read(const struct zip *zip, const struct zip_member *member, size_t limit,
+             struct slice *out, struct error *error);
 
 #endif

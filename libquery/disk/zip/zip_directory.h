@@ -1,15 +1,45 @@
 /*
- * zip_directory.h - the central directory of a zip: which members there are.
+ * zip_directory.h - the bytes of a zip file, and its central directory: which members
+ * there are.
  *
- * It is read into memory once, checked as a whole, and walked there: a member costs no
- * allocation, and a wheel of 12,000 members nothing but its last megabyte.
+ * The directory is read into memory once, checked as a whole, and walked there: a member
+ * costs no allocation, and a wheel of 12,000 members nothing but its last megabyte.
  */
 #ifndef LIBQUERY_DISK_ZIP_ZIP_DIRECTORY_H
 #define LIBQUERY_DISK_ZIP_ZIP_DIRECTORY_H
 
 #include "db/base/arena.h"
-#include "libquery/disk/zip/zip_file.h"
+#include "db/base/error.h"
 #include "libquery/disk/zip/zip_member.h"
+
+/* Bits of a member's flags. */
+enum zip_flag {
+	ZIP_ENCRYPTED = 1 << 0,
+	ZIP_PATCH = 1 << 5,
+	ZIP_STRONG_ENCRYPTION = 1 << 6,
+	ZIP_UTF8 = 1 << 11,
+};
+
+/*
+ * The file is read, never mapped: a file that somebody truncates under a mapping
+ * would kill the host with SIGBUS.
+ */
+struct zip_file {
+	int fd;           /* borrowed */
+	const char *name; /* for messages; borrowed */
+	uint64_t size;    /* bytes */
+};
+
+/* Look at the file at @fd. ERROR_FORMAT where it is not a regular file. */
+int zip_file_open(int fd, const char *name, struct zip_file *out, struct error *error);
+
+/* Up to @size bytes from @at, fewer only at the end of the file; *got says how many. */
+int zip_file_read_some(const struct zip_file *file, uint64_t at, char *to, size_t size, size_t *got,
+                       struct error *error);
+
+/* Exactly @size bytes from @at; ERROR_FORMAT when the file ends before. */
+int zip_file_read(const struct zip_file *file, uint64_t at, char *to, size_t size,
+                  struct error *error);
 
 /* A name that is not UTF-8 in the file, so that its UTF-8 must be kept here. */
 struct zip_foreign {
@@ -20,9 +50,11 @@ struct zip_foreign {
 struct zip_directory {
 	uint64_t start, declared; /* in the file: where it is, and where the end record says */
 	char *bytes;
-	size_t size, count;          /* in bytes; members, duplicates included */
+	size_t size, count; /* in bytes; members, duplicates included */
+	uint64_t *starts;   /* where members start in the file, sorted */
+	size_t start_count, start_room;
 	struct zip_foreign *foreign; /* ordered by place */
-	size_t foreigners, room;
+	size_t foreigners, foreign_room;
 	struct arena names; /* the bytes of foreign names */
 };
 
@@ -32,14 +64,45 @@ struct zip_directory {
  * also after an error.
  */
 int zip_directory_load(struct zip_directory *out, const struct zip_file *file, struct error *error);
-
 void zip_directory_free(struct zip_directory *directory);
 
-/* The next member, in the order of the directory (Python's namelist()); false at the end. */
-bool zip_directory_next(const struct zip_directory *directory, struct zip_cursor *cursor,
+/* See zip_next(). */
+bool zip_directory_next(const struct zip_directory *directory, size_t *place,
                         struct zip_member *out);
 
-/* The name of the member whose record is at @place, as the record spells it. */
-struct slice zip_directory_name(const struct zip_directory *directory, size_t place);
+/* Where the first member behind @offset starts in the file, or else the directory. */
+uint64_t zip_directory_next_start(const struct zip_directory *directory, uint64_t offset);
+
+/*
+ * Does the local header of @member name it @local, which is UTF-8 or cp437 as @flags say?
+ * 1, 0 or ERROR_NOMEM.
+ */
+int zip_directory_is_named(const struct zip_directory *directory, const struct zip_member *member,
+                           struct slice local, unsigned flags);
+
+/* --- little-endian numbers, at any alignment --- */
+
+static inline uint16_t get16(const char *p)
+{
+	const unsigned char *b = (const unsigned char *)p;
+
+	return (uint16_t)(b[0] | b[1] << 8);
+}
+
+static inline uint32_t get32(const char *p)
+{
+	return get16(p) | (uint32_t)get16(p + 2) << 16;
+}
+
+static inline uint64_t get64(const char *p)
+{
+	return get32(p) | (uint64_t)get32(p + 4) << 32;
+}
+
+/* Every record begins with PK and two characters of its own. */
+static inline bool has_signature(const char *p, char a, char b)
+{
+	return p[0] == 'P' && p[1] == 'K' && p[2] == a && p[3] == b;
+}
 
 #endif

@@ -20,28 +20,4 @@ struct zip_member {
 	size_t place; /* of its record in the central directory: later is greater */
 };
 
-/* Of the methods, those that are read here. */
-enum zip_method {
-	ZIP_STORED = 0,
-	ZIP_DEFLATED = 8,
-};
-
-/* Bits of a member's flags. */
-enum zip_flag {
-	ZIP_ENCRYPTED = 1 << 0,
-	ZIP_PATCH = 1 << 5,
-	ZIP_STRONG_ENCRYPTION = 1 << 6,
-	ZIP_UTF8 = 1 << 11,
-};
-
-/*
- * Where a walk stands; start with ZIP_CURSOR_INIT. A copy may be kept: from there
- * zip_next() gives the same member again.
- */
-struct zip_cursor {
-	size_t place, foreign;
-};
-
-#define ZIP_CURSOR_INIT ((struct zip_cursor){0})
-
 #endif
