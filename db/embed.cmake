@@ -1,6 +1,9 @@
-# Turn the text file INPUT into the C string NAME, declared in HEADER, in OUTPUT: bytes, since
-# string literals may be no longer than 4095 characters.
-file(READ ${INPUT} bytes HEX)
+# Turn the text files INPUT, one after the other, into the C string NAME, declared in HEADER, in
+# OUTPUT: bytes, since string literals may be no longer than 4095 characters.
+foreach(input ${INPUT})
+    file(READ ${input} more HEX)
+    string(APPEND bytes "${more}")
+endforeach()
 string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
 string(REGEX REPLACE "((0x..,){16})" "\\1\n\t" bytes "${bytes}")
 file(WRITE ${OUTPUT} "/* Made from a text. */\n#include \"${HEADER}\"\n\nconst char ${NAME}[] = {\n\t${bytes}0};\n")

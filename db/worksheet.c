@@ -1,6 +1,8 @@
 /*
- * worksheet.c - see worksheet.h. The first failure sticks, so that whoever puts in a
- * thousand facts asks once, at the end, whether all went well.
+ * worksheet.c - what an audit finds is put into tables, and its rules are views of these.
+ *
+ * The first failure sticks, so that whoever puts in a thousand facts asks once, at the end,
+ * whether all went well.
  */
 #include "db/worksheet.h"
 
@@ -9,20 +11,22 @@
 #include <string.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/text.h"
 
-#define QUERIES_MAX 64
+#define STATEMENTS_MAX 64
 
-struct worksheet_query {
+struct worksheet_rows {
 	struct worksheet *worksheet;
-	const char *text;
+	const char *name; /* of the table or view */
+	bool is_put;
+	int values; /* that are bound to it */
 	sqlite3_stmt *statement;
-	int bound; /* parameters so far */
 };
 
 struct worksheet {
 	sqlite3 *db;
 	int failure; /* SQLite's code */
-	struct worksheet_query queries[QUERIES_MAX];
+	struct worksheet_rows statements[STATEMENTS_MAX];
 	size_t count;
 };
 
@@ -70,97 +74,133 @@ void worksheet_close(struct worksheet *worksheet)
 	if (!worksheet)
 		return;
 	for (size_t i = 0; i < worksheet->count; i++)
-		sqlite3_finalize(worksheet->queries[i].statement);
+		sqlite3_finalize(worksheet->statements[i].statement);
 	sqlite3_close(worksheet->db);
 	free(worksheet);
 }
 
-static struct worksheet_query *find_query(struct worksheet *worksheet, const char *text)
+/* --- statements --- */
+
+/* "INSERT INTO name VALUES (?, ?)", "SELECT * FROM name WHERE key = ?"; malloc'd. */
+static char *make_text(const struct worksheet_rows *wanted)
 {
-	for (size_t i = 0; i < worksheet->count; i++)
-		if (worksheet->queries[i].text == text ||
-		    strcmp(worksheet->queries[i].text, text) == 0)
-			return &worksheet->queries[i];
-	return NULL;
+	char *text = NULL;
+	size_t size;
+	FILE *stream;
+
+	if (!wanted->is_put)
+		return text_format("SELECT * FROM \"%s\"%s", wanted->name,
+		                   wanted->values ? " WHERE key = ?" : "");
+	stream = open_memstream(&text, &size);
+	if (!stream)
+		return NULL;
+	fprintf(stream, "INSERT INTO \"%s\" VALUES (", wanted->name);
+	for (int i = 0; i < wanted->values; i++)
+		fputs(i ? ", ?" : "?", stream);
+	putc(')', stream);
+	return text_close(stream, &text) ? text : NULL;
 }
 
-struct worksheet_query *worksheet_ask(struct worksheet *worksheet, const char *text)
+static struct worksheet_rows *prepare(struct worksheet *worksheet,
+                                      const struct worksheet_rows *wanted)
 {
-	struct worksheet_query *query = find_query(worksheet, text);
-	int code = SQLITE_OK;
+	CLEANUP(cleanup_free) char *text = make_text(wanted);
+	struct worksheet_rows *rows = &worksheet->statements[worksheet->count];
+	int code = text ? SQLITE_OK : SQLITE_NOMEM;
 
-	if (!query && worksheet->count == QUERIES_MAX)
+	if (worksheet->count == STATEMENTS_MAX)
 		code = SQLITE_FULL;
-	if (!query && code == SQLITE_OK) {
-		query = &worksheet->queries[worksheet->count];
-		*query = (struct worksheet_query){.worksheet = worksheet, .text = text};
+	if (code == SQLITE_OK) {
+		*rows = *wanted;
 		code = sqlite3_prepare_v3(worksheet->db, text, -1, SQLITE_PREPARE_PERSISTENT,
-		                          &query->statement, NULL);
-		worksheet->count += code == SQLITE_OK;
+		                          &rows->statement, NULL);
 	}
 	fail(worksheet, code);
-	if (code != SQLITE_OK)
+	worksheet->count += code == SQLITE_OK;
+	return code == SQLITE_OK ? rows : NULL;
+}
+
+static struct worksheet_rows *find(struct worksheet *worksheet, const struct worksheet_rows *wanted)
+{
+	for (size_t i = 0; i < worksheet->count; i++) {
+		struct worksheet_rows *rows = &worksheet->statements[i];
+
+		if (rows->is_put == wanted->is_put && rows->values == wanted->values &&
+		    strcmp(rows->name, wanted->name) == 0)
+			return rows;
+	}
+	return prepare(worksheet, wanted);
+}
+
+static int bind(sqlite3_stmt *statement, int at, const struct fact *fact)
+{
+	switch (fact->kind) {
+	case FACT_TEXT:
+		return sqlite3_bind_text64(statement, at, fact->text.ptr, fact->text.len,
+		                           SQLITE_STATIC, SQLITE_UTF8);
+	case FACT_NUMBER:
+		return sqlite3_bind_int64(statement, at, fact->number);
+	default:
+		return sqlite3_bind_null(statement, at);
+	}
+}
+
+/* The statement with its values; NULL after a failure. */
+static struct worksheet_rows *begin(struct worksheet *worksheet, const char *name, bool is_put,
+                                    const struct fact *values)
+{
+	struct worksheet_rows wanted = {worksheet, name, is_put, 0, NULL}, *rows;
+
+	while (values && values[wanted.values].kind != FACT_END)
+		wanted.values++;
+	rows = worksheet->failure == SQLITE_OK ? find(worksheet, &wanted) : NULL;
+	if (!rows)
 		return NULL;
-	sqlite3_reset(query->statement);
-	sqlite3_clear_bindings(query->statement);
-	query->bound = 0;
-	return query;
+	sqlite3_reset(rows->statement);
+	for (int i = 0; i < wanted.values; i++)
+		fail(worksheet, bind(rows->statement, i + 1, &values[i]));
+	return rows;
 }
 
-void worksheet_text(struct worksheet_query *query, struct slice text)
+void worksheet_put(struct worksheet *worksheet, const char *table, const struct fact *row)
+{
+	worksheet_next(begin(worksheet, table, true, row));
+}
+
+struct worksheet_rows *worksheet_walk(struct worksheet *worksheet, const char *view,
+                                      const struct fact *key)
+{
+	return begin(worksheet, view, false, key);
+}
+
+bool worksheet_next(struct worksheet_rows *rows)
 {
 	int code;
 
-	if (!query)
-		return;
-	query->bound++;
-	code = slice_is_null(text) ? sqlite3_bind_null(query->statement, query->bound)
-	                           : sqlite3_bind_text64(query->statement, query->bound, text.ptr,
-	                                                 text.len, SQLITE_STATIC, SQLITE_UTF8);
-	fail(query->worksheet, code);
-}
-
-void worksheet_number(struct worksheet_query *query, int64_t number)
-{
-	if (query)
-		fail(query->worksheet,
-		     sqlite3_bind_int64(query->statement, ++query->bound, number));
-}
-
-bool worksheet_next(struct worksheet_query *query)
-{
-	int code;
-
-	if (!query || query->worksheet->failure != SQLITE_OK)
+	if (!rows || rows->worksheet->failure != SQLITE_OK)
 		return false;
-	code = sqlite3_step(query->statement);
+	code = sqlite3_step(rows->statement);
 	if (code == SQLITE_ROW)
 		return true;
 	if (code != SQLITE_DONE)
-		fail(query->worksheet, code);
-	sqlite3_reset(query->statement);
+		fail(rows->worksheet, code);
+	sqlite3_reset(rows->statement);
 	return false;
 }
 
-void worksheet_run(struct worksheet_query *query)
+struct slice worksheet_text(struct worksheet_rows *rows, int column)
 {
-	while (worksheet_next(query))
-		;
-}
+	const char *text = (const char *)sqlite3_column_text(rows->statement, column);
 
-struct slice worksheet_column(struct worksheet_query *query, int column)
-{
-	const char *text = (const char *)sqlite3_column_text(query->statement, column);
-
-	if (!text && sqlite3_column_type(query->statement, column) != SQLITE_NULL)
-		fail(query->worksheet, SQLITE_NOMEM);
+	if (!text && sqlite3_column_type(rows->statement, column) != SQLITE_NULL)
+		fail(rows->worksheet, SQLITE_NOMEM);
 	return (struct slice){text,
-	                      text ? (size_t)sqlite3_column_bytes(query->statement, column) : 0};
+	                      text ? (size_t)sqlite3_column_bytes(rows->statement, column) : 0};
 }
 
-int64_t worksheet_integer(struct worksheet_query *query, int column)
+int64_t worksheet_number(struct worksheet_rows *rows, int column)
 {
-	return sqlite3_column_int64(query->statement, column);
+	return sqlite3_column_int64(rows->statement, column);
 }
 
 int worksheet_write(struct worksheet *worksheet, FILE *stream, struct error *error)
@@ -168,10 +208,12 @@ int worksheet_write(struct worksheet *worksheet, FILE *stream, struct error *err
 	sqlite3_int64 size = 0;
 	unsigned char *bytes;
 
-	worksheet_run(worksheet_ask(worksheet, "COMMIT"));
-	bytes = sqlite3_serialize(worksheet->db, "main", &size, 0);
+	fail(worksheet, sqlite3_exec(worksheet->db, "COMMIT", NULL, NULL, NULL));
+	bytes = worksheet->failure == SQLITE_OK ? sqlite3_serialize(worksheet->db, "main", &size, 0)
+	                                        : NULL;
 	if (!bytes)
-		return error_nomem(error);
+		return worksheet->failure == SQLITE_OK ? error_nomem(error)
+		                                       : worksheet_failure(worksheet, error);
 	fwrite(bytes, 1, (size_t)size, stream);
 	sqlite3_free(bytes);
 	return 0;

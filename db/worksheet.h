@@ -1,9 +1,9 @@
 /*
- * worksheet.h - facts in memory, and questions about them in SQL.
+ * worksheet.h - facts in memory, and questions about them.
  *
- * A private SQLite database that is made from a script of ours and filled by its owner.
- * What is put into it may be hostile: it is only ever bound to parameters. Used by one
- * thread at a time.
+ * A private SQLite database that is made from a script of ours and filled by its owner, who
+ * names tables and views of the script and knows no SQL. What is put into it may be hostile:
+ * it is only ever bound to parameters. Used by one thread at a time.
  */
 #ifndef DB_WORKSHEET_H
 #define DB_WORKSHEET_H
@@ -17,8 +17,44 @@
 
 struct worksheet;
 
-/* A statement, which its worksheet owns. */
-struct worksheet_query;
+/* The rows of a view or a table, which the worksheet owns; one walk of each at a time. */
+struct worksheet_rows;
+
+/* A value of a row; several are a row. */
+struct fact {
+	enum { FACT_END, FACT_NULL, FACT_TEXT, FACT_NUMBER } kind;
+	struct slice text;
+	int64_t number;
+};
+
+#define FACTS(...) ((const struct fact[]){__VA_ARGS__, {.kind = FACT_END}})
+
+static inline struct fact fact_null(void)
+{
+	return (struct fact){.kind = FACT_NULL};
+}
+
+/* The null slice is NULL. */
+static inline struct fact fact_text(struct slice text)
+{
+	return (struct fact){.kind = slice_is_null(text) ? FACT_NULL : FACT_TEXT, .text = text};
+}
+
+static inline struct fact fact_string(const char *text)
+{
+	return fact_text(slice_of(text));
+}
+
+static inline struct fact fact_number(int64_t number)
+{
+	return (struct fact){.kind = FACT_NUMBER, .number = number};
+}
+
+/* 0 is NULL: nothing has that identifier. */
+static inline struct fact fact_id(int64_t id)
+{
+	return id ? fact_number(id) : fact_null();
+}
 
 /* Make one from the statements of @script. */
 int worksheet_open(const char *script, struct worksheet **out, struct error *error);
@@ -30,27 +66,24 @@ static inline void cleanup_worksheet(struct worksheet **worksheet) /* for CLEANU
 }
 
 /*
- * The query of that text, without values; prepared once, so @text is to be one of few
- * literals. NULL, and the worksheet remembers why (worksheet_failure()), if it cannot be.
+ * Put a row into @table: a literal, as statements are kept by their name, with a value for
+ * each column. What fails is remembered, and nothing is done after it.
  */
-struct worksheet_query *worksheet_ask(struct worksheet *worksheet, const char *text);
+void worksheet_put(struct worksheet *worksheet, const char *table, const struct fact *row);
 
 /*
- * The next value of the query, in the order of its parameters. Texts must stay until it is
- * run; the null slice is NULL. With a NULL query, nothing happens.
+ * All rows of @view, in its order; or, unless @key is NULL, those whose column "key" is that
+ * one value, which must stay as long as the walk.
  */
-void worksheet_text(struct worksheet_query *query, struct slice text);
-void worksheet_number(struct worksheet_query *query, int64_t number);
-
-/* Run one that gives no rows. What fails is remembered, and nothing is done after it. */
-void worksheet_run(struct worksheet_query *query);
+struct worksheet_rows *worksheet_walk(struct worksheet *worksheet, const char *view,
+                                      const struct fact *key);
 
 /* Step to the next row; false after the last one, or after a failure. */
-bool worksheet_next(struct worksheet_query *query);
+bool worksheet_next(struct worksheet_rows *rows);
 
 /* A column of the row, from 0; texts stay until the next step. NULL gives the null slice, 0. */
-struct slice worksheet_column(struct worksheet_query *query, int column);
-int64_t worksheet_integer(struct worksheet_query *query, int column);
+struct slice worksheet_text(struct worksheet_rows *rows, int column);
+int64_t worksheet_number(struct worksheet_rows *rows, int column);
 
 /* The first failure since it was opened, or 0. */
 int worksheet_failure(struct worksheet *worksheet, struct error *error);

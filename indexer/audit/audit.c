@@ -1,19 +1,18 @@
 /*
  * audit.c - entry points that are not what they should be.
  *
- *     for each site directory: facts into a worksheet (audit/facts.h)
+ *     for each site directory: facts into a worksheet (audit/collect.h, facts.sql)
  *       the rules, which are views on them (audit/rules.sql)
  *         findings, less those of the baseline (audit/findings.h)
  *           text, JSON, SARIF; the worksheet itself
  */
 #include <stdlib.h>
-#include <unistd.h>
+#include <time.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
-#include "indexer/audit/facts.h"
+#include "indexer/audit/collect.h"
 #include "indexer/audit/findings.h"
-#include "indexer/audit/judge.h"
 #include "indexer/options.h"
 #include "indexer/output_file.h"
 #include "libquery/layout.h"
@@ -26,7 +25,6 @@ struct audit {
 	struct databases databases;
 	struct findings findings;
 	enum level limit; /* from which on findings are a failure */
-	int64_t sites;    /* so far */
 	bool failed;      /* something could not be read, which was said */
 };
 
@@ -37,23 +35,7 @@ static void cleanup_audit(struct audit *audit)
 	findings_free(&audit->findings);
 }
 
-/* --- since when --- */
-
-/* A date, a time, or how long ago, as SQLite understands them; -1: none of these. */
-static int64_t seconds_of(struct worksheet *sheet, struct slice word)
-{
-	struct worksheet_query *row = worksheet_ask(
-	        sheet,
-	        "SELECT coalesce(strftime('%s', ?1), strftime('%s', 'now', '-' || ?1), -1) + 0");
-	int64_t seconds;
-
-	worksheet_text(row, word);
-	if (!worksheet_next(row))
-		return -1;
-	seconds = worksheet_integer(row, 0);
-	worksheet_run(row);
-	return seconds;
-}
+/* --- what is asked --- */
 
 static enum status set_limit(struct audit *audit)
 {
@@ -66,66 +48,60 @@ static enum status set_limit(struct audit *audit)
 	return STATUS_DONE;
 }
 
+/* What it means is for facts.sql to say: dates, times, or how long ago, as SQLite takes them. */
 static enum status set_period(struct audit *audit)
 {
 	struct slice since = slice_of(audit->options->since);
 	const char *dots = since.len ? strstr(since.ptr, "..") : NULL;
-	struct slice begins = dots ? slice_between(since.ptr, dots) : since;
-	struct worksheet_query *put;
-	int64_t first, last = INT64_MAX;
+	struct worksheet_rows *row;
 
 	if (slice_is_null(since))
 		return STATUS_DONE;
-	first = seconds_of(audit->sheet, begins);
-	if (dots)
-		last = seconds_of(audit->sheet, slice_of(dots + 2));
-	if (first < 0 || last < 0)
-		return usage_error(
-		        "audit",
-		        "--since %s: expected a date such as 2026-11-01, or '7 days', or "
-		        "two dates with .. between",
-		        since.ptr);
-	put = worksheet_ask(audit->sheet, "INSERT INTO period VALUES (?, ?)");
-	worksheet_number(put, first);
-	worksheet_number(put, last);
-	worksheet_run(put);
-	return STATUS_DONE;
+	worksheet_put(audit->sheet, "asked",
+	              FACTS(fact_number(time(NULL)),
+	                    fact_text(dots ? slice_between(since.ptr, dots) : since),
+	                    fact_string(dots ? dots + 2 : NULL)));
+	row = worksheet_walk(audit->sheet, "period", NULL);
+	if (worksheet_next(row) && worksheet_number(row, 0) >= 0 && worksheet_number(row, 1) >= 0)
+		return STATUS_DONE;
+	return usage_error("audit",
+	                   "--since %s: expected a date such as 2026-11-01, or '7 days', or "
+	                   "two dates with .. between",
+	                   since.ptr);
 }
 
 /* --- the results --- */
 
-static int write_sarif(const struct audit *audit, struct error *error)
+static int put_sarif(const struct audit *audit, FILE *stream, struct error *error)
 {
-	CLEANUP(cleanup_free) char *text = NULL;
-	size_t size = 0;
-	FILE *stream = audit->options->sarif ? open_memstream(&text, &size) : NULL;
-
-	if (!audit->options->sarif)
-		return 0;
-	if (stream)
-		report_sarif(&audit->findings, audit->options->baseline != NULL, stream);
-	if (!stream || !text_close(stream, &text))
-		return error_nomem(error);
-	return output_file_write(audit->options->sarif, (struct slice){text, size}, error);
+	(void)error;
+	report_sarif(&audit->findings, audit->options->baseline != NULL, stream);
+	return 0;
 }
 
-static int write_facts(const struct audit *audit, struct error *error)
+static int put_facts(const struct audit *audit, FILE *stream, struct error *error)
+{
+	return worksheet_write(audit->sheet, stream, error);
+}
+
+/* To the file that an option names, if it does. */
+static int write_to(const char *file,
+                    int (*put)(const struct audit *, FILE *stream, struct error *error),
+                    const struct audit *audit, struct error *error)
 {
 	CLEANUP(cleanup_free) char *bytes = NULL;
 	size_t size = 0;
-	FILE *stream = audit->options->facts ? open_memstream(&bytes, &size) : NULL;
+	FILE *stream = file ? open_memstream(&bytes, &size) : NULL;
 	int code;
 
-	if (!audit->options->facts)
+	if (!file)
 		return 0;
 	if (!stream)
 		return error_nomem(error);
-	code = worksheet_write(audit->sheet, stream, error);
+	code = put(audit, stream, error);
 	if (!text_close(stream, &bytes))
 		return error_nomem(error);
-	return code < 0 ? code
-	                : output_file_write(audit->options->facts, (struct slice){bytes, size},
-	                                    error);
+	return code < 0 ? code : output_file_write(file, (struct slice){bytes, size}, error);
 }
 
 static int report(struct audit *audit, struct error *error)
@@ -140,8 +116,8 @@ static int report(struct audit *audit, struct error *error)
 		code = options->json ? report_json(&audit->findings, error)
 		                     : report_text(&audit->findings, error);
 	if (code == 0)
-		code = write_sarif(audit, error);
-	return code < 0 ? code : write_facts(audit, error);
+		code = write_to(options->sarif, put_sarif, audit, error);
+	return code < 0 ? code : write_to(options->facts, put_facts, audit, error);
 }
 
 static enum status conclude(const struct audit *audit)
@@ -179,7 +155,7 @@ enum status command_audit(const struct options *options)
 	CLEANUP(cleanup_audit) struct audit audit = {.options = options};
 	struct error error = {0};
 	enum status status;
-	int code = worksheet_open(audit_rules, &audit.sheet, &error);
+	int code = worksheet_open(audit_script, &audit.sheet, &error);
 
 	if (code < 0)
 		return fail(&error);
@@ -195,7 +171,7 @@ enum status command_audit(const struct options *options)
 	else
 		code = databases_of_arguments(options, false, &audit.databases, &error);
 	if (code == 0)
-		code = judge_read(audit.sheet, options, &audit.databases, &audit.failed, &error);
+		code = collect(audit.sheet, options, &audit.databases, &audit.failed, &error);
 	if (code == 0)
 		code = report(&audit, &error);
 	return code < 0 ? fail(&error) : conclude(&audit);

@@ -1,24 +1,18 @@
 /*
- * commands.c - see facts.h: the commands of an environment among those on the PATH.
+ * commands.c - the commands of an environment among those on the PATH, and those well known.
  *
  * Two programs of one name are one and the same where the other is a script that runs
  * the same module: the pip of the system and that of an environment, say. Neither are
  * the launchers of version managers, which run whatever is active.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
-#include "db/base/file.h"
 #include "db/base/nearest.h"
 #include "db/base/safe_path.h"
-#include "db/base/small_file.h"
-#include "db/base/text.h"
-#include "indexer/audit/facts.h"
-#include "indexer/command.h"
+#include "indexer/audit/collect.h"
 
 #define SCRIPT_MAX    ((size_t)64 << 10) /* bytes of a script that are looked at */
 #define PATH_MAX_DIRS 256
@@ -51,36 +45,33 @@ static bool is_known(const struct places *places, const struct stat *status)
 	return false;
 }
 
-static int add_place(struct places *places, char *path, struct error *error)
+static void add_place(struct collect *collect, struct places *places, char *path)
 {
 	CLEANUP(cleanup_free) char *own = path;
 	struct stat status;
-	int code = path ? file_status(AT_FDCWD, path, &status, error) : error_nomem(error);
 
-	if (code <= 0 || !S_ISDIR(status.st_mode) || is_known(places, &status) ||
-	    places->count == PATH_MAX_DIRS)
-		return code < 0 ? code : 0;
-	if (!array_grow(&places->items, places->count, sizeof(*places->items), &places->room))
-		return error_nomem(error);
-	places->items[places->count++] = (struct place){take(own), status};
-	return 0;
+	if (!collect_status(collect, path, &status) || !S_ISDIR(status.st_mode) ||
+	    is_known(places, &status) || places->count == PATH_MAX_DIRS)
+		return;
+	if (array_grow(&places->items, places->count, sizeof(*places->items), &places->room))
+		places->items[places->count++] = (struct place){take(own), status};
+	else
+		collect->no_memory = true;
 }
 
-static int read_path(const char *sysroot, struct places *places, struct error *error)
+static void read_path(struct collect *collect, struct places *places)
 {
-	const char *at = secure_getenv("PATH");
-	int code = 0;
+	const char *at = secure_getenv("PATH"), *sysroot = collect->options->sysroot;
 
-	while (code == 0 && at && *at) {
+	while (at && *at) {
 		size_t len = strcspn(at, ":");
 
 		if (len > 0 && at[0] == '/')
-			code = add_place(
-			        places, text_format("%s%.*s", sysroot ? sysroot : "", (int)len, at),
-			        error);
+			add_place(collect, places,
+			          collect_path(collect, "%s%.*s", sysroot ? sysroot : "", (int)len,
+			                       at));
 		at += len + (at[len] == ':');
 	}
-	return code;
 }
 
 /* --- one of them --- */
@@ -138,116 +129,93 @@ static bool runs_same(struct slice script, struct slice module, const char *dist
 	        starts_entry_point(script, distribution));
 }
 
-/* 1: a program lies there, and it is another one; 0: not; or a failure. */
-static int is_other(const char *path, struct slice module, const char *distribution,
-                    struct error *error)
+/* Does a program lie there, and is it another one? */
+static bool is_other(struct collect *collect, const char *path, struct slice module,
+                     const char *distribution)
 {
-	CLEANUP(cleanup_free) char *text = NULL;
+	CLEANUP(cleanup_free) char *bytes = NULL;
+	struct slice text;
 	struct stat status;
-	size_t len = 0;
-	int code = file_status(AT_FDCWD, path, &status, error);
 
-	if (code <= 0 || !S_ISREG(status.st_mode) || !(status.st_mode & 0111))
-		return code < 0 ? code : 0;
-	code = small_file_read(path, SCRIPT_MAX, &text, &len, error);
-	return code > 0    ? !runs_same((struct slice){text, len}, module, distribution)
-	       : code == 0 ? 1
-	                   : code;
-}
-
-static void put_other(struct worksheet *sheet, int64_t entry_point, const char *path,
-                      const char *place)
-{
-	struct worksheet_query *put =
-	        worksheet_ask(sheet, "INSERT INTO other_command VALUES (?, ?, ?)");
-
-	worksheet_number(put, entry_point);
-	worksheet_text(put, slice_of(path));
-	worksheet_text(put, slice_of(place));
-	worksheet_run(put);
+	if (!collect_status(collect, path, &status) || !S_ISREG(status.st_mode) ||
+	    !(status.st_mode & 0111))
+		return false;
+	return !collect_text(collect, path, SCRIPT_MAX, &bytes, &text) ||
+	       !runs_same(text, module, distribution);
 }
 
 /* Our place on the PATH, or SIZE_MAX. */
-static size_t own_place(const struct places *places, const char *commands)
+static size_t own_place(struct collect *collect, const struct places *places, const char *commands)
 {
 	struct stat status;
 	size_t i = 0;
 
-	if (stat(commands, &status) != 0)
+	if (!collect_status(collect, commands, &status))
 		return SIZE_MAX;
 	while (i < places->count && !safe_same_file(&places->items[i].status, &status))
 		i++;
 	return i < places->count ? i : SIZE_MAX;
 }
 
-/* @row: the id of an entry point, the directory of its command, its name, its module, its
- * distribution. */
-static int find_others(struct worksheet *sheet, const struct places *places,
-                       struct worksheet_query *row, struct error *error)
+/* @row: of may_be_hidden. */
+static void find_others(struct collect *collect, const struct places *places,
+                        struct worksheet_rows *row)
 {
-	struct slice commands = worksheet_column(row, 1), name = worksheet_column(row, 2);
+	struct slice name = worksheet_text(row, 2), module = worksheet_text(row, 3);
 	size_t own;
-	int code = 0;
 
 	if (name.len == 0 || memchr(name.ptr, '/', name.len) || name.ptr[0] == '.')
-		return 0;
-	own = own_place(places, commands.ptr);
-	for (size_t i = 0; code >= 0 && i < places->count; i++) {
+		return;
+	own = own_place(collect, places, worksheet_text(row, 1).ptr);
+	for (size_t i = 0; i < places->count && collect_goes_on(collect); i++) {
+		const char *place = own == SIZE_MAX ? "aside" : i < own ? "before" : "behind";
 		CLEANUP(cleanup_free)
-		char *path = text_format("%s/%s", places->items[i].path, name.ptr);
+		char *path =
+		        i == own ? NULL
+		                 : collect_path(collect, "%s/%s", places->items[i].path, name.ptr);
 
-		if (i == own)
-			continue;
-		code = path ? is_other(path, worksheet_column(row, 3), worksheet_column(row, 4).ptr,
-		                       error)
-		            : error_nomem(error);
-		if (code > 0)
-			put_other(sheet, worksheet_integer(row, 0), path,
-			          own == SIZE_MAX ? "aside"
-			          : i < own       ? "before"
-			                          : "behind");
+		if (path && is_other(collect, path, module, worksheet_text(row, 4).ptr))
+			worksheet_put(collect->sheet, "other_command",
+			              FACTS(fact_number(worksheet_number(row, 0)),
+			                    fact_string(path), fact_string(place)));
 	}
-	return code < 0 ? code : 0;
 }
 
 /* --- two that claim one --- */
 
-static int read_scripts(struct worksheet *sheet, struct error *error)
+static void read_scripts(struct collect *collect)
 {
-	struct worksheet_query *row = worksheet_ask(
-	        sheet,
-	        "SELECT a.id, a.commands || '/' || a.name, a.module, a.title FROM announced a "
-	        "WHERE a.id IN (SELECT entry_point FROM \"command-conflict\")");
-	int code = 0;
+	struct worksheet_rows *row = worksheet_walk(collect->sheet, "may_run_another", NULL);
 
-	while (code >= 0 && worksheet_next(row)) {
-		struct slice path = worksheet_column(row, 1);
-		CLEANUP(cleanup_free) char *text = NULL;
-		struct worksheet_query *put;
-		size_t len = 0;
+	while (collect_goes_on(collect) && worksheet_next(row)) {
+		CLEANUP(cleanup_free) char *bytes = NULL;
+		struct slice path = worksheet_text(row, 1), text;
 
-		code = path.ptr ? small_file_read(path.ptr, SCRIPT_MAX, &text, &len, error) : 0;
-		if (code <= 0)
-			continue;
-		put = worksheet_ask(sheet, "INSERT INTO script VALUES (?, ?, ?)");
-		worksheet_number(put, worksheet_integer(row, 0));
-		worksheet_text(put, path);
-		worksheet_number(put, runs_same((struct slice){text, len}, worksheet_column(row, 2),
-		                                worksheet_column(row, 3).ptr));
-		worksheet_run(put);
+		if (collect_text(collect, path.ptr, SCRIPT_MAX, &bytes, &text))
+			worksheet_put(collect->sheet, "script",
+			              FACTS(fact_number(worksheet_number(row, 0)), fact_text(path),
+			                    fact_number(runs_same(text, worksheet_text(row, 2),
+			                                          worksheet_text(row, 3).ptr))));
 	}
-	return code < 0 ? code : 0;
 }
 
 /* --- slips of the finger --- */
 
-/* Two neighbours have changed places, and nothing else has. */
-static bool is_swap(struct slice a, struct slice b)
+/* How many bytes @a and @b begin with in common. */
+static size_t common(struct slice a, struct slice b)
 {
 	size_t i = 0;
 
-	while (i < a.len && a.len == b.len && a.ptr[i] == b.ptr[i])
+	while (i < a.len && i < b.len && a.ptr[i] == b.ptr[i])
 		i++;
+	return i;
+}
+
+/* Two neighbours have changed places, and nothing else has. */
+static bool is_swap(struct slice a, struct slice b)
+{
+	size_t i = common(a, b);
+
 	return a.len == b.len && i + 1 < a.len && a.ptr[i] == b.ptr[i + 1] &&
 	       a.ptr[i + 1] == b.ptr[i] && slice_equal(slice_from(a, i + 2), slice_from(b, i + 2));
 }
@@ -255,11 +223,9 @@ static bool is_swap(struct slice a, struct slice b)
 /* A letter stands there twice, and nothing else differs. */
 static bool is_doubled(struct slice name, struct slice known)
 {
-	size_t i = 0;
+	size_t i = common(name, known);
 
-	while (i < known.len && name.len == known.len + 1 && name.ptr[i] == known.ptr[i])
-		i++;
-	return i > 0 && name.ptr[i] == name.ptr[i - 1] &&
+	return name.len == known.len + 1 && i > 0 && name.ptr[i] == name.ptr[i - 1] &&
 	       slice_equal(slice_from(name, i + 1), slice_from(known, i));
 }
 
@@ -288,18 +254,40 @@ static bool is_trailed(struct slice name, struct slice known)
 	       strchr("-._", name.ptr[known.len]);
 }
 
-static bool is_slip(struct slice name, struct slice known)
+/* What follows the letters that differ; 0: they are the last ones. */
+static size_t common_end(struct slice a, struct slice b)
+{
+	size_t i = 0;
+
+	while (i < a.len && i < b.len && a.ptr[a.len - 1 - i] == b.ptr[b.len - 1 - i])
+		i++;
+	return i;
+}
+
+enum likeness { UNLIKE, NEAR, SLIP };
+
+/*
+ * Finger and eye err within a word: what differs in its first or last letter alone, https and
+ * httpx, is another word. So are many short words.
+ */
+static enum likeness likeness_of(struct slice name, struct slice known)
 {
 	if (name.len + 1 < known.len || name.len > known.len + 1)
-		return false;
+		return UNLIKE;
 	if (is_capitals(name, known) || is_drawn_alike(name, known) || is_trailed(name, known))
-		return true;
+		return SLIP;
 	if (known.len <= SHORT)
-		return is_swap(name, known) || (known.len > TOO_SHORT && is_doubled(name, known));
+		return is_swap(name, known) || (known.len > TOO_SHORT && is_doubled(name, known))
+		               ? SLIP
+		               : UNLIKE;
 	if (name.len > NEAREST_LEN_MAX || nearest_distance(name, known, 1) != 1)
-		return false;
+		return UNLIKE;
 	/* python3, flake8: one more digit is a version */
-	return name.len <= known.len || !strchr("0123456789", name.ptr[name.len - 1]);
+	if (name.len > known.len && strchr("0123456789", name.ptr[name.len - 1]))
+		return UNLIKE;
+	if (is_swap(name, known) || is_doubled(name, known))
+		return SLIP;
+	return common(name, known) > 0 && common_end(name, known) > 0 ? SLIP : NEAR;
 }
 
 struct known_commands {
@@ -314,62 +302,55 @@ static void known_commands_free(struct known_commands *known)
 	arena_free(&known->texts);
 }
 
-static int read_known_commands(struct worksheet *sheet, struct known_commands *known,
-                               struct error *error)
+static void read_known_commands(struct collect *collect, struct known_commands *known)
 {
-	struct worksheet_query *row =
-	        worksheet_ask(sheet, "SELECT name FROM known_command ORDER BY name");
-	bool failed = false;
+	struct worksheet_rows *row = worksheet_walk(collect->sheet, "known_command", NULL);
 
-	while (!failed && worksheet_next(row)) {
-		failed = !array_grow(&known->names, known->count, sizeof(*known->names),
-		                     &known->room);
-		if (!failed)
-			known->names[known->count++] =
-			        arena_copy(&known->texts, worksheet_column(row, 0), &failed);
+	while (collect_goes_on(collect) && worksheet_next(row)) {
+		struct slice name =
+		        arena_copy(&known->texts, worksheet_text(row, 0), &collect->no_memory);
+
+		if (array_grow(&known->names, known->count, sizeof(*known->names), &known->room))
+			known->names[known->count++] = name;
+		else
+			collect->no_memory = true;
 	}
-	return failed ? error_nomem(error) : worksheet_failure(sheet, error);
 }
 
-static void put_slip(struct worksheet *sheet, struct slice name, struct slice known)
-{
-	struct worksheet_query *put =
-	        worksheet_ask(sheet, "INSERT OR IGNORE INTO near_command VALUES (?, ?)");
-
-	worksheet_text(put, name);
-	worksheet_text(put, known);
-	worksheet_run(put);
-}
-
-static int find_slips(struct worksheet *sheet, struct error *error)
+static void find_slips(struct collect *collect)
 {
 	CLEANUP(known_commands_free) struct known_commands known = {0};
-	int code = read_known_commands(sheet, &known, error);
-	struct worksheet_query *row =
-	        worksheet_ask(sheet, "SELECT DISTINCT name FROM command "
-	                             "WHERE name NOT IN (SELECT name FROM known_command)");
+	struct worksheet_rows *row;
 
-	while (code == 0 && !interrupted() && worksheet_next(row)) {
-		struct slice name = worksheet_column(row, 0);
+	read_known_commands(collect, &known);
+	row = worksheet_walk(collect->sheet, "may_be_slip", NULL);
+	while (collect_goes_on(collect) && worksheet_next(row)) {
+		struct slice name = worksheet_text(row, 0), nearest = {0};
+		enum likeness best = UNLIKE;
 
-		for (size_t i = 0; i < known.count; i++)
-			if (is_slip(name, known.names[i]))
-				put_slip(sheet, name, known.names[i]);
+		for (size_t i = 0; i < known.count; i++) {
+			enum likeness likeness = likeness_of(name, known.names[i]);
+
+			if (likeness > best)
+				nearest = known.names[i];
+			best = likeness > best ? likeness : best;
+		}
+		if (best != UNLIKE)
+			worksheet_put(collect->sheet, "near_command",
+			              FACTS(fact_text(name), fact_text(nearest),
+			                    fact_number(best == SLIP)));
 	}
-	return code < 0 ? code : worksheet_failure(sheet, error);
 }
 
-int commands_read(struct worksheet *sheet, const char *sysroot, struct error *error)
+void commands_read(struct collect *collect)
 {
 	CLEANUP(places_free) struct places places = {0};
-	struct worksheet_query *row;
-	int code = read_path(sysroot, &places, error);
+	struct worksheet_rows *row;
 
-	row = worksheet_ask(sheet, "SELECT id, commands, name, module, title FROM announced "
-	                           "WHERE is_command AND commands IS NOT NULL AND NOT managed");
-	while (code == 0 && worksheet_next(row))
-		code = find_others(sheet, &places, row, error);
-	if (code == 0)
-		code = read_scripts(sheet, error);
-	return code < 0 ? code : find_slips(sheet, error);
+	read_path(collect, &places);
+	row = worksheet_walk(collect->sheet, "may_be_hidden", NULL);
+	while (collect_goes_on(collect) && worksheet_next(row))
+		find_others(collect, &places, row);
+	read_scripts(collect);
+	find_slips(collect);
 }

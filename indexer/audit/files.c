@@ -1,138 +1,97 @@
 /*
- * files.c - see facts.h: whose the files are that run, and where they lie.
+ * files.c - whose the files are that run, and where they lie.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
-#include "db/base/text.h"
 #include "db/base/trust.h"
-#include "indexer/audit/facts.h"
+#include "indexer/audit/collect.h"
 #include "libquery/disk/target/import_path.h"
 
 /* --- who may write --- */
 
-/* What is wrong with that owner and those permissions; malloc'd, NULL where nothing is. */
-static char *complaint(const struct stat *status, uid_t owner, bool *failed)
+char *files_complaint(struct collect *collect, const struct stat *status, uid_t owner)
 {
-	enum trust trust = trust_of(status, owner);
-	char *text;
-
-	if (trust == TRUST_BELIEVED)
+	switch (trust_of(status, owner)) {
+	case TRUST_FOREIGN:
+		return collect_path(collect, "it belongs to user %u", status->st_uid);
+	case TRUST_WRITABLE:
+		return collect_path(collect, "%s may write it",
+		                    status->st_mode & S_IWOTH ? "everybody" : "a group");
+	default:
 		return NULL;
-	if (trust == TRUST_FOREIGN)
-		text = text_format("it belongs to user %u", status->st_uid);
-	else
-		text = text_format("%s may write it",
-		                   status->st_mode & S_IWOTH ? "everybody" : "a group");
-	*failed |= !text;
-	return text;
+	}
 }
 
-int writable_look(struct facts_site *site, int64_t distribution, const char *file,
-                  struct error *error)
+void files_look(const struct site *site, int64_t distribution, struct slice file)
 {
-	CLEANUP(cleanup_free) char *path = NULL;
+	bool is_whole = slice_starts(file, SLICE("/"));
+	CLEANUP(cleanup_free)
+	char *path = collect_path(site->collect, "%s%s%.*s", is_whole ? "" : site->path,
+	                          is_whole ? "" : "/", SLICE_ARGS(file));
 	CLEANUP(cleanup_free) char *what = NULL;
 	struct stat status;
-	bool failed = false;
-	int code;
 
-	path = file[0] == '/' ? strdup(file) : text_format("%s/%s", site->path, file);
-	code = path ? file_status(AT_FDCWD, path, &status, error) : error_nomem(error);
-	if (code <= 0)
-		return code;
-	what = complaint(&status, site->owner, &failed);
-	if (!what)
-		return failed ? error_nomem(error) : 0;
-	facts_put(site, FACTS_WRITABLE, distribution, slice_of(file), what);
-	return 0;
+	if (collect_status(site->collect, path, &status))
+		what = files_complaint(site->collect, &status, site->owner);
+	if (what)
+		site_complain(site, "writable-by-others", distribution, file, what);
 }
 
-static int look_at_distributions(struct facts_site *site, struct error *error)
+static void look_at_distributions(const struct site *site)
 {
-	int code = 0;
-
-	for (size_t i = 0; code == 0 && i < site->root->distribution_count; i++) {
-		const struct distribution_record *row = &site->root->distributions[i];
-		int64_t id = facts_distribution(site->id, i);
+	for (size_t i = 0; i < site->disk.distribution_count; i++) {
+		const struct distribution_record *row = &site->disk.distributions[i];
+		int64_t id = distribution_id(site->id, i);
 		CLEANUP(cleanup_free)
-		char *directory = strndup(row->directory.ptr, row->directory.len);
-		CLEANUP(cleanup_free)
-		char *text = directory ? text_format("%s/entry_points.txt", directory) : NULL;
+		char *text = collect_path(site->collect, "%.*s/entry_points.txt",
+		                          SLICE_ARGS(row->directory));
 
-		code = text ? writable_look(site, id, directory, error) : error_nomem(error);
-		if (code == 0 && row->entry_point_count > 0)
-			code = writable_look(site, id, text, error);
+		files_look(site, id, row->directory);
+		if (row->entry_point_count > 0)
+			files_look(site, id, slice_of(text));
 	}
-	return code;
-}
-
-/* The files of modules that entry points lead to, the directories that they are in, scripts. */
-static int look_at_modules(struct facts_site *site, struct error *error)
-{
-	struct worksheet_query *row = worksheet_ask(
-	        site->sheet,
-	        "SELECT o.distribution, o.file FROM owner o JOIN distribution d ON d.id = "
-	        "o.distribution WHERE d.site = ?1 UNION "
-	        "SELECT o.distribution, rtrim(rtrim(o.file, replace(o.file, '/', '')), '/') "
-	        "FROM owner o JOIN distribution d ON d.id = o.distribution "
-	        "WHERE d.site = ?1 AND instr(o.file, '/') UNION "
-	        "SELECT a.distribution, a.commands || '/' || a.name FROM announced a "
-	        "WHERE a.site = ?1 AND a.is_command AND a.commands IS NOT NULL "
-	        "AND NOT instr(a.name, '/')");
-	int code = 0;
-
-	worksheet_number(row, site->id);
-	while (code == 0 && worksheet_next(row)) {
-		struct slice file = worksheet_column(row, 1);
-
-		if (file.ptr)
-			code = writable_look(site, worksheet_integer(row, 0), file.ptr, error);
-	}
-	return code;
 }
 
 /* The site, and the directories from its prefix to it: whoever may write there can replace it. */
-static int look_at_place(struct facts_site *site, struct error *error)
+static void look_at_way(const struct site *site)
 {
 	size_t least = strlen(site->prefix), len = strlen(site->path);
-	int code = writable_look(site, 0, site->path, error);
 
-	while (code == 0 && least > 0 && len > least) {
-		CLEANUP(cleanup_free) char *path = NULL;
-
+	files_look(site, 0, slice_of(site->path));
+	while (least > 0 && len > least) {
 		while (len > least && site->path[len - 1] != '/')
 			len--;
 		while (len > least && site->path[len - 1] == '/')
 			len--;
-		path = strndup(site->path, len);
-		code = path ? writable_look(site, 0, path, error) : error_nomem(error);
+		files_look(site, 0, (struct slice){site->path, len});
 	}
-	return code;
 }
 
-int writable_read(struct facts_site *site, struct error *error)
+void files_read(struct site *site)
 {
 	struct slice last = {0};
-	int code = look_at_place(site, error);
+	struct worksheet_rows *row;
 
-	if (code == 0 && site->commands)
-		code = writable_look(site, 0, site->commands, error);
-	for (size_t i = 0; code == 0 && i < site->root->startup_count; i++) {
-		struct slice file = site->root->startups[i].file;
+	look_at_way(site);
+	if (site->commands)
+		files_look(site, 0, slice_of(site->commands));
+	for (size_t i = 0; i < site->disk.startup_count; i++) {
+		struct slice file = site->disk.startups[i].file;
 
 		if (!slice_equal(file, last))
-			code = writable_look(site, 0, file.ptr, error);
+			files_look(site, 0, file);
 		last = file;
 	}
-	if (code == 0)
-		code = look_at_distributions(site, error);
-	return code < 0 ? code : look_at_modules(site, error);
+	look_at_distributions(site);
+	row = worksheet_walk(site->collect->sheet, "may_be_writable", FACTS(fact_number(site->id)));
+	while (collect_goes_on(site->collect) && worksheet_next(row))
+		if (worksheet_text(row, 2).ptr)
+			files_look(site, worksheet_number(row, 1), worksheet_text(row, 2));
 }
 
 /* --- where they lie --- */
@@ -146,41 +105,28 @@ static bool is_inside(const char *path, const char *prefix)
 	return !real || (strncmp(path, real, len) == 0 && (path[len] == '/' || len == 1));
 }
 
-static void put_place(struct worksheet *sheet, const char *text, int64_t entry_point,
-                      const char *file)
+/* A file that entry points lead to; @row: of may_be_outside. */
+static void locate(struct collect *collect, struct worksheet_rows *row)
 {
-	struct worksheet_query *put = worksheet_ask(sheet, text);
+	struct slice prefix = worksheet_text(row, 1), path = worksheet_text(row, 2);
+	CLEANUP(cleanup_free) char *real = path.ptr ? realpath(path.ptr, NULL) : NULL;
 
-	worksheet_number(put, entry_point);
-	worksheet_text(put, slice_of(file));
-	worksheet_run(put);
-}
-
-/* A file that entry points lead to; @row: its id, the site, the prefix, the file. */
-static int locate(struct worksheet *sheet, struct worksheet_query *row, struct error *error)
-{
-	CLEANUP(cleanup_free)
-	char *path =
-	        text_format("%s/%s", worksheet_column(row, 1).ptr, worksheet_column(row, 3).ptr);
-	CLEANUP(cleanup_free) char *real = path ? realpath(path, NULL) : NULL;
-	struct slice prefix = worksheet_column(row, 2);
-
-	if (!path || (!real && errno_is_failure(errno)))
-		return path ? error_errno(error, errno, "%s", path) : error_nomem(error);
+	if (path.ptr && !real && errno_is_failure(errno))
+		error_errno(&collect->error, errno, "%s", path.ptr);
 	if (real && prefix.len > 0 && !is_inside(real, prefix.ptr))
-		put_place(sheet, "INSERT OR IGNORE INTO outside VALUES (?, ?)",
-		          worksheet_integer(row, 0), real);
-	return 0;
+		worksheet_put(collect->sheet, "outside",
+		              FACTS(fact_number(worksheet_number(row, 0)), fact_string(real)));
 }
 
 /* --- what import takes, and no RECORD lists --- */
 
 /* Modules are looked for in one site after the other. */
 struct finder {
-	struct worksheet *sheet;
+	struct collect *collect;
 	struct import_site site;
 	struct import_cache cache;
-	struct name_map listed; /* modules of the site that are what a RECORD lists, or not there */
+	struct name_map listed; /* files of the site that a RECORD lists */
+	struct name_map fine;   /* modules that are such a file, or not there */
 	struct arena texts;
 	int64_t id; /* of the site; 0: none yet */
 };
@@ -189,33 +135,37 @@ static void finder_leave(struct finder *finder)
 {
 	import_cache_free(&finder->cache);
 	name_map_free(&finder->listed);
+	name_map_free(&finder->fine);
 	arena_free(&finder->texts);
 	if (finder->id > 0 && finder->site.fd >= 0)
 		close(finder->site.fd);
 }
 
-static int finder_enter(struct finder *finder, int64_t id, const char *path, struct error *error)
+static void keep(struct finder *finder, struct name_map *names, struct slice name)
 {
-	if (finder->id == id)
-		return 0;
-	finder_leave(finder);
-	*finder = (struct finder){.sheet = finder->sheet, .id = id};
-	finder->site.cache = &finder->cache;
-	finder->site.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return finder->site.fd < 0 && errno_is_failure(errno)
-	               ? error_errno(error, errno, "%s", path)
-	               : 0;
+	struct collect *collect = finder->collect;
+	struct slice own = arena_copy(&finder->texts, name, &collect->no_memory);
+
+	if (!collect->no_memory)
+		name_map_put(names, own, 0, &collect->no_memory);
 }
 
-static bool is_listed(const struct finder *finder, struct slice file)
+static void finder_enter(struct finder *finder, int64_t id, const char *path)
 {
-	struct worksheet_query *row = worksheet_ask(
-	        finder->sheet, "SELECT 1 FROM owner o JOIN distribution d ON d.id = o.distribution "
-	                       "WHERE o.file = ? AND d.site = ?");
+	struct collect *collect = finder->collect;
+	struct worksheet_rows *row;
 
-	worksheet_text(row, file);
-	worksheet_number(row, finder->id);
-	return worksheet_next(row);
+	if (finder->id == id)
+		return;
+	finder_leave(finder);
+	*finder = (struct finder){.collect = collect, .id = id};
+	finder->site.cache = &finder->cache;
+	finder->site.fd = file_open(AT_FDCWD, path, O_DIRECTORY);
+	if (finder->site.fd < 0 && errno_is_failure(errno))
+		error_errno(&collect->error, errno, "%s", path);
+	row = worksheet_walk(collect->sheet, "listed", FACTS(fact_number(id)));
+	while (worksheet_next(row))
+		keep(finder, &finder->listed, worksheet_text(row, 1));
 }
 
 /* Not a directory without __init__, which nobody lists. */
@@ -226,97 +176,48 @@ static bool is_code(struct slice path)
 }
 
 /* What import would take for @module, if no RECORD lists it; else null. */
-static int find_unlisted_file(struct finder *finder, struct slice module, struct slice *out,
-                              struct error *error)
+static struct slice find_unlisted_file(struct finder *finder, struct slice module)
 {
 	struct import_file found = {0};
-	bool failed = false;
-	int code;
+	struct error *error = &finder->collect->error;
 
-	*out = (struct slice){0};
-	if (name_map_get(&finder->listed, module) != NAME_MAP_NONE)
-		return 0;
-	code = import_find(&finder->site, module, &finder->texts, &found, error);
-	if (code < 0)
-		return code;
-	if (is_code(found.file.path) && !is_listed(finder, found.file.path))
-		*out = found.file.path;
-	else
-		name_map_put(&finder->listed, arena_copy(&finder->texts, module, &failed), 0,
-		             &failed);
-	return failed ? error_nomem(error) : 0;
-}
-
-static void put_unlisted(struct finder *finder, int64_t entry_point, struct slice module,
-                         struct slice file)
-{
-	struct worksheet_query *put =
-	        worksheet_ask(finder->sheet, "INSERT INTO unlisted VALUES (?, ?, ?)");
-
-	worksheet_number(put, entry_point);
-	worksheet_text(put, module);
-	worksheet_text(put, file);
-	worksheet_run(put);
+	if (name_map_get(&finder->fine, module) != NAME_MAP_NONE ||
+	    import_find(&finder->site, module, &finder->texts, &found, error) < 0)
+		return (struct slice){0};
+	if (is_code(found.file.path) &&
+	    name_map_get(&finder->listed, found.file.path) == NAME_MAP_NONE)
+		return found.file.path;
+	keep(finder, &finder->fine, module);
+	return (struct slice){0};
 }
 
 /* The packages that @module is in are imported before it: the first of them that is not listed. */
-static int check_module(struct finder *finder, int64_t entry_point, struct slice module,
-                        struct error *error)
+static void check_module(struct finder *finder, int64_t entry_point, struct slice module)
 {
-	struct slice file = {0};
-	int code = 0;
-
-	for (size_t len = 1; code == 0 && !file.ptr && len <= module.len; len++) {
-		struct slice part = slice_first(module, len);
+	for (size_t len = 1; len <= module.len && collect_goes_on(finder->collect); len++) {
+		struct slice part = slice_first(module, len), file;
 
 		if (len < module.len && module.ptr[len] != '.')
 			continue;
-		code = find_unlisted_file(finder, part, &file, error);
-		if (code == 0 && file.ptr)
-			put_unlisted(finder, entry_point, part, file);
+		file = find_unlisted_file(finder, part);
+		if (slice_is_null(file))
+			continue;
+		worksheet_put(finder->collect->sheet, "unlisted",
+		              FACTS(fact_number(entry_point), fact_text(part), fact_text(file)));
+		return;
 	}
-	return code;
 }
 
-static int find_unlisted(struct worksheet *sheet, struct error *error)
+void files_locate(struct collect *collect)
 {
-	CLEANUP(finder_leave) struct finder finder = {.sheet = sheet};
-	struct worksheet_query *row = worksheet_ask(
-	        sheet,
-	        "SELECT e.id, e.module, d.site, s.path FROM entry_point e "
-	        "JOIN distribution d ON d.id = e.distribution JOIN site s ON s.id = d.site "
-	        "WHERE e.module <> '' AND e.kind IN ('python', 'extension') AND NOT s.managed "
-	        "AND d.has_record ORDER BY d.site");
-	int code = 0;
+	CLEANUP(finder_leave) struct finder finder = {.collect = collect};
+	struct worksheet_rows *row = worksheet_walk(collect->sheet, "may_be_unlisted", NULL);
 
-	while (code == 0 && worksheet_next(row)) {
-		code = finder_enter(&finder, worksheet_integer(row, 2),
-		                    worksheet_column(row, 3).ptr, error);
-		if (code == 0)
-			code = check_module(&finder, worksheet_integer(row, 0),
-			                    worksheet_column(row, 1), error);
+	while (collect_goes_on(collect) && worksheet_next(row)) {
+		finder_enter(&finder, worksheet_number(row, 0), worksheet_text(row, 1).ptr);
+		check_module(&finder, worksheet_number(row, 2), worksheet_text(row, 3));
 	}
-	return code;
-}
-
-int files_locate(struct worksheet *sheet, struct error *error)
-{
-	struct worksheet_query *row;
-	int code = find_unlisted(sheet, error);
-
-	row = worksheet_ask(
-	        sheet, "SELECT e.id, s.path, s.prefix, o.file FROM entry_point e "
-	               "JOIN distribution d ON d.id = e.distribution JOIN site s ON s.id = d.site "
-	               "JOIN owner o ON o.module = e.module AND o.distribution = d.id "
-	               "WHERE NOT s.managed UNION ALL "
-	               "SELECT a.id, a.commands, a.prefix, a.name FROM announced a "
-	               "WHERE a.is_command AND a.commands IS NOT NULL AND NOT a.managed "
-	               "AND NOT instr(a.name, '/') UNION ALL "
-	               "SELECT e.id, s.path, s.prefix, u.file FROM unlisted u "
-	               "JOIN entry_point e ON e.id = u.entry_point "
-	               "JOIN distribution d ON d.id = e.distribution JOIN site s ON s.id = d.site");
-	while (code == 0 && worksheet_next(row))
-		if (worksheet_column(row, 1).ptr && worksheet_column(row, 3).ptr)
-			code = locate(sheet, row, error);
-	return code < 0 ? code : worksheet_failure(sheet, error);
+	row = worksheet_walk(collect->sheet, "may_be_outside", NULL);
+	while (collect_goes_on(collect) && worksheet_next(row))
+		locate(collect, row);
 }

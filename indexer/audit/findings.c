@@ -1,5 +1,5 @@
 /*
- * findings.c - see findings.h.
+ * findings.c - takes what the rules say out of the worksheet, and knows it again by fingerprints.
  */
 #include "indexer/audit/findings.h"
 
@@ -47,57 +47,37 @@ void findings_free(struct findings *findings)
 
 /* --- rules --- */
 
-static bool keep_rule(struct findings *findings, struct worksheet_query *row)
+static bool keep_rule(struct findings *findings, struct worksheet_rows *row)
 {
 	struct rule rule;
 	bool failed = !array_grow(&findings->rules, findings->rule_count, sizeof(*findings->rules),
 	                          &findings->rule_room);
 
-	if (failed || !level_find(worksheet_column(row, 1), &rule.level))
+	if (failed || !level_find(worksheet_text(row, 2), &rule.level))
 		return false;
-	rule.name = arena_copy(&findings->texts, worksheet_column(row, 0), &failed);
-	rule.what = arena_copy(&findings->texts, worksheet_column(row, 2), &failed);
-	rule.remedy = arena_copy(&findings->texts, worksheet_column(row, 3), &failed);
+	rule.name = arena_copy(&findings->texts, worksheet_text(row, 1), &failed);
+	rule.what = arena_copy(&findings->texts, worksheet_text(row, 3), &failed);
+	rule.remedy = arena_copy(&findings->texts, worksheet_text(row, 4), &failed);
 	findings->rules[findings->rule_count++] = rule;
 	return !failed;
 }
 
-int findings_rules(struct worksheet *sheet, struct findings *out, struct error *error)
+static bool keep_site(struct findings *findings, struct worksheet_rows *row)
 {
-	struct worksheet_query *row = worksheet_ask(
-	        sheet, "SELECT name, level, what, remedy FROM rule ORDER BY position");
+	bool failed = !array_grow(&findings->sites, findings->site_count, sizeof(*findings->sites),
+	                          &findings->site_room);
+	struct slice prefix = arena_copy(&findings->texts, worksheet_text(row, 2), &failed);
 
-	while (worksheet_next(row))
-		if (!keep_rule(out, row))
-			return error_nomem(error);
-	return worksheet_failure(sheet, error);
+	if (!failed)
+		findings->sites[findings->site_count++] =
+		        (struct finding_site){worksheet_number(row, 0), prefix};
+	return !failed;
 }
 
 /* --- findings --- */
 
-static bool keep_site(struct findings *findings, struct worksheet_query *row)
-{
-	bool failed = !array_grow(&findings->sites, findings->site_count, sizeof(*findings->sites),
-	                          &findings->site_room);
-	struct slice prefix = arena_copy(&findings->texts, worksheet_column(row, 1), &failed);
-
-	if (!failed)
-		findings->sites[findings->site_count++] =
-		        (struct finding_site){worksheet_integer(row, 0), prefix};
-	return !failed;
-}
-
-/* Columns of the query below. */
+/* Columns of the view "report". */
 enum { RULE, SITE, PATH, PREFIX, DISTRIBUTION, VERSION, GROUP, NAME, FILE_, EVIDENCE, MESSAGE };
-
-static const char question[] =
-        "SELECT r.position, s.id, s.path, s.prefix, d.title, d.version, e.group_name, e.name, "
-        "f.file, f.evidence, f.message "
-        "FROM finding f JOIN rule r ON r.name = f.rule JOIN site s ON s.id = f.site "
-        "LEFT JOIN distribution d ON d.id = f.distribution "
-        "LEFT JOIN entry_point e ON e.id = f.entry_point "
-        "ORDER BY CASE r.level WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, r.position, "
-        "s.id, e.group_name, d.title, d.id, e.name, f.file, f.message";
 
 /* What is below the prefix keeps its name when the environment is moved. */
 static struct slice below(struct slice path, struct slice prefix)
@@ -109,17 +89,17 @@ static struct slice below(struct slice path, struct slice prefix)
  * What tells the finding from all others, for as long as nothing changes: neither where
  * the environment is, nor when something was installed, nor a version.
  */
-static bool put_fingerprint(struct worksheet_query *row, struct slice rule, struct finding *finding)
+static bool put_fingerprint(struct worksheet_rows *row, struct slice rule, struct finding *finding)
 {
-	struct slice prefix = worksheet_column(row, PREFIX);
+	struct slice prefix = worksheet_text(row, PREFIX);
 	const struct slice parts[] = {
 	        rule,
-	        below(worksheet_column(row, PATH), prefix),
-	        worksheet_column(row, DISTRIBUTION),
-	        worksheet_column(row, GROUP),
-	        worksheet_column(row, NAME),
-	        below(worksheet_column(row, FILE_), prefix),
-	        worksheet_column(row, EVIDENCE),
+	        below(worksheet_text(row, PATH), prefix),
+	        worksheet_text(row, DISTRIBUTION),
+	        worksheet_text(row, GROUP),
+	        worksheet_text(row, NAME),
+	        below(worksheet_text(row, FILE_), prefix),
+	        worksheet_text(row, EVIDENCE),
 	};
 	CLEANUP(cleanup_free) char *text = NULL;
 	char hex[SHA256_HEX_SIZE + 1];
@@ -156,11 +136,11 @@ static struct slice absolute(struct arena *arena, struct slice site, struct slic
 	return arena_copy(arena, slice_of(path), failed);
 }
 
-static bool keep_finding(struct findings *findings, struct worksheet_query *row)
+static bool keep_finding(struct findings *findings, struct worksheet_rows *row)
 {
 	struct finding finding = {
-	        .rule = (size_t)worksheet_integer(row, RULE) - 1,
-	        .site = worksheet_integer(row, SITE),
+	        .rule = (size_t)worksheet_number(row, RULE) - 1,
+	        .site = worksheet_number(row, SITE),
 	};
 	const struct {
 		struct slice *text;
@@ -174,81 +154,72 @@ static bool keep_finding(struct findings *findings, struct worksheet_query *row)
 	                          &findings->room);
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		*texts[i].text = arena_copy(&findings->texts,
-		                            worksheet_column(row, texts[i].column), &failed);
-	finding.file = absolute(&findings->texts, worksheet_column(row, PATH),
-	                        worksheet_column(row, FILE_), &failed);
+		*texts[i].text =
+		        arena_copy(&findings->texts, worksheet_text(row, texts[i].column), &failed);
+	finding.file = absolute(&findings->texts, worksheet_text(row, PATH),
+	                        worksheet_text(row, FILE_), &failed);
 	if (failed || !put_fingerprint(row, findings->rules[finding.rule].name, &finding))
 		return false;
 	findings->items[findings->count++] = finding;
 	return true;
 }
 
+/* --- reading them --- */
+
+static int read_view(struct worksheet *sheet, const char *view,
+                     bool (*keep)(struct findings *, struct worksheet_rows *), struct findings *out,
+                     struct error *error)
+{
+	struct worksheet_rows *row = worksheet_walk(sheet, view, NULL);
+
+	while (worksheet_next(row))
+		if (!keep(out, row))
+			return error_nomem(error);
+	return worksheet_failure(sheet, error);
+}
+
+int findings_rules(struct worksheet *sheet, struct findings *out, struct error *error)
+{
+	return read_view(sheet, "rule", keep_rule, out, error);
+}
+
 int findings_read(struct worksheet *sheet, struct findings *out, struct error *error)
 {
-	struct worksheet_query *row;
 	int code = findings_rules(sheet, out, error);
 
-	row = code == 0 ? worksheet_ask(sheet, "SELECT id, prefix FROM site ORDER BY id") : NULL;
-	while (worksheet_next(row))
-		if (!keep_site(out, row))
-			return error_nomem(error);
-	row = code == 0 ? worksheet_ask(sheet, question) : NULL;
-	while (worksheet_next(row))
-		if (!keep_finding(out, row))
-			return error_nomem(error);
-	return code < 0 ? code : worksheet_failure(sheet, error);
+	if (code == 0)
+		code = read_view(sheet, "site", keep_site, out, error);
+	return code < 0 ? code : read_view(sheet, "report", keep_finding, out, error);
 }
 
 /* --- the baseline --- */
 
-/* The line's fingerprint into @known; false where it has none. */
-static bool read_line(struct worksheet *sheet, struct slice line, struct arena *texts,
-                      struct name_map *known, bool *failed)
-{
-	struct worksheet_query *row =
-	        worksheet_ask(sheet, "SELECT CASE WHEN json_valid(?1) AND json_type(?1) = 'object' "
-	                             "THEN json_extract(?1, '$.fingerprint') END");
-	struct slice fingerprint;
-
-	worksheet_text(row, line);
-	if (!worksheet_next(row))
-		return false;
-	fingerprint = arena_copy(texts, worksheet_column(row, 0), failed);
-	worksheet_run(row);
-	if (fingerprint.len != FINGERPRINT_SIZE || *failed)
-		return false;
-	name_map_put(known, fingerprint, 0, failed);
-	return true;
-}
-
 static int read_baseline(struct worksheet *sheet, const char *file, struct slice text,
-                         struct arena *texts, struct name_map *known, struct error *error)
+                         struct error *error)
 {
-	bool failed = false;
+	struct worksheet_rows *row;
 
-	for (size_t number = 1; text.len > 0; number++) {
+	for (int64_t number = 1; text.len > 0; number++) {
 		const char *end = memchr(text.ptr, '\n', text.len);
 		struct slice line = end ? slice_between(text.ptr, end) : text;
 
 		text = slice_from(text, line.len + (end != NULL));
-		if (line.len == 0 || read_line(sheet, line, texts, known, &failed))
-			continue;
-		if (failed)
-			return error_nomem(error);
+		if (line.len > 0)
+			worksheet_put(sheet, "baseline_line",
+			              FACTS(fact_number(number), fact_text(line)));
+	}
+	row = worksheet_walk(sheet, "no_fingerprint", NULL);
+	if (worksheet_next(row))
 		return error_set(
 		        error, ERROR_FORMAT,
-		        "%s: line %zu is not a finding as 'entrydb audit --json' writes it", file,
-		        number);
-	}
-	return failed ? error_nomem(error) : 0;
+		        "%s: line %lld is not a finding as 'entrydb audit --json' writes it", file,
+		        (long long)worksheet_number(row, 0));
+	return worksheet_failure(sheet, error);
 }
 
 int findings_compare(struct findings *findings, struct worksheet *sheet, const char *file,
                      struct error *error)
 {
-	CLEANUP(arena_free) struct arena texts = ARENA_INIT;
-	CLEANUP(name_map_free) struct name_map known = {0};
 	CLEANUP(cleanup_free) char *text = NULL;
 	size_t len = 0;
 	int code = small_file_read(file, BASELINE_MAX, &text, &len, error);
@@ -259,10 +230,9 @@ int findings_compare(struct findings *findings, struct worksheet *sheet, const c
 		return error_set(error, ERROR_LIMIT, "%s: larger than %zu bytes", file,
 		                 BASELINE_MAX);
 	if (code > 0)
-		code = read_baseline(sheet, file, (struct slice){text, len}, &texts, &known, error);
+		code = read_baseline(sheet, file, (struct slice){text, len}, error);
 	for (size_t i = 0; code == 0 && i < findings->count; i++)
-		findings->items[i].is_known =
-		        name_map_get(&known, slice_of(findings->items[i].fingerprint)) !=
-		        NAME_MAP_NONE;
-	return code;
+		findings->items[i].is_known = worksheet_next(worksheet_walk(
+		        sheet, "is_known", FACTS(fact_string(findings->items[i].fingerprint))));
+	return code < 0 ? code : worksheet_failure(sheet, error);
 }

@@ -6,7 +6,6 @@
 #define INDEXER_AUDIT_FINDINGS_H
 
 #include "db/base/arena.h"
-#include "db/base/name_map.h"
 #include "db/worksheet.h"
 
 enum level { LEVEL_NOTE, LEVEL_WARNING, LEVEL_ERROR, LEVEL_NONE };

@@ -1,14 +1,13 @@
 /*
- * names.c - see facts.h: names that are not what they seem.
+ * names.c - names that are not what they seem.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/escape.h"
-#include "db/base/text.h"
 #include "db/base/unicode.h"
-#include "indexer/audit/facts.h"
+#include "indexer/audit/collect.h"
 #include "libquery/disk/tree/distname.h"
 
 /*
@@ -133,36 +132,35 @@ static struct look look_at(struct slice name, bool strict, char *shown)
 	return look;
 }
 
-static void put_trait(struct facts_site *site, int64_t distribution, int64_t entry_point,
-                      const char *trait, const char *field, struct slice shown)
-{
-	struct worksheet_query *put =
-	        worksheet_ask(site->sheet, "INSERT INTO trait VALUES (?, nullif(?, 0), ?, ?, ?)");
+/* Whose name it is. */
+struct owner {
+	struct site *site;
+	int64_t distribution, entry_point; /* 0: its own */
+};
 
-	worksheet_number(put, distribution);
-	worksheet_number(put, entry_point);
-	worksheet_text(put, slice_of(trait));
-	worksheet_text(put, slice_of(field));
-	worksheet_text(put, shown);
-	worksheet_run(put);
+static void put_trait(const struct owner *owner, const char *trait, const char *field,
+                      struct slice shown)
+{
+	worksheet_put(owner->site->collect->sheet, "trait",
+	              FACTS(fact_number(owner->distribution), fact_id(owner->entry_point),
+	                    fact_string(trait), fact_string(field), fact_text(shown)));
 }
 
-static void judge(struct facts_site *site, int64_t distribution, int64_t entry_point,
-                  const char *field, struct slice name, bool strict)
+static void judge(const struct owner *owner, const char *field, struct slice name, bool strict)
 {
-	CLEANUP(cleanup_free) char *shown = NULL;
+	CLEANUP(cleanup_free) char *shown = name.len ? malloc(name.len + 1) : NULL;
 	struct look look;
 
 	if (name.len == 0)
 		return;
-	shown = malloc(name.len + 1);
+	owner->site->collect->no_memory |= !shown;
 	if (!shown)
 		return;
 	look = look_at(name, strict, shown);
 	if (look.hidden)
-		put_trait(site, distribution, entry_point, "control", field, name);
+		put_trait(owner, "control", field, name);
 	else if (look.confusable)
-		put_trait(site, distribution, entry_point, "confusable", field, slice_of(shown));
+		put_trait(owner, "confusable", field, slice_of(shown));
 }
 
 static bool is_path(struct slice name)
@@ -184,27 +182,28 @@ static bool is_mismatch(const struct distribution_record *row)
 	         directory.ptr[name.len] == '_');
 }
 
-void names_read(struct facts_site *site)
+static void judge_entry_point(const struct owner *owner, const struct entry_point_record *e)
 {
-	for (size_t i = 0; i < site->root->distribution_count; i++) {
-		const struct distribution_record *row = &site->root->distributions[i];
-		int64_t distribution = facts_distribution(site->id, i);
+	judge(owner, "group", e->group, false);
+	judge(owner, "name", e->name, is_command(e));
+	judge(owner, "value", e->value, false);
+	if (is_command(e) && is_path(e->name))
+		put_trait(owner, "path", "name", e->name);
+}
 
-		judge(site, distribution, 0, "name of the directory", row->directory, false);
-		if (!slice_is_null(row->name))
-			judge(site, distribution, 0, "name of the distribution", row->name, true);
+void names_read(struct site *site)
+{
+	for (size_t i = 0; i < site->disk.distribution_count; i++) {
+		const struct distribution_record *row = &site->disk.distributions[i];
+		struct owner owner = {site, distribution_id(site->id, i), 0};
+
+		judge(&owner, "name of the directory", row->directory, false);
+		judge(&owner, "name of the distribution", row->name, true);
 		if (!site->managed && is_mismatch(row))
-			put_trait(site, distribution, 0, "mismatch", "name of the distribution",
-			          row->name);
+			put_trait(&owner, "mismatch", "name of the distribution", row->name);
 		for (size_t j = 0; j < row->entry_point_count; j++) {
-			const struct entry_point_record *e = &row->entry_points[j];
-			int64_t id = facts_entry_point(distribution, j);
-
-			judge(site, distribution, id, "group", e->group, false);
-			judge(site, distribution, id, "name", e->name, facts_is_command(e));
-			judge(site, distribution, id, "value", e->value, false);
-			if (facts_is_command(e) && is_path(e->name))
-				put_trait(site, distribution, id, "path", "name", e->name);
+			owner.entry_point = entry_point_id(owner.distribution, j);
+			judge_entry_point(&owner, &row->entry_points[j]);
 		}
 	}
 }

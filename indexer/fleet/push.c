@@ -20,9 +20,8 @@
 #include "db/base/unicode.h"
 #include "db/reader.h"
 #include "indexer/archive/archive_module.h"
-#include "indexer/audit/facts.h"
+#include "indexer/audit/collect.h"
 #include "indexer/audit/findings.h"
-#include "indexer/audit/judge.h"
 #include "indexer/file_hash.h"
 #include "indexer/fleet/columns.h"
 #include "indexer/fleet/fleet_module.h"
@@ -213,10 +212,10 @@ static int put_findings(struct rows *rows, const struct push *push, const struct
 	CLEANUP(cleanup_worksheet) struct worksheet *sheet = NULL;
 	CLEANUP(findings_free) struct findings findings = {0};
 	bool failed = false;
-	int code = worksheet_open(audit_rules, &sheet, error);
+	int code = worksheet_open(audit_script, &sheet, error);
 
 	if (code == 0)
-		code = judge_read(sheet, push->options, &one, &failed, error);
+		code = collect(sheet, push->options, &one, &failed, error);
 	if (code == 0)
 		code = findings_read(sheet, &findings, error);
 	for (size_t i = 0; code == 0 && i < findings.count; i++) {
@@ -230,8 +229,8 @@ static int put_findings(struct rows *rows, const struct push *push, const struct
 	return code;
 }
 
-static int collect(struct rows *rows, const struct push *push, const struct database *database,
-                   struct error *error)
+static int fill(struct rows *rows, const struct push *push, const struct database *database,
+                struct error *error)
 {
 	int code = reader_open(database->file, geteuid(), &rows->reader, error);
 
@@ -312,7 +311,7 @@ static int push_database(struct push *push, const struct database *database, str
 	if (code == 0 && known != NAME_MAP_NONE && strcmp(push->digests[known], digest) == 0)
 		return 0;
 	if (code == 0)
-		code = collect(&rows, push, database, error);
+		code = fill(&rows, push, database, error);
 	if (code == 0)
 		code = send(push, &rows, path, digest, error);
 	if (code < 0)

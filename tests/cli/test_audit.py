@@ -18,7 +18,6 @@ from support import COULD_NOT, DONE, NOT_FOUND, SITE, STRANGER, TOP, USAGE, dige
 PLUGINS = os.environ.get("ENTRYDB_TEST_PLUGINS")
 MANUAL = f"{TOP}/indexer/man/entrydb-audit.1"
 KEYS = ["rule", "level", "distribution", "version", "group", "name", "file", "message", "fingerprint"]
-HONEST = "import sys as _sys\nclass A:\n    __b = [_sys for _sys in 'a']\n"
 CYRILLIC_A, OVERRIDE = "\u0430", "\u202e"
 
 
@@ -68,6 +67,18 @@ class Rules(Site):
         for name in ("python3.12", "activate"):
             self.install("evil", f"[console_scripts]\n{name} = evil:main\n")
             self.assertEqual(self.found(), [("command-hijack", "evil")])
+
+    def test_command_near(self):
+        """What differs at an end alone is another word, as httpie's own commands are; within a word it is a slip."""
+        def good():
+            self.install("httpie", "[console_scripts]\nhttp = httpie:main\nhttps = httpie:main\n")
+            self.install("words", "[console_scripts]\npytest7 = words:main\nflake80 = words:main\nhttpunit = words:main\n")
+        self.check("command-near", lambda: self.install("evil", "[console_scripts]\npytes = evil:main\nslack = evil:main\nhttpc = evil:main\n"),
+                   good)
+        self.assertEqual({one["level"] for one in self.audit(status=DONE).objects}, {"note"})
+        self.install("worse", "[console_scripts]\npyest = worse:main\npytesst = worse:main\npytestt = worse:main\nptyest = worse:main\n"
+                     "pytets = worse:main\nblaock = worse:main\nb1ack = worse:main\nbleck = worse:main\n")
+        self.assertEqual(self.found()[:8], [("command-lookalike", "worse")] * 8)
 
     def test_command_shadows(self):
         self.executable("frobnicate")
@@ -276,14 +287,6 @@ class Rules(Site):
             text.write("[pytest11]\nspy = alpha:spy\n")
         self.assertEqual(self.rules(), ["file-changed", "runs-unasked"])
 
-    def test_bytecode_foreign(self):
-        def good():
-            self.install("alpha", "[g]\nx = alpha:y\n", files={"alpha.py": HONEST})
-            self.compile("alpha")
-        self.check("bytecode-foreign", lambda: self.compile("alpha", HONEST + "import os; os.system('')\n"), good)
-        self.assertEqual([one["message"] for one in self.audit().objects],
-                         [f"{self.bytecode('alpha')} uses the name os, which alpha.py does not have"])
-
     def test_bytecode_unchecked(self):
         """It stays what runs, whatever becomes of the source."""
         def plant():
@@ -299,6 +302,24 @@ class Rules(Site):
             self.compile(f"more{number}", mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
         [found] = self.audit().objects
         self.assertIn("10 files such as __pycache__/alpha.cpython-", found["message"])
+
+    @needs_root
+    def test_bytecode_that_another_may_write(self):
+        """Than who owns the source; so the directory, in which it can be replaced."""
+        self.install("alpha", "[g]\nx = alpha:y\n")
+        self.compile("alpha")
+        file = f"{self.site}/{self.bytecode('alpha')}"
+        for path, change, back in ((file, lambda path: os.chown(path, STRANGER, STRANGER), lambda path: os.chown(path, 0, 0)),
+                                   (file, lambda path: os.chmod(path, 0o666), lambda path: os.chmod(path, 0o644)),
+                                   (os.path.dirname(file), lambda path: os.chmod(path, 0o777), lambda path: os.chmod(path, 0o755))):
+            self.assertEqual(self.rules(), [])
+            change(path)
+            self.assertEqual([(one["rule"], one["distribution"], one["file"].rstrip("/")) for one in self.audit().objects],
+                             [("writable-by-others", "alpha", path)])
+            back(path)
+        os.rename(file, file.replace(".pyc", "-pytest-9.0.pyc"))  # which no interpreter looks for
+        os.chmod(file.replace(".pyc", "-pytest-9.0.pyc"), 0o666)
+        self.assertEqual(self.rules(), [])
 
     def test_environment_replaced(self):
         def plant():
@@ -554,6 +575,8 @@ class Output(Site):
             self.assertEqual(connection.execute('SELECT count(*) FROM finding').fetchone(), (10,))
             self.assertEqual(connection.execute('SELECT evidence FROM "command-hijack"').fetchall(),
                              [("cloud_tools:main",)])
+            for name, in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'view'").fetchall():
+                connection.execute(f'SELECT count(*) FROM "{name}"')
         connection.close()
         self.audit("--facts", f"{self.top}/no/such/place", status=COULD_NOT)
 

@@ -1,0 +1,56 @@
+/*
+ * collect.c - what all that read for an audit stand on: the first failure, which sticks.
+ */
+#include "indexer/audit/collect.h"
+
+#include "db/base/file.h"
+#include "db/base/small_file.h"
+#include "db/base/text.h"
+
+bool collect_goes_on(struct collect *collect)
+{
+	struct error *error = &collect->error;
+
+	if (error->code == 0 && collect->no_memory)
+		error_nomem(error);
+	if (error->code == 0 && interrupted())
+		error_set(error, ERROR_IO, "interrupted");
+	return error->code == 0 && worksheet_failure(collect->sheet, error) == 0;
+}
+
+char *collect_path(struct collect *collect, const char *format, ...)
+{
+	va_list arguments;
+	char *path;
+
+	va_start(arguments, format);
+	path = text_format_list(format, arguments);
+	va_end(arguments);
+	collect->no_memory |= !path;
+	return path;
+}
+
+bool collect_status(struct collect *collect, const char *path, struct stat *status)
+{
+	return path && collect->error.code == 0 &&
+	       file_status(AT_FDCWD, path, status, &collect->error) > 0;
+}
+
+bool collect_text(struct collect *collect, const char *path, size_t limit, char **text,
+                  struct slice *out)
+{
+	*out = (struct slice){0};
+	if (!path || collect->error.code != 0 ||
+	    small_file_read(path, limit, text, &out->len, &collect->error) <= 0)
+		return false;
+	out->ptr = *text;
+	return true;
+}
+
+void site_complain(const struct site *site, const char *rule, int64_t distribution,
+                   struct slice file, const char *what)
+{
+	worksheet_put(site->collect->sheet, "complaint",
+	              FACTS(fact_string(rule), fact_number(site->id), fact_id(distribution),
+	                    fact_text(file), fact_string(what)));
+}

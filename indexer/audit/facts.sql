@@ -1,0 +1,222 @@
+-- What `entrydb audit` knows of environments: tables that the program fills, and questions that
+-- it asks of them while it does.
+--
+-- facts.sql, lists.sql and rules.sql are one script. Nothing here is stored in the published
+-- database. With `entrydb audit --facts FILE` all of it is kept, and sqlite3 can ask each rule
+-- by itself:
+--
+--     sqlite3 FILE 'SELECT message FROM "command-hijack"'
+
+-- A site directory.
+CREATE TABLE site (
+	id       INTEGER PRIMARY KEY,
+	path     TEXT NOT NULL,    -- absolute
+	prefix   TEXT NOT NULL,    -- of its environment; '' where there is none
+	commands TEXT,             -- the directory of its commands; NULL where there is none
+	managed  INTEGER NOT NULL  -- 1: the system's package manager keeps it
+) STRICT;
+
+CREATE TABLE distribution (
+	id              INTEGER PRIMARY KEY,
+	site            INTEGER NOT NULL,
+	directory       TEXT NOT NULL,
+	title           TEXT NOT NULL,    -- its name, else its directory
+	normalized_name TEXT,
+	version         TEXT,
+	error           TEXT,             -- why importlib.metadata raises on it
+	installer       TEXT,             -- INSTALLER
+	direct_url      TEXT,             -- direct_url.json
+	has_record      INTEGER NOT NULL,
+	is_info         INTEGER AS (directory GLOB '*.dist-info'),
+	url             TEXT AS (iif(direct_url IS NULL, NULL, coalesce(
+	                    iif(json_valid(direct_url), CAST(json_extract(direct_url, '$.url') AS TEXT), NULL),
+	                    'where direct_url.json does not tell'))) STORED,
+	is_editable     INTEGER AS (coalesce(
+	                    iif(json_valid(direct_url), json_extract(direct_url, '$.dir_info.editable') = 1, 0), 0)) STORED
+) STRICT;
+CREATE INDEX distribution_name ON distribution (normalized_name);
+CREATE INDEX distribution_title ON distribution (site, title);
+
+CREATE TABLE entry_point (
+	id           INTEGER PRIMARY KEY,
+	distribution INTEGER NOT NULL,
+	group_name   TEXT NOT NULL,
+	name         TEXT NOT NULL,
+	value        TEXT NOT NULL,
+	module       TEXT,
+	kind         TEXT NOT NULL,
+	state        TEXT NOT NULL,
+	object       TEXT,
+	missing      TEXT,
+	is_command   INTEGER AS (group_name IN ('console_scripts', 'gui_scripts')) STORED
+) STRICT;
+CREATE INDEX entry_point_command ON entry_point (name) WHERE is_command;
+
+-- What an announced module is: a file that a RECORD lists, relative to the site. Of a module that
+-- many list, those that announce it and a few more.
+CREATE TABLE owner (module TEXT NOT NULL, distribution INTEGER NOT NULL, file TEXT NOT NULL,
+                    has_hash INTEGER NOT NULL) STRICT;
+CREATE INDEX owner_module ON owner (module, distribution);
+CREATE INDEX owner_file ON owner (file);
+
+-- Names, normalized, that the metadata of a distribution requires; only where it is asked for.
+CREATE TABLE requirement (distribution INTEGER NOT NULL, name TEXT NOT NULL) STRICT;
+CREATE INDEX requirement_of ON requirement (distribution, name);
+
+-- An announced module, or a package that it is in, which import takes from a file that no RECORD
+-- lists; one that links lead out with.
+CREATE TABLE unlisted (entry_point INTEGER PRIMARY KEY, module TEXT NOT NULL, file TEXT NOT NULL) STRICT;
+CREATE TABLE outside (entry_point INTEGER PRIMARY KEY ON CONFLICT IGNORE, target TEXT NOT NULL) STRICT;
+
+CREATE TABLE startup (site INTEGER NOT NULL, file TEXT NOT NULL, line INTEGER NOT NULL, kind TEXT NOT NULL,
+                      code TEXT NOT NULL) STRICT;
+-- Which distribution's RECORD lists a file of start-up code.
+CREATE TABLE startup_owner (site INTEGER NOT NULL, file TEXT NOT NULL, distribution INTEGER NOT NULL,
+                            has_hash INTEGER NOT NULL) STRICT;
+CREATE INDEX startup_owner_file ON startup_owner (site, file);
+-- A place with distributions of its own that .pth files add.
+CREATE TABLE added (site INTEGER NOT NULL, place TEXT NOT NULL, distributions INTEGER NOT NULL) STRICT;
+
+-- What is wrong with a file, in words, by the name of the rule that tells it; whatever else there
+-- is to a rule stands in rules.sql.
+CREATE TABLE complaint (rule TEXT NOT NULL, site INTEGER NOT NULL, distribution INTEGER, file TEXT NOT NULL,
+                        what TEXT NOT NULL) STRICT;
+CREATE INDEX complaint_of ON complaint (rule, distribution);
+
+-- Bytecode that runs in place of its source: what is wrong with whoever may write it; NULL: it is
+-- never compared with the source.
+CREATE TABLE bytecode (site INTEGER NOT NULL, file TEXT NOT NULL, source TEXT NOT NULL, what TEXT) STRICT;
+
+-- Another program of the same name on the PATH: 'before' or 'behind' ours there, or 'aside'
+-- where ours is not on it. And the script of a command that two claim.
+CREATE TABLE other_command (entry_point INTEGER NOT NULL, path TEXT NOT NULL, place TEXT NOT NULL) STRICT;
+CREATE INDEX other_command_of ON other_command (entry_point);
+CREATE TABLE script (entry_point INTEGER PRIMARY KEY, path TEXT NOT NULL, runs_it INTEGER NOT NULL) STRICT;
+
+-- A command that no entry point announces: a file in bin/ that a RECORD lists.
+CREATE TABLE plain_command (distribution INTEGER NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL) STRICT;
+
+-- The nearest well-known command, one change away from the name of a command: a slip, or another
+-- word.
+CREATE TABLE near_command (name TEXT PRIMARY KEY, known TEXT NOT NULL, is_slip INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
+-- What is wrong with a name: 'control', 'confusable' (shown: what it looks like), 'path',
+-- 'mismatch' (shown: that of METADATA).
+CREATE TABLE trait (distribution INTEGER NOT NULL, entry_point INTEGER, trait TEXT NOT NULL,
+                    field TEXT NOT NULL, shown TEXT NOT NULL) STRICT;
+
+-- Builds of shared objects that are in quarantine, and why; which build an object is, by its path.
+CREATE TABLE quarantine (build TEXT PRIMARY KEY ON CONFLICT REPLACE, reason TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE object (path TEXT PRIMARY KEY, build TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+-- What policy forbids.
+CREATE TABLE forbidden_entry (entry_point INTEGER PRIMARY KEY, reason TEXT NOT NULL) STRICT;
+
+CREATE TABLE event (
+	id           INTEGER PRIMARY KEY,
+	site         INTEGER NOT NULL,
+	time         INTEGER NOT NULL,
+	action       TEXT NOT NULL,
+	distribution TEXT,
+	old_version  TEXT,
+	version      TEXT,
+	detail       TEXT,
+	command      TEXT,
+	uid          INTEGER NOT NULL
+) STRICT;
+CREATE INDEX event_of ON event (site, distribution);
+
+-- What --since says, and when it was said; nothing: no news. As seconds since 1970, -1 where that
+-- is neither a time nor how long ago.
+CREATE TABLE asked (now INTEGER NOT NULL, since TEXT NOT NULL, until TEXT) STRICT;
+CREATE VIEW period AS
+SELECT coalesce(strftime('%s', since), strftime('%s', now, 'unixepoch', '-' || since), -1) + 0 AS begins,
+       iif(until IS NULL, 9223372036854775807,
+           coalesce(strftime('%s', until), strftime('%s', now, 'unixepoch', '-' || until), -1) + 0) AS ends
+  FROM asked;
+
+-- The fingerprints of --baseline, by the lines of its file, which are put in by baseline_line.
+CREATE TABLE known (line INTEGER PRIMARY KEY, fingerprint TEXT) STRICT;
+CREATE INDEX known_fingerprint ON known (fingerprint);
+CREATE VIEW baseline_line AS SELECT line, '' AS text FROM known;
+CREATE TRIGGER baseline_line_put INSTEAD OF INSERT ON baseline_line BEGIN
+	INSERT INTO known VALUES (NEW.line, CASE WHEN json_valid(NEW.text) AND json_type(NEW.text) = 'object'
+	                                    THEN json_extract(NEW.text, '$.fingerprint') END);
+END;
+CREATE VIEW no_fingerprint AS SELECT line FROM known WHERE coalesce(length(fingerprint), 0) <> 32 ORDER BY line;
+CREATE VIEW is_known AS SELECT fingerprint AS key FROM known;
+
+-- An entry point with all that rules speak of.
+CREATE VIEW announced AS
+SELECT e.*, d.site, d.title, d.normalized_name, d.directory, d.is_editable, d.has_record, s.managed,
+       s.commands, s.prefix, s.path, d.directory || '/entry_points.txt' AS file,
+       e.group_name || '/' || e.name AS label
+  FROM entry_point e JOIN distribution d ON d.id = e.distribution JOIN site s ON s.id = d.site;
+
+-- A command, announced or not, and what it runs.
+CREATE VIEW command AS
+SELECT site, distribution, id AS entry_point, name, file, value, normalized_name, managed
+  FROM announced WHERE is_command
+UNION ALL
+SELECT d.site, d.id, NULL, p.name, p.file, p.file, d.normalized_name, s.managed
+  FROM plain_command p JOIN distribution d ON d.id = p.distribution JOIN site s ON s.id = d.site;
+
+-- --- what the program asks ---
+
+CREATE VIEW may_be_forbidden AS SELECT site AS key, id, group_name, name, title FROM announced;
+
+CREATE VIEW may_be_unlisted AS
+SELECT site, path, id, module FROM announced
+ WHERE module <> '' AND kind IN ('python', 'extension') AND NOT managed AND has_record
+ ORDER BY site;
+CREATE VIEW listed AS
+SELECT DISTINCT d.site AS key, o.file FROM owner o JOIN distribution d ON d.id = o.distribution;
+
+CREATE VIEW may_be_outside AS
+SELECT a.id, a.prefix, a.path || '/' || o.file AS path
+  FROM announced a JOIN owner o ON o.module = a.module AND o.distribution = a.distribution
+ WHERE NOT a.managed
+UNION ALL
+SELECT id, prefix, commands || '/' || name FROM announced
+ WHERE is_command AND commands IS NOT NULL AND NOT managed AND NOT instr(name, '/')
+UNION ALL
+SELECT a.id, a.prefix, a.path || '/' || u.file FROM unlisted u JOIN announced a ON a.id = u.entry_point;
+
+-- The files of modules that entry points lead to, the directories that they are in, scripts.
+CREATE VIEW may_be_writable AS
+SELECT d.site AS key, d.id, o.file FROM owner o JOIN distribution d ON d.id = o.distribution
+UNION
+SELECT d.site, d.id, rtrim(rtrim(o.file, replace(o.file, '/', '')), '/')
+  FROM owner o JOIN distribution d ON d.id = o.distribution WHERE instr(o.file, '/')
+UNION
+SELECT site, distribution, commands || '/' || name FROM announced
+ WHERE is_command AND commands IS NOT NULL AND NOT instr(name, '/');
+
+-- Sources, below the site, that run when they are imported, or at each start; their directories
+-- end with a slash.
+CREATE VIEW runs_from_source AS
+SELECT r.site, s.path, rtrim(r.file, replace(r.file, '/', '')) AS directory, r.file
+  FROM (SELECT d.site, o.file FROM owner o JOIN distribution d ON d.id = o.distribution
+        UNION SELECT a.site, u.file FROM unlisted u JOIN announced a ON a.id = u.entry_point
+        UNION SELECT u.site, u.file FROM startup u WHERE u.kind = 'module') r
+  JOIN site s ON s.id = r.site
+ WHERE r.file GLOB '*.py' AND NOT s.managed
+ ORDER BY r.site, directory;
+
+CREATE VIEW may_be_hidden AS
+SELECT id, commands, name, module, title FROM announced
+ WHERE is_command AND commands IS NOT NULL AND NOT managed;
+
+CREATE VIEW may_be_slip AS
+SELECT DISTINCT name FROM command WHERE name NOT IN (SELECT name FROM known_command);
+
+CREATE VIEW may_be_quarantined AS
+SELECT DISTINCT path || '/' || object AS path FROM announced WHERE object IS NOT NULL;
+
+-- Scripts that several announce; those whose entry points lead to others' modules.
+CREATE VIEW may_run_another AS
+SELECT id, commands || '/' || name AS path, module, title FROM announced
+ WHERE id IN (SELECT entry_point FROM "command-conflict");
+CREATE VIEW may_require_others AS
+SELECT d.id, s.path, d.directory FROM distribution d JOIN site s ON s.id = d.site
+ WHERE d.id IN (SELECT distribution FROM "module-foreign");

@@ -1,0 +1,238 @@
+/*
+ * places.c - the other places that Python starts from.
+ *
+ * sitecustomize and usercustomize are looked for in all of sys.path: beside the site directories
+ * and the standard library, which are scanned (startup.h), in the directories and zips that .pth
+ * files add. What comes before all of these on sys.path is a zip of the standard library, which
+ * no installation has.
+ *
+ * A virtual environment takes its standard library from where pyvenv.cfg says.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/path.h"
+#include "db/base/text.h"
+#include "db/base/unicode.h"
+#include "indexer/audit/collect.h"
+#include "libquery/disk/metadata/pth.h"
+#include "libquery/disk/tree/distname.h"
+#include "libquery/disk/tree/tree_open.h"
+
+#define SETTINGS_MAX ((size_t)64 << 10) /* bytes of pyvenv.cfg */
+
+struct places {
+	struct site *site;
+	struct collect *collect;
+	struct name_map seen; /* by device and inode */
+	struct arena keys;
+	struct slice sysroot;  /* "" without one */
+	const char *place;     /* that is being read */
+	int64_t distributions; /* in it */
+};
+
+static void cleanup_places(struct places *places)
+{
+	name_map_free(&places->seen);
+	arena_free(&places->keys);
+}
+
+/* --- what is found --- */
+
+/*
+ * As RECORD names it, from the site directory: "../../python312.zip"; what is outside of the
+ * environment, by its whole path. malloc'd; NULL without memory.
+ */
+static char *name_of(const struct site *site, const char *path)
+{
+	struct slice from = slice_of(site->path);
+	char *name = NULL;
+	size_t size;
+	FILE *stream;
+
+	if (!slice_starts(slice_of(path), slice_of(site->prefix)) || !site->prefix[0])
+		return strdup(path);
+	stream = open_memstream(&name, &size);
+	if (!stream)
+		return NULL;
+	while (!slice_starts(slice_of(path), from) || path[from.len] != '/') {
+		from = path_directory(from);
+		fputs("../", stream);
+	}
+	fputs(path + from.len + 1, stream);
+	return text_close(stream, &name) ? name : NULL;
+}
+
+static void add_file(struct places *places, const char *path)
+{
+	struct site *site = places->site;
+	CLEANUP(cleanup_free) char *name = path ? name_of(site, path) : NULL;
+	bool *failed = &places->collect->no_memory;
+	struct slice file = arena_copy(&site->texts, slice_of(name), failed);
+
+	*failed |= !name || !startup_add(&site->places, file);
+	worksheet_put(places->collect->sheet, "startup",
+	              FACTS(fact_number(site->id), fact_text(file), fact_number(0),
+	                    fact_string("module"), fact_string("")));
+}
+
+static int add_module(void *payload, struct slice name)
+{
+	struct places *places = payload;
+	CLEANUP(cleanup_free) char *path = NULL;
+
+	places->distributions += distname_is_info(name) || distname_is_egg_info(name);
+	if (startup_is_module(name)) {
+		path = collect_path(places->collect, "%s/%.*s", places->place, SLICE_ARGS(name));
+		add_file(places, path);
+	}
+	return !collect_goes_on(places->collect);
+}
+
+/* --- what .pth files add --- */
+
+/* Is it there, and the first time, by whatever path it is named? */
+static bool is_new(struct places *places, const struct stat *status)
+{
+	CLEANUP(cleanup_free)
+	char *text = collect_path(places->collect, "%llu %llu", (unsigned long long)status->st_dev,
+	                          (unsigned long long)status->st_ino);
+	bool *failed = &places->collect->no_memory;
+	struct slice key = arena_copy(&places->keys, slice_of(text), failed);
+	size_t before = places->seen.count;
+
+	if (!*failed)
+		name_map_put(&places->seen, key, 0, failed);
+	return places->seen.count > before;
+}
+
+/* The children of a directory, or of a zip, of these names. */
+static void look_into(struct places *places, const char *place)
+{
+	CLEANUP(cleanup_tree) struct tree *tree = NULL;
+	struct error own = {0};
+
+	places->place = place;
+	places->distributions = 0;
+	if (tree_open(place, &tree, &own) == 0)
+		tree_children(tree, add_module, places, &own);
+	if (places->distributions > 0)
+		worksheet_put(places->collect->sheet, "added",
+		              FACTS(fact_number(places->site->id), fact_string(place),
+		                    fact_number(places->distributions)));
+	error_move_failure(&places->collect->error, &own);
+}
+
+/* What is not there anybody can make, in a directory that everybody may write. */
+static void look_at_absent(const struct places *places, struct slice place)
+{
+	struct slice directory = path_directory(place);
+	CLEANUP(cleanup_free)
+	char *above = collect_path(places->collect, "%.*s", SLICE_ARGS(directory));
+	struct stat status;
+
+	if (collect_status(places->collect, above, &status) && S_ISDIR(status.st_mode) &&
+	    (status.st_mode & S_IWOTH))
+		site_complain(places->site, "writable-by-others", 0, place,
+		              "a .pth file adds it, it is not there, and everybody may make it");
+}
+
+static int look_at_path(void *payload, const char *path)
+{
+	struct places *places = payload;
+	CLEANUP(cleanup_free)
+	char *place = collect_path(places->collect, "%.*s%s", SLICE_ARGS(places->sysroot), path);
+	struct stat status;
+	bool is_there = collect_status(places->collect, place, &status);
+
+	if (!collect_goes_on(places->collect))
+		return 1;
+	if (!is_there)
+		look_at_absent(places, slice_of(place));
+	if (is_there && is_new(places, &status)) {
+		files_look(places->site, 0, slice_of(place));
+		look_into(places, place);
+	}
+	return !collect_goes_on(places->collect);
+}
+
+/* --- an installation --- */
+
+/* "python312.zip" beside the standard library "python3.12", of which it stands for every module. */
+static void find_zip(struct places *places)
+{
+	struct slice site = slice_of(places->site->path), library = path_directory(site);
+	CLEANUP(cleanup_free)
+	char *os = collect_path(places->collect, "%.*s/os.py", SLICE_ARGS(library));
+	CLEANUP(cleanup_free)
+	char *zip = collect_path(places->collect, "%.*s.zip", SLICE_ARGS(library));
+	char *dot = zip ? strchr(strrchr(zip, '/'), '.') : NULL;
+	struct stat status;
+
+	if (!dot || !slice_ends(site, SLICE("-packages")))
+		return; /* the standard library has directories of extensions, too */
+	if (strcmp(dot, ".zip") != 0)
+		memmove(dot, dot + 1, strlen(dot));
+	if (collect_status(places->collect, os, &status) &&
+	    collect_status(places->collect, zip, &status) && S_ISREG(status.st_mode))
+		add_file(places, zip);
+}
+
+/* --- a virtual environment --- */
+
+/* The value of "home", as Modules/getpath.py of CPython reads it; null where there is none. */
+static struct slice home_of(struct slice text)
+{
+	while (text.len > 0) {
+		const char *end = memchr(text.ptr, '\n', text.len);
+		struct slice line = end ? slice_between(text.ptr, end) : text;
+		const char *equals = line.len ? memchr(line.ptr, '=', line.len) : NULL;
+		struct slice key =
+		        equals ? unicode_strip(slice_between(line.ptr, equals)) : (struct slice){0};
+
+		if (key.len == 4 && strncasecmp(key.ptr, "home", 4) == 0)
+			return unicode_strip(slice_between(equals + 1, line.ptr + line.len));
+		text = slice_from(text, line.len + (end != NULL));
+	}
+	return (struct slice){0};
+}
+
+/* Python that comes out of the environment itself is whatever was installed there. */
+static void look_at_home(const struct places *places)
+{
+	const struct site *site = places->site;
+	struct slice home, text, prefix = slice_of(site->prefix);
+	CLEANUP(cleanup_free)
+	char *file = collect_path(places->collect, "%s/pyvenv.cfg", site->prefix);
+	CLEANUP(cleanup_free) char *bytes = NULL;
+	CLEANUP(cleanup_free) char *what = NULL;
+
+	if (!collect_text(places->collect, file, SETTINGS_MAX, &bytes, &text))
+		return;
+	home = home_of(text);
+	if (!slice_starts(home, prefix) || (home.len > prefix.len && home.ptr[prefix.len] != '/'))
+		return;
+	what = collect_path(places->collect, "it takes Python from %.*s, in the environment itself",
+	                    SLICE_ARGS(home));
+	site_complain(site, "environment-replaced", 0, slice_of(file), what);
+}
+
+void places_read(struct site *site, const char *inside)
+{
+	size_t len = strlen(site->path), inner = strlen(inside);
+	CLEANUP(cleanup_places)
+	struct places places = {.site = site,
+	                        .collect = site->collect,
+	                        .sysroot = {site->path, len > inner ? len - inner : 0}};
+	struct stat status;
+
+	if (collect_status(site->collect, site->path, &status))
+		is_new(&places, &status);
+	if (collect_goes_on(site->collect))
+		pth_walk(site->path, inside, look_at_path, &places, &site->collect->error);
+	if (site->prefix[0] && collect_goes_on(site->collect)) {
+		find_zip(&places);
+		look_at_home(&places);
+	}
+}

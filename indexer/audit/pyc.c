@@ -1,0 +1,170 @@
+/*
+ * pyc.c - bytecode that runs in place of its source.
+ *
+ * Python runs __pycache__/NAME.cpython-XY.pyc in place of NAME.py where its first 16 bytes agree
+ * with the source: a magic number, flags, and size and time or a hash of the source; or unseen,
+ * as the flags can ask for (PEP 552). What is behind these bytes nothing vouches for: so whoever
+ * may write them is to be whoever may write the source.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/file.h"
+#include "indexer/audit/collect.h"
+
+#define HEADER  16 /* bytes */
+#define BY_HASH 1u /* flags */
+
+/* The sources in one directory whose bytecode matters. */
+struct sources {
+	struct collect *collect;
+	int64_t site;
+	struct slice path;      /* of the site */
+	struct slice directory; /* below it, "" or with a slash at the end */
+	struct stat status;     /* of its __pycache__ */
+	struct name_map stems;  /* their names, without ".py" */
+	struct arena texts;
+};
+
+static void sources_free(struct sources *sources)
+{
+	name_map_free(&sources->stems);
+	arena_free(&sources->texts);
+}
+
+/*
+ * "NAME.cpython-312.pyc", "NAME.cpython-313t.opt-2.pyc": NAME; null for what Python would not
+ * take.
+ */
+static struct slice stem_of(struct slice name)
+{
+	static const char *const ends[] = {".pyc",       "t.pyc",       ".opt-1.pyc",
+	                                   ".opt-2.pyc", "t.opt-1.pyc", "t.opt-2.pyc"};
+	const char *dot = name.len ? memchr(name.ptr, '.', name.len) : NULL;
+	struct slice rest = dot ? slice_from(name, (size_t)(dot - name.ptr)) : (struct slice){0};
+
+	if (!dot || !slice_starts(rest, SLICE(".cpython-")))
+		return (struct slice){0};
+	rest = slice_from(rest, sizeof(".cpython-") - 1);
+	while (rest.len > 0 && rest.ptr[0] >= '0' && rest.ptr[0] <= '9')
+		rest = slice_from(rest, 1);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		if (slice_equal(rest, slice_of(ends[i])))
+			return slice_between(name.ptr, dot);
+	return (struct slice){0};
+}
+
+/* Is it marked as never to be compared with its source? */
+static bool is_unchecked(struct collect *collect, int fd)
+{
+	char header[HEADER] = {0};
+	uint32_t flags;
+	ssize_t got = file_read(fd, header, sizeof(header));
+
+	if (got < 0 && errno_is_failure(errno))
+		error_errno(&collect->error, errno, "cannot read bytecode");
+	memcpy(&flags, header + 4, sizeof(flags));
+	return got == HEADER && memcmp(header + 2, "\r\n", 2) == 0 && le32toh(flags) == BY_HASH;
+}
+
+static void put(const struct sources *sources, struct slice source, const char *name,
+                const char *what)
+{
+	CLEANUP(cleanup_free)
+	char *file = collect_path(sources->collect, "%.*s__pycache__/%s",
+	                          SLICE_ARGS(sources->directory), name);
+
+	worksheet_put(sources->collect->sheet, "bytecode",
+	              FACTS(fact_number(sources->site), fact_string(file), fact_text(source),
+	                    fact_string(what)));
+}
+
+/* Who may write it, or replace it in its directory? */
+static void check_owner(const struct sources *sources, struct slice source, const char *name,
+                        const struct stat *status, uid_t owner)
+{
+	CLEANUP(cleanup_free) char *what = files_complaint(sources->collect, status, owner);
+
+	if (what)
+		put(sources, source, name, what);
+}
+
+static void look_at(const struct sources *sources, DIR *directory, const char *name)
+{
+	struct slice stem = stem_of(slice_of(name)), path = sources->path;
+	CLEANUP(cleanup_close) int fd = -1;
+	CLEANUP(cleanup_free) char *file = NULL;
+	struct slice source;
+	struct stat pyc, status;
+
+	if (slice_is_null(stem) || name_map_get(&sources->stems, stem) == NAME_MAP_NONE)
+		return;
+	file = collect_path(sources->collect, "%.*s/%.*s%.*s.py", SLICE_ARGS(path),
+	                    SLICE_ARGS(sources->directory), SLICE_ARGS(stem));
+	fd = file_open(dirfd(directory), name, 0);
+	if (fd < 0 || fstat(fd, &pyc) != 0 || !S_ISREG(pyc.st_mode) ||
+	    !collect_status(sources->collect, file, &status) || !S_ISREG(status.st_mode))
+		return;
+	source = slice_of(file + path.len + 1);
+	check_owner(sources, source, name, &pyc, status.st_uid);
+	check_owner(sources, source, "", &sources->status, status.st_uid);
+	if (is_unchecked(sources->collect, fd))
+		put(sources, source, name, NULL);
+}
+
+static void read_directory(struct sources *sources)
+{
+	struct collect *collect = sources->collect;
+	CLEANUP(cleanup_free)
+	char *path = collect_path(collect, "%.*s/%.*s__pycache__", SLICE_ARGS(sources->path),
+	                          SLICE_ARGS(sources->directory));
+	CLEANUP(cleanup_closedir)
+	DIR *directory = path ? file_open_directory(AT_FDCWD, path) : NULL;
+	const char *name;
+	int left = directory ? 1 : -1;
+
+	if (directory && fstat(dirfd(directory), &sources->status) != 0)
+		return;
+	while (directory && collect_goes_on(collect) && (left = file_next(directory, &name)) > 0)
+		look_at(sources, directory, name);
+	if (path && left < 0 && errno_is_failure(errno))
+		error_errno(&collect->error, errno, "cannot list %s", path);
+}
+
+static void enter(struct sources *sources, struct worksheet_rows *row)
+{
+	struct collect *collect = sources->collect;
+	struct slice directory = worksheet_text(row, 2);
+
+	if (worksheet_number(row, 0) == sources->site && slice_equal(directory, sources->directory))
+		return;
+	if (sources->site)
+		read_directory(sources);
+	sources_free(sources);
+	sources->site = worksheet_number(row, 0);
+	sources->path = arena_copy(&sources->texts, worksheet_text(row, 1), &collect->no_memory);
+	sources->directory = arena_copy(&sources->texts, directory, &collect->no_memory);
+}
+
+void pyc_read(struct collect *collect)
+{
+	CLEANUP(sources_free) struct sources sources = {.collect = collect};
+	struct worksheet_rows *row = worksheet_walk(collect->sheet, "runs_from_source", NULL);
+
+	while (collect_goes_on(collect) && worksheet_next(row)) {
+		struct slice stem = worksheet_text(row, 3);
+
+		enter(&sources, row);
+		stem = slice_from(slice_first(stem, stem.len - SLICE(".py").len),
+		                  sources.directory.len);
+		stem = arena_copy(&sources.texts, stem, &collect->no_memory);
+		if (!collect->no_memory)
+			name_map_put(&sources.stems, stem, 0, &collect->no_memory);
+	}
+	if (sources.site)
+		read_directory(&sources);
+}

@@ -1,0 +1,209 @@
+/*
+ * settings.c - what is set up for this machine, or for who audits: additions to lists.sql,
+ * entry points that policy forbids, shared objects in quarantine.
+ *
+ *     # /etc/entrydb/audit.conf, $XDG_CONFIG_HOME/entrydb/audit.conf
+ *     group my_company.hooks* when the deployment tool starts
+ *     command deploy my-company-deploy
+ *
+ * A file that others could have written is not believed: a provider of a command is a
+ * permission.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/trust.h"
+#include "db/base/unicode.h"
+#include "indexer/audit/collect.h"
+#include "libquery/disk/tree/distname.h"
+#include "libquery/layout.h"
+#include "libquery/native/quarantine.h"
+#include "libquery/object_id.h"
+
+#define LIST_MAX ((size_t)1 << 20) /* bytes */
+
+/* --- lists --- */
+
+static struct slice take_word(struct slice *line)
+{
+	size_t len = 0;
+	struct slice word;
+
+	*line = unicode_strip(*line);
+	while (len < line->len && line->ptr[len] != ' ' && line->ptr[len] != '\t')
+		len++;
+	word = slice_first(*line, len);
+	*line = unicode_strip(slice_from(*line, len));
+	return word;
+}
+
+static void put_command(struct collect *collect, struct slice name, struct slice providers)
+{
+	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
+
+	worksheet_put(collect->sheet, "known_command", FACTS(fact_text(name)));
+	while (providers.len > 0) {
+		struct slice provider =
+		        distname_normalize_in(&arena, take_word(&providers), &collect->no_memory);
+
+		worksheet_put(collect->sheet, "provider",
+		              FACTS(fact_text(name), fact_text(provider)));
+	}
+}
+
+static void read_line(struct collect *collect, struct slice line, const char *file, size_t number)
+{
+	struct slice rest = unicode_strip(line), verb, name;
+
+	if (rest.len == 0 || rest.ptr[0] == '#')
+		return;
+	verb = take_word(&rest);
+	name = take_word(&rest);
+	if (name.len > 0 && slice_equal(verb, SLICE("group")))
+		worksheet_put(
+		        collect->sheet, "unasked_group",
+		        FACTS(fact_text(name), fact_text(rest.len ? rest : SLICE("unasked"))));
+	else if (name.len > 0 && slice_equal(verb, SLICE("command")))
+		put_command(collect, name, rest);
+	else
+		error_set(&collect->error, ERROR_FORMAT,
+		          "%s, line %zu: expected 'group PATTERN WHEN' or 'command NAME "
+		          "DISTRIBUTION...'",
+		          file, number);
+}
+
+static void read_list(struct collect *collect, const char *file)
+{
+	CLEANUP(cleanup_free) char *bytes = NULL;
+	struct slice text;
+	struct stat status;
+
+	if (!collect_status(collect, file, &status))
+		return;
+	if (trust_of(&status, TRUST_NO_OTHER) != TRUST_BELIEVED) {
+		error_set(&collect->error, ERROR_PERMISSION,
+		          "%s: not believed: others than root and you could have written it", file);
+		return;
+	}
+	collect_text(collect, file, LIST_MAX, &bytes, &text);
+	for (size_t number = 1; text.len > 0 && collect_goes_on(collect); number++) {
+		const char *end = memchr(text.ptr, '\n', text.len);
+		struct slice line = end ? slice_between(text.ptr, end) : text;
+
+		text = slice_from(text, line.len + (end != NULL));
+		read_line(collect, line, file, number);
+	}
+}
+
+void settings_read_lists(struct collect *collect)
+{
+	const char *config = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
+	CLEANUP(cleanup_free) char *own = NULL;
+
+	if (config && config[0] == '/')
+		own = collect_path(collect, "%s/entrydb/audit.conf", config);
+	else if (home && home[0] == '/')
+		own = collect_path(collect, "%s/.config/entrydb/audit.conf", home);
+	read_list(collect, "/etc/entrydb/audit.conf");
+	read_list(collect, own);
+}
+
+/* --- quarantine --- */
+
+struct quarantine {
+	struct worksheet *sheet;
+	size_t count;
+};
+
+static int keep(void *payload, const char *id, const char *object, const char *reason)
+{
+	struct quarantine *quarantine = payload;
+
+	(void)object; /* where that build was: it may be elsewhere, too */
+	worksheet_put(quarantine->sheet, "quarantine", FACTS(fact_string(id), fact_string(reason)));
+	quarantine->count++;
+	return 0;
+}
+
+/* What is gone, or no file, is left out. */
+static void identify(struct collect *collect, struct slice path)
+{
+	CLEANUP(cleanup_free) char *build = NULL;
+	struct error own = {0};
+
+	if (object_id(path.ptr, &build, &own) == 0)
+		worksheet_put(collect->sheet, "object", FACTS(fact_text(path), fact_string(build)));
+	error_move_failure(&collect->error, &own);
+}
+
+/*
+ * The caller's (libquery/native/quarantine.h). An object is known there by its build: where
+ * nothing is set aside, none is looked at.
+ */
+void settings_read_quarantine(struct collect *collect)
+{
+	CLEANUP(cleanup_free) char *directory = NULL;
+	struct quarantine quarantine = {.sheet = collect->sheet};
+	struct worksheet_rows *row;
+
+	collect->no_memory |= layout_quarantine(&directory) < 0;
+	if (directory)
+		quarantine_walk(directory, keep, &quarantine, &collect->error);
+	if (quarantine.count == 0)
+		return;
+	row = worksheet_walk(collect->sheet, "may_be_quarantined", NULL);
+	while (collect_goes_on(collect) && worksheet_next(row))
+		if (worksheet_text(row, 0).ptr)
+			identify(collect, worksheet_text(row, 0));
+}
+
+/* --- policy --- */
+
+/* @row: of may_be_forbidden. */
+static int ask(struct collect *collect, entrydb *db, const char *path, struct worksheet_rows *row,
+               entrydb_error *error)
+{
+	entrydb_verdict *verdict = NULL;
+	int code = entrydb_check_policy(db, worksheet_text(row, 2).ptr, worksheet_text(row, 3).ptr,
+	                                worksheet_text(row, 4).ptr, path, &verdict, error);
+
+	if (code == 0 && !entrydb_verdict_allowed(verdict))
+		worksheet_put(collect->sheet, "forbidden_entry",
+		              FACTS(fact_number(worksheet_number(row, 1)),
+		                    fact_string(entrydb_verdict_reason(verdict))));
+	entrydb_verdict_free(verdict);
+	return code;
+}
+
+/* Site by site: the rules of an environment are its own. */
+static void read_policy_of(struct collect *collect, const char *path, int64_t site)
+{
+	const entrydb_options how = {.size = sizeof(how), .sysroot = collect->options->sysroot};
+	struct worksheet_rows *row = NULL;
+	entrydb *db = NULL;
+	entrydb_error own = {0};
+	int any = 0, code = entrydb_open(&path, 1, &how, &db, &own);
+
+	if (code == 0)
+		code = entrydb_has_policy(db, &any, &own);
+	if (code == 0 && any)
+		row = worksheet_walk(collect->sheet, "may_be_forbidden", FACTS(fact_number(site)));
+	while (code == 0 && worksheet_next(row))
+		code = ask(collect, db, path, row, &own);
+	entrydb_close(db);
+	if (code < 0)
+		take_error(code, &own, &collect->error);
+}
+
+void settings_read_policy(struct collect *collect)
+{
+	int64_t site = 0;
+
+	for (size_t i = 0; i < collect->databases->count; i++) {
+		const struct database *database = &collect->databases->items[i];
+
+		for (size_t j = 0; j < database->root_count && collect_goes_on(collect); j++)
+			read_policy_of(collect, database->roots[j].inside, ++site);
+	}
+}
