@@ -58,7 +58,7 @@ static const struct command commands[] = {
 	},
 	{
 		.name = "add", .usage = "ARCHIVE...|DIR...", .run = command_add, .purpose = KEEPS,
-		.takes = KEEPING | BIT(JSON), .is = STOPPABLE,
+		.takes = COMMON | BIT(DB) | BIT(JSON), .is = STOPPABLE,
 		.summary = "catalogue archives that are not installed",
 		.description =
 		"Record the entry points of archives that are not installed: wheels, eggs, source\n"

@@ -8,30 +8,151 @@
  * line, and the others are added all the same; all are published at once.
  */
 #include <errno.h>
+#include <stdio.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "indexer/archive/package.h"
+#include "indexer/archive/sdist.h"
+#include "indexer/output.h"
+#include "indexer/progress.h"
 #include "indexer/update/edit.h"
 #include "indexer/verb.h"
-#include "indexer/verbs/add_report.h"
 #include "indexer/verbs/archive_list.h"
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/layout.h"
 
 struct add {
-	const struct edit *edit; /* while there is one */
-	struct archive_list list;
-	struct add_report report;
+	const struct options *options;
+	struct writer *writer; /* while there is one */
+	struct sites archives;
 	struct plugin_kinds *kinds;
 	struct edit_result result;
+	struct progress progress;
+	struct output output; /* of --json */
 };
 
 static void add_free(struct add *add)
 {
-	archive_list_free(&add->list);
+	sites_free(&add->archives);
 	plugin_kinds_free(add->kinds);
-	output_end(&add->report.output, NULL);
+	output_end(&add->output, NULL);
+}
+
+/* --- what is said of an archive --- */
+
+static const struct column columns[] = {
+        KEY("archive"),       KEY("state"),        KEY("kind"),
+        KEY("distributions"), KEY("entry_points"), KEY("error"),
+};
+
+static void put(struct add *add, const char *path, const char *state,
+                const struct root_record *root, bool is_read, struct slice reason)
+{
+	struct output *output = &add->output;
+	int64_t entry_points = 0;
+
+	if (!add->options->json)
+		return;
+	output_string(output, path);
+	output_string(output, state);
+	for (size_t i = 0; root && i < root->distribution_count; i++)
+		entry_points += (int64_t)root->distributions[i].entry_point_count;
+	output_string(output, !root ? NULL : root->kind == ROOT_ARCHIVE ? "archive" : "zip");
+	if (root)
+		output_number(output, (int64_t)root->distribution_count);
+	else
+		output_string(output, NULL);
+	if (is_read)
+		output_number(output, entry_points);
+	else
+		output_string(output, NULL);
+	output_text(output, reason);
+}
+
+/* Most reasons begin with the file's name, which the message already has. */
+static struct slice without_name(struct slice reason, const char *path)
+{
+	struct slice name = slice_of(path);
+
+	if (slice_starts(reason, name) && slice_starts(slice_from(reason, name.len), SLICE(": ")))
+		return slice_from(reason, name.len + 2);
+	return reason;
+}
+
+/* An archive could not be read; @why is cleared. The others are added all the same. */
+static void report_failed(void *payload, const char *path, struct error *why)
+{
+	struct add *add = payload;
+	struct slice reason = without_name(slice_of(error_text(why)), path);
+
+	if (!interrupted()) {
+		add->result.failed++;
+		progress_erase(&add->progress);
+		message("%s: %.*s", path, (int)reason.len, reason.ptr);
+		put(add, path, "failed", NULL, false, reason);
+	}
+	error_clear(why);
+}
+
+/* What was read: broken distributions are reported, unless their error is just the answer. */
+static void report_archive(struct add *add, const char *path, const struct root_record *root,
+                           bool is_unchanged)
+{
+	struct slice first = {0};
+	bool broken = false;
+
+	for (size_t i = 0; i < root->distribution_count; i++) {
+		const struct distribution_record *row = &root->distributions[i];
+		bool needs_build = slice_ends(row->error, SLICE(SDIST_NEEDS_BUILD));
+		struct slice reason = without_name(row->error, path);
+
+		first = slice_is_null(first) ? row->error : first;
+		add->result.needing_build += needs_build;
+		add->result.distributions++;
+		add->result.entry_points += row->entry_point_count;
+		if (slice_is_null(reason) || needs_build)
+			continue;
+		broken = true;
+		progress_erase(&add->progress);
+		message("%s: %.*s: %.*s", path, (int)row->directory.len, row->directory.ptr,
+		        (int)reason.len, reason.ptr);
+	}
+	add->result.failed += broken;
+	add->result.unchanged += is_unchanged;
+	put(add, path, is_unchanged ? "unchanged" : "added", root, !is_unchanged, first);
+}
+
+static void report_ignored(struct add *add, const struct package *package)
+{
+	const struct members *members = &package->members;
+
+	if (members->ignored == 0)
+		return;
+	progress_erase(&add->progress);
+	note(add->options, "%s: ignored %zu members whose paths lead outside it, such as %.*s",
+	     package->path, members->ignored, (int)members->example.len, members->example.ptr);
+}
+
+/* " (7 unchanged)", or nothing where there is none. */
+static const char *count(char text[96], const char *before, size_t number, const char *after)
+{
+	text[0] = '\0';
+	if (number)
+		snprintf(text, 96, "%s%zu %s", before, number, after);
+	return text;
+}
+
+static void summarize(const struct add *add)
+{
+	const struct edit_result *result = &add->result;
+	char unchanged[96], failed[96], build[96];
+
+	note(add->options, "%zu archives%s, %zu distributions, %zu entry points%s%s",
+	     add->archives.count, count(unchanged, " (", result->unchanged, "unchanged)"),
+	     result->distributions, result->entry_points,
+	     count(build, "; ", result->needing_build, SDIST_NEEDS_BUILD),
+	     count(failed, "; ", result->failed, "could not be read"));
 }
 
 /* --- one archive --- */
@@ -47,8 +168,8 @@ static int read_archive(struct add *add, const char *path, const struct root_rec
 
 	if (code < 0)
 		return code;
-	add_report_ignored(&add->report, &package);
-	how.now = writer_time_on(add->edit->writer, package.device, false);
+	report_ignored(add, &package);
+	how.now = writer_time_on(add->writer, package.device, false);
 	return package_scan(&package, &how, root, error);
 }
 
@@ -70,55 +191,52 @@ static int add_archive(struct add *add, const char *path, const char *root_path,
 {
 	CLEANUP(root_record_free) struct root_record known = {0};
 	CLEANUP(root_record_free) struct root_record root = {0};
-	struct writer *writer = add->edit->writer;
 	struct error why = {0};
-	int found = writer_find_root(writer, slice_of(root_path), &known, error);
+	int found = writer_find_root(add->writer, slice_of(root_path), &known, error);
 	int unchanged;
 
 	if (found < 0)
 		return found;
 	unchanged = found ? is_unchanged(add, &known, path, &why) : 0;
 	if (unchanged > 0) {
-		add_report_archive(&add->report, path, &known, ADD_UNCHANGED);
+		report_archive(add, path, &known, true);
 		return 0;
 	}
-	if (unchanged < 0 || read_archive(add, path, found ? &known : NULL, &root, &why) < 0)
-		return add_report_failed(&add->report, path, &why);
-	root.path = slice_of(root_path);
-	add_report_archive(&add->report, path, &root, ADD_ADDED);
-	return store_root(writer, &root, found ? &known : NULL, &add->edit->result->stored, error);
-}
-
-/* Archives are named by their absolute path, or as the prefix of the database spells it. */
-static int add_path(struct add *add, const char *path, struct error *error)
-{
-	CLEANUP(cleanup_free) char *absolute = layout_absolute(path);
-	CLEANUP(cleanup_free) char *root_path = NULL;
-	struct error why = {0};
-
-	if (!absolute) {
-		error_errno(&why, errno, "%s", path);
-		return add_report_failed(&add->report, path, &why);
+	if (unchanged < 0 || read_archive(add, path, found ? &known : NULL, &root, &why) < 0) {
+		report_failed(add, path, &why);
+		return 0;
 	}
-	root_path = layout_root_path(add->edit->database->file, absolute);
-	return root_path ? add_archive(add, path, root_path, error) : error_nomem(error);
+	root.path = slice_of(root_path);
+	report_archive(add, path, &root, false);
+	return store_root(add->writer, &root, found ? &known : NULL, &add->result.stored, error);
 }
 
 /* --- all of them --- */
 
+/* Archives are named by their absolute path, or as the prefix of the database spells it. */
 static int add_archives(struct edit *edit, void *payload, struct error *error)
 {
 	struct add *add = payload;
 	int code = 0;
 
-	add->edit = edit;
-	add->report.result = edit->result;
-	for (size_t i = 0; code == 0 && i < add->list.count; i++) {
-		progress_show(&add->report.progress, add->list.paths[i], i, add->list.count);
-		code = interrupted() ? ERROR_IO : add_path(add, add->list.paths[i], error);
+	add->writer = edit->writer;
+	for (size_t i = 0; code == 0 && i < add->archives.count && !interrupted(); i++) {
+		const char *path = add->archives.paths[i];
+		CLEANUP(cleanup_free) char *absolute = layout_absolute(path);
+		CLEANUP(cleanup_free) char *root_path = NULL;
+		struct error why = {0};
+
+		progress_show(&add->progress, path, i, add->archives.count);
+		if (!absolute) {
+			error_errno(&why, errno, "%s", path);
+			report_failed(add, path, &why);
+			continue;
+		}
+		root_path = layout_root_path(edit->database->file, absolute);
+		code = root_path ? add_archive(add, path, root_path, error) : error_nomem(error);
 	}
-	progress_erase(&add->report.progress);
-	return code;
+	progress_erase(&add->progress);
+	return code == 0 && interrupted() ? ERROR_IO : code;
 }
 
 static int find_catalogue(const struct options *options, struct databases *out, struct error *error)
@@ -132,35 +250,27 @@ static int find_catalogue(const struct options *options, struct databases *out, 
 	                          !options->database, out, error);
 }
 
-static int run(struct add *add, const struct options *options, const struct database *database,
-               struct error *error)
-{
-	int code = load_kinds(options, &add->kinds, error);
-
-	add_report_open(&add->report, options, &add->result);
-	if (code == 0)
-		code = archive_list_find(&add->list, &add->report, error);
-	if (code == 0 && add->list.count > 0)
-		code = edit_database(options, database, add_archives, add, &add->result, error);
-	return code;
-}
-
 enum status command_add(const struct options *options)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
-	CLEANUP(add_free) struct add add = {0};
+	CLEANUP(add_free)
+	struct add add = {
+	        .options = options,
+	        .progress = progress_begin("reading", options->quiet),
+	        .output = OUTPUT_BEGIN(columns, options->json),
+	};
 	struct error error = {0};
-	int code;
+	int code = find_catalogue(options, &databases, &error);
 
-	if (options->sysroot) {
-		message("--root has no meaning for 'add'");
-		return STATUS_USAGE;
-	}
-	code = find_catalogue(options, &databases, &error);
 	if (code == 0)
-		code = run(&add, options, &databases.items[0], &error);
+		code = load_kinds(options, &add.kinds, &error);
+	if (code == 0)
+		code = archive_list_find(options, &add.archives, report_failed, &add, &error);
+	if (code == 0 && add.archives.count > 0)
+		code = edit_database(options, &databases.items[0], add_archives, &add, &add.result,
+		                     &error);
 	if (code < 0)
 		return fail(&error);
-	add_report_summary(&add.report, add.list.count);
+	summarize(&add);
 	return add.result.failed ? STATUS_COULD_NOT : STATUS_DONE;
 }

@@ -1,24 +1,21 @@
 /*
- * archive_list.h - which archives the arguments of a command name.
+ * archive_list.h - the archives that the arguments of "add" lead to.
  */
 #ifndef INDEXER_VERBS_ARCHIVE_LIST_H
 #define INDEXER_VERBS_ARCHIVE_LIST_H
 
 #include "indexer/command.h"
-#include "indexer/verbs/add_report.h"
+#include "libquery/sites.h"
 
-struct archive_list {
-	char **paths; /* as the user spells them, each once */
-	size_t count, room;
-};
+/* What cannot be looked at: @why is cleared by whoever is told, and the search goes on. */
+typedef void archive_list_problem(void *payload, const char *path, struct error *why);
 
 /*
- * An argument is an archive, whatever its name, or a directory that is searched for
- * those whose name says so, in the order of names. What cannot be searched is
- * reported; fails for want of memory alone.
+ * Add archives to @out, as the user spells them, each once. An argument is an archive, whatever
+ * its name, or a directory that is searched for those whose name says so, in the order of names.
+ * Fails for want of memory alone.
  */
-int archive_list_find(struct archive_list *list, struct add_report *report, struct error *error);
-
-void archive_list_free(struct archive_list *list);
+int archive_list_find(const struct options *options, struct sites *out,
+                      archive_list_problem *problem, void *payload, struct error *error);
 
 #endif

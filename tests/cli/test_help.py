@@ -11,7 +11,7 @@ RULING = COMMON | {"root", "prefix", "user", "distribution", "program"}
 ASKING = KEEPING | {"path", "python", "fresh", "json"}
 TAKES = {
     "update": KEEPING | {"path", "fresh", "hook", "sealed"},
-    "add": KEEPING | {"json"},
+    "add": COMMON | {"db", "json"},
     "forget": KEEPING | {"path"},
     "list": ASKING | {"group", "allowed", "program"},
     "groups": ASKING,
