@@ -1,6 +1,6 @@
 /*
- * linkage.c - see linkage.h. A closure is collected breadth first, as ld.so does, and
- * then asked for what is missing in it; see linkage_closure.h.
+ * linkage.c - collects all that an object needs, breadth first, as ld.so does, and tells what
+ * is missing in that.
  */
 #include "libquery/disk/elf/linkage.h"
 
@@ -10,13 +10,175 @@
 #include "db/base/path.h"
 #include "libquery/disk/elf/dotted.h"
 
+#define LOOKUPS_MAX ((size_t)1 << 26) /* of symbols in libraries, for one object */
+
+/* The names of C libraries: glibc's, musl's on Alpine Linux, and musl's own. */
+static const char *const c_libraries[] = {"libc.so.6", "libc.musl-x86_64.so.1",
+                                          "libc.musl-aarch64.so.1", LINKAGE_MUSL};
+
+/* The other parts of glibc, which hardly a program does without. */
+static const char *const c_parts[] = {"libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"};
+
+#define C_LIBRARY_COUNT (sizeof(c_libraries) / sizeof(*c_libraries))
+
+/* Names in a list of a report; borrowed texts. */
+struct told {
+	struct slice names[LINKAGE_TOLD_MAX];
+	size_t count;
+};
+
+/* --- the closure --- */
+
+/* The library of that name, or at that path, which is to be loaded anyway; NULL: none is. */
+static struct library *loaded(const struct closure *closure, struct slice name)
+{
+	for (size_t i = 0; i < closure->count; i++) {
+		struct library *library = closure->libraries[i];
+
+		if (slice_equal(library->soname, name) ||
+		    slice_equal(path_base(library->path), name) || slice_equal(library->path, name))
+			return library;
+	}
+	return NULL;
+}
+
+/* Note a name: once each, and the first few. A list of hundreds tells no more. */
+static void tell(struct told *told, struct slice name)
+{
+	for (size_t i = 0; i < told->count; i++)
+		if (slice_equal(told->names[i], name))
+			return;
+	if (told->count < LINKAGE_TOLD_MAX)
+		told->names[told->count++] = name;
+}
+
+static void add_library(struct closure *closure, size_t user, struct library *library)
+{
+	if (closure->count == LINKAGE_CLOSURE_MAX) {
+		closure->not_examined = true;
+		return;
+	}
+	closure->needed_by[closure->count] = user;
+	closure->libraries[closure->count++] = library;
+}
+
+static int add_needed(struct closure *closure, size_t user, struct slice name, struct told *missing)
+{
+	struct library *found;
+	int code;
+
+	if (loaded(closure, name))
+		return 0;
+	if (closure->count == LINKAGE_CLOSURE_MAX) {
+		closure->not_examined = true;
+		return 0;
+	}
+	code = closure_find(closure, user, name, &found);
+	if (code == 0)
+		tell(missing, name);
+	else if (code > 0 && !loaded(closure, found->path))
+		add_library(closure, user, found);
+	return code < 0 ? code : 0;
+}
+
+/* All that the first library, which is there, needs. */
+static int collect(struct closure *closure, struct told *missing)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < closure->count; i++) {
+		const struct library *library = closure->libraries[i];
+
+		for (size_t j = 0; code == 0 && j < library->needed.count; j++)
+			code = add_needed(closure, i, library->needed.items[j], missing);
+	}
+	return code;
+}
+
+/* --- this machine --- */
+
+/* One of the C libraries: 1, 0 for none, or a failure. */
+static int find_libc(struct closure *closure, struct library **out)
+{
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < C_LIBRARY_COUNT; i++)
+		code = closure_find_system(closure, slice_of(c_libraries[i]), out);
+	return code;
+}
+
+/* Does this machine have a C library at all, for whatever processor? */
+static int look_for_libc(struct closure *closure)
+{
+	struct linkage *linkage = closure->linkage;
+	struct library *found;
+	int code;
+
+	if (linkage->looked_for_libc)
+		return 0;
+	closure->any_machine = true;
+	code = find_libc(closure, &found);
+	closure->any_machine = false;
+	linkage->has_libc = code > 0;
+	linkage->looked_for_libc = code >= 0;
+	return code < 0 ? code : 0;
+}
+
+static struct library *loaded_libc(const struct closure *closure)
+{
+	struct library *libc = NULL;
+
+	for (size_t i = 0; !libc && i < C_LIBRARY_COUNT; i++)
+		libc = loaded(closure, slice_of(c_libraries[i]));
+	return libc;
+}
+
+/* 1, or a failure. What is not there was merged into the C library itself. */
+static int add_parts(struct closure *closure)
+{
+	struct library *part;
+	int code = 0;
+
+	for (size_t i = 0; code >= 0 && i < sizeof(c_parts) / sizeof(*c_parts); i++) {
+		struct slice name = slice_of(c_parts[i]);
+
+		if (loaded(closure, name))
+			continue;
+		code = closure_find_system(closure, name, &part);
+		if (code > 0)
+			add_library(closure, 0, part);
+	}
+	return code < 0 ? code : 1;
+}
+
+/*
+ * The C library for the object, part of any program. 1: it is known; 0: there is none for
+ * it, and *is_foreign says whether for others; or a failure.
+ */
+static int add_libc(struct closure *closure, bool *is_foreign)
+{
+	struct library *libc;
+	int code;
+
+	if (loaded_libc(closure))
+		return add_parts(closure);
+	code = find_libc(closure, &libc);
+	if (code > 0)
+		add_library(closure, 0, libc);
+	if (code != 0)
+		return code < 0 ? code : add_parts(closure);
+	code = look_for_libc(closure);
+	*is_foreign = closure->linkage->has_libc;
+	return code;
+}
+
 /* --- what is missing in it --- */
 
 /* When there have been too many look-ups, it is not known what is given. */
 static bool is_given(struct closure *closure, struct slice symbol)
 {
 	closure->lookups += closure->count;
-	if (closure->lookups > LINKAGE_LOOKUPS_MAX) {
+	if (closure->lookups > LOOKUPS_MAX) {
 		closure->not_examined = true;
 		return true;
 	}
@@ -27,32 +189,30 @@ static bool is_given(struct closure *closure, struct slice symbol)
 }
 
 /* What nothing gives of what @index needs. */
-static int judge_symbols(struct closure *closure, size_t index, struct library_names *undefined,
-                         struct linkage_report *report)
+static void judge_symbols(struct closure *closure, size_t index, struct told *undefined,
+                          struct linkage_report *report)
 {
 	const struct library *library = closure->libraries[index];
-	int code = 0;
 
-	for (size_t i = 0; code == 0 && i < library->undefined.count; i++) {
+	for (size_t i = 0; i < library->undefined.count; i++) {
 		struct slice symbol = library->undefined.items[i];
 
 		if (is_given(closure, symbol))
 			continue;
 		if (!elf_is_python(symbol)) {
-			code = closure_tell(closure, undefined, symbol);
+			tell(undefined, symbol);
 		} else if (!report->needs_python) {
 			report->needs_python = true;
 			if (index > 0)
 				report->python_by = path_base(library->path);
 		}
 	}
-	return code;
 }
 
 /* Is the library of @wanted there, and without that version? */
 static bool lacks_version(const struct closure *closure, const struct library_version *wanted)
 {
-	const struct library *library = closure_loaded(closure, wanted->library);
+	const struct library *library = loaded(closure, wanted->library);
 
 	return library && library->defined.count && !library_defines(library, wanted->version);
 }
@@ -77,12 +237,10 @@ static void note_newest(struct slice version, struct slice *newest)
 		*newest = version;
 }
 
-static int judge_versions(struct closure *closure, const struct library *library,
-                          struct linkage_report *report)
+static void judge_versions(const struct closure *closure, const struct library *library,
+                           struct told *missing, struct linkage_report *report)
 {
-	int code = 0;
-
-	for (size_t i = 0; code == 0 && i < library->wanted_count; i++) {
+	for (size_t i = 0; i < library->wanted_count; i++) {
 		const struct library_version *wanted = &library->wanted[i];
 
 		if (!library->is_system) {
@@ -91,66 +249,59 @@ static int judge_versions(struct closure *closure, const struct library *library
 			            &report->glibcxx);
 		}
 		if (lacks_version(closure, wanted))
-			code = closure_tell(closure, &closure->missing, wanted->version);
+			tell(missing, wanted->version);
 	}
-	return code;
 }
 
 /* --- the report --- */
 
-static struct slice join(const struct library_names *names, struct arena *arena, bool *failed)
+static struct slice join(const struct told *told, struct arena *arena, bool *failed)
 {
 	size_t length = 0;
 	char *text, *at;
 
-	if (names->count == 0)
+	if (told->count == 0)
 		return (struct slice){0};
-	for (size_t i = 0; i < names->count; i++)
-		length += names->items[i].len + 1;
+	for (size_t i = 0; i < told->count; i++)
+		length += told->names[i].len + 1;
 	text = at = arena_alloc(arena, length);
 	if (!text) {
 		*failed = true;
 		return (struct slice){0};
 	}
-	for (size_t i = 0; i < names->count; i++) {
-		memcpy(at, names->items[i].ptr, names->items[i].len);
-		at += names->items[i].len;
+	for (size_t i = 0; i < told->count; i++) {
+		at = mempcpy(at, told->names[i].ptr, told->names[i].len);
 		*at++ = ' ';
 	}
 	at[-1] = '\0';
 	return slice_between(text, at - 1);
 }
 
-static int finish(const struct closure *closure, const struct library_names *undefined,
-                  struct arena *arena, struct linkage_report *report)
+/* What the closure, whose first library is there, says; texts are copied to @arena. */
+static int judge(struct closure *closure, struct arena *arena, struct linkage_report *report)
 {
+	struct told missing = {0}, undefined = {0};
 	bool failed = false;
+	int code = collect(closure, &missing), has_libc = 0;
 
+	if (code == 0)
+		has_libc = code = add_libc(closure, &report->is_foreign);
+	if (code < 0)
+		return code;
+	for (size_t i = 0; i < closure->count; i++) {
+		judge_versions(closure, closure->libraries[i], &missing, report);
+		judge_symbols(closure, i, &undefined, report);
+	}
+	report->not_examined = closure->not_examined;
+	if (has_libc == 0 || report->not_examined) /* not known what there is */
+		missing.count = undefined.count = 0;
 	report->glibc = arena_copy(arena, report->glibc, &failed);
 	report->glibcxx = arena_copy(arena, report->glibcxx, &failed);
 	report->python_by = arena_copy(arena, report->python_by, &failed);
-	report->missing = join(&closure->missing, arena, &failed);
-	if (closure->missing.count == 0) /* else whatever it would have given is undefined, too */
-		report->undefined = join(undefined, arena, &failed);
+	report->missing = join(&missing, arena, &failed);
+	if (missing.count == 0) /* else whatever it would have given is undefined, too */
+		report->undefined = join(&undefined, arena, &failed);
 	return failed ? error_nomem(closure->error) : 0;
-}
-
-static int judge(struct closure *closure, struct library_names *undefined,
-                 struct linkage_report *report)
-{
-	int code = closure_collect(closure), has_libc = 0;
-
-	if (code == 0)
-		has_libc = code = closure_add_libc(closure, &report->is_foreign);
-	for (size_t i = 0; code >= 0 && i < closure->count; i++) {
-		code = judge_versions(closure, closure->libraries[i], report);
-		if (code == 0)
-			code = judge_symbols(closure, i, undefined, report);
-	}
-	report->not_examined = closure->not_examined;
-	if (code == 0 && (has_libc == 0 || report->not_examined)) /* not known what there is */
-		closure->missing.count = undefined->count = 0;
-	return code < 0 ? code : 0;
 }
 
 int linkage_judge(struct linkage *linkage, struct elf_file *file, struct slice path,
@@ -158,7 +309,6 @@ int linkage_judge(struct linkage *linkage, struct elf_file *file, struct slice p
                   struct linkage_report *out, struct error *error)
 {
 	CLEANUP(cleanup_free) struct closure *closure = calloc(1, sizeof(*closure));
-	struct library_names undefined = {0};
 	struct linkage_report report = {0};
 	int code;
 
@@ -167,19 +317,15 @@ int linkage_judge(struct linkage *linkage, struct elf_file *file, struct slice p
 	closure->linkage = linkage;
 	closure->archive = archive;
 	closure->error = error;
-	linkage_make_room(linkage);
+	closure_begin(closure);
 	code = library_read(file, path, false, &closure->own[0], error);
 	if (code == 0) {
 		closure->own_count = closure->count = 1;
 		closure->libraries[0] = closure->own[0];
-		code = judge(closure, &undefined, &report);
+		code = judge(closure, arena, &report);
 	}
-	if (code == 0)
-		code = finish(closure, &undefined, arena, &report);
 	for (size_t i = 0; i < closure->own_count; i++)
 		library_free(closure->own[i]);
-	free(closure->missing.items);
-	free(undefined.items);
 	if (code == 0)
 		*out = report;
 	return code;

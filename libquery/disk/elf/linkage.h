@@ -15,7 +15,9 @@
 #ifndef LIBQUERY_DISK_ELF_LINKAGE_H
 #define LIBQUERY_DISK_ELF_LINKAGE_H
 
-#include "libquery/disk/elf/linkage_closure.h"
+#include "libquery/disk/elf/linkage_search.h"
+
+#define LINKAGE_TOLD_MAX ((size_t)8) /* names in each list of a report */
 
 /* What there is to tell; texts are in the arena, lists have a space between two words. */
 struct linkage_report {

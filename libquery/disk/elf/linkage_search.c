@@ -1,7 +1,7 @@
 /*
- * linkage_search.c - see linkage_closure.h.
+ * linkage_search.c - finds libraries in the order of ld.so(8), and reads each once.
  */
-#include "libquery/disk/elf/linkage_closure.h"
+#include "libquery/disk/elf/linkage_search.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -9,10 +9,14 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/path.h"
+#include "db/base/small_file.h"
 #include "db/base/text.h"
+
+#define CACHE "/etc/ld.so.cache"
 
 /* What musl's dynamic linker is installed as: it is the C library, too. */
 static const char *const musl_linkers[] = {
@@ -20,6 +24,103 @@ static const char *const musl_linkers[] = {
         "/lib/ld-musl-armhf.so.1",  "/lib/ld-musl-powerpc64le.so.1", "/lib/ld-musl-riscv64.so.1",
         "/lib/ld-musl-s390x.so.1",
 };
+
+/* --- the libraries that were read --- */
+
+struct linkage *linkage_create(const char *sysroot)
+{
+	struct linkage *linkage = calloc(1, sizeof(*linkage));
+
+	if (!linkage)
+		return NULL;
+	linkage->sysroot = strdup(sysroot ? sysroot : "");
+	if (linkage->sysroot)
+		return linkage;
+	linkage_free(linkage);
+	return NULL;
+}
+
+static void forget_libraries(struct linkage *linkage)
+{
+	for (size_t i = 0; i < linkage->count; i++)
+		library_free(linkage->libraries[i]);
+	name_map_free(&linkage->by_path);
+	linkage->count = linkage->symbols = 0;
+}
+
+void linkage_free(struct linkage *linkage)
+{
+	if (!linkage)
+		return;
+	forget_libraries(linkage);
+	free(linkage->libraries);
+	free(linkage->cache_text);
+	free(linkage->sysroot);
+	free(linkage->hosts);
+	free(linkage);
+}
+
+bool linkage_add_host(struct linkage *linkage, struct slice directory)
+{
+	const char *hosts = linkage->hosts ? linkage->hosts : "";
+	char *more = text_format("%s%s%.*s", hosts, *hosts ? ":" : "", (int)directory.len,
+	                         directory.ptr);
+
+	if (!more)
+		return false;
+	free(linkage->hosts);
+	linkage->hosts = more;
+	return true;
+}
+
+void closure_begin(struct closure *closure)
+{
+	if (closure->linkage->symbols > LINKAGE_SYMBOLS_MAX)
+		forget_libraries(closure->linkage);
+}
+
+static struct library *known(const struct linkage *linkage, struct slice path)
+{
+	uint32_t at = name_map_get(&linkage->by_path, path);
+
+	return at == NAME_MAP_NONE ? NULL : linkage->libraries[at];
+}
+
+/* The library becomes the linkage's. */
+static int remember(struct linkage *linkage, struct library *library, struct error *error)
+{
+	bool failed = false;
+
+	if (array_grow(&linkage->libraries, linkage->count, sizeof(struct library *),
+	               &linkage->room))
+		name_map_put(&linkage->by_path, library->path, (uint32_t)linkage->count, &failed);
+	else
+		failed = true;
+	if (failed) {
+		library_free(library);
+		return error_nomem(error);
+	}
+	linkage->libraries[linkage->count++] = library;
+	linkage->symbols += library->export_count;
+	return 0;
+}
+
+/* At first need: most objects ask for none. What is no cache is none. */
+static int read_cache(struct linkage *linkage, struct error *error)
+{
+	CLEANUP(cleanup_free) char *path = text_format("%s%s", linkage->sysroot, CACHE);
+	size_t length = 0;
+	int code;
+
+	if (linkage->has_cache)
+		return 0;
+	code = path ? small_file_read(path, LD_CACHE_MAX, &linkage->cache_text, &length, error)
+	            : error_nomem(error);
+	if (code > 0)
+		ld_cache_open((struct slice){linkage->cache_text, length}, &linkage->cache);
+	linkage->has_cache = code >= 0;
+	return code < 0 ? code : 0;
+}
 
 /* --- reading one --- */
 
@@ -129,11 +230,11 @@ static int find_at(struct closure *closure, struct slice path, bool is_system, s
 	}
 	if (closure->archive && slice_starts(path, closure->archive->directory))
 		return find_archived(closure, path, out);
-	*out = linkage_known(linkage, path);
+	*out = known(linkage, path);
 	if (*out)
 		return 1;
 	code = read_installed(linkage, path, is_system, out, closure->error);
-	if (code > 0 && linkage_remember(linkage, *out, closure->error) < 0)
+	if (code > 0 && remember(linkage, *out, closure->error) < 0)
 		return ERROR_NOMEM;
 	return code;
 }
@@ -240,7 +341,7 @@ static int try_run_paths(struct closure *closure, size_t user, struct slice name
 static int try_cache(struct closure *closure, struct slice name, struct library **out)
 {
 	struct slice path;
-	int code = linkage_read_cache(closure->linkage, closure->error);
+	int code = read_cache(closure->linkage, closure->error);
 
 	for (size_t at = 0; code == 0 && ld_cache_find(&closure->linkage->cache, name, &at, &path);)
 		code = try_path(closure, path, true, out);

@@ -1,0 +1,84 @@
+/*
+ * linkage_search.h - where the library of a name is, as ld.so looks for it; and the libraries
+ * that were read so far, each once. See linkage.h.
+ *
+ * Functions return 0, or 1 where something was to be found, or a negative enum error_code.
+ */
+#ifndef LIBQUERY_DISK_ELF_LINKAGE_SEARCH_H
+#define LIBQUERY_DISK_ELF_LINKAGE_SEARCH_H
+
+#include "libquery/disk/elf/ld_cache.h"
+#include "libquery/disk/elf/library.h"
+
+#define LINKAGE_SYMBOLS_MAX ((size_t)1 << 22) /* kept; beyond, libraries are read again */
+#define LINKAGE_CLOSURE_MAX ((size_t)512)     /* libraries needed by one object, all told */
+#define LINKAGE_TRIES_MAX   ((size_t)1 << 13) /* paths where libraries are looked for, for one */
+
+/* The C library's name for what was linked with musl, elsewhere than on Alpine Linux. */
+#define LINKAGE_MUSL "libc.so"
+
+/* For one thread at a time. */
+struct linkage {
+	char *sysroot; /* "" for none */
+	char *hosts;   /* directories, a colon between two, or NULL; see linkage_add_host() */
+	char *cache_text;
+	struct ld_cache cache; /* empty where there is none */
+	struct library **libraries;
+	size_t count, room, symbols;
+	struct name_map by_path; /* absolute path -> index in libraries */
+	bool has_cache;          /* it has been read, or is not there */
+	bool has_libc, looked_for_libc;
+};
+
+/* @sysroot: the file-system root in which libraries are looked for, or NULL. NULL: no memory. */
+struct linkage *linkage_create(const char *sysroot);
+void linkage_free(struct linkage *linkage); /* NULL is accepted */
+
+/*
+ * Libraries in @directory, absolute and without the sysroot, are found by whoever has found
+ * none elsewhere: those of a host, which has loaded them by the time that it loads plugins.
+ * False without memory.
+ */
+bool linkage_add_host(struct linkage *linkage, struct slice directory);
+
+static inline void cleanup_linkage(struct linkage **linkage) /* for CLEANUP() */
+{
+	linkage_free(*linkage);
+}
+
+/*
+ * Where the libraries are that lie beside an object that is not on the disk but in an
+ * archive. @fetch gives a descriptor, the caller's, of the file that the archive has at
+ * @path, which begins with @directory; ERROR_NOTFOUND and the like, or a failure.
+ */
+struct linkage_archive {
+	int (*fetch)(void *payload, struct slice path, struct error *error);
+	void *payload;
+	struct slice directory; /* ends in a slash; nothing on the disk begins so */
+};
+
+/* One object with all the libraries that would be loaded along, breadth first. */
+struct closure {
+	struct linkage *linkage;
+	const struct linkage_archive *archive;
+	struct library *libraries[LINKAGE_CLOSURE_MAX];
+	size_t needed_by[LINKAGE_CLOSURE_MAX];
+	size_t count;
+	struct library *own[LINKAGE_CLOSURE_MAX]; /* not in the linkage's memory */
+	size_t own_count;
+	size_t tries, lookups; /* so far; see LINKAGE_TRIES_MAX */
+	bool not_examined;     /* some library was not read: too large, or there are too many */
+	bool any_machine;      /* a library will do that is not for the object's machine */
+	struct error *error;
+};
+
+/* Before the first search for an object: its libraries are kept until the next one. */
+void closure_begin(struct closure *closure);
+
+/* The library that the one at @user needs by that name. */
+int closure_find(struct closure *closure, size_t user, struct slice name, struct library **out);
+
+/* The same among the system's. */
+int closure_find_system(struct closure *closure, struct slice name, struct library **out);
+
+#endif
