@@ -17,90 +17,58 @@ may not write.
 
   --prefix DIR   where to install (default /usr/local)
   --packages     only install the packages that are needed FOR: build (the default);
-                 deb: to make the Debian packages; quick: for tests/run --quick;
-                 tests: for all of tests/run; long: for tests/run --long
+                 wheel: for pip install ./libquery/python; deb: to make the Debian
+                 packages; quick: for tests/run --quick; tests: for all of
+                 tests/run; long: for tests/run --long
   --uninstall    remove all that this script installed, and the databases that it made
   --help
 END
 }
 
-# Every package that a command of this project needs, whichever command it is.
-# for | name | test whether it is there | package in Debian, Fedora, Arch, openSUSE, Alpine
+# What the build needs, anywhere: name | test whether it is there | Debian's package.
 needs() {
-    cat <<END
-build|C compiler|command -v cc|build-essential gcc gcc gcc gcc
-build|C library headers|header stdio.h|build-essential glibc-devel glibc glibc-devel musl-dev
-build|C++ compiler|command -v c++|build-essential gcc-c++ gcc gcc-c++ g++
-build|CMake 3.25|has_cmake|cmake cmake cmake cmake cmake
-build|ninja|command -v ninja|ninja-build ninja-build ninja ninja ninja
-build|pkg-config|command -v pkg-config|pkg-config pkgconf pkgconf pkgconf pkgconf
-build|SQLite 3.40|pkg-config sqlite3 --atleast-version=3.40|libsqlite3-dev sqlite-devel sqlite sqlite3-devel sqlite-dev
-build|libarchive 3.6|pkg-config libarchive --atleast-version=3.6|libarchive-dev libarchive-devel libarchive libarchive-devel libarchive-dev
-build|libelf|pkg-config libelf|libelf-dev elfutils-libelf-devel libelf libelf-devel elfutils-dev
-build|zlib|pkg-config zlib|zlib1g-dev zlib-devel zlib zlib-devel zlib-dev
-build|toml++|pkg-config tomlplusplus|libtomlplusplus-dev tomlplusplus-devel tomlplusplus tomlplusplus-devel tomlplusplus-dev
-build|sqlite3|command -v sqlite3|sqlite3 sqlite sqlite sqlite3 sqlite
-deb|debhelper|command -v dh|debhelper debhelper - debhelper -
-deb|debhelper for Python|command -v dh_python3|dh-python - - - -
-deb|dpkg-buildpackage|command -v dpkg-buildpackage|dpkg-dev dpkg-dev dpkg dpkg dpkg-dev
-deb|Python headers|has_python_headers /usr/bin/python3|python3-dev python3-devel python python3-devel python3-dev
-quick|cmocka|pkg-config cmocka|libcmocka-dev libcmocka-devel cmocka libcmocka-devel cmocka-dev
-quick|Python 3.10|has_python|python3 python3 python python3 python3
-quick|Python headers|has_python_headers|python3-dev python3-devel python python3-devel python3-dev
-quick|Python ensurepip|python_has ensurepip|python3-venv python3-pip python python3-pip python3
-quick|pip|python_has pip|python3-pip python3-pip python-pip python3-pip py3-pip
-quick|strace|command -v strace|strace strace strace strace strace
-tests|abidw|command -v abidw|abigail-tools libabigail libabigail - -
-tests|buildah|command -v buildah|buildah buildah buildah buildah buildah
-deb|libpq|pkg-config libpq|libpq-dev libpq-devel postgresql-libs postgresql-devel libpq-dev
-tests|PostgreSQL|has_postgresql|postgresql postgresql-server postgresql postgresql-server postgresql
-tests|busybox|command -v busybox|busybox busybox busybox busybox busybox
-tests|mkfs.btrfs|in_sbin mkfs.btrfs|btrfs-progs btrfs-progs btrfs-progs btrfsprogs btrfs-progs
-tests|mkfs.erofs|in_sbin mkfs.erofs|erofs-utils erofs-utils erofs-utils erofs-utils erofs-utils
-tests|mkfs.xfs|in_sbin mkfs.xfs|xfsprogs xfsprogs xfsprogs xfsprogs xfsprogs
-tests|mksquashfs|in_sbin mksquashfs|squashfs-tools squashfs-tools squashfs-tools squashfs squashfs-tools
-tests|rsync|command -v rsync|rsync rsync rsync rsync rsync
-tests|bsdtar|command -v bsdtar|libarchive-tools bsdtar libarchive bsdtar libarchive-tools
-tests|certificates|test -s /etc/ssl/certs/ca-certificates.crt|ca-certificates ca-certificates ca-certificates ca-certificates ca-certificates
-tests|clang|command -v clang|clang clang clang clang clang
-tests|clang-format|command -v clang-format|clang-format clang-tools-extra clang clang-tools clang-extra-tools
-tests|clang's run-time of the sanitizers|has_clang_runtime|libclang-rt-dev compiler-rt compiler-rt clang compiler-rt
-tests|debootstrap|command -v debootstrap|debootstrap debootstrap debootstrap debootstrap debootstrap
-tests|eu-strip|command -v eu-strip|elfutils elfutils elfutils elfutils elfutils
-tests|fish|command -v fish|fish fish fish fish fish
-tests|git|command -v git|git git git git git
-tests|bzip2|header bzlib.h|libbz2-dev bzip2-devel bzip2 libbz2-devel bzip2-dev
-tests|lz4|header lz4.h|liblz4-dev lz4-devel lz4 liblz4-devel lz4-dev
-tests|xz, library|header lzma.h|liblzma-dev xz-devel xz xz-devel xz-dev
-tests|zstd, library|header zstd.h|libzstd-dev libzstd-devel zstd libzstd-devel zstd-dev
-tests|lintian|command -v lintian|lintian - - - -
-tests|lmod|test -x /usr/share/lmod/lmod/libexec/lmod|lmod Lmod - lua-lmod -
-tests|makepkg|command -v makepkg|makepkg pacman pacman - makepkg
-tests|mandoc|command -v mandoc|mandoc mandoc mandoc mandoc mandoc
-tests|musl-gcc|command -v musl-gcc|musl-tools musl-gcc musl - -
-tests|nix|command -v nix-instantiate|nix-bin nix nix nix nix
-tests|pacman|command -v pacman|pacman-package-manager pacman pacman - pacman
-tests|Python's own tests|has_python_suite|libpython$(system_python)-testsuite python3-test python python3-testsuite python3-tests
-tests|rpm|command -v rpmbuild|rpm rpm-build rpm-tools rpm-build rpm
-tests|rpmlint|command -v rpmlint|rpmlint rpmlint - rpmlint -
-tests|shellcheck|command -v shellcheck|shellcheck ShellCheck shellcheck ShellCheck shellcheck
-tests|skopeo|command -v skopeo|skopeo skopeo skopeo skopeo skopeo
-tests|umoci|command -v umoci|umoci - - umoci -
-tests|xz|command -v xz|xz-utils xz xz xz xz
-tests|zip|command -v zip|zip zip zip zip zip
-tests|zsh|command -v zsh|zsh zsh zsh zsh zsh
-tests|zstd|command -v zstd|zstd zstd zstd zstd zstd
-long|autopkgtest|command -v autopkgtest|autopkgtest - - - -
-long|tclsh|command -v tclsh|tcl - - - -
-long|piuparts|command -v piuparts|piuparts - - - -
-long|gcc for 64-bit ARM|command -v aarch64-linux-gnu-gcc|gcc-aarch64-linux-gnu - - - -
-long|g++ for 64-bit ARM|command -v aarch64-linux-gnu-g++|g++-aarch64-linux-gnu - - - -
-long|gcc for i386|command -v i686-linux-gnu-gcc|gcc-i686-linux-gnu - - - -
-long|g++ for i386|command -v i686-linux-gnu-g++|g++-i686-linux-gnu - - - -
-long|gcc for s390x|command -v s390x-linux-gnu-gcc|gcc-s390x-linux-gnu - - - -
-long|g++ for s390x|command -v s390x-linux-gnu-g++|g++-s390x-linux-gnu - - - -
-long|qemu|command -v qemu-s390x-static|qemu-user-static - - - -
+    cat <<'END'
+C compiler|command -v cc|build-essential
+C library headers|header stdio.h|build-essential
+C++ compiler|command -v c++|build-essential
+CMake 3.25|has_cmake|cmake
+ninja|command -v ninja|ninja-build
+pkg-config|command -v pkg-config|pkg-config
+SQLite 3.40|pkg-config sqlite3 --atleast-version=3.40|libsqlite3-dev
+libarchive 3.6|pkg-config libarchive --atleast-version=3.6|libarchive-dev
+libelf|pkg-config libelf|libelf-dev
+zlib|pkg-config zlib|zlib1g-dev
+toml++|pkg-config tomlplusplus|libtomlplusplus-dev
+sqlite3|command -v sqlite3|sqlite3
 END
+}
+
+# Debian's packages for whatever else is done; status 1: there is no such purpose.
+packages() {
+    case $1 in
+    build) ;;
+    wheel) say libbz2-dev liblz4-dev liblzma-dev libzstd-dev python3-dev python3-pip python3-venv ;;
+    deb) say debhelper dh-python dpkg-dev git libcmocka-dev libpq-dev python3-dev ;;
+    quick) say libcmocka-dev python3 python3-dev python3-pip python3-venv strace ;;
+    tests)
+        packages wheel && packages deb && packages quick && python_suite
+        say abigail-tools btrfs-progs buildah busybox ca-certificates clang clang-format debootstrap \
+            elfutils erofs-utils fish libarchive-tools libclang-rt-dev lintian lmod makepkg mandoc \
+            musl-tools nix-bin pacman-package-manager postgresql rpm rpmlint rsync shellcheck skopeo \
+            squashfs-tools umoci xfsprogs xz-utils zip zsh zstd
+        ;;
+    long)
+        packages tests
+        say autopkgtest g++-aarch64-linux-gnu g++-i686-linux-gnu g++-s390x-linux-gnu \
+            gcc-aarch64-linux-gnu gcc-i686-linux-gnu gcc-s390x-linux-gnu piuparts qemu-user-static tcl
+        ;;
+    *) return 1 ;;
+    esac
+}
+
+# The tests of Python itself, of the version that the distribution has.
+python_suite() {
+    apt-cache depends python3 2>/dev/null | sed -n 's/.*Depends: \(python3\.[0-9]*\)$/lib\1-testsuite/p'
 }
 
 say() {
@@ -138,10 +106,31 @@ is_writable() {
 
 # Run a command with the rights that changing PREFIX takes.
 for_prefix() {
-    if $prefix_is_ours; then
-        "$@"
-    else
+    if [ "$prefix_owner" = 0 ]; then
         as_root "$@"
+    else
+        "$@"
+    fi
+}
+
+# is_safe_for UID PATH: is each directory on the way, and each link, that user's or root's? Else
+# its owner could lead elsewhere what is done there.
+is_safe_for() {
+    for way in "$2" "$(readlink -f "$2" || say "$2")"; do
+        while [ "$way" != / ]; do
+            way=$(dirname "$way")
+            owner=$(stat -c %u "$way" 2>/dev/null || say 0)
+            [ "$owner" = 0 ] || [ "$owner" = "$1" ] || return 1
+        done
+    done
+}
+
+# Who is to change what lies at that path: the caller, or root.
+changer_of() {
+    if is_writable "$1"; then
+        id -u
+    else
+        say 0
     fi
 }
 
@@ -166,77 +155,18 @@ has_cmake() {
     return 1
 }
 
-has_python() {
-    python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))'
-}
-
-python_has() {
-    python3 -c "import $1"
-}
-
-# has_python_headers [INTERPRETER]
-has_python_headers() {
-    "${1:-python3}" -c 'import os, sysconfig as s; os.stat(s.get_path("include") + "/Python.h")'
-}
-
-# X.Y of the distribution's own Python, whichever comes first in PATH.
-system_python() {
-    /usr/bin/python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null || :
-}
-
-# Where there is no Python yet, nothing can be said of its version's tests.
-has_python_suite() {
-    [ -z "$(system_python)" ] || /usr/bin/python3 -c 'import test.test_zipfile'
-}
-
-# Debian keeps the server's programs off the path.
-has_postgresql() {
-    PATH=$PATH:$(echo /usr/lib/postgresql/*/bin | tr ' ' :) command -v initdb
-}
-
-# What is for root's hands may not be on the path of others.
-in_sbin() {
-    PATH=$PATH:/usr/sbin:/sbin command -v "$1"
-}
-
-# Without clang there is none to look for.
-has_clang_runtime() {
-    ! command -v clang || echo 'int main(void) { return 0; }' |
-        clang -fsanitize=address -x c -o "$scratch/sanitized" -
-}
-
-# The purposes whose needs the named one includes.
-purposes() {
-    case $1 in
-    build) say build ;;
-    deb | quick) say "build|$1" ;;
-    tests) say "build|deb|quick|tests" ;;
-    long) say "build|deb|quick|tests|long" ;;
-    *) return 1 ;;
-    esac
-}
-
-# The lines of needs() for that purpose whose test fails.
+# missing FIELD: that field, the name or the package, of the needs whose test fails.
 missing() {
-    needs | grep -E "^($(purposes "$1"))\\|" | while IFS='|' read -r _ name test packages; do
-        $test >/dev/null 2>&1 </dev/null || say "$name|$packages"
+    needs | while IFS='|' read -r name test package; do
+        $test >/dev/null 2>&1 </dev/null || say "$name|$package"
+    done | cut -d '|' -f "$1" | sort -u
+}
+
+# Those of the packages that are not installed.
+lacking() {
+    for package in $(packages "$1"); do
+        [ "$(dpkg-query --show --showformat '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || say "$package"
     done
-}
-
-# A distribution that has no such package has "-" there.
-column() {
-    cut -d '|' -f 2 | cut -d ' ' -f "$1" | grep -vxF -e - | sort -u | tr '\n' ' '
-}
-
-tell_what_is_missing() {
-    say "These are missing:"
-    say "$1" | sed 's/|.*//; s/^/    /'
-    say "The packages that have them are called"
-    say "    Fedora, RHEL:  $(say "$1" | column 2)"
-    say "    Arch:          $(say "$1" | column 3)"
-    say "    openSUSE:      $(say "$1" | column 4)"
-    say "    Alpine:        $(say "$1" | column 5)"
-    say "    Debian:        $(say "$1" | column 1)"
 }
 
 # Output of apt-get is shown only where it fails.
@@ -248,32 +178,23 @@ apt_get() {
     }
 }
 
-# What some need is only known once others are there: hence two rounds.
 install_packages() {
-    lacking=$(missing "$1")
-    for _ in 1 2; do
-        [ -n "$lacking" ] || return 0
-        install_lacking
-        lacking=$(missing "$1")
-    done
-    [ -z "$lacking" ] || {
-        tell_what_is_missing "$lacking" >&2
-        die "this release of the distribution is too old"
-    }
-}
-
-install_lacking() {
     if ! command -v apt-get >/dev/null; then
-        tell_what_is_missing "$lacking" >&2
-        die "install them and run this again"
+        tools=$(missing 1 | paste -s -d , - | sed 's/,/, /g')
+        [ -z "$tools" ] || die "these are missing: $tools; install them and run this again"
+        [ "$1" = build ] || say "Debian's packages for the rest are" "$(packages "$1" | tr '\n' ' ')"
+        return
     fi
-    packages=$(say "$lacking" | column 1)
-    can_be_root || die "these packages are missing: ${packages}- run this as root, or with sudo set up"
-    say "Installing packages: $packages"
+    names=$({ missing 2 && lacking "$1"; } | sort -u | tr '\n' ' ')
+    [ -n "$names" ] || return 0
+    can_be_root || die "these packages are missing: ${names}- run this as root, or with sudo set up"
+    say "Installing packages: $names"
     apt_get update
     # shellcheck disable=SC2086 # a list of names
-    apt_get install --no-install-recommends $packages
-    new_packages="${new_packages-}$packages"
+    apt_get install --no-install-recommends $names
+    new_packages=$names
+    tools=$(missing 1 | paste -s -d , -)
+    [ -z "$tools" ] || die "this release of the distribution is too old: it lacks $tools"
 }
 
 # --- build and install ---
@@ -339,16 +260,14 @@ install_program() {
     save_record
     say "Installing in $prefix"
     quietly for_prefix "$cmake" --install "$scratch/build"
-    if ! $prefix_is_ours || [ "$(id -u)" = 0 ]; then
-        run_ldconfig
-    fi
+    run_ldconfig
 }
 
+# Of the system's libraries, where root has changed them.
 run_ldconfig() {
+    [ "$prefix_owner" = 0 ] || return 0
     PATH=$PATH:/usr/sbin:/sbin
-    if command -v ldconfig >/dev/null; then
-        as_root ldconfig || :
-    fi
+    ! command -v ldconfig >/dev/null || as_root ldconfig || :
 }
 
 # --- index and show ---
@@ -473,16 +392,16 @@ find_other_program() (
 )
 
 remove_database() {
+    directory=$(dirname "$1")
+    changer=$(changer_of "$directory")
     reason=$(why_it_stays "$1")
+    is_safe_for "$changer" "$1" || reason="another user's directory leads to it; that user may remove it"
     if [ -n "$reason" ]; then
         say "$1 stays: $reason"
         return
     fi
-    directory=$(dirname "$1")
     for_database=as_root
-    if is_writable "$directory"; then
-        for_database=
-    fi
+    [ "$changer" = 0 ] || for_database=
     $for_database rm -f "$1" "$1.lock" "$1.new" "$1.damaged"
     # The directories that hold nothing else; the last two, var/lib, often do.
     for _ in 1 2 3; do
@@ -505,9 +424,7 @@ uninstall() {
     sed -n 's/^directory //p' "$scratch/record" | sort -r | while read -r directory; do
         for_prefix rmdir "$directory" 2>/dev/null || :
     done
-    if ! $prefix_is_ours || [ "$(id -u)" = 0 ]; then
-        run_ldconfig
-    fi
+    run_ldconfig
     say "Removed from $prefix."
     packages=$(sed -n 's/^package //p' "$scratch/record" | tr '\n' ' ')
     if [ -n "$packages" ]; then
@@ -532,7 +449,7 @@ while [ $# -gt 0 ]; do
     --prefix=*) prefix=${1#--prefix=} ;;
     --packages)
         action=packages
-        if [ $# -ge 2 ] && purposes "$2" >/dev/null; then
+        if [ $# -ge 2 ] && packages "$2" >/dev/null; then
             purpose=$2
             shift
         fi
@@ -558,16 +475,16 @@ export LC_ALL=C
 umask 022
 record=$prefix/share/entrydb/installed
 program=$prefix/bin/entrydb
-prefix_is_ours=false
-if is_writable "$prefix"; then
-    prefix_is_ours=true
-fi
+prefix_owner=$(changer_of "$prefix")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
 
-if [ $action = install ] && ! $prefix_is_ours && ! can_be_root; then
+if [ $action = install ] && [ "$prefix_owner" = 0 ] && ! can_be_root; then
     die "$prefix cannot be written; run this as root, or with sudo set up, or name another --prefix"
+fi
+if [ $action != packages ] && ! is_safe_for "$prefix_owner" "$record"; then
+    die "another user's directory leads to $prefix; run this as that user"
 fi
 case $action in
 uninstall) uninstall ;;

@@ -15,7 +15,7 @@ from support import TOP
 MOUNTS = (debian_root.PROC, "-t devpts -o ptmxmode=666 devpts /dev/pts")
 SOURCES = "/srv/entrydb"
 NO_PART = ("build*", ".git", "__pycache__")
-PURPOSES = ("build", "deb", "quick")  # of packages, in hooks/install.sh
+PURPOSES = ("wheel", "deb", "quick")  # of packages besides the build's, in hooks/install.sh
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                "PIP_NO_INDEX": "1"}
 SECONDS_ALLOWED = 1700
@@ -24,10 +24,13 @@ NOBODY = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups",
 
 
 def packages():
-    """Debian's names of what is needed, as the list has them."""
+    """Debian's names of what is needed, as the script has them."""
     with open(f"{TOP}/hooks/install.sh", encoding="utf-8") as file:
-        rows = re.findall(r"^(\w+)\|[^|\n]*\|[^|\n]*\|([^ \n]+) ", file.read(), re.MULTILINE)
-    return sorted({package for purpose, package in rows if purpose in PURPOSES})
+        text = file.read()
+    names = set(re.findall(r"^[^|\n]+\|[^|\n]+\|(\S+)$", text, re.MULTILINE))
+    for purpose in PURPOSES:
+        names.update(re.search(rf"^    {purpose}\) say (.*) ;;$", text, re.MULTILINE)[1].split())
+    return sorted(names)
 
 
 class FreshTest(unittest.TestCase):

@@ -109,6 +109,10 @@ class Install(FreshTest):
         shutil.copy(self.root.on_disk(KEPT_PROGRAM), self.root.on_disk("/usr/bin/entrydb"))
         self.assertIn(f"{plain} stays: /usr/bin/entrydb uses it\n", self.uninstall_after(plain))
         os.unlink(self.root.on_disk("/usr/bin/entrydb"))
+        directory = self.root.on_disk(os.path.dirname(plain))
+        os.chown(directory, 1000, 1000)
+        self.assertIn(f"{plain} stays: another user's directory leads to it", self.uninstall_after(plain))
+        self.assertTrue(os.path.exists(self.root.on_disk(plain)))
 
     def uninstall_after(self, *databases):
         """As if an installation in another prefix had made them; what is said."""
