@@ -32,19 +32,21 @@ static int hash(int fd, const char *object, char **id, struct error *error)
 int object_id(const char *object, char **id, struct error *error)
 {
 	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, object, 0);
-	struct elf_facts facts = {0};
+	CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;
+	const char *build_id;
 	struct error own = {0};
 	int code;
 
 	if (fd < 0)
 		return error_errno(error, errno, "cannot read %s", object);
-	code = elf_examine(fd, (struct slice){0}, (struct slice){0}, &facts, &own);
+	code = elf_file_open(fd, &file, &own);
 	if (error_is_failure(code))
 		return error_move(error, &own);
 	error_clear(&own);
-	if (code < 0 || !facts.build_id[0])
+	build_id = code < 0 ? "" : elf_file_header(file)->build_id;
+	if (!*build_id)
 		return hash(fd, object, id, error);
-	*id = text_format(BUILD_PREFIX "%s", facts.build_id);
+	*id = text_format(BUILD_PREFIX "%s", build_id);
 	return *id ? 0 : error_nomem(error);
 }
 

@@ -9,11 +9,15 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	CLEANUP(cleanup_close) int fd = input_descriptor(data, size);
+	CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;
+	const struct elf_header *header;
 	struct elf_facts facts;
 
-	if (elf_examine(fd, SLICE("entry"), SLICE("PyInit_needs_python"), &facts, NULL) < 0)
+	if (elf_file_open(fd, &file, NULL) < 0)
 		return 0;
-	require(facts.elf_class == 32 || facts.elf_class == 64);
-	require(strspn(facts.build_id, "0123456789abcdef") == strlen(facts.build_id));
+	header = elf_file_header(file);
+	require(header->elf_class == 32 || header->elf_class == 64);
+	require(strspn(header->build_id, "0123456789abcdef") == strlen(header->build_id));
+	elf_file_find(file, SLICE("entry"), SLICE("PyInit_needs_python"), &facts, NULL);
 	return 0;
 }

@@ -50,14 +50,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* Exactly as large as it is, so that one byte too far is noticed. */
 	char *copy = malloc(size + !size);
 	struct slice rest = {copy, size};
-	struct target_query query = {.site = {.fd = -1}, .fetch = fetch};
+	struct target_query query = {.site = {.fd = -1}, .objects = {.fetch = fetch}};
 	struct arena arena = ARENA_INIT;
 	unsigned calls = 0;
 	struct target_record target;
 
 	if (size > 0)
 		memcpy(copy, data, size);
-	query.payload = &calls;
+	query.objects.payload = &calls;
 	query.module = take_line(&rest);
 	query.attr = take_line(&rest);
 	query.site.record.text = rest;

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "db/base/cleanup.h"
 #include "libquery/disk/elf/elf_file.h"
 #include "scratch.h"
 
@@ -58,75 +59,93 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct elf_facts examine(const char *name, const char *wanted, const char *init)
-{
+/* What is said of a file. */
+struct said {
+	struct elf_header header;
 	struct elf_facts facts;
+};
+
+static int examine_fd(int fd, const char *wanted, const char *init, struct said *out,
+                      struct error *error)
+{
+	CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;
+	int code = elf_file_open(fd, &file, error);
+
+	if (code < 0)
+		return code;
+	out->header = *elf_file_header(file);
+	return elf_file_find(file, slice_of(wanted), slice_of(init), &out->facts, error);
+}
+
+static struct said examine(const char *name, const char *wanted, const char *init)
+{
+	struct said said;
 	int fd = open_plugin(name);
 
 	assert_true(fd >= 0);
-	assert_int_equal(elf_examine(fd, slice_of(wanted), slice_of(init), &facts, NULL), 0);
+	assert_int_equal(examine_fd(fd, wanted, init, &said, NULL), 0);
 	close(fd);
-	return facts;
+	return said;
 }
 
 static void test_native(void **state)
 {
-	struct elf_facts facts = examine("native.so", "entry", "PyInit_native");
+	struct said said = examine("native.so", "entry", "PyInit_native");
 
 	(void)state;
-	assert_true(facts.is_shared_object);
-	assert_true(facts.exports_wanted);
-	assert_false(facts.exports_init);
-	assert_false(facts.needs_python);
-	assert_int_equal(facts.elf_class, 8 * sizeof(void *));
-	assert_int_not_equal(facts.machine, EM_NONE);
-	assert_int_equal(strlen(facts.build_id), 40);
+	assert_true(said.header.is_shared_object);
+	assert_true(said.facts.exports_wanted);
+	assert_false(said.facts.exports_init);
+	assert_false(said.facts.needs_python);
+	assert_int_equal(said.header.elf_class, 8 * sizeof(void *));
+	assert_int_not_equal(said.header.machine, EM_NONE);
+	assert_int_equal(strlen(said.header.build_id), 40);
 }
 
 static void test_names_are_whole(void **state)
 {
 	(void)state;
-	assert_false(examine("native.so", "entr", NULL).exports_wanted);
-	assert_false(examine("native.so", "entry_", NULL).exports_wanted);
-	assert_false(examine("native.so", NULL, NULL).exports_wanted);
-	assert_false(examine("native.so", "hidden_entry", NULL).exports_wanted);
-	assert_true(examine("native.so", "GetPjrtApi", NULL).exports_wanted);
+	assert_false(examine("native.so", "entr", NULL).facts.exports_wanted);
+	assert_false(examine("native.so", "entry_", NULL).facts.exports_wanted);
+	assert_false(examine("native.so", NULL, NULL).facts.exports_wanted);
+	assert_false(examine("native.so", "hidden_entry", NULL).facts.exports_wanted);
+	assert_true(examine("native.so", "GetPjrtApi", NULL).facts.exports_wanted);
 }
 
 static void test_needs_python(void **state)
 {
-	struct elf_facts facts = examine("needs_python.so", "entry", "PyInit_needs_python");
+	struct said said = examine("needs_python.so", "entry", "PyInit_needs_python");
 
 	(void)state;
-	assert_true(facts.exports_wanted);
-	assert_true(facts.exports_init);
-	assert_true(facts.needs_python);
+	assert_true(said.facts.exports_wanted);
+	assert_true(said.facts.exports_init);
+	assert_true(said.facts.needs_python);
 }
 
 static void test_versioned(void **state)
 {
 	(void)state;
-	assert_true(examine("versioned.so", "current_entry", NULL).exports_wanted);
-	assert_false(examine("versioned.so", "old_entry", NULL).exports_wanted);
+	assert_true(examine("versioned.so", "current_entry", NULL).facts.exports_wanted);
+	assert_false(examine("versioned.so", "old_entry", NULL).facts.exports_wanted);
 }
 
 static void test_undefined_is_not_exported(void **state)
 {
 	(void)state;
-	assert_false(examine("undefined.so", "missing_from_everywhere", NULL).exports_wanted);
+	assert_false(examine("undefined.so", "missing_from_everywhere", NULL).facts.exports_wanted);
 }
 
 static void test_program(void **state)
 {
 	(void)state;
-	assert_false(examine("program", "entry", NULL).is_shared_object);
+	assert_false(examine("program", "entry", NULL).header.is_shared_object);
 }
 
 static int examine_bytes(const char *bytes, size_t length, struct error *error)
 {
 	int fd = scratch_memory(bytes, length);
-	struct elf_facts facts;
-	int code = elf_examine(fd, SLICE("entry"), SLICE("PyInit_x"), &facts, error);
+	struct said said;
+	int code = examine_fd(fd, "entry", "PyInit_x", &said, error);
 
 	close(fd);
 	return code;
@@ -178,11 +197,11 @@ static void test_damaged(void **state)
 
 static void test_unreadable(void **state)
 {
-	struct elf_facts facts;
+	struct said said;
 	struct error error = {0};
 
 	(void)state;
-	assert_true(elf_examine(-1, SLICE("x"), SLICE("y"), &facts, &error) < 0);
+	assert_true(examine_fd(-1, "x", "y", &said, &error) < 0);
 	error_clear(&error);
 }
 

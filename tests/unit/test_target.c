@@ -477,8 +477,8 @@ static void test_wheel(void **state)
 
 	install(f, "pkg/elsewhere.py", NULL); /* not looked at */
 	f->query.site.fd = -1;
-	f->query.fetch = fetch;
-	f->query.payload = name;
+	f->query.objects.fetch = fetch;
+	f->query.objects.payload = name;
 	f->query.site.record.text =
 	        SLICE("x-1.data/platlib/pkg/a.so,sha256=q,1\nx-1.data/purelib/pkg/b.py,,\n"
 	              "x-1.data/scripts/pkg/c.py,,\npkg/gone.so,,\n");
@@ -495,21 +495,21 @@ static void test_wheel(void **state)
 static void test_budget(void **state)
 {
 	struct fixture *f = *state;
-	struct target_memo memo = {.examined = OBJECTS_EXAMINED_MAX - 1};
+	uint64_t examined = OBJECTS_EXAMINED_MAX - 1;
 	char name[] = "pkg/a.so";
 
 	f->query.site.fd = -1;
-	f->query.fetch = fetch;
-	f->query.payload = name;
-	f->query.memo = &memo;
+	f->query.objects.fetch = fetch;
+	f->query.objects.payload = name;
+	f->query.objects.examined = &examined;
 	f->query.module = SLICE("pkg.a");
 	f->query.attr = SLICE("entry");
 	f->query.site.record.text = SLICE("pkg/a.so,sha256=q,1\n");
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(target_resolve(&f->query, &f->arena, &f->target, NULL), 0);
 		assert_int_equal(f->target.state, TARGET_NOT_EXAMINED);
-		assert_true(memo.examined == OBJECTS_EXAMINED_MAX);
-		f->query.payload = "now nobody asks for it";
+		assert_true(examined == OBJECTS_EXAMINED_MAX);
+		f->query.objects.payload = "now nobody asks for it";
 	}
 }
 

@@ -1,5 +1,5 @@
 /*
- * elf_file.c - see elf_file.h. The only file that includes libelf's headers.
+ * elf_file.c - reads what a shared object says by libelf; the only file that includes its headers.
  *
  * It reads the section headers, the dynamic symbols and the notes, however
  * large the file, and by read() rather than a mapping: a file that is
@@ -446,21 +446,7 @@ int elf_file_find(struct elf_file *file, struct slice wanted_symbol, struct slic
 	struct search search = {.wanted = wanted_symbol, .init = init_symbol};
 	int code = elf_file_symbols(file, note_symbol, &search, error);
 
-	if (code < 0)
-		return code;
-	search.facts.is_shared_object = file->header.is_shared_object;
-	search.facts.elf_class = file->header.elf_class;
-	search.facts.machine = file->header.machine;
-	memcpy(search.facts.build_id, file->header.build_id, sizeof(file->header.build_id));
-	*out = search.facts;
-	return 0;
-}
-
-int elf_examine(int fd, struct slice wanted_symbol, struct slice init_symbol, struct elf_facts *out,
-                struct error *error)
-{
-	CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;
-	int code = elf_file_open(fd, &file, error);
-
-	return code < 0 ? code : elf_file_find(file, wanted_symbol, init_symbol, out, error);
+	if (code == 0)
+		*out = search.facts;
+	return code;
 }

@@ -75,26 +75,17 @@ typedef bool elf_link_each(void *payload, enum elf_link what, struct slice text,
 /* The same for what the linker reads; a version that may be absent is left out. */
 int elf_file_links(struct elf_file *file, elf_link_each *each, void *payload, struct error *error);
 
-/* All that is known of a file when two symbols are looked for. */
+/* What the dynamic symbols of a file say where two of them are looked for. */
 struct elf_facts {
-	bool is_shared_object; /* what dlopen() takes: not a program, position-independent or not */
-	int elf_class;         /* 32 or 64 */
-	int machine;           /* EM_... of <elf.h> */
-	bool exports_wanted;   /* dlsym() would find the wanted symbol */
-	bool exports_init;     /* ... and the init symbol */
-	bool needs_python;     /* a symbol Py... or _Py... must come from elsewhere */
-	char build_id[2 * ELF_BUILD_ID_MAX + 1]; /* hexadecimal; empty when there is none */
+	bool exports_wanted; /* dlsym() would find the wanted symbol */
+	bool exports_init;   /* ... and the init symbol */
+	bool needs_python;   /* a symbol Py... or _Py... must come from elsewhere */
 };
 
 /*
- * Read the ELF file at @fd, which is borrowed. Either symbol may be the null
- * slice. A symbol with a version counts by its bare name, unless the version is
- * an old one that dlsym() passes over. *@out is written on success only.
+ * Either symbol may be the null slice. A symbol with a version counts by its bare name,
+ * unless the version is an old one that dlsym() passes over. *@out is written on success only.
  */
-int elf_examine(int fd, struct slice wanted_symbol, struct slice init_symbol, struct elf_facts *out,
-                struct error *error);
-
-/* The same for a file that is open already. */
 int elf_file_find(struct elf_file *file, struct slice wanted_symbol, struct slice init_symbol,
                   struct elf_facts *out, struct error *error);
 

@@ -1,5 +1,5 @@
 /*
- * object.c - see object.h.
+ * object.c - opens a shared object wherever it is, and judges whether it would load.
  */
 #include "libquery/disk/target/object.h"
 

@@ -1,5 +1,5 @@
 /*
- * plugin_kinds.c - see plugin_kinds.h.
+ * plugin_kinds.c - matches shared objects with the kinds of plugins that a text describes.
  */
 #include "libquery/disk/target/plugin_kinds.h"
 
@@ -203,9 +203,9 @@ static int add_line(struct plugin_kinds *kinds, size_t first, const struct entry
 		kinds->kinds[kind].files = line->value;
 	else if (slice_equal(line->name, SLICE("name")))
 		kinds->kinds[kind].names = line->value;
-	else
+	else if (!slice_equal(line->name, SLICE("group")))
 		return error_set(error, ERROR_FORMAT,
-		                 "line %zu: '%.*s' is neither symbol nor file nor name",
+		                 "line %zu: '%.*s' is neither symbol nor file nor name nor group",
 		                 line->number, (int)line->name.len, line->name.ptr);
 	return 0;
 }
@@ -248,6 +248,25 @@ int plugin_kinds_add(struct plugin_kinds *kinds, struct slice text, struct error
 	return 0;
 }
 
+struct slice plugin_kinds_symbol_of(struct slice group)
+{
+	struct slice text = slice_of(plugin_kinds_text), symbols = {0}, symbol;
+	struct entry_points_txt txt;
+	struct entry_points_line line;
+	bool is_of_group = false;
+
+	if (!memmem(text.ptr, text.len, group.ptr, group.len)) /* as a rule */
+		return (struct slice){0};
+	entry_points_txt_begin(&txt, text);
+	while (!is_of_group && entry_points_txt_next(&txt, &line, NULL) > 0) {
+		if (slice_equal(line.name, SLICE("symbol")))
+			symbols = line.value;
+		is_of_group =
+		        slice_equal(line.name, SLICE("group")) && slice_equal(line.value, group);
+	}
+	return is_of_group && next_word(&symbols, &symbol) ? symbol : (struct slice){0};
+}
+
 /* --- files --- */
 
 /* "_x.cpython-312-x86_64-linux-gnu.so" and "_x.abi3.so" are for Python alone. */
@@ -261,30 +280,16 @@ static bool is_library(struct slice name)
 	return object_name_suffix(name) && !is_python_module(name);
 }
 
-/* Is @name like one of the words of @patterns? */
-static bool is_one_of(struct slice patterns, struct slice name, struct slice *star)
+/* Is @name like one of the words of @patterns, of those behind a ! if @against? */
+static bool is_one_of(struct slice patterns, bool against, struct slice name, struct slice *star)
 {
 	struct slice word;
 
 	while (next_word(&patterns, &word)) {
-		struct pattern pattern = pattern_of(word);
+		bool excludes = slice_starts(word, SLICE("!"));
+		struct pattern pattern = pattern_of(slice_from(word, excludes));
 
-		if (is_like(&pattern, name, star))
-			return true;
-	}
-	return false;
-}
-
-/* Is @name like one of the words of @patterns that have a ! before them? */
-static bool is_excluded(struct slice patterns, struct slice name)
-{
-	struct slice word, star;
-
-	while (next_word(&patterns, &word)) {
-		struct pattern pattern =
-		        pattern_of(slice_from(word, slice_starts(word, SLICE("!"))));
-
-		if (slice_starts(word, SLICE("!")) && is_like(&pattern, name, &star))
+		if (excludes == against && is_like(&pattern, name, star))
 			return true;
 	}
 	return false;
@@ -305,11 +310,10 @@ static bool may_be(const struct kind *kind, struct slice name)
 {
 	struct slice star;
 
-	if (kind->is_replaced || is_excluded(kind->files, name))
+	if (kind->is_replaced || is_one_of(kind->files, true, name, &star))
 		return false;
-	if (excludes_only(kind->files))
-		return is_library(name);
-	return is_one_of(kind->files, name, &star);
+	return excludes_only(kind->files) ? is_library(name)
+	                                  : is_one_of(kind->files, false, name, &star);
 }
 
 bool plugin_kinds_want(const struct plugin_kinds *kinds, struct slice name)
@@ -453,7 +457,7 @@ static struct slice name_of(const struct plugin_match *match, size_t rule, struc
 
 	if (slice_equal(names, SLICE("symbol")) && pattern && is_like(pattern, symbol, &star))
 		return star;
-	return is_one_of(names, stem, &star) ? star : stem;
+	return is_one_of(names, false, stem, &star) ? star : stem;
 }
 
 bool plugin_match_next(const struct plugin_match *match, size_t *at, struct plugin_found *out)

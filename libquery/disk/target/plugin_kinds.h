@@ -34,6 +34,12 @@ void plugin_kinds_free(struct plugin_kinds *kinds); /* NULL is accepted */
  */
 int plugin_kinds_add(struct plugin_kinds *kinds, struct slice text, struct error *error);
 
+/*
+ * The symbol of that one of the kinds that are compiled in whose plugins entry points of
+ * @group announce by their package; null: there is none.
+ */
+struct slice plugin_kinds_symbol_of(struct slice group);
+
 /* Differs whenever other kinds might be found; never 0. */
 int64_t plugin_kinds_digest(const struct plugin_kinds *kinds);
 

@@ -1,5 +1,5 @@
 /*
- * plugin_record.c - see plugin_record.h.
+ * plugin_record.c - finds the native plugins among the files that a RECORD lists.
  */
 #include "libquery/disk/target/plugin_record.h"
 
@@ -64,11 +64,10 @@ static bool note_symbol(void *payload, const struct elf_symbol *symbol)
 }
 
 /* Every error but a failure means that it is no plugin. */
-static int drop(int code, struct error *own, struct error *error)
+static int drop(struct error *own, struct error *error)
 {
 	int failure = error_move_failure(error, own);
 
-	(void)code;
 	error_clear(own);
 	return failure;
 }
@@ -128,7 +127,7 @@ static int look_at(struct look *look, const struct wheel_file *file)
 	if (code == 0)
 		code = elf_file_symbols(object.file, note_symbol, &judgement, &own);
 	if (code < 0)
-		return drop(code, &own, look->error);
+		return drop(&own, look->error);
 	if (judgement.needs_python || !elf_file_header(object.file)->is_shared_object)
 		return 0;
 	return add_all(look, &object, file, &judgement.match);
@@ -185,8 +184,8 @@ int plugin_resolve(const struct object_site *site, const struct wheel_file *file
 	if (code == 0)
 		code = elf_file_find(opened.file, symbol, (struct slice){0}, &facts, &own);
 	if (code < 0)
-		return drop(code, &own, error);
-	if (!facts.is_shared_object || !facts.exports_wanted)
+		return drop(&own, error);
+	if (!elf_file_header(opened.file)->is_shared_object || !facts.exports_wanted)
 		return 0;
 	*target = (struct target_record){
 	        .object = file->path, .symbol = symbol, .sha256 = file->sha256};

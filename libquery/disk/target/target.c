@@ -1,97 +1,80 @@
 /*
- * target.c - see target.h.
+ * target.c - says what the file that import would take is good for.
  *
- * import_path.c says which file; this says what the file is good for. A shared
- * object is judged by its dynamic symbols: an extension of Python beside a
+ * A shared object is judged by its dynamic symbols: an extension of Python beside a
  * native plugin differs in nothing else, and a host without Python that opens
  * the former gets a screenful of undefined symbols.
  */
 #include "libquery/disk/target/target.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <sys/stat.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/path.h"
-#include "libquery/disk/elf/elf_file.h"
-
-/* The symbol by which a host of that group knows its plugins. */
-static const struct bundle_rule {
-	const char *group, *symbol;
-} bundle_rules[] = {
-        {"jax_plugins", "GetPjrtApi"},
-};
+#include "libquery/disk/target/plugin_kinds.h"
 
 /* What one resolution works with. */
 struct resolution {
 	const struct target_query *query;
+	struct object_site objects;
+	struct target_memo *memo;
 	struct arena *arena;
 	struct target_record *target;
 	struct error *error;
 };
 
-/* --- reading a shared object --- */
-
-/* The symbols that decide what a shared object is. */
-struct symbols {
-	struct slice wanted, init; /* either may be null */
+/* A look at a shared object. */
+struct look {
+	const struct wheel_file *file;
+	struct object object;
+	struct elf_facts facts;
+	bool is_shared_object;
+	int code; /* why there is nothing to be seen, or 0 */
 };
 
-static struct object_site site_of(const struct resolution *work)
+static void cleanup_look(struct look *look)
 {
-	const struct target_query *query = work->query;
-
-	return (struct object_site){
-	        .fd = query->site.fd,
-	        .fetch = query->fetch,
-	        .payload = query->payload,
-	        .examined = query->memo ? &query->memo->examined : NULL,
-	        .linkage = query->linkage,
-	        .place = query->place,
-	};
+	object_close(&look->object);
 }
 
-/* @object is the caller's to close, whatever comes of it. */
-static int examine(const struct resolution *work, const struct wheel_file *file,
-                   struct symbols symbols, struct object *object, struct elf_facts *out)
+/* Either symbol may be null. */
+static struct look look_at(const struct resolution *work, const struct wheel_file *file,
+                           struct slice wanted, struct slice init)
 {
-	struct object_site site = site_of(work);
-	int code = object_open(&site, file, object, work->error);
+	struct look look = {.file = file, .object = OBJECT_INIT};
 
-	if (code == 0)
-		code = elf_file_find(object->file, symbols.wanted, symbols.init, out, work->error);
-	return code;
+	look.code = object_open(&work->objects, file, &look.object, work->error);
+	if (look.code == 0)
+		look.code = elf_file_find(look.object.file, wanted, init, &look.facts, work->error);
+	if (look.code == 0)
+		look.is_shared_object = elf_file_header(look.object.file)->is_shared_object;
+	return look;
 }
 
 /* --- the answer --- */
 
-/* @object: NULL where it could not be opened. */
-static int set_object(const struct resolution *work, const struct wheel_file *file,
-                      const struct object *object)
+static int set(const struct resolution *work, enum target_kind kind, enum target_state state)
 {
-	struct target_record *target = work->target;
-
-	target->object = file->path;
-	target->sha256 = file->sha256;
-	if (!object->file)
-		return 0;
-	return object_describe(object, work->arena, target, work->error);
-}
-
-static int set_state(const struct resolution *work, enum target_state state)
-{
-	work->target->kind = TARGET_UNRESOLVED;
+	work->target->kind = kind;
 	work->target->state = state;
 	return 0;
 }
 
-static int set_kind(const struct resolution *work, enum target_kind kind)
+static int set_state(const struct resolution *work, enum target_state state)
 {
-	work->target->kind = kind;
-	work->target->state = TARGET_OK;
-	return 0;
+	return set(work, TARGET_UNRESOLVED, state);
+}
+
+static int set_object(const struct resolution *work, const struct look *look)
+{
+	struct target_record *target = work->target;
+
+	target->object = look->file->path;
+	target->sha256 = look->file->sha256;
+	if (!look->object.file)
+		return 0;
+	return object_describe(&look->object, work->arena, target, work->error);
 }
 
 /* --- one shared object --- */
@@ -123,68 +106,51 @@ static struct slice init_symbol(const struct target_query *query, struct arena *
 }
 
 /* It exports what was wanted, and does not itself need Python. */
-static int judge(const struct resolution *work, const struct wheel_file *file,
-                 const struct object *object, struct slice symbol)
+static int judge(const struct resolution *work, const struct look *look, struct slice symbol)
 {
-	struct object_site site = site_of(work);
-	int code = object_judge(&site, object, file, work->arena, work->target, work->error);
+	int code = object_judge(&work->objects, &look->object, look->file, work->arena,
+	                        work->target, work->error);
 
 	if (code == 0 && work->target->kind == TARGET_NATIVE)
 		work->target->symbol = symbol;
 	return code;
 }
 
-static int classify(const struct resolution *work, const struct wheel_file *file,
-                    const struct object *object, const struct elf_facts *facts)
-{
-	if (!facts->is_shared_object)
-		return set_state(work, TARGET_NO_SYMBOL);
-	if (facts->exports_wanted && !facts->needs_python)
-		return judge(work, file, object, work->query->attr);
-	if (facts->exports_init || facts->needs_python)
-		return set_kind(work, TARGET_EXTENSION);
-	return set_state(work, TARGET_NO_SYMBOL);
-}
-
 /* What came of the look at an object: an answer, unless it is a failure. */
-static int conclude(const struct resolution *work, const struct wheel_file *file,
-                    const struct object *object, const struct elf_facts *facts, int code)
+static int conclude(const struct resolution *work, const struct look *look)
 {
-	if (error_is_failure(code))
-		return code;
-	if (code == ERROR_NOTFOUND)
+	const struct elf_facts *facts = &look->facts;
+
+	if (error_is_failure(look->code))
+		return look->code;
+	if (look->code == ERROR_NOTFOUND)
 		return set_state(work, TARGET_MISSING);
-	if (set_object(work, file, object) < 0)
+	if (set_object(work, look) < 0)
 		return ERROR_NOMEM;
-	if (code == ERROR_LIMIT)
+	if (look->code == ERROR_LIMIT)
 		return set_state(work, TARGET_NOT_EXAMINED);
-	return code < 0 ? set_state(work, TARGET_NO_SYMBOL) : classify(work, file, object, facts);
+	if (look->is_shared_object && facts->exports_wanted && !facts->needs_python)
+		return judge(work, look, work->query->attr);
+	if (look->is_shared_object && (facts->exports_init || facts->needs_python))
+		return set(work, TARGET_EXTENSION, TARGET_OK);
+	return set_state(work, TARGET_NO_SYMBOL);
 }
 
 static int resolve_object(const struct resolution *work, const struct wheel_file *file)
 {
-	CLEANUP(object_close) struct object object = OBJECT_INIT;
-	struct elf_facts facts = {0};
-	struct symbols symbols = {.init = init_symbol(work->query, work->arena)};
-	int code;
+	const struct slice init = init_symbol(work->query, work->arena), attr = work->query->attr;
+	CLEANUP(cleanup_look) struct look look = {.object = OBJECT_INIT};
 
-	if (slice_is_null(symbols.init))
+	if (slice_is_null(init))
 		return error_nomem(work->error);
-	if (work->query->attr.len > 0 && !is_dotted(work->query->attr)) /* a.b is Python only */
-		symbols.wanted = work->query->attr;
-	code = examine(work, file, symbols, &object, &facts);
-	return conclude(work, file, &object, &facts, code);
+	look = look_at(work, file, is_dotted(attr) ? (struct slice){0} : attr, init);
+	return conclude(work, &look); /* a.b is Python only */
 }
 
 /* --- a package and a plugin in one distribution --- */
 
-static const struct bundle_rule *bundle_rule_of(struct slice group)
-{
-	for (size_t i = 0; i < sizeof(bundle_rules) / sizeof(bundle_rules[0]); i++)
-		if (slice_equal(slice_of(bundle_rules[i].group), group))
-			return &bundle_rules[i];
-	return NULL;
-}
+#define ENOUGH             2    /* objects that export the symbol, to be ambiguous */
+#define BUNDLE_OBJECTS_MAX 1024 /* objects of one distribution that are looked at */
 
 /* Libraries grafted into a wheel serve its plugins and are not plugins themselves. */
 static bool is_grafted(struct slice path)
@@ -192,139 +158,117 @@ static bool is_grafted(struct slice path)
 	return memmem(path.ptr, path.len, ".libs/", 6) != NULL;
 }
 
-#define ENOUGH             2    /* objects that export the symbol, to be ambiguous */
-#define BUNDLE_OBJECTS_MAX 1024 /* objects of one distribution that are looked at */
-
-/* Count @file if it exports the symbol of the rule, and remember it. */
-static int consider(const struct resolution *work, const struct bundle_rule *rule,
+/* Count @file if it exports the symbol, and remember it. */
+static int consider(const struct resolution *work, struct slice symbol,
                     const struct wheel_file *file, struct target_bundle *bundle)
 {
-	CLEANUP(object_close) struct object object = OBJECT_INIT;
-	struct symbols symbols = {.wanted = slice_of(rule->symbol)};
-	struct elf_facts facts;
+	CLEANUP(cleanup_look) struct look look = {.object = OBJECT_INIT};
 	int code;
 
 	if (is_grafted(file->path))
 		return 0;
-	code = examine(work, file, symbols, &object, &facts);
-	if (error_is_failure(code))
-		return code;
-	bundle->not_examined |= code == ERROR_LIMIT;
-	if (code < 0 || !facts.is_shared_object || !facts.exports_wanted || facts.needs_python)
+	look = look_at(work, file, symbol, (struct slice){0});
+	if (error_is_failure(look.code))
+		return look.code;
+	bundle->not_examined |= look.code == ERROR_LIMIT;
+	if (!look.is_shared_object || !look.facts.exports_wanted || look.facts.needs_python)
 		return 0;
 	bundle->count++;
 	*work->target = (struct target_record){0};
-	if (set_object(work, file, &object) < 0)
-		return ERROR_NOMEM;
-	return judge(work, file, &object, symbols.wanted);
+	code = set_object(work, &look);
+	if (code == 0)
+		code = judge(work, &look, symbol);
+	bundle->target = *work->target;
+	return code;
 }
 
-static int search_record(const struct resolution *work, const struct bundle_rule *rule,
-                         struct target_bundle *bundle)
+static int search(const struct resolution *work, struct slice symbol,
+                  const struct wheel_record *record, struct target_bundle *bundle)
 {
 	struct wheel_file file;
 	size_t seen = 0;
 	int code = 0;
 
 	for (size_t at = 0; code == 0 && bundle->count < ENOUGH && seen++ < BUNDLE_OBJECTS_MAX &&
-	                    wheel_record_find_object(&work->query->site.record, &at, &file);)
-		code = consider(work, rule, &file, bundle);
+	                    wheel_record_find_object(record, &at, &file);)
+		code = consider(work, symbol, &file, bundle);
+	bundle->is_known = code == 0;
 	return code;
 }
 
-/* All packages of a distribution have the same objects beside them. */
-static int consider_record(const struct resolution *work, const struct bundle_rule *rule,
-                           struct target_bundle *bundle)
-{
-	struct target_memo *memo = work->query->memo;
-	int code;
-
-	if (memo && memo->has_bundle && memo->rule == rule) {
-		*bundle = memo->found_bundle;
-		*work->target = memo->bundle;
-		return 0;
-	}
-	code = search_record(work, rule, bundle);
-	if (code == 0 && memo) {
-		memo->has_bundle = true;
-		memo->rule = rule;
-		memo->found_bundle = *bundle;
-		memo->bundle = *work->target;
-	}
-	return code;
-}
-
-/* Without RECORD the distribution's files are not known: those in the package must do. */
-static int consider_directory(const struct resolution *work, const struct bundle_rule *rule,
-                              struct slice package, struct target_bundle *bundle)
+static int list_package(const struct resolution *work, struct slice package, struct path_index *out)
 {
 	bool failed = false;
 	struct slice path = path_join_in(work->arena, package, SLICE(""), &failed);
 	CLEANUP(cleanup_closedir) DIR *directory = NULL;
 	const char *child;
-	int code, left = 0;
+	int left = 0, code = failed ? error_nomem(work->error)
+	                            : import_open_directory(&work->query->site, path.ptr,
+	                                                    &directory, work->error);
 
-	if (failed)
-		return error_nomem(work->error);
-	code = import_open_directory(&work->query->site, path.ptr, &directory, work->error);
-	while (code == 0 && bundle->count < ENOUGH && directory &&
-	       (left = file_next(directory, &child)) > 0) {
-		struct wheel_file file = {0};
+	while (!failed && directory && (left = file_next(directory, &child)) > 0) {
+		struct slice name = slice_of(child);
 
-		if (!slice_ends(slice_of(child), SLICE(".so")))
-			continue;
-		file.path = path_join_in(work->arena, package, slice_of(child), &failed);
-		if (failed)
-			return error_nomem(work->error);
-		code = consider(work, rule, &file, bundle);
+		if (slice_ends(name, SLICE(".so")))
+			failed = !path_index_add(out,
+			                         path_join_in(work->arena, package, name, &failed));
 	}
-	return left < 0 ? error_errno(work->error, errno, "cannot list %s", path.ptr) : code;
+	if (left < 0)
+		return error_errno(work->error, errno, "cannot list %s", path.ptr);
+	return failed ? error_nomem(work->error) : code;
 }
 
-/* The directory of the package: its path without the name of its __init__. */
-static struct slice package_of(const struct import_file *found)
+/* Without RECORD the distribution's files are not known: those in the package must do. */
+static int search_package(const struct resolution *work, struct slice symbol,
+                          const struct import_file *found, struct target_bundle *bundle)
 {
+	CLEANUP(path_index_free) struct path_index objects = {0};
+	const struct wheel_record listed = {.index = &objects};
 	struct slice path = found->file.path;
+	int code;
 
-	return slice_ends(path, SLICE("/__init__.py")) || slice_ends(path, SLICE("/__init__.pyc"))
-	               ? path_directory(path)
-	               : path;
+	if (slice_ends(path, SLICE("/__init__.py")) || slice_ends(path, SLICE("/__init__.pyc")))
+		path = path_directory(path);
+	code = list_package(work, path, &objects);
+	return code < 0 ? code : search(work, symbol, &listed, bundle);
 }
 
 static int resolve_python(const struct resolution *work, const struct import_file *found)
 {
-	work->target->object = found->file.path;
-	work->target->sha256 = found->file.sha256;
-	return set_kind(work, TARGET_PYTHON);
+	*work->target = (struct target_record){
+	        .object = found->file.path,
+	        .sha256 = found->file.sha256,
+	};
+	return set(work, TARGET_PYTHON, TARGET_OK);
 }
 
-static int look_for_bundle(const struct resolution *work, const struct import_file *found,
-                           const struct bundle_rule *rule, struct target_bundle *bundle)
-{
-	if (wheel_record_is_null(&work->query->site.record))
-		return consider_directory(work, rule, package_of(found), bundle);
-	return consider_record(work, rule, bundle);
-}
-
-/* Exactly one object with the symbol makes a bundle; none, an ordinary package. */
+/*
+ * Exactly one object with the symbol makes a bundle; none, an ordinary package. All packages
+ * of a distribution with a RECORD have the same objects beside them.
+ */
 static int resolve_package(const struct resolution *work, const struct import_file *found,
-                           const struct bundle_rule *rule)
+                           struct slice symbol)
 {
-	struct target_bundle bundle = {0};
-	int code = look_for_bundle(work, found, rule, &bundle);
+	const struct wheel_record *record = &work->query->site.record;
+	struct target_bundle own = {0}, *bundle = &own;
+	int code = 0;
 
+	if (!wheel_record_is_null(record))
+		bundle = &work->memo->bundle;
+	if (bundle == &own)
+		code = search_package(work, symbol, found, bundle);
+	else if (!bundle->is_known)
+		code = search(work, symbol, record, bundle);
+	*work->target = (struct target_record){0};
 	if (code < 0)
 		return code;
-	if (bundle.count > 1) {
-		*work->target = (struct target_record){0};
+	if (bundle->count > 1)
 		return set_state(work, TARGET_AMBIGUOUS);
-	}
-	if (bundle.not_examined) {
-		*work->target = (struct target_record){0};
+	if (bundle->not_examined)
 		return set_state(work, TARGET_NOT_EXAMINED);
-	}
-	if (bundle.count == 0 || work->target->kind == TARGET_EXTENSION)
+	if (bundle->count == 0 || bundle->target.kind == TARGET_EXTENSION)
 		return resolve_python(work, found);
+	*work->target = bundle->target;
 	if (work->target->kind == TARGET_NATIVE)
 		work->target->kind = TARGET_BUNDLED;
 	return 0;
@@ -341,12 +285,12 @@ static int find_once(const struct resolution *work, module_find *find, struct fo
 	const struct target_query *query = work->query;
 	int code;
 
-	if (last && !slice_is_null(last->module) && slice_equal(last->module, query->module)) {
+	if (!slice_is_null(last->module) && slice_equal(last->module, query->module)) {
 		*out = last->found;
 		return 0;
 	}
 	code = find(&query->site, query->module, work->arena, out, work->error);
-	if (code == 0 && last)
+	if (code == 0)
 		*last = (struct found_module){query->module, *out};
 	return code;
 }
@@ -358,30 +302,27 @@ static int find_once(const struct resolution *work, module_find *find, struct fo
 static int resolve_library(const struct resolution *work)
 {
 	const struct target_query *query = work->query;
-	CLEANUP(object_close) struct object object = OBJECT_INIT;
-	struct symbols symbols = {.wanted = query->attr};
-	struct elf_facts facts = {0};
+	CLEANUP(cleanup_look) struct look look = {.object = OBJECT_INIT};
 	struct import_file found;
 	int code;
 
 	if (query->attr.len == 0 || is_dotted(query->attr))
 		return set_state(work, TARGET_MISSING);
-	code = find_once(work, import_find_library, query->memo ? &query->memo->by_host : NULL,
-	                 &found);
+	code = find_once(work, import_find_library, &work->memo->by_host, &found);
 	if (code < 0)
 		return code;
 	if (slice_is_null(found.file.path))
 		return set_state(work, TARGET_MISSING);
-	code = examine(work, &found.file, symbols, &object, &facts);
-	if (code == ERROR_LIMIT || error_is_failure(code) ||
-	    (code == 0 && facts.is_shared_object && facts.exports_wanted))
-		return conclude(work, &found.file, &object, &facts, code);
+	look = look_at(work, &found.file, query->attr, (struct slice){0});
+	if (look.code == ERROR_LIMIT || error_is_failure(look.code) ||
+	    (look.is_shared_object && look.facts.exports_wanted))
+		return conclude(work, &look);
 	return set_state(work, TARGET_MISSING);
 }
 
 static int resolve(const struct resolution *work, const struct import_file *found)
 {
-	const struct bundle_rule *rule = bundle_rule_of(work->query->group);
+	struct slice symbol = {0};
 
 	if (slice_is_null(found->file.path) && work->query->editable)
 		return set_state(work, TARGET_UNRESOLVED_EDITABLE);
@@ -389,8 +330,10 @@ static int resolve(const struct resolution *work, const struct import_file *foun
 		return resolve_library(work);
 	if (found->is_object)
 		return resolve_object(work, &found->file);
-	if (rule && found->is_package)
-		return resolve_package(work, found, rule);
+	if (found->is_package)
+		symbol = plugin_kinds_symbol_of(work->query->group);
+	if (!slice_is_null(symbol))
+		return resolve_package(work, found, symbol);
 	return resolve_python(work, found);
 }
 
@@ -399,13 +342,16 @@ int target_resolve(const struct target_query *query, struct arena *arena, struct
 {
 	struct error own = {0}; /* why one object is of no use is not the answer */
 	struct target_record target = {0};
-	struct resolution resolution = {query, arena, &target, &own};
+	struct target_memo memo = {0};
+	struct resolution work = {query, query->objects, query->memo ? query->memo : &memo,
+	                          arena, &target,        &own};
 	struct import_file found;
-	int code = find_once(&resolution, import_find, query->memo ? &query->memo->by_import : NULL,
-	                     &found);
+	int code;
 
+	work.objects.fd = query->site.fd;
+	code = find_once(&work, import_find, &work.memo->by_import, &found);
 	if (code == 0)
-		code = resolve(&resolution, &found);
+		code = resolve(&work, &found);
 	if (code < 0)
 		return error_move(error, &own);
 	error_clear(&own);

@@ -15,10 +15,12 @@
 #include "libquery/disk/target/import_path.h"
 #include "libquery/disk/target/object.h"
 
-/* Objects of a distribution that serve a rule. */
+/* Which of a distribution's objects export the symbol by which a host knows its plugins. */
 struct target_bundle {
-	size_t count;      /* that export the symbol */
-	bool not_examined; /* some other might, and could not be read */
+	bool is_known;
+	size_t count;
+	bool not_examined;           /* some other might, and could not be read */
+	struct target_record target; /* what the last of them is */
 };
 
 /* The module asked for last, and what would be taken for it. */
@@ -33,21 +35,14 @@ struct found_module {
  */
 struct target_memo {
 	struct found_module by_import, by_host;
-	bool has_bundle;  /* the rest is known: what the distribution's objects */
-	const void *rule; /* are by this rule, */
-	struct target_bundle found_bundle;
-	struct target_record bundle; /* and one of them */
-	uint64_t examined;           /* bytes of shared objects; see OBJECTS_EXAMINED_MAX */
+	struct target_bundle bundle;
 };
 
 struct target_query {
 	struct slice group, module, attr;
-	struct import_site site; /* where the distribution's modules are */
+	struct import_site site;    /* where the distribution's modules are */
+	struct object_site objects; /* and its objects; fd is that of site */
 	bool editable;
-	object_fetch *fetch;     /* where the files are in an archive; NULL: below site.fd */
-	void *payload;           /* for fetch */
-	struct linkage *linkage; /* as in struct object_site, and so is */
-	struct slice place;
 	struct target_memo *memo; /* may be NULL */
 };
 

@@ -1,6 +1,5 @@
 /*
- * target_record.c - see target_record.h. Joins a tree, which has the files, with
- * target.h, which has the rules.
+ * target_record.c - joins a tree, which has the files, with target.h, which has the rules.
  */
 #include "libquery/disk/target/target_record.h"
 
@@ -21,6 +20,7 @@ struct resolving {
 	struct path_index sorted; /* of RECORD, where that pays */
 	struct target_query query;
 	struct target_memo memo;
+	uint64_t examined; /* bytes of shared objects for entry points */
 	struct arena scratch;
 };
 
@@ -166,31 +166,18 @@ static int resolve(struct resolving *work, struct entry_point_record *entry_poin
 
 /* --- plugins --- */
 
-static struct object_site site_of(const struct resolving *work, uint64_t *examined)
-{
-	const struct target_query *query = &work->query;
-
-	return (struct object_site){
-	        .fd = query->site.fd,
-	        .fetch = query->fetch,
-	        .payload = query->payload,
-	        .examined = examined,
-	        .readers = work->tree->readers,
-	        .linkage = query->linkage,
-	        .place = query->place,
-	};
-}
-
 /* Without RECORD it is not known which files are the distribution's. */
 static int find_plugins(struct resolving *work, const struct target_context *context,
                         struct arena *arena, struct error *error)
 {
 	const struct wheel_record *record = &work->query.site.record;
+	struct object_site site = work->query.objects;
 	uint64_t examined = 0;
-	const struct object_site site = site_of(work, &examined);
 
 	if (!context->kinds || slice_is_null(record->text))
 		return 0;
+	site.readers = work->tree->readers;
+	site.examined = &examined;
 	return plugin_records(&site, record, context->kinds, work->distribution, arena, error);
 }
 
@@ -217,10 +204,12 @@ static void begin(struct resolving *work, struct tree *tree, const struct target
 	        .tree = tree,
 	        .distribution = distribution,
 	        .query = {.site = {.cache = context->cache, .fd = on_disk ? tree->fd : -1},
-	                  .linkage = context->linkage,
-	                  .place = context->place,
-	                  .fetch = on_disk ? NULL : fetch,
-	                  .payload = work,
+	                  .objects = {.fd = on_disk ? tree->fd : -1,
+	                              .fetch = on_disk ? NULL : fetch,
+	                              .payload = work,
+	                              .examined = &work->examined,
+	                              .linkage = context->linkage,
+	                              .place = context->place},
 	                  .memo = &work->memo},
 	};
 }
@@ -243,7 +232,9 @@ int target_plugin(struct tree *tree, const struct target_context *context, struc
 	code = find_record(&work, error);
 	if (code < 0)
 		return code;
-	site = site_of(&work, NULL);
+	site = work.query.objects;
+	site.readers = tree->readers;
+	site.examined = NULL;
 	file = file_at(&work.query.site.record, object);
 	file.path = object; /* which stays */
 	code = plugin_resolve(&site, &file, symbol, arena, target, error);
