@@ -197,11 +197,6 @@ static int start_selection(struct reader *reader, selections ids, struct slice g
 	return 0;
 }
 
-int reader_outlines(struct reader *reader, struct root_record *root, struct error *error)
-{
-	return rows_outlines(&reader->sql, root, error);
-}
-
 int reader_select(struct reader *reader, struct slice group, struct slice name, struct error *error)
 {
 	static selections ids = {

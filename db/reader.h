@@ -69,9 +69,6 @@ int reader_listed(struct reader *reader, struct root_record *root, struct error 
 /* See rows_startups(). */
 int reader_startups(struct reader *reader, struct root_record *root, struct error *error);
 
-/* See rows_outlines(). */
-int reader_outlines(struct reader *reader, struct root_record *root, struct error *error);
-
 /* A row of a selection: the entry point and what is needed to judge it. */
 struct reader_row {
 	int64_t id; /* of the entry point */

@@ -8,7 +8,6 @@
 
 #include "db/base/array.h"
 #include "db/columns.h"
-#include "db/outlines.h"
 
 /* --- roots --- */
 
@@ -202,28 +201,6 @@ static int read_distributions(struct sql *sql, enum sql_id statement, distributi
 		return sql_damaged(sql, error);
 	root->distribution_count = count;
 	return 0;
-}
-
-int rows_outlines(struct sql *sql, struct root_record *root, struct error *error)
-{
-	sqlite3_stmt *row = sql_get(sql, SQL_OUTLINES, error);
-	int code;
-
-	if (!row)
-		return sql_code(sql);
-	sqlite3_bind_int64(row, 1, root->id);
-	code = sql_step(sql, row, error);
-	if (code > 0) {
-		struct slice list = sql_column(row, 0);
-
-		code = sql_check_row(sql, error) < 0 ? ERROR_NOMEM : outlines_read(list, root);
-		if (code == 0)
-			code = sql_damaged(sql, error);
-		sqlite3_reset(row);
-		return code < 0 ? code : 0;
-	}
-	sqlite3_reset(row);
-	return code < 0 ? code : rows_distributions(sql, root, false, error);
 }
 
 /* --- entry points and targets --- */

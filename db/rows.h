@@ -13,13 +13,6 @@ int rows_root(struct sql *sql, struct slice path, struct root_record *out, struc
 /* Call @each for every root, by id; a non-zero answer ends the walk and is returned. */
 int rows_roots(struct sql *sql, root_each *each, void *payload, struct error *error);
 
-/*
- * Fill @root, whose id is set, with what its distributions are known again by, in no
- * particular order: their ids, directories and outlines, and whether they are watched and
- * settled.
- */
-int rows_outlines(struct sql *sql, struct root_record *root, struct error *error);
-
 /* What the database says of its file: 1 found, 0 nothing. */
 int rows_publication(struct sql *sql, struct publication_record *out, struct error *error);
 

@@ -68,15 +68,6 @@ CREATE TABLE distribution (
 CREATE INDEX distribution_name ON distribution (normalized_name);
 CREATE INDEX distribution_error ON distribution (id) WHERE error IS NOT NULL;
 
--- By what the distributions of a directory that was carried are known again, in one text: to
--- read a row of each would take longer than to look at their files. It says of each its number,
--- whether it is watched and settled, sizes and times as above, and its name; after each but the
--- last there is a slash.
-CREATE TABLE outline (
-	root INTEGER PRIMARY KEY,
-	list TEXT NOT NULL
-) STRICT;
-
 -- One line of an entry_points.txt.
 CREATE TABLE entry_point (
 	id           INTEGER PRIMARY KEY,

@@ -35,7 +35,6 @@
 const char *const sql_statements[SQL_COUNT] = {
         [SQL_ROOT_BY_PATH] = "SELECT " COLUMNS(ROOT_COLUMNS) " FROM root WHERE path = ?1",
         [SQL_ROOTS] = "SELECT " COLUMNS(ROOT_COLUMNS) " FROM root ORDER BY id",
-        [SQL_OUTLINES] = "SELECT list FROM outline WHERE root = ?1",
         [SQL_DISTRIBUTIONS] =
                 "SELECT " COLUMNS(DISTRIBUTION_COLUMNS) " FROM distribution "
                                                         "WHERE id " DISTRIBUTIONS_OF_ROOT,
@@ -79,8 +78,6 @@ const char *const sql_statements[SQL_COUNT] = {
         [SQL_CHECK] = "PRAGMA integrity_check(1)",
         [SQL_IS_COHERENT] = "SELECT NOT EXISTS (SELECT 1 FROM distribution "
                             "WHERE id >> 20 NOT IN (SELECT id FROM root)) "
-                            "AND NOT EXISTS (SELECT 1 FROM outline "
-                            "WHERE root NOT IN (SELECT id FROM root)) "
                             "AND NOT EXISTS (SELECT 1 FROM startup "
                             "WHERE id >> 20 NOT IN (SELECT id FROM root)) "
                             "AND NOT EXISTS (SELECT 1 FROM entry_point "
@@ -109,13 +106,6 @@ const char *const sql_statements[SQL_COUNT] = {
                 "UPDATE distribution SET position = ?2, settled = ?3, watched = ?4, "
                 "directory_stamp = ?5, files_stamp = ?6, entry_points_size = ?7, "
                 "entry_points_mtime = ?8, metadata_size = ?9, metadata_mtime = ?10 WHERE id = ?1",
-        [SQL_PUT_OUTLINES] = /* one call for each row: a chain of || takes twice as long */
-        "INSERT INTO outline SELECT ?1, group_concat(printf('%d %d %d %s %s %s %s %s', "
-        "id & 1048575, watched, settled, entry_points_size, entry_points_mtime, metadata_size, "
-        "metadata_mtime, directory), '/') FROM distribution WHERE id " DISTRIBUTIONS_OF_ROOT
-        " AND 'directory' = (SELECT kind FROM root WHERE id = ?1) "
-        "HAVING count(*) BETWEEN 1 AND 131072", /* a longer list might be no value */
-        [SQL_DROP_OUTLINES] = "DELETE FROM outline WHERE root = ?1",
         [SQL_DROP_DISTRIBUTION] = "DELETE FROM distribution WHERE id = ?1",
         [SQL_PUT_ENTRY_POINT] = PUT("INSERT", "entry_point", ENTRY_POINT_COLUMNS),
         [SQL_DROP_ENTRY_POINTS] = "DELETE FROM entry_point WHERE id " ENTRY_POINTS_OF_DISTRIBUTION,

@@ -37,18 +37,6 @@ static int run_for_id(struct writer *writer, enum sql_id what, int64_t id, struc
 	return sql_run(&writer->sql, statement, error);
 }
 
-int writer_list_outlines(struct writer *writer, int64_t root, struct error *error)
-{
-	int64_t before = writer->outlined;
-	int code;
-
-	writer->outlined = root;
-	if (before == 0 || before == root)
-		return 0;
-	code = run_for_id(writer, SQL_DROP_OUTLINES, before, error);
-	return code < 0 ? code : run_for_id(writer, SQL_PUT_OUTLINES, before, error);
-}
-
 static const char *kind_name(enum root_kind kind)
 {
 	static const char *const names[] = {
@@ -281,8 +269,6 @@ int writer_put_distribution(struct writer *writer, const struct root_record *roo
 	else
 		code = writer_drop_distribution(writer, distribution->id, error);
 	if (code == 0)
-		code = writer_list_outlines(writer, root->id, error);
-	if (code == 0)
 		code = put_distribution_row(writer, distribution, error);
 	if (code == 0)
 		code = contest_name(writer, distribution->normalized_name, error);
@@ -300,12 +286,8 @@ int writer_put_distribution(struct writer *writer, const struct root_record *roo
 int writer_anchor_distribution(struct writer *writer,
                                const struct distribution_record *distribution, struct error *error)
 {
-	int code = writer_list_outlines(writer, ROOT_OF_DISTRIBUTION(distribution->id), error);
-	sqlite3_stmt *statement;
+	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_ANCHOR_DISTRIBUTION, error);
 
-	if (code < 0)
-		return code;
-	statement = sql_get(&writer->sql, SQL_ANCHOR_DISTRIBUTION, error);
 	if (!statement)
 		return sql_code(&writer->sql);
 	sqlite3_bind_int64(statement, 1, distribution->id);
@@ -351,8 +333,6 @@ int writer_drop_distribution(struct writer *writer, int64_t id, struct error *er
 	int code = drop_entry_points(writer, id, error);
 
 	if (code == 0)
-		code = writer_list_outlines(writer, ROOT_OF_DISTRIBUTION(id), error);
-	if (code == 0)
 		code = uncontest_name_of(writer, id, error);
 	return code < 0 ? code : run_for_id(writer, SQL_DROP_DISTRIBUTION, id, error);
 }
@@ -360,19 +340,12 @@ int writer_drop_distribution(struct writer *writer, int64_t id, struct error *er
 int writer_drop_root(struct writer *writer, int64_t id, struct error *error)
 {
 	static const enum sql_id steps[] = {
-	        SQL_DROP_ROOT_TARGETS,
-	        SQL_DROP_ROOT_PLUGINS,
-	        SQL_DROP_ROOT_ENTRY_POINTS,
-	        SQL_DROP_ROOT_DISTRIBUTIONS,
-	        SQL_DROP_ROOT_STARTUPS,
-	        SQL_DROP_OUTLINES,
-	        SQL_DROP_ROOT,
+	        SQL_DROP_ROOT_TARGETS,       SQL_DROP_ROOT_PLUGINS,  SQL_DROP_ROOT_ENTRY_POINTS,
+	        SQL_DROP_ROOT_DISTRIBUTIONS, SQL_DROP_ROOT_STARTUPS, SQL_DROP_ROOT,
 	};
 	int code = 0;
 
 	writer->contests += CONTESTS_ONE_BY_ONE + 1;
-	if (writer->outlined == id)
-		writer->outlined = 0;
 	for (size_t i = 0; code == 0 && i < sizeof(steps) / sizeof(*steps); i++)
 		code = run_for_id(writer, steps[i], id, error);
 	return code;

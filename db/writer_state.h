@@ -19,17 +19,10 @@ struct writer {
 	struct error why_rebuilt;
 	int64_t last_distribution; /* the id given last, and */
 	int64_t last_owner;        /* the root that it was given in */
-	int64_t outlined;          /* the root whose outlines are to be listed anew, or 0 */
 	unsigned contests;         /* changes that may have made a name contested, or uncontested */
 	bool (*stopped)(void);
 	bool sealed;
 	bool changed;
 };
-
-/*
- * The distributions of @root, which may be 0, change: when no more of them do, their outlines
- * are listed anew, and those of the root before it now.
- */
-int writer_list_outlines(struct writer *writer, int64_t root, struct error *error);
 
 #endif

@@ -285,8 +285,6 @@ int writer_commit(struct writer *writer, mode_t mode, struct error *error)
 	if (writer->contests > CONTESTS_ONE_BY_ONE)
 		code = mark_contested(writer, error);
 	if (code == 0)
-		code = writer_list_outlines(writer, 0, error);
-	if (code == 0)
 		code = put_publication(writer, error);
 	if (code == 0)
 		code = sql_execute(&writer->sql, "COMMIT", error);

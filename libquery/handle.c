@@ -233,7 +233,7 @@ void entrydb_close(entrydb *db)
 	for (size_t i = 0; i < db->entry_count; i++)
 		entry_free(&db->entries[i]);
 	sources_free(&db->sources);
-	holders_free(&db->holders);
+	shadowing_free(&db->shadowing);
 	loader_free(db->loader);
 	plugin_kinds_free(db->kinds);
 	policy_free(&db->policy);

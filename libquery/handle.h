@@ -34,10 +34,10 @@
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/plugin_kinds.h"
 #include "libquery/entrydb.h"
-#include "libquery/holders.h"
 #include "libquery/native/loader.h"
 #include "libquery/path_entry.h"
 #include "libquery/policy_file.h"
+#include "libquery/shadowing.h"
 #include "libquery/source.h"
 
 struct entrydb {
@@ -53,7 +53,7 @@ struct entrydb {
 	unsigned changes;     /* grows with each entry that is answered from elsewhere */
 	struct path_entry *entries;
 	size_t entry_count, entry_room;
-	struct holders holders; /* which of the entries has what; see holders.h */
+	struct shadowing shadowing;
 	struct loader *loader;
 	struct plugin_kinds *kinds; /* of plugins; NULL until they are asked for */
 	struct policy policy;       /* what may be loaded */

@@ -1,5 +1,5 @@
 /*
- * locate.c - see locate.h.
+ * locate.c - where a path entry is, and which database describes it.
  */
 #include "libquery/locate.h"
 
@@ -30,7 +30,6 @@ static bool row_suits(const struct path_entry *entry, const struct coverage *cov
 static void forget_row(struct path_entry *entry)
 {
 	root_record_free(&entry->row);
-	entry_forget_standings(entry);
 	entry->source = SOURCE_NONE;
 }
 
@@ -156,13 +155,15 @@ int locate_row(struct entrydb *db, struct path_entry *entry, const struct stat *
 	const char *inside = entry->path + (db->sysroot ? strlen(db->sysroot) : 0);
 	int code;
 
-	entry->compared_stands = entry->nameless = false;
+	entry_forget_read(entry);
 	code = find_anywhere(db, entry, inside, status, error);
 	if (code == 0 && !db->sysroot)
 		code = find_resolved(db, entry, status, error);
 	if (code < 0)
 		return code;
 	entry->generation = db->sources.generation;
+	entry->is_proven = entry->source != SOURCE_NONE && entry->row.settled;
+	entry->proven = entry->row.stamp;
 	return 0;
 }
 
@@ -194,7 +195,7 @@ int locate_path(struct entrydb *db, struct path_entry *entry, struct error *erro
 	free(entry->path);
 	entry->path = take(path);
 	forget_row(entry);
-	entry_forget_scan(entry);
+	entry_forget_read(entry);
 	entry->state = ENTRY_UNKNOWN;
 	return code;
 }

@@ -1,5 +1,5 @@
 /*
- * path_entry.c - see path_entry.h.
+ * path_entry.c - a path entry, from its spelling to the places of its rows.
  */
 #include "libquery/path_entry.h"
 
@@ -48,67 +48,51 @@ int entry_init(struct path_entry *entry, const char *spelled, const char *sysroo
 	return error_nomem(error);
 }
 
-void entry_forget_scan(struct path_entry *entry)
+void entry_forget_read(struct path_entry *entry)
 {
-	root_record_free(&entry->scanned);
-	root_record_free(&entry->reused);
+	root_record_free(&entry->read);
+	free(take(entry->places));
+	entry->place_count = 0;
+	entry->is_proven = entry->nameless = false;
 }
 
-/* --- where distributions stand --- */
+void entry_free(struct path_entry *entry)
+{
+	entry_forget_read(entry);
+	root_record_free(&entry->row);
+	free(entry->spelled);
+	free(entry->path);
+	free(entry->display);
+}
+
+/* --- places --- */
 
 static size_t number_of(int64_t id)
 {
 	return (size_t)(id & (DISTRIBUTIONS_MAX - 1));
 }
 
-bool entry_keep_standings(struct path_entry *entry, const struct root_record *scanned)
+bool entry_make_places(struct path_entry *entry)
 {
-	size_t count = 0;
+	size_t count = 1;
 
-	entry_forget_standings(entry);
-	for (size_t i = 0; i < scanned->distribution_count; i++)
-		if (number_of(scanned->distributions[i].id) >= count)
-			count = number_of(scanned->distributions[i].id) + 1;
-	entry->standings = calloc(count + 1, sizeof(*entry->standings));
-	if (!entry->standings)
-		return false;
-	entry->standing_count = count;
-	entry->still_watched = scanned->watched;
-	for (size_t i = 0; i < scanned->distribution_count; i++)
-		entry->standings[number_of(scanned->distributions[i].id)] = (struct standing){
-		        .position = scanned->distributions[i].position,
-		        .watched = scanned->distributions[i].watched,
-		};
-	return true;
+	for (size_t i = 0; i < entry->row.distribution_count; i++)
+		if (number_of(entry->row.distributions[i].id) >= count)
+			count = number_of(entry->row.distributions[i].id) + 1;
+	free(entry->places);
+	entry->places = calloc(count, sizeof(*entry->places));
+	entry->place_count = entry->places ? count : 0;
+	return entry->places != NULL;
 }
 
-void entry_forget_standings(struct path_entry *entry)
-{
-	free(entry->standings);
-	entry->standings = NULL;
-	entry->standing_count = 0;
-}
-
-uint32_t entry_position(const struct path_entry *entry, int64_t id, uint32_t position)
+bool entry_row_holds(const struct path_entry *entry, int64_t id, uint32_t *position)
 {
 	size_t number = number_of(id);
 
-	return number < entry->standing_count ? entry->standings[number].position : position;
-}
-
-bool entry_watches(const struct path_entry *entry, const struct distribution_record *row)
-{
-	size_t number = number_of(row->id);
-
-	return number < entry->standing_count ? entry->standings[number].watched : row->watched;
-}
-
-void entry_free(struct path_entry *entry)
-{
-	entry_forget_standings(entry);
-	entry_forget_scan(entry);
-	root_record_free(&entry->row);
-	free(entry->spelled);
-	free(entry->path);
-	free(entry->display);
+	if (!entry->places)
+		return true;
+	if (number >= entry->place_count || !entry->places[number].holds)
+		return false;
+	*position = entry->places[number].position;
+	return true;
 }

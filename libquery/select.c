@@ -1,93 +1,433 @@
 /*
- * select.c - from a question to an answer: ask the providers, put in order; see offer.h.
+ * select.c - from a question to an answer: path entries are brought up to date, rows and what was
+ * read from the disk added where nothing shadows them, and all of it put in order.
  */
-#include "libquery/offer.h"
+#include "libquery/select.h"
 
-#define PROVIDER_COUNT 2
+#include "db/base/cleanup.h"
+#include "libquery/disk/metadata/distribution.h"
+#include "libquery/disk/tree/tree_open.h"
 
-static const struct provider *const providers[PROVIDER_COUNT] = {&rows_provider, &scans_provider};
+/* --- one candidate --- */
 
-static int enter_all(struct contest *contest, struct error *error)
+struct candidate candidate_of(const struct entrydb *db, size_t entry,
+                              const struct distribution_record *distribution)
 {
-	int code = 0;
-
-	for (size_t p = 0; code == 0 && p < PROVIDER_COUNT; p++)
-		code = providers[p]->enter(contest, error);
-	return code;
-}
-
-/* The problems are told path entry by path entry. */
-static int ask_providers(struct selection *selection, struct error *error)
-{
-	int code = 0;
-
-	for (size_t p = 0; code == 0 && p < PROVIDER_COUNT; p++)
-		code = providers[p]->offer(selection, error);
-	for (size_t i = 0; code == 0 && i < selection->db->entry_count; i++)
-		for (size_t p = 0; code == 0 && p < PROVIDER_COUNT; p++)
-			code = providers[p]->complain(selection, i, error);
-	return code;
-}
-
-static int answer(struct entrydb *db, void *payload, struct error *error)
-{
-	struct request *request = payload;
-	struct selection selection = {
-	        .db = db,
-	        .group = request->group,
-	        .name = request->name,
-	        .explain = request->explain,
-	        .plugins = request->plugins,
-	        .set = set_create(),
-	        .told = PLACE_NONE,
+	return (struct candidate){
+	        .entry = entry,
+	        .place = shadowing_place(&db->shadowing, entry, distribution->position,
+	                                 distribution->has_metadata),
+	        .normalized_name = distribution->normalized_name,
+	        .directory = distribution->directory,
+	        .name = distribution->name,
+	        .version = distribution->version,
 	};
-	int code = selection.set ? refresh(db, error) : error_nomem(error);
+}
 
-	if (selection.set)
-		selection.set->nameless = handle_omits_names(db);
-	if (code == 0) {
-		shadowing_init(&selection.shadowing, db, enter_all);
-		code = request->ask_providers(&selection, error);
-		shadowing_free(&selection.shadowing);
+/* 1: another distribution of its name comes first; 0: none does; or an error. */
+static int is_shadowed(struct entrydb *db, struct candidate *candidate, struct error *error)
+{
+	int code = 0;
+
+	candidate->winner = NULL;
+	if (!slice_is_null(candidate->normalized_name))
+		code = shadowing_winner(&db->shadowing, candidate->normalized_name,
+		                        candidate->uncontested, &candidate->winner, error);
+	return code < 0 ? code : candidate->winner && candidate->winner->place < candidate->place;
+}
+
+int selection_admits(struct selection *selection, struct candidate *candidate, struct error *error)
+{
+	int shadowed = is_shadowed(selection->db, candidate, error);
+
+	return shadowed < 0 ? shadowed : !shadowed || selection->explain;
+}
+
+static struct slice file_of(const struct selection *selection, size_t entry, struct slice directory)
+{
+	return set_join(selection->set, slice_of(selection->db->entries[entry].display), directory);
+}
+
+static void tell_distribution(struct selection *selection, const struct candidate *candidate)
+{
+	struct entrydb_set *set = selection->set;
+	const struct winner *winner = candidate->winner;
+
+	if (selection->told == candidate->place)
+		return;
+	selection->told = candidate->place;
+	selection->path = set_copy(set, slice_of(selection->db->entries[candidate->entry].spelled));
+	selection->file = file_of(selection, candidate->entry, candidate->directory);
+	selection->distribution = set_copy(set, candidate->name);
+	selection->version = set_copy(set, candidate->version);
+	selection->shadowed_by = (struct slice){0};
+	if (winner && winner->place < candidate->place)
+		selection->shadowed_by = file_of(selection, winner->entry, winner->directory);
+}
+
+struct entrydb_entry_point *selection_add(struct selection *selection,
+                                          const struct candidate *candidate, uint32_t ordinal,
+                                          const struct entry_point_record *record)
+{
+	struct entrydb_entry_point *added = set_add(selection->set);
+
+	if (!added)
+		return NULL;
+	tell_distribution(selection, candidate);
+	added->place = candidate->place;
+	added->ordinal = ordinal;
+	added->handle = selection->db;
+	added->is_plugin = selection->plugins;
+	added->generation = selection->db->sources.generation;
+	added->text[ENTRYDB_FIELD_DISTRIBUTION] = selection->distribution;
+	added->text[ENTRYDB_FIELD_VERSION] = selection->version;
+	added->text[ENTRYDB_FIELD_PATH] = selection->path;
+	added->text[ENTRYDB_FIELD_FILE] = selection->file;
+	added->text[ENTRYDB_FIELD_SHADOWED_BY] = selection->shadowed_by;
+	set_copy_record(selection->set, added, record);
+	return added;
+}
+
+/* A distribution on which Python would raise; one that is shadowed does no harm. */
+static int add_problem(struct selection *selection, struct candidate *candidate,
+                       struct slice reason, struct error *error)
+{
+	int shadowed = is_shadowed(selection->db, candidate, error);
+
+	if (shadowed == 0)
+		set_add_problem(selection->set,
+		                file_of(selection, candidate->entry, candidate->directory), reason);
+	return shadowed < 0 ? shadowed : 0;
+}
+
+/* --- rows --- */
+
+bool plugins_in_database(const struct entrydb *db, const struct path_entry *entry)
+{
+	return entry_has_rows(entry) &&
+	       (entry->row.kind == ROOT_ARCHIVE || /* which is not read again */
+	        entry->row.kinds == scan_kinds(entry->row.kind, db->kinds));
+}
+
+static int add_row(struct selection *selection, size_t source, const struct reader_row *row,
+                   struct error *error)
+{
+	struct entrydb *db = selection->db;
+	const struct entry_point_record record = {
+	        .group = row->group,
+	        .name = row->name,
+	        .value = row->value,
+	        .module = row->module,
+	        .attr = row->attr,
+	        .extras = row->extras,
+	};
+	struct candidate candidate = {
+	        .entry = shadowing_entry_of(&db->shadowing, source, row->root),
+	        .normalized_name = row->normalized_name,
+	        .uncontested = !row->contested,
+	        .directory = row->directory,
+	};
+	struct entrydb_entry_point *added;
+	uint32_t position = row->position;
+	int code;
+
+	if (candidate.entry == db->entry_count ||
+	    !entry_row_holds(&db->entries[candidate.entry], row->id >> ENTRY_POINT_ID_SHIFT,
+	                     &position) ||
+	    (selection->plugins && !plugins_in_database(db, &db->entries[candidate.entry])))
+		return 0;
+	if (!db->entries[candidate.entry].nameless) {
+		candidate.name = row->distribution;
+		candidate.version = row->version;
 	}
-	if (code == 0 && selection.set->failed)
-		code = error_nomem(error);
-	if (code < 0) {
-		entrydb_set_free(selection.set);
+	candidate.place =
+	        shadowing_place(&db->shadowing, candidate.entry, position, row->has_metadata);
+	code = selection_admits(selection, &candidate, error);
+	if (code <= 0)
 		return code;
+	added = selection_add(selection, &candidate, row->ordinal, &record);
+	if (added) {
+		added->row = row->id;
+		added->source = source;
 	}
-	set_sort(selection.set, request->plugins || db->rules == ENTRYDB_PYTHON_3_10);
-	request->set = selection.set;
 	return 0;
 }
 
-int offer_ask(struct entrydb *db, struct request request, struct entrydb_set **out,
-              entrydb_error *error)
+static int add_rows_of(struct selection *selection, size_t index, struct error *error)
 {
-	int code = handle_ask(db, answer, &request, error);
+	struct sources *sources = &selection->db->sources;
+	struct reader *reader = source_reader(&sources->items[index]);
+	struct reader_row row;
+	int code;
+
+	if (!reader)
+		return 0;
+	code = selection->plugins
+	               ? reader_select_plugins(reader, selection->group, selection->name, error)
+	               : reader_select(reader, selection->group, selection->name, error);
+	if (code < 0)
+		return sources_check(sources, index, code, error);
+	for (;;) {
+		code = sources_check(sources, index, reader_next(reader, &row, error), error);
+		if (code <= 0)
+			return code;
+		code = add_row(selection, index, &row, error);
+		if (code < 0)
+			return code;
+	}
+}
+
+int selection_add_rows(struct selection *selection, struct error *error)
+{
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < selection->db->sources.count; i++)
+		code = add_rows_of(selection, i, error);
+	return code;
+}
+
+/* --- what was read from the disk --- */
+
+static bool matches(const struct selection *selection, const struct entry_point_record *record)
+{
+	return (slice_is_null(selection->group) || slice_equal(selection->group, record->group)) &&
+	       (slice_is_null(selection->name) || slice_equal(selection->name, record->name));
+}
+
+/* The tree of @entry; a zip of thousands of distributions is not opened for each of them. */
+static struct tree *open_once(struct selection *selection, const struct path_entry *entry,
+                              struct error *error)
+{
+	if (selection->opened_for == entry)
+		return selection->opened;
+	tree_close(take(selection->opened));
+	selection->opened_for = entry;
+	return tree_open(entry->path, &selection->opened, error) == 0 ? selection->opened : NULL;
+}
+
+/* What is read for a question has no METADATA; the few distributions that answer are asked now. */
+static int read_headers(struct selection *selection, struct path_entry *entry,
+                        struct distribution_record *distribution, struct error *error)
+{
+	struct error own = {0};
+	struct tree *tree;
+
+	if (distribution->has_headers || selection->set->nameless)
+		return 0;
+	tree = open_once(selection, entry, &own);
+	if (tree)
+		distribution_read_headers(tree, &entry->read.arena, distribution, &own);
+	return error_move_failure(error, &own);
+}
+
+/* What was left unread, as it seemed to be shadowed, and is admitted after all. */
+static int read_rest(struct selection *selection, struct path_entry *entry,
+                     struct distribution_record *distribution, struct error *error)
+{
+	struct error own = {0};
+	struct tree *tree = open_once(selection, entry, &own);
+	int code;
+
+	if (tree && distribution_read_rest(tree, &entry->read.arena, distribution, &own) < 0)
+		error_set(error, own.code, "%s: %.*s: %s", entry->path,
+		          (int)distribution->directory.len, distribution->directory.ptr,
+		          error_text(&own));
+	else if (own.code)
+		return error_move_failure(error, &own);
+	code = own.code;
+	error_clear(&own);
+	return code;
+}
+
+static int add_entry_points_of(struct selection *selection, struct path_entry *entry,
+                               struct distribution_record *distribution,
+                               struct candidate *candidate, struct error *error)
+{
+	for (size_t i = 0; i < distribution->entry_point_count; i++) {
+		int code = 0;
+
+		if (!matches(selection, &distribution->entry_points[i]))
+			continue;
+		code = selection_admits(selection, candidate, error);
+		if (code == 0)
+			return 0;
+		if (code > 0)
+			code = read_headers(selection, entry, distribution, error);
+		if (code < 0)
+			return code;
+		candidate->name = distribution->name;
+		candidate->version = distribution->version;
+		selection_add(selection, candidate, (uint32_t)i, &distribution->entry_points[i]);
+	}
+	return 0;
+}
+
+static int add_read(struct selection *selection, size_t index,
+                    struct distribution_record *distribution, struct error *error)
+{
+	struct path_entry *entry = &selection->db->entries[index];
+	struct candidate candidate = candidate_of(selection->db, index, distribution);
+	int code = 0;
+
+	if (distribution->unread) {
+		code = selection_admits(selection, &candidate, error);
+		if (code > 0)
+			code = read_rest(selection, entry, distribution, error);
+	}
+	if (code < 0 || !slice_is_null(distribution->error))
+		return code < 0 ? code : 0;
+	return add_entry_points_of(selection, entry, distribution, &candidate, error);
+}
+
+static int add_all_read(struct selection *selection, struct error *error)
+{
+	struct entrydb *db = selection->db;
+	int code = 0;
+
+	for (size_t i = 0; i < db->entry_count; i++)
+		for (size_t j = 0; code == 0 && j < db->entries[i].read.distribution_count; j++)
+			code = add_read(selection, i, &db->entries[i].read.distributions[j], error);
+	return code;
+}
+
+/* --- problems --- */
+
+struct row_problems {
+	struct selection *selection;
+	size_t entry;
+	bool failed; /* not the reader, but what was asked about its rows */
+	struct error *error;
+};
+
+static int add_row_problem(void *payload, const struct reader_problem *problem)
+{
+	struct row_problems *problems = payload;
+	const struct entrydb *db = problems->selection->db;
+	uint32_t position = problem->position;
+	struct candidate candidate = {
+	        .entry = problems->entry,
+	        .normalized_name = problem->normalized_name,
+	        .directory = problem->directory,
+	};
+	int code;
+
+	if (!entry_row_holds(&db->entries[candidate.entry], problem->id, &position))
+		return 0;
+	candidate.place =
+	        shadowing_place(&db->shadowing, candidate.entry, position, problem->has_metadata);
+	code = add_problem(problems->selection, &candidate, problem->error, problems->error);
+	problems->failed = code < 0;
+	return code;
+}
+
+/* What stands on the path twice complains once. */
+static int add_row_problems(struct selection *selection, size_t index, struct error *error)
+{
+	struct entrydb *db = selection->db;
+	const struct path_entry *entry = &db->entries[index];
+	struct row_problems problems = {.selection = selection, .entry = index, .error = error};
+	int code;
+
+	if (!entry_has_rows(entry) || entry->row.broken == 0 ||
+	    shadowing_entry_of(&db->shadowing, entry->source, entry->row.id) != index)
+		return 0;
+	code = reader_broken(db->sources.items[entry->source].reader, entry->row.id,
+	                     add_row_problem, &problems, error);
+	return problems.failed ? code : sources_check(&db->sources, entry->source, code, error);
+}
+
+static int add_problems_of(struct selection *selection, size_t index, struct error *error)
+{
+	const struct root_record *read = &selection->db->entries[index].read;
+	int code = add_row_problems(selection, index, error);
+
+	for (size_t i = 0; code == 0 && i < read->distribution_count; i++) {
+		struct candidate candidate =
+		        candidate_of(selection->db, index, &read->distributions[i]);
+
+		if (!slice_is_null(read->distributions[i].error))
+			code = add_problem(selection, &candidate, read->distributions[i].error,
+			                   error);
+	}
+	return code;
+}
+
+/* --- the whole --- */
+
+int selection_begin(struct selection *selection, struct error *error)
+{
+	struct entrydb *db = selection->db;
+	int code;
+
+	selection->told = PLACE_NONE;
+	selection->set = set_create();
+	if (!selection->set)
+		return error_nomem(error);
+	code = refresh(db, error);
+	selection->set->nameless = handle_omits_names(db);
+	if (code < 0)
+		return code;
+	return shadowing_begin(&db->shadowing,
+	                       &(struct shadowing_view){
+	                               .entries = db->entries,
+	                               .entry_count = db->entry_count,
+	                               .sources = &db->sources,
+	                               .by_metadata = db->rules == ENTRYDB_IM_10_1,
+	                               .changes = db->changes,
+	                       },
+	                       error);
+}
+
+int selection_end(struct selection *selection, int code, struct error *error)
+{
+	tree_close(take(selection->opened));
+	selection->opened_for = NULL;
+	if (code == 0 && selection->set->failed)
+		code = error_nomem(error);
+	if (code < 0)
+		entrydb_set_free(take(selection->set));
+	else
+		set_sort(selection->set,
+		         selection->plugins || selection->db->rules == ENTRYDB_PYTHON_3_10);
+	return code;
+}
+
+static int select_entry_points(struct entrydb *db, void *payload, struct error *error)
+{
+	struct selection *selection = payload;
+	int code = selection_begin(selection, error);
 
 	if (code == 0)
-		*out = request.set;
+		code = selection_add_rows(selection, error);
+	if (code == 0)
+		code = add_all_read(selection, error);
+	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
+		code = add_problems_of(selection, i, error);
+	return selection_end(selection, code, error);
+}
+
+static int ask(struct selection *selection, struct entrydb_set **out, entrydb_error *error)
+{
+	int code = handle_ask(selection->db, select_entry_points, selection, error);
+
+	if (code == 0)
+		*out = selection->set;
 	return code;
 }
 
 int entrydb_select(entrydb *db, const char *group, const char *name, entrydb_set **out,
                    entrydb_error *error)
 {
-	return offer_ask(db,
-	                 (struct request){.group = slice_of(group),
-	                                  .name = slice_of(name),
-	                                  .ask_providers = ask_providers},
-	                 out, error);
+	struct selection selection = {.db = db, .group = slice_of(group), .name = slice_of(name)};
+
+	return ask(&selection, out, error);
 }
 
 int entrydb_explain(entrydb *db, const char *group, const char *name, entrydb_set **out,
                     entrydb_error *error)
 {
-	return offer_ask(db,
-	                 (struct request){.group = slice_of(group),
-	                                  .name = slice_of(name),
-	                                  .explain = true,
-	                                  .ask_providers = ask_providers},
-	                 out, error);
+	struct selection selection = {
+	        .db = db, .group = slice_of(group), .name = slice_of(name), .explain = true};
+
+	return ask(&selection, out, error);
 }

@@ -1,65 +1,67 @@
 /*
- * shadowing.h - which distribution shadows which. Private to libquery/.
+ * shadowing.h - which distribution shadows which, and which path entry has which row. Private
+ * to libquery/.
  *
- * Of distributions with the same normalized name Python believes the first it meets, on
- * the caller's path and by the caller's rules: so each is compared with the first holder
- * of its name, wherever that lies. Here only places and names are known; who holds a name comes
- * from the providers (offer.h).
+ * Of distributions with the same normalized name Python believes the first it meets, on the
+ * caller's path and by the caller's rules. What was found out stays with the handle until one
+ * of its path entries, or databases, is another.
  */
 #ifndef LIBQUERY_SHADOWING_H
 #define LIBQUERY_SHADOWING_H
 
-#include "libquery/handle.h"
-#include "libquery/result.h"
+#include "db/base/arena.h"
+#include "db/base/error.h"
+#include "db/base/name_map.h"
+#include "libquery/path_entry.h"
+#include "libquery/source.h"
 
-/* A distribution that stands somewhere on the path. */
-struct claim {
-	uint64_t place;
-	struct slice normalized_name; /* null: it has none, and nothing shadows it */
-	bool uncontested;             /* no other distribution of the same database has its name */
+/* What is looked through: a handle's path entries, all of them up to date. */
+struct shadowing_view {
+	const struct path_entry *entries;
+	size_t entry_count;
+	struct sources *sources;
+	bool by_metadata; /* distributions without metadata come after all others */
+	unsigned changes; /* grows when a path entry is answered from elsewhere */
 };
 
-/* Who holds a name first? All who have it enter, in any order. */
-struct contest {
-	struct entrydb *db;
-	struct slice name;
-	uint64_t best;          /* the place of the first one, or PLACE_NONE */
-	size_t entry;           /* the index of its path entry */
-	struct slice directory; /* its metadata's; in the arena */
-	struct arena arena;
-	bool failed; /* no memory */
+/* The first distribution of a name. */
+struct winner {
+	uint64_t place; /* PLACE_NONE: there is none */
+	size_t entry;   /* the index of its path entry */
+	struct slice directory;
+	bool has_asked; /* the databases, too, and not only what was read from the disk */
 };
 
-/* Enters all distributions that have the contested name, by contest_enter(). */
-typedef int enter_function(struct contest *contest, struct error *error);
-
-/*
- * What was judged last is kept: the entry points of a distribution come one after another.
- * Where there are many contests, so is the outcome of each: all distributions of a path may
- * have one name.
- */
 struct shadowing {
-	enter_function *enter_holders;
-	bool one_source; /* nothing but rows of one file: what is uncontested there has won */
-	uint64_t judged; /* the place of the claim, or PLACE_NONE */
-	struct contest contest;
-	unsigned contests;     /* held, up to those that are kept */
-	struct name_map known; /* normalized name -> index in outcomes */
-	struct outcome *outcomes;
-	size_t outcome_count, outcome_room;
+	struct shadowing_view view;
+	unsigned generation; /* of the sources: the rest holds for this, and view.changes */
+	bool one_source;     /* nothing but rows of one file: what is uncontested there has won */
+	bool has_read;       /* what was read from the disk is among the winners */
+	struct name_map by_name; /* normalized name -> index in winners */
+	struct winner *winners;
+	size_t winner_count, winner_room;
+	struct arena arena;        /* names and directories of rows */
+	struct root_holder *roots; /* by source and root */
+	size_t root_count;
 };
 
-/* Where a distribution stands in Python's enumeration; @entry: the index of its path entry. */
-uint64_t shadowing_place(const struct entrydb *db, size_t entry, uint32_t position,
-                         bool has_metadata);
-
-void shadowing_init(struct shadowing *shadowing, struct entrydb *db, enter_function *enter_holders);
+/* Look at @view from now on, whose pointers stay. 0 or ERROR_NOMEM. */
+int shadowing_begin(struct shadowing *shadowing, const struct shadowing_view *view,
+                    struct error *error);
 void shadowing_free(struct shadowing *shadowing);
 
-/* Is it hidden by another distribution of its name? 1, 0, or an error. */
-int shadowing_hides(struct shadowing *shadowing, const struct claim *claim, struct error *error);
+/* The index of the first path entry that has that root of that source, or view.entry_count. */
+size_t shadowing_entry_of(const struct shadowing *shadowing, size_t source, int64_t root);
 
-void contest_enter(struct contest *contest, size_t entry, uint32_t position, bool has_metadata,
-                   struct slice directory);
+/* Where a distribution stands in Python's enumeration; @entry: the index of its path entry. */
+uint64_t shadowing_place(const struct shadowing *shadowing, size_t entry, uint32_t position,
+                         bool has_metadata);
+
+/*
+ * *@out: who has that name first; valid until the next call. @uncontested: the row says that no
+ * other row of its file has it; then *out may be NULL, and it is that row. 0 or an error.
+ */
+int shadowing_winner(struct shadowing *shadowing, struct slice name, bool uncontested,
+                     const struct winner **out, struct error *error);
 
 #endif

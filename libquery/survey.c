@@ -1,5 +1,5 @@
 /*
- * survey.c - all that a handle knows, distribution by distribution, unjudged.
+ * survey.c - all that a handle knows, distribution by distribution, shadowed or not.
  *
  * A selection finds a few rows among many; a walk over all of them is served
  * better by reading each path entry once, from the database or from the scan.
@@ -69,62 +69,83 @@ static int add_root(struct survey *survey, const struct root_record *root, struc
 	return set->failed ? error_nomem(error) : 0;
 }
 
-static int add_from_database(struct survey *survey, struct error *error)
+/* The rows that hold, in a root whose array has room for @more. */
+static int take_rows(struct survey *survey, struct root_record *root, size_t more,
+                     struct error *error)
 {
+	const struct path_entry *entry = survey->entry;
 	struct sources *sources = &survey->db->sources;
-	size_t source = survey->entry->source;
-	CLEANUP(root_record_free)
-	struct root_record root = {
-	        .id = survey->entry->row.id,
-	        .distribution_count = survey->entry->row.distribution_count,
+	struct root_record rows = {
+	        .id = entry->row.id,
+	        .distribution_count = entry->row.distribution_count,
 	};
-	int code = reader_listed(sources->items[source].reader, &root, error);
+	struct distribution_record *all;
+	int code = 0;
 
-	code = sources_check(sources, source, code, error);
+	if (entry_has_rows(entry))
+		code = sources_check(
+		        sources, entry->source,
+		        reader_listed(sources->items[entry->source].reader, &rows, error), error);
+	else
+		rows.distribution_count = 0;
+	*root = rows; /* with its arena */
 	if (code < 0)
 		return code;
-	for (size_t i = 0; i < root.distribution_count; i++) {
-		struct distribution_record *record = &root.distributions[i];
+	all = arena_calloc(&root->arena, rows.distribution_count + more, sizeof(*all));
+	if (!all)
+		return error_nomem(error);
+	root->distributions = all;
+	root->distribution_count = 0;
+	for (size_t i = 0; i < rows.distribution_count; i++) {
+		struct distribution_record *row = &rows.distributions[i];
 
-		record->position = entry_position(survey->entry, record->id, record->position);
-		if (survey->entry->nameless)
-			record->name = record->version = (struct slice){0};
+		if (entry->nameless)
+			row->name = row->version = (struct slice){0};
+		if (entry_row_holds(entry, row->id, &row->position))
+			all[root->distribution_count++] = *row;
 	}
-	root_record_sort(&root);
-	return add_root(survey, &root, error);
+	return 0;
 }
 
-/* A scan for a query has read no METADATA, and nothing of what seemed to be shadowed. */
-static int read_rest(struct tree *tree, struct root_record *scanned,
+/* What is read for a question has no METADATA, and nothing of what seemed to be shadowed. */
+static int read_rest(struct tree *tree, struct root_record *read,
                      struct distribution_record *distribution, struct error *error)
 {
 	int code = 0;
 
 	if (!distribution->has_headers)
-		code = distribution_read_headers(tree, &scanned->arena, distribution, error);
+		code = distribution_read_headers(tree, &read->arena, distribution, error);
 	if (code >= 0 && distribution->unread)
-		code = distribution_read_rest(tree, &scanned->arena, distribution, error);
+		code = distribution_read_rest(tree, &read->arena, distribution, error);
 	return code < 0 ? code : 0;
 }
 
-static int add_from_scan(struct survey *survey, struct root_record *scanned, struct error *error)
+static int read_all_rest(struct path_entry *entry, struct error *error)
 {
 	CLEANUP(cleanup_tree) struct tree *tree = NULL;
 	struct error own = {0};
-	int code = tree_open(survey->entry->path, &tree, &own);
+	int code = entry->read.distribution_count > 0 ? tree_open(entry->path, &tree, &own) : 0;
 
-	for (size_t i = 0; code >= 0 && i < scanned->distribution_count; i++)
-		code = read_rest(tree, scanned, &scanned->distributions[i], &own);
-	code = error_move_failure(error, &own);
-	return code < 0 ? code : add_root(survey, scanned, error);
+	for (size_t i = 0; code >= 0 && i < entry->read.distribution_count; i++)
+		code = read_rest(tree, &entry->read, &entry->read.distributions[i], &own);
+	return error_move_failure(error, &own);
 }
 
 static int survey_entry(struct survey *survey, struct path_entry *entry, struct error *error)
 {
+	CLEANUP(root_record_free) struct root_record root = {0};
+	int code;
+
 	survey->entry = entry;
-	if (entry_in_database(entry))
-		return add_from_database(survey, error);
-	return entry->state == ENTRY_SCANNED ? add_from_scan(survey, &entry->scanned, error) : 0;
+	code = take_rows(survey, &root, entry->read.distribution_count, error);
+	if (code == 0)
+		code = read_all_rest(entry, error);
+	if (code < 0)
+		return code;
+	for (size_t i = 0; i < entry->read.distribution_count; i++)
+		root.distributions[root.distribution_count++] = entry->read.distributions[i];
+	root_record_sort(&root);
+	return add_root(survey, &root, error);
 }
 
 /* @out: the caller's pointer to a set. */

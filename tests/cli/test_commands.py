@@ -762,7 +762,7 @@ class Tables(CommandTest):
             strict = connection.execute("SELECT min(strict) FROM pragma_table_list WHERE schema = 'main' "
                                         "AND type = 'table' AND name NOT LIKE 'sqlite%'").fetchone()
         self.assertEqual(names, {"root", "distribution", "entry_point", "plugin", "target", "publication",
-                                 "startup", "event", "outline"})
+                                 "startup", "event"})
         self.assertEqual(strict, (1,))
         self.assertEqual(query(self.database, "PRAGMA application_id"), [(0x45504449,)])
 

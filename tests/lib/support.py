@@ -129,8 +129,7 @@ class CommandTest(unittest.TestCase):
         change_database(database or self.database,
                         f"UPDATE distribution SET settled = 1, watched = watched AND ({watched})",
                         "UPDATE root SET settled = 1, watched = "
-                        "(SELECT count(*) FROM distribution d WHERE d.root = root.id AND d.watched)",
-                        LIST_OUTLINES)
+                        "(SELECT count(*) FROM distribution d WHERE d.root = root.id AND d.watched)")
         return reply
 
     def freshness(self, path=None, *options, name="alpha", **how):
@@ -329,13 +328,6 @@ def distribution_events(file):
 
 def is_sound(file):
     return query(file, "PRAGMA integrity_check") == [("ok",)]
-
-
-# The outlines as the rows have them now; see schema.sql.
-LIST_OUTLINES = (
-    "UPDATE outline SET list = (SELECT group_concat(printf('%d %d %d %s %s %s %s %s', id & 1048575, watched, settled, "
-    "entry_points_size, entry_points_mtime, metadata_size, metadata_mtime, directory), '/') "
-    "FROM distribution d WHERE d.root = outline.root)")
 
 
 def change_database(file, *statements):

@@ -119,7 +119,7 @@ class TravelTest(support.CommandTest):
         """Other contents of the same size at the same time, and a directory that was changed."""
         path = f"{self.info(self.prefix)}/entry_points.txt"
         times = os.stat(path)
-        support.write(path, support.entry_points("dist3").replace("main", "niam"))
+        support.replace(path, support.entry_points("dist3").replace("main", "niam"))
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
         os.utime(self.site)
 

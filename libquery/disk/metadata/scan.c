@@ -1,11 +1,12 @@
 /*
- * scan.c - see scan.h. The rules followed here are those of Python's
- * importlib.metadata; the tests compare with it.
+ * scan.c - what a path entry holds, read by the rules of Python's importlib.metadata; the
+ * tests compare with it.
  */
 #include "libquery/disk/metadata/scan.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
@@ -13,9 +14,10 @@
 #include "db/base/unicode.h"
 #include "libquery/disk/elf/object_name.h"
 #include "libquery/disk/metadata/distribution.h"
-#include "libquery/disk/metadata/recognize.h"
+#include "libquery/disk/metadata/holds.h"
 #include "libquery/disk/metadata/startup.h"
 #include "libquery/disk/target/target_record.h"
+#include "libquery/disk/tree/ahead.h"
 #include "libquery/disk/tree/distname.h"
 #include "libquery/disk/tree/tree_open.h"
 
@@ -156,71 +158,88 @@ static bool knows_other_kinds(const struct scan *scan)
 	       options->known->kinds != plugin_kinds_digest(options->kinds);
 }
 
-/* Take over the row of a distribution whose stamps have not changed since it was settled. */
-static bool reuse(struct scan *scan, struct distribution_record *distribution,
-                  const struct distribution_record *known)
+/* --- rows that hold, by one look at each --- */
+
+/* Of the distributions, the row that is known of each, or NULL; the caller's to free. */
+static const struct distribution_record **find_all_known(struct scan *scan)
 {
-	if (!known)
-		return false;
+	const struct distribution_record **known =
+	        calloc(scan->out->distribution_count + 1, sizeof(struct distribution_record *));
+
+	for (size_t i = 0; known && i < scan->out->distribution_count; i++)
+		known[i] = find_known(scan, scan->out->distributions[i].directory);
+	scan->failed |= !known;
+	scan->next_known = 0;
+	return known;
+}
+
+/* What each thread looks at. */
+struct holding {
+	const struct scan *scan;
+	const struct distribution_record **known;
+};
+
+static int holds(const struct holding *holding, size_t i, struct error *error)
+{
+	const struct scan_options *options = holding->scan->options;
+
+	return holding->known[i] ? row_holds(holding->scan->tree, options->carried,
+	                                     options->holds_by, holding->known[i], NULL, error)
+	                         : 0;
+}
+
+static void look_ahead(const void *payload, size_t index, struct ahead_file *out)
+{
+	out->answer = holds(payload, index, NULL);
+	out->left = out->answer < 0; /* what is wrong is said by whoever looks again */
+}
+
+/* Does the row of distribution @i hold? Far away, many are looked at in one go. */
+static int holds_next(struct holding *holding, struct ahead **ahead, struct ahead_pace *pace,
+                      size_t i, struct error *error)
+{
+	size_t count = holding->scan->out->distribution_count;
+	struct ahead_file file = {.left = true};
+	int64_t began;
+	int code;
+
+	if (*ahead)
+		ahead_take(*ahead, i, &file);
+	if (!file.left)
+		return file.answer;
+	began = nanoseconds_now(CLOCK_MONOTONIC);
+	code = holds(holding, i, error);
+	if (!*ahead && ahead_pays(pace, began, count - i - 1))
+		*ahead = ahead_begin(look_ahead, holding, i + 1, count);
+	return code;
+}
+
+/* What holds is marked as reused; what does not, but changes in place, will do so again. */
+static void note_known(struct distribution_record *distribution,
+                       const struct distribution_record *known, bool does_hold)
+{
 	distribution->id = known->id;
-	if (scan->tree->kind != ROOT_DIRECTORY || knows_other_kinds(scan) || !known->settled ||
-	    known->watched || known->directory_stamp != distribution->directory_stamp ||
-	    known->files_stamp != distribution->files_stamp)
-		return false;
-	take_row(distribution, known);
-	return true;
+	distribution->reused = does_hold;
+	distribution->watched = !does_hold && known->watched && !known->young;
 }
 
-/* --- what was carried --- */
-
-static enum recognize_metadata metadata_wanted(const struct scan_options *options)
+/* Tell the rows that hold from what is to be read; 0 or a failure. */
+static int hold_all(struct scan *scan, struct error *error)
 {
-	if (options->depth & SCAN_HAS_METADATA)
-		return RECOGNIZE_OF_ALL;
-	return options->nameless ? RECOGNIZE_OF_NONE : RECOGNIZE_OF_SPEAKERS;
-}
+	CLEANUP(cleanup_free) const struct distribution_record **known = find_all_known(scan);
+	struct holding holding = {scan, known};
+	struct ahead_pace pace = {0};
+	struct ahead *ahead = NULL;
+	int code = scan->failed ? error_nomem(error) : 0;
 
-/*
- * Take over the row of what was carried as a whole. It is not young, whatever its row says,
- * but may be edited in place. 1: it is taken; 0: it is not what the row says; or a failure.
- */
-static int take_carried(struct scan *scan, struct distribution_record *distribution,
-                        const struct distribution_record *known, struct error *error)
-{
-	const struct scan_options *options = scan->options;
-	bool watched = distribution->watched;
-	int code = 0;
-
-	if (options->carried && !knows_other_kinds(scan))
-		code = recognize(scan->tree, options->carried, metadata_wanted(options), known,
-		                 error);
-
-	if (code <= 0)
-		return code;
-	if (known->watched && !known->young)
-		code = tree_is_editable(scan->tree, distribution->directory, error);
-	take_row(distribution, known);
-	distribution_set_watched(distribution, watched || (known->watched && code > 0));
-	return code < 0 ? code : 1;
-}
-
-/* Keep what a row says, at the place where it is now. */
-static bool anchor(struct scan *scan, struct distribution_record *distribution,
-                   const struct distribution_record *known)
-{
-	struct distribution_record now = *distribution;
-
-	if (!known || !scan->options->carried || scan->tree->withheld ||
-	    !recognize_stamped(scan->options->carried, known, &now))
-		return false;
-	take_row(distribution, known);
-	distribution->directory_stamp = now.directory_stamp;
-	distribution->files_stamp = now.files_stamp;
-	distribution->entry_points_txt = now.entry_points_txt;
-	distribution->metadata = now.metadata;
-	distribution->settled = now.settled;
-	distribution_set_watched(distribution, now.watched);
-	return true;
+	for (size_t i = 0; code == 0 && i < scan->out->distribution_count; i++) {
+		code = holds_next(&holding, &ahead, &pace, i, error);
+		if (code >= 0 && known[i])
+			note_known(&scan->out->distributions[i], known[i], code > 0);
+		code = code < 0 ? code : 0;
+	}
+	ahead_end(ahead);
+	return code;
 }
 
 /* --- all of one distribution --- */
@@ -261,24 +280,48 @@ static bool is_past(struct scan *scan, int64_t newest)
 	return newest + scan->settled_after < scan->now;
 }
 
+/* Keep what the row says, with the stamps that the distribution has now. */
+static void anchor(struct distribution_record *distribution,
+                   const struct distribution_record *known)
+{
+	const struct distribution_record now = *distribution;
+
+	take_row(distribution, known);
+	distribution->directory_stamp = now.directory_stamp;
+	distribution->files_stamp = now.files_stamp;
+	distribution->entry_points_txt = now.entry_points_txt;
+	distribution->metadata = now.metadata;
+	distribution->settled = now.settled;
+	distribution_set_watched(distribution, now.watched);
+}
+
 /* 1: the known row will do; 0: it is to be read; or a failure. */
 static int compare_stamps(struct scan *scan, struct distribution_record *distribution,
                           const struct distribution_record *known, struct error *error)
 {
+	const struct carried *carried = scan->options->carried;
+	bool may_reuse = known && scan->tree->kind == ROOT_DIRECTORY && !knows_other_kinds(scan);
 	int64_t newest = 0;
 	int code = tree_stamps(scan->tree, known, distribution, &newest, error);
 
 	if (code < 0)
 		return code;
-	if (reuse(scan, distribution, known))
+	if (known)
+		distribution->id = known->id;
+	if (may_reuse && !known->watched && row_matches(NULL, known, distribution)) {
+		take_row(distribution, known);
 		return 1;
+	}
 	distribution->settled = is_past(scan, newest);
 	code = tree_is_editable(scan->tree, distribution->directory, error);
 	distribution->watched |= code > 0;
 	if (code < 0)
 		return code;
-	if (anchor(scan, distribution, known))
+	if (may_reuse && carried && !scan->tree->withheld &&
+	    row_matches(carried, known, distribution)) {
+		anchor(distribution, known);
 		return 1;
+	}
 	distribution->young = !distribution->watched && newest + WATCHED_FOR >= scan->began;
 	distribution->watched |= distribution->young;
 	return 0;
@@ -293,13 +336,13 @@ static int examine(struct scan *scan, struct distribution_record *distribution,
 	int code = 0;
 
 	scan->tree->withheld = false;
-	distribution->watched =
+	distribution->watched |=
 	        scan->options->in_place &&
 	        ascii_ends_ignoring_case(distribution->directory, SLICE("egg-info"));
+	if (distribution->reused)
+		return 0;
 	if (depth & SCAN_STAMPS)
 		code = compare_stamps(scan, distribution, known, error);
-	else if (known)
-		code = take_carried(scan, distribution, known, error);
 	if (code != 0)
 		return code;
 	code = distribution_read(scan->tree, &scan->out->arena, parts(scan), distribution, error);
@@ -516,7 +559,9 @@ static int run(struct scan *scan, struct error *error)
 		code = put_in_order(scan, error);
 	if (code == 0)
 		code = pass_over_shadowed(scan, error);
-	if (code == 0 && !scan->options->known)
+	if (code == 0 && scan->options->known && !(scan->options->depth & SCAN_STAMPS))
+		code = hold_all(scan, error);
+	if (code == 0)
 		tree_expect(scan->tree, scan->out->distributions, scan->out->distribution_count);
 	if (code == 0)
 		code = examine_all(scan, error);

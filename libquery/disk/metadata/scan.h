@@ -19,6 +19,7 @@
 #include "db/base/name_map.h"
 #include "db/carried.h"
 #include "db/record.h"
+#include "libquery/disk/metadata/holds.h"
 #include "libquery/disk/target/target_record.h"
 #include "libquery/disk/tree/tree.h"
 
@@ -72,13 +73,14 @@ struct scan_options {
 	struct slice egg_base;           /* the path entry as spelled, for EGG-INFO */
 	const struct root_record *known; /* rows to reuse where nothing changed; may be NULL */
 	/*
-	 * How they were carried; NULL: they were not. With SCAN_STAMPS, what is known again by
-	 * its outline keeps what its row says and gets the stamps that it has now; without, it
-	 * is not looked at any further.
+	 * How they were carried; NULL: they were not. With SCAN_STAMPS all are compared by their
+	 * files, and what holds keeps what its row says and gets the stamps that it has now;
+	 * without, what holds (holds.h) is marked as reused, with its row's id, and not looked
+	 * at any further.
 	 */
 	const struct carried *carried;
-	struct scan_met *met; /* in this scan and those before it; NULL: all is read */
-	bool nameless;        /* nobody will ask for names and versions of what was carried */
+	enum holds_by holds_by; /* without SCAN_STAMPS */
+	struct scan_met *met;   /* in this scan and those before it; NULL: all is read */
 	/*
 	 * What finds what entry points lead to, and hashes: target_records(), or NULL. Who only
 	 * asks has no need of it, nor of the library that reads shared objects.

@@ -1,6 +1,6 @@
 /*
- * ahead.c - see ahead.h. A ring of AHEAD_WINDOW places under one lock: the threads take the
- * numbers of files in turn and wait where they are too far ahead.
+ * ahead.c - many slow files in the time of one. A ring of AHEAD_WINDOW places under one lock: the
+ * threads take the numbers of files in turn and wait where they are too far ahead.
  */
 #include "libquery/disk/tree/ahead.h"
 
@@ -8,6 +8,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
+
+#include "db/base/clock.h"
 
 #define STACK_SIZE ((size_t)256 * 1024) /* bytes, of each thread */
 
@@ -85,6 +88,14 @@ static void start_threads(struct ahead *ahead)
 }
 
 /* --- whoever wants the files --- */
+
+bool ahead_pays(struct ahead_pace *pace, int64_t began, size_t left)
+{
+	pace->timed++;
+	pace->slow += nanoseconds_now(CLOCK_MONOTONIC) - began > AHEAD_SLOW;
+	return pace->slow >= AHEAD_SLOW_FILES && pace->slow * 2 >= pace->timed &&
+	       left >= AHEAD_WORTH_FILES;
+}
 
 struct ahead *ahead_begin(ahead_read *read, const void *payload, size_t first, size_t count)
 {

@@ -2,18 +2,19 @@
  * ahead.h - small files that will be wanted one after another, read several at once.
  *
  * A file system beyond a network, or a disk that has to look for each file, answers many
- * requests in the time that it takes for one. So a few threads read ahead of whoever wants
- * the files, who still gets them one by one, in order.
+ * requests in the time that it takes for one. So a few threads read, or look, ahead of whoever
+ * wants the files, who still gets them one by one, in order.
  *
- * The threads are joined before the last word is said. All signals are blocked in them:
- * those of a host are for its own threads. Where they cannot be made, there are none, and
- * what is not there is for the caller to read.
+ * The threads are joined before ahead_end() returns. All signals are blocked in them: those
+ * of a host are for its own threads. Where no thread can be made, the caller reads everything
+ * itself.
  */
 #ifndef LIBQUERY_DISK_TREE_AHEAD_H
 #define LIBQUERY_DISK_TREE_AHEAD_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 #define AHEAD_THREADS 16
@@ -23,6 +24,7 @@
 /* What was found at a name. */
 struct ahead_file {
 	int errnum;         /* why it could not be opened or read; 0: it was */
+	int answer;         /* of whoever does not read, but only looks */
 	bool left;          /* nothing was found out: read it yourself */
 	struct stat status; /* where it was opened */
 	char *bytes;        /* malloc'd, of a regular file; NULL: of none, or it is left */
@@ -33,6 +35,23 @@ struct ahead_file {
 typedef void ahead_read(const void *payload, size_t index, struct ahead_file *out);
 
 struct ahead;
+
+/*
+ * Is it worth it? Once this many, and not less than half of all, were slow, and where this many
+ * are still to come. From a cache a file takes 2 to 10 microseconds; to make the threads takes
+ * as long as a few that are slow.
+ */
+#define AHEAD_SLOW        100000 /* nanoseconds */
+#define AHEAD_SLOW_FILES  8
+#define AHEAD_WORTH_FILES 16
+
+struct ahead_pace {
+	size_t timed, slow; /* files */
+};
+
+/* Note a file that was begun at @began (CLOCK_MONOTONIC) and is done: does it pay to read ahead
+ * the @left ones after it? */
+bool ahead_pays(struct ahead_pace *pace, int64_t began, size_t left);
 
 /*
  * Read files @first to @count, by @read, which must not use what its caller changes

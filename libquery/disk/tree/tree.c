@@ -51,6 +51,14 @@ int tree_stamps(struct tree *tree, const struct distribution_record *known,
 	return tree->operations->stamps(tree, known, out, newest, error);
 }
 
+int tree_directory_stamp(struct tree *tree, struct slice child, int64_t *out, struct error *error)
+{
+	*out = 0;
+	return tree->operations->directory_stamp
+	               ? tree->operations->directory_stamp(tree, child, out, error)
+	               : 0;
+}
+
 int tree_outline(struct tree *tree, struct slice child, enum tree_part part, struct outline *out,
                  struct error *error)
 {

@@ -55,6 +55,8 @@ struct tree_operations {
 	int (*has_stem)(struct tree *tree, struct slice child, struct error *error);
 	int (*stamps)(struct tree *tree, const struct distribution_record *known,
 	              struct distribution_record *out, int64_t *newest, struct error *error);
+	int (*directory_stamp)(struct tree *tree, struct slice child, int64_t *out,
+	                       struct error *error);
 	int (*outline)(struct tree *tree, struct slice child, enum tree_part part,
 	               struct outline *out, struct error *error);
 	int (*listing)(struct tree *tree, const struct path_index **out, struct error *error);
@@ -104,9 +106,9 @@ int tree_read(struct tree *tree, const struct tree_request *request, struct aren
 
 /*
  * The entry_points.txt of these @distributions will be read, in this order, and some perhaps
- * not, such as those marked unread: where each takes long, several are read at once. @distributions
- * stay, and their directories stay as they are, until this is called again; NULL and 0: no more is
- * expected. Default: one is read after the other.
+ * not, such as those marked unread or reused: where each takes long, several are read at once.
+ * @distributions stay, and their directories stay as they are, until this is called again; NULL and
+ * 0: no more is expected. Default: one is read after the other.
  */
 void tree_expect(struct tree *tree, const struct distribution_record *distributions, size_t count);
 
@@ -131,6 +133,9 @@ int tree_has_stem(struct tree *tree, struct slice child, struct error *error);
  */
 int tree_stamps(struct tree *tree, const struct distribution_record *known,
                 struct distribution_record *out, int64_t *newest, struct error *error);
+
+/* The first of these stamps alone. 0 or a failure. Default: zero. */
+int tree_directory_stamp(struct tree *tree, struct slice child, int64_t *out, struct error *error);
 
 /* What one of them is now, which may be absent. 0 or a failure. Default: it is absent. */
 int tree_outline(struct tree *tree, struct slice child, enum tree_part part, struct outline *out,

@@ -28,21 +28,13 @@
 #define FIRST_BYTES  ((size_t)8 * 1024)  /* what "the beginning" of a file means */
 #define NAME_ROOM    ((size_t)4096)      /* bytes; PATH_MAX, as the kernel counts */
 
-/*
- * Files that are expected are read ahead once this many, and not less than half of all, were
- * slow, and where this many are still to come. From a cache a file takes 2 to 10
- * microseconds; to make the threads takes as long as a few that are slow.
- */
-#define EXPECTED    "entry_points.txt"
-#define SLOW        100000 /* nanoseconds */
-#define SLOW_FILES  8
-#define WORTH_FILES 16
+#define EXPECTED "entry_points.txt"
 
 struct directory {
 	struct tree tree; /* first: it is known as this */
 	const struct distribution_record *expected;
 	size_t expected_count, next;
-	size_t timed, slow; /* files */
+	struct ahead_pace pace;
 	struct ahead *ahead;
 };
 
@@ -113,7 +105,8 @@ static bool name_of(char *room, struct slice child, const char *file)
 
 static void withhold_unless(struct tree *tree, mode_t mode)
 {
-	tree->withheld |= (mode & tree->readers) != tree->readers;
+	if ((mode & tree->readers) != tree->readers) /* threads may look, but for no readers */
+		tree->withheld = true;
 }
 
 /* Can nobody but root, or the effective user, have put a link to @child, or in it? */
@@ -239,7 +232,7 @@ static void read_one_ahead(const void *payload, size_t index, struct ahead_file 
 	ssize_t len = -1;
 
 	out->left = true;
-	if (directory->expected[index].unread ||
+	if (directory->expected[index].unread || directory->expected[index].reused ||
 	    !name_of(name, directory->expected[index].directory, EXPECTED))
 		return;
 	fd = file_open(directory->tree.fd, name, 0);
@@ -295,25 +288,13 @@ static bool is_expected(struct directory *directory, const struct tree_request *
 	return true;
 }
 
-/* A file has taken @time: is it worth it to read the others at once? */
-static void note_time(struct directory *directory, int64_t time)
-{
-	size_t next = directory->next + 1;
-
-	directory->timed++;
-	directory->slow += time > SLOW;
-	if (directory->slow >= SLOW_FILES && directory->slow * 2 >= directory->timed &&
-	    directory->expected_count - next >= WORTH_FILES)
-		directory->ahead =
-		        ahead_begin(read_one_ahead, directory, next, directory->expected_count);
-}
-
 static int read_file(struct tree *tree, const struct tree_request *request, struct arena *arena,
                      struct slice *out, struct error *error)
 {
 	struct directory *directory = (struct directory *)tree;
 	struct ahead_file file;
 	int64_t began;
+	size_t left;
 	int code;
 
 	if (!is_expected(directory, request))
@@ -321,7 +302,11 @@ static int read_file(struct tree *tree, const struct tree_request *request, stru
 	if (!directory->ahead) {
 		began = nanoseconds_now(CLOCK_MONOTONIC);
 		code = read_now(tree, request, arena, out, error);
-		note_time(directory, nanoseconds_now(CLOCK_MONOTONIC) - began);
+		left = directory->expected_count - directory->next - 1;
+		if (ahead_pays(&directory->pace, began, left))
+			directory->ahead =
+			        ahead_begin(read_one_ahead, directory, directory->next + 1,
+			                    directory->expected_count);
 	} else {
 		ahead_take(directory->ahead, directory->next, &file);
 		code = file.left ? read_now(tree, request, arena, out, error)
@@ -340,7 +325,8 @@ static void expect(struct tree *tree, const struct distribution_record *distribu
 	ahead_end(take(directory->ahead));
 	directory->expected = distributions;
 	directory->expected_count = tree->readers ? 0 : count;
-	directory->next = directory->slow = directory->timed = 0;
+	directory->next = 0;
+	directory->pace = (struct ahead_pace){0};
 }
 
 /* --- looking --- */
@@ -451,6 +437,19 @@ static int stamps(struct tree *tree, const struct distribution_record *known,
 	return code < 0 ? code : 0;
 }
 
+static int directory_stamp(struct tree *tree, struct slice child, int64_t *out, struct error *error)
+{
+	uint64_t words[4];
+	int64_t unused = 0;
+	struct stat status;
+	int code = status_of(tree, child, "", &status, error);
+
+	if (code >= 0)
+		*out = (int64_t)hash_numbers(words,
+		                             code > 0 ? add_words(words, &status, &unused) : 0);
+	return code < 0 ? code : 0;
+}
+
 static int outline(struct tree *tree, struct slice child, enum tree_part part, struct outline *out,
                    struct error *error)
 {
@@ -488,6 +487,7 @@ int tree_open_directory(int fd, struct stamp stamp, struct tree **out, struct er
 	        .exists = exists,
 	        .is_file = is_file,
 	        .stamps = stamps,
+	        .directory_stamp = directory_stamp,
 	        .outline = outline,
 	        .expect = expect,
 	        .close = close_directory,

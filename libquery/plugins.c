@@ -1,6 +1,6 @@
 /*
- * select_plugins.c - the plugins of path entries for which no database vouches: found on
- * the disk; see offer.h.
+ * plugins.c - the plugins of path entries: from the databases, and where those do not vouch for
+ * them, from the disk.
  *
  * A database vouches for the plugins of a path entry if it does for its distributions, and
  * if the same kinds of plugins were looked for.
@@ -13,7 +13,7 @@
 #include "libquery/disk/target/target_record.h"
 #include "libquery/disk/tree/tree_open.h"
 #include "libquery/layout.h"
-#include "libquery/offer.h"
+#include "libquery/select.h"
 #include "libquery/site_kinds.h"
 
 /* The kinds of plugins that the handle knows, at first need. */
@@ -37,9 +37,9 @@ static bool matches(const struct selection *selection, const struct plugin_recor
 	       (slice_is_null(selection->name) || slice_equal(selection->name, plugin->name));
 }
 
-static int offer_plugin(struct look *look, const struct claim *claim,
-                        struct distribution_record *distribution, size_t ordinal,
-                        struct error *error)
+/* @distribution: whose @ordinal-th plugin it is, and that of @candidate. */
+static int add_plugin(struct look *look, struct candidate *candidate,
+                      struct distribution_record *distribution, size_t ordinal, struct error *error)
 {
 	const struct plugin_record *plugin = &distribution->plugins[ordinal];
 	const struct target_record *target = &plugin->target;
@@ -57,28 +57,18 @@ static int offer_plugin(struct look *look, const struct claim *claim,
 		code = distribution_read_headers(look->tree, &look->arena, distribution, error);
 	if (code < 0)
 		return code;
-	offer_add(look->selection, &(struct candidate){
-	                                   .place = claim->place,
-	                                   .ordinal = (uint32_t)ordinal,
-	                                   .entry = &look->selection->db->entries[look->index],
-	                                   .directory = distribution->directory,
-	                                   .distribution = distribution->name,
-	                                   .version = distribution->version,
-	                                   .record = &record,
-	                           });
+	candidate->name = distribution->name;
+	candidate->version = distribution->version;
+	selection_add(look->selection, candidate, (uint32_t)ordinal, &record);
 	return 0;
 }
 
-static int offer_plugins_of(struct look *look, const struct distribution_record *known,
-                            struct error *error)
+static int add_plugins_of(struct look *look, const struct distribution_record *known,
+                          struct error *error)
 {
 	struct selection *selection = look->selection;
 	struct distribution_record distribution = *known;
-	const struct claim claim = {
-	        .place = shadowing_place(selection->db, look->index, known->position,
-	                                 known->has_metadata),
-	        .normalized_name = known->normalized_name,
-	};
+	struct candidate candidate = candidate_of(selection->db, look->index, known);
 	int code;
 
 	distribution.entry_points = NULL;
@@ -88,25 +78,25 @@ static int offer_plugins_of(struct look *look, const struct distribution_record 
 	for (size_t i = 0; code == 0 && i < distribution.plugin_count; i++) {
 		if (!matches(selection, &distribution.plugins[i]))
 			continue;
-		code = offer_admits(selection, &claim, error);
+		code = selection_admits(selection, &candidate, error);
 		if (code > 0)
-			code = offer_plugin(look, &claim, &distribution, i, error);
+			code = add_plugin(look, &candidate, &distribution, i, error);
 	}
 	return code;
 }
 
-static int offer_all_of(struct look *look, const struct root_record *root, struct error *error)
+static int add_all_of(struct look *look, const struct root_record *root, struct error *error)
 {
 	int code = 0;
 
 	for (size_t i = 0; code == 0 && i < root->distribution_count; i++)
 		if (slice_is_null(root->distributions[i].error))
-			code = offer_plugins_of(look, &root->distributions[i], error);
+			code = add_plugins_of(look, &root->distributions[i], error);
 	return code;
 }
 
 /* The distributions are known from the database, if not their plugins. */
-static int offer_of_rows(struct look *look, const struct path_entry *entry, struct error *error)
+static int add_of_rows(struct look *look, const struct path_entry *entry, struct error *error)
 {
 	struct sources *sources = &look->selection->db->sources;
 	CLEANUP(root_record_free)
@@ -114,12 +104,21 @@ static int offer_of_rows(struct look *look, const struct path_entry *entry, stru
 	        .id = entry->row.id,
 	        .distribution_count = entry->row.distribution_count,
 	};
+	size_t held = 0;
 	int code = reader_distributions(sources->items[entry->source].reader, &root, false, error);
 
 	code = sources_check(sources, entry->source, code, error);
-	for (size_t i = 0; entry->nameless && i < root.distribution_count; i++)
-		root.distributions[i].has_headers = false;
-	return code < 0 ? code : offer_all_of(look, &root, error);
+	if (code < 0)
+		return code;
+	for (size_t i = 0; i < root.distribution_count; i++) {
+		struct distribution_record *row = &root.distributions[i];
+
+		row->has_headers = !entry->nameless;
+		if (entry_row_holds(entry, row->id, &row->position))
+			root.distributions[held++] = *row;
+	}
+	root.distribution_count = held;
+	return add_all_of(look, &root, error);
 }
 
 /* Where the path entry is, as those in the sysroot see it. */
@@ -128,8 +127,8 @@ static struct slice place_of_entry(const struct entrydb *db, const struct path_e
 	return slice_of(entry->path + (db->sysroot ? strlen(db->sysroot) : 0));
 }
 
-static int offer_of_entry(struct selection *selection, size_t index, struct linkage *linkage,
-                          struct error *error)
+static int add_from_disk(struct selection *selection, size_t index, struct linkage *linkage,
+                         struct error *error)
 {
 	const struct path_entry *entry = &selection->db->entries[index];
 	CLEANUP(cleanup_tree) struct tree *tree = NULL;
@@ -144,46 +143,48 @@ static int offer_of_entry(struct selection *selection, size_t index, struct link
 	int code = tree_open(entry->path, &tree, &own);
 
 	look.tree = tree;
+	if (code == 0 && entry_has_rows(entry) && !plugins_in_database(selection->db, entry))
+		code = add_of_rows(&look, entry, &own);
 	if (code == 0)
-		code = entry->state == ENTRY_SCANNED ? offer_all_of(&look, &entry->scanned, &own)
-		                                     : offer_of_rows(&look, entry, &own);
+		code = add_all_of(&look, &entry->read, &own);
 	arena_free(&look.arena);
 	return error_move_failure(error, &own);
 }
 
-/* Those for which no database vouches. */
-static int offer_plugins_on_disk(struct selection *selection, struct error *error)
+/* Has the path entry distributions for whose plugins no database vouches? */
+static bool is_for_disk(const struct entrydb *db, const struct path_entry *entry)
 {
-	struct entrydb *db = selection->db;
-	CLEANUP(cleanup_linkage) struct linkage *linkage = linkage_create(db->sysroot);
-	int code = linkage ? 0 : error_nomem(error);
-
-	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
-		if (db->entries[i].state != ENTRY_ABSENT && !db->entries[i].archive &&
-		    !plugins_in_database(db, &db->entries[i]))
-			code = offer_of_entry(selection, i, linkage, error);
-	return code;
+	return entry->read.distribution_count > 0 ||
+	       (entry_has_rows(entry) && !plugins_in_database(db, entry));
 }
 
-/* Those of databases first; what cannot be read says so where entry points are asked for. */
-static int ask_providers(struct selection *selection, struct error *error)
+/* What cannot be read says so where entry points are asked for. */
+static int select_plugins(struct entrydb *db, void *payload, struct error *error)
 {
-	int code = load_kinds(selection->db, error);
+	struct selection *selection = payload;
+	CLEANUP(cleanup_linkage) struct linkage *linkage = linkage_create(db->sysroot);
+	int code = linkage ? selection_begin(selection, error) : error_nomem(error);
 
 	if (code == 0)
-		code = rows_provider.offer(selection, error);
-	return code < 0 ? code : offer_plugins_on_disk(selection, error);
+		code = load_kinds(db, error);
+	if (code == 0)
+		code = selection_add_rows(selection, error);
+	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
+		if (is_for_disk(db, &db->entries[i]))
+			code = add_from_disk(selection, i, linkage, error);
+	return selection_end(selection, code, error);
 }
 
 int entrydb_plugins(entrydb *db, const char *kind, const char *name, entrydb_set **out,
                     entrydb_error *error)
 {
-	return offer_ask(db,
-	                 (struct request){.group = slice_of(kind),
-	                                  .name = slice_of(name),
-	                                  .plugins = true,
-	                                  .ask_providers = ask_providers},
-	                 out, error);
+	struct selection selection = {
+	        .db = db, .group = slice_of(kind), .name = slice_of(name), .plugins = true};
+	int code = handle_ask(db, select_plugins, &selection, error);
+
+	if (code == 0)
+		*out = selection.set;
+	return code;
 }
 
 /* @payload: the text. */

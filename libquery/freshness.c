@@ -1,0 +1,522 @@
+/*
+ * freshness.c - is what the database says of a path entry right, now? The first line that fits:
+ *
+ *     seen                                    then believed
+ *       level trust, or a catalogued archive    the rows, unseen
+ *       nothing is there                        that there is nothing
+ *       a zip, as recorded, or carried so       the rows
+ *       level exact; a stale mark; no row;      what is read now
+ *       or an unsettled one
+ *       the stamp that was proven, and what     what was believed with it: at first the rows
+ *       is watched has not changed
+ *       anything else                           the rows that hold (holds.h), where they stand
+ *                                               now, and what is read of all others
+ *
+ * What has been found on the disk is proven for as long as the stamp of the path entry stays,
+ * where that stamp is old enough (scan.h) and nothing was read that changes in place; level exact
+ * and a mark believe no proof. When a database is replaced, all of it is found anew.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/clock.h"
+#include "db/base/file.h"
+#include "libquery/disk/metadata/holds.h"
+#include "libquery/disk/metadata/scan.h"
+#include "libquery/disk/tree/tree_directory.h"
+#include "libquery/disk/tree/tree_open.h"
+#include "libquery/handle.h"
+#include "libquery/layout.h"
+#include "libquery/locate.h"
+
+static void set_state(struct entrydb *db, struct path_entry *entry, enum entry_state state,
+                      const char *reason)
+{
+	db->changes += state != entry->state;
+	entry->state = state;
+	entry->reason = reason;
+}
+
+/*
+ * 1: something is there; 0: nothing is; or a failure. A trailing slash on a file makes it
+ * nothing at all, as for any system call.
+ */
+static int stat_entry(const struct path_entry *entry, struct stat *status, struct error *error)
+{
+	struct slice spelled = slice_of(entry->spelled);
+	int found = file_status(AT_FDCWD, entry->path, status, error);
+
+	return found <= 0 ? found : S_ISDIR(status->st_mode) || !slice_ends(spelled, SLICE("/"));
+}
+
+static struct source *source_of(struct entrydb *db, const struct path_entry *entry)
+{
+	return entry->source == SOURCE_NONE ? NULL : &db->sources.items[entry->source];
+}
+
+/* Are stamps no proof, so that all is read? */
+static bool believes_no_stamp(struct entrydb *db, const struct path_entry *entry)
+{
+	const struct source *source = source_of(db, entry);
+
+	return db->fresh == ENTRYDB_FRESH_EXACT || (source && source_is_marked(source));
+}
+
+/* How the row's database was carried, and probably the entry with it; NULL: they were not. */
+static const struct carried *carried_here(struct entrydb *db, const struct path_entry *entry,
+                                          struct stamp stamp)
+{
+	struct source *source = source_of(db, entry);
+	const struct carried *carried = source ? source_carried(source) : NULL;
+
+	return carried && carried_with(carried, entry->row.stamp, stamp) ? carried : NULL;
+}
+
+/* --- reading all --- */
+
+static const char no_row[] = "no database describes it; 'entrydb update' would make it fast";
+
+static const char *why_not_fresh(struct entrydb *db, const struct path_entry *entry,
+                                 struct stamp stamp)
+{
+	if (entry->source == SOURCE_NONE)
+		return no_row;
+	if (!stamp_equal(entry->row.stamp, stamp))
+		return "it has changed since the database was updated";
+	if (!entry->row.settled)
+		return "it had just changed when the database was updated";
+	if (db->fresh == ENTRYDB_FRESH_EXACT)
+		return "all of it is read, whatever a database has (level exact)";
+	if (source_is_marked(source_of(db, entry)))
+		return "a hook could not bring the database up to date";
+	return "a distribution in it, editable or just installed, has changed";
+}
+
+static struct scan_options scan_options_of(const struct entrydb *db, const struct path_entry *entry)
+{
+	return (struct scan_options){
+	        .egg_base = slice_of(entry->spelled),
+	        .in_place = !layout_is_known(entry->path),
+	        .depth = db->rules == ENTRYDB_IM_10_1 ? SCAN_HAS_METADATA : 0,
+	        .met = db->met,
+	};
+}
+
+/* What was read is right for as long as its stamp stays. */
+static void prove(struct path_entry *entry)
+{
+	entry->proven = entry->read.stamp;
+	entry->is_proven = entry->read.settled && entry->read.watched == 0;
+}
+
+/* How many distributions the database knows to change in place, at any age. */
+static uint32_t changing_in_place(const struct root_record *row)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; row->watched > 0 && i < row->distribution_count && row->distributions;
+	     i++)
+		count += row->distributions[i].watched && !row->distributions[i].young;
+	return count;
+}
+
+/* Read what Python would read; @tree, taken over: it was opened just now, or NULL. */
+static int read_all(struct entrydb *db, struct path_entry *entry, struct tree *tree,
+                    const char *reason, struct error *error)
+{
+	struct scan_options options = scan_options_of(db, entry);
+	int code;
+
+	entry_forget_read(entry);
+	code = scan_opened(tree, entry->path, &options, &entry->read, error);
+	if (code < 0)
+		return code;
+	entry->read.watched += changing_in_place(&entry->row);
+	prove(entry);
+	db->changes++;
+	set_state(db, entry, ENTRY_SCANNED, reason);
+	return 0;
+}
+
+/* The same for where links lead that the path of @tree, of @entry, may contain. */
+static int has_database_resolved(struct entrydb *db, const struct path_entry *entry,
+                                 const struct tree *tree, struct error *error)
+{
+	CLEANUP(cleanup_free) char *real = db->sysroot ? NULL : file_real_path(tree->fd);
+
+	if (db->sysroot || (real && strcmp(real, entry->path) == 0))
+		return 0;
+	return real ? locate_database(db, real, error) : 1;
+}
+
+/*
+ * Where there is no database, nothing is to be compared: the directory is opened and read,
+ * as Python does, without another look at it. 1: done; 0: it takes more; or a failure.
+ */
+static int read_undescribed(struct entrydb *db, struct path_entry *entry, struct error *error)
+{
+	CLEANUP(cleanup_tree) struct tree *tree = NULL;
+	const char *inside = entry->path + (db->sysroot ? strlen(db->sysroot) : 0);
+	int code = locate_database(db, inside, error);
+
+	if (code != 0)
+		return code < 0 ? code : 0;
+	if (tree_open(entry->path, &tree, NULL) < 0 || tree->kind != ROOT_DIRECTORY)
+		return 0;
+	code = has_database_resolved(db, entry, tree, error);
+	if (code != 0)
+		return code < 0 ? code : 0;
+	entry->generation = db->sources.generation;
+	code = read_all(db, entry, take(tree), no_row, error);
+	return code < 0 ? code : 1;
+}
+
+/* --- comparing --- */
+
+/* The rows to compare with; false where they cannot be read: then they are done without. */
+static bool load_rows(struct entrydb *db, struct path_entry *entry)
+{
+	struct source *source = source_of(db, entry);
+	struct root_record *row = &entry->row;
+	size_t count = row->distribution_count;
+
+	if (row->distributions || count == 0)
+		return true;
+	if (source_reader(source) && reader_distributions(source->reader, row, false, NULL) == 0)
+		return true;
+	row->distributions = NULL;
+	row->distribution_count = count;
+	return false;
+}
+
+/* Rows that hold get their places; what was read stays in entry->read. False without memory. */
+static bool part_rows_from_read(struct path_entry *entry, size_t *held)
+{
+	struct root_record *read = &entry->read;
+	size_t kept = 0;
+
+	if (!entry_make_places(entry))
+		return false;
+	*held = 0;
+	read->watched = 0;
+	for (size_t i = 0; i < read->distribution_count; i++) {
+		const struct distribution_record *found = &read->distributions[i];
+
+		if (found->reused) {
+			entry->places[found->id & (DISTRIBUTIONS_MAX - 1)] =
+			        (struct row_place){found->position, true};
+			++*held;
+			continue;
+		}
+		read->watched += found->watched;
+		read->distributions[kept++] = *found;
+	}
+	read->distribution_count = kept;
+	return true;
+}
+
+/* What is looked at in each question from now on: of what was carried, nothing is young. */
+static void watch_held(struct path_entry *entry, bool was_carried)
+{
+	entry->row.watched = 0;
+	for (size_t i = 0; i < entry->row.distribution_count; i++) {
+		struct distribution_record *row = &entry->row.distributions[i];
+		uint32_t unused;
+
+		if ((row->young && was_carried) || !entry_row_holds(entry, row->id, &unused))
+			distribution_set_watched(row, 0);
+		entry->row.watched += row->watched;
+	}
+}
+
+static bool stand_as_recorded(const struct path_entry *entry)
+{
+	uint32_t last = 0;
+
+	for (size_t i = 0; i < entry->row.distribution_count; i++) {
+		uint32_t position = 0;
+
+		if (!entry_row_holds(entry, entry->row.distributions[i].id, &position) ||
+		    position < last)
+			return false;
+		last = position;
+	}
+	return true;
+}
+
+/* Without change times, as in images for reading only, a directory proves nothing of its files. */
+static enum holds_by how_to_compare(const struct entrydb *db, const struct path_entry *entry,
+                                    const struct carried *carried)
+{
+	struct statvfs system;
+
+	if (carried && db->rules == ENTRYDB_IM_10_1) /* METADATA decides on the order */
+		return HOLDS_BY_FILES;
+	if (carried)
+		return handle_omits_names(db) ? HOLDS_BUT_NAMES : HOLDS_BY_DIRECTORY;
+	return statvfs(entry->path, &system) != 0 || system.f_flag & ST_RDONLY ? HOLDS_BY_FILES
+	                                                                       : HOLDS_BY_DIRECTORY;
+}
+
+/* Keep the rows that hold, read the others. */
+static int compare(struct entrydb *db, struct path_entry *entry, struct stamp stamp,
+                   const char *reason, struct error *error)
+{
+	struct scan_options options = scan_options_of(db, entry);
+	const struct carried *carried = carried_here(db, entry, stamp);
+	bool may_be_right = carried || entry->row.stamp.mtime == stamp.mtime;
+	size_t held;
+	int code;
+
+	if (entry->row.kind != ROOT_DIRECTORY || !load_rows(db, entry))
+		return read_all(db, entry, NULL, reason, error);
+	options.known = &entry->row;
+	options.carried = carried;
+	options.holds_by = how_to_compare(db, entry, carried);
+	entry_forget_read(entry);
+	code = scan_path(entry->path, &options, &entry->read, error);
+	if (code < 0)
+		return code;
+	if (!part_rows_from_read(entry, &held))
+		return error_nomem(error);
+	watch_held(entry, carried != NULL);
+	prove(entry);
+	entry->nameless = options.holds_by == HOLDS_BUT_NAMES;
+	db->changes++;
+	if (!may_be_right || held < entry->row.distribution_count ||
+	    entry->read.distribution_count > 0) {
+		set_state(db, entry, ENTRY_SCANNED, reason);
+		return 0;
+	}
+	if (stand_as_recorded(entry))
+		free(take(entry->places));
+	set_state(db, entry, ENTRY_CHECKED,
+	          carried ? "it was carried here with its database, and is as it was indexed"
+	                  : "every distribution was compared with the database");
+	return 0;
+}
+
+/* --- what was proven --- */
+
+/*
+ * Was a distribution watched just because it was young, and is it so no more? Then this
+ * handle need not look at it again. The clock may be another one than the file system's.
+ */
+static bool has_grown_old(const struct distribution_record *row, int64_t newest)
+{
+	return row->young && newest + WATCHED_FOR + CLOCK_SKEW < nanoseconds_now(CLOCK_REALTIME);
+}
+
+/* Are the few distributions that are watched (see scan.h) as they were? */
+static bool watched_hold(struct entrydb *db, struct path_entry *entry, struct stamp stamp)
+{
+	CLEANUP(cleanup_close) int fd = -1;
+	CLEANUP(cleanup_tree) struct tree *tree = NULL;
+	const struct carried *carried;
+	bool same = true;
+
+	if (entry->source == SOURCE_NONE || entry->row.watched == 0)
+		return true;
+	carried = carried_here(db, entry, stamp);
+	fd = file_open(AT_FDCWD, entry->path, O_DIRECTORY);
+	if (fd < 0 || tree_open_directory(take_fd(&fd), (struct stamp){0}, &tree, NULL) < 0)
+		return false;
+	for (size_t i = 0; same && i < entry->row.distribution_count; i++) {
+		struct distribution_record *row = &entry->row.distributions[i];
+		int64_t newest = 0;
+
+		if (!row->watched)
+			continue;
+		same = row_holds(tree, carried, HOLDS_BY_FILES, row, &newest, NULL) > 0;
+		if (same && has_grown_old(row, newest)) {
+			distribution_set_watched(row, 0);
+			entry->row.watched--;
+		}
+	}
+	return same;
+}
+
+/* All of a zip changes at once: its size and time are those of everything in it. */
+static bool zip_holds(struct entrydb *db, const struct path_entry *entry, const struct stat *status)
+{
+	const struct stamp stamp = stamp_of(status);
+	const struct outline recorded = {true, entry->row.size, entry->row.stamp.mtime};
+	const struct outline now = {true, status->st_size, stamp.mtime};
+	const struct carried *carried;
+
+	if (entry->source == SOURCE_NONE || entry->row.kind != ROOT_ZIP || !entry->row.settled ||
+	    !S_ISREG(status->st_mode))
+		return false;
+	if (stamp_equal(entry->row.stamp, stamp))
+		return true;
+	carried = believes_no_stamp(db, entry) ? NULL : carried_here(db, entry, stamp);
+	return carried && carried_same(carried, &recorded, &now);
+}
+
+/* --- the decision --- */
+
+static bool is_as_recorded(const struct path_entry *entry, struct stamp stamp)
+{
+	return entry->source != SOURCE_NONE && entry->row.settled &&
+	       stamp_equal(entry->row.stamp, stamp);
+}
+
+/* Has nothing been read or compared since the row was found? */
+static bool is_unread(const struct path_entry *entry, struct stamp stamp)
+{
+	return is_as_recorded(entry, stamp) && !entry->places &&
+	       entry->read.distribution_count == 0;
+}
+
+static int decide(struct entrydb *db, struct path_entry *entry, const struct stat *status,
+                  struct error *error)
+{
+	const struct stamp stamp = stamp_of(status);
+	const bool reads_all = believes_no_stamp(db, entry);
+
+	if (zip_holds(db, entry, status)) {
+		if (entry->read.distribution_count > 0)
+			entry_forget_read(entry);
+		set_state(db, entry, reads_all ? ENTRY_CHECKED : ENTRY_FRESH,
+		          reads_all ? "the file is as the database has it"
+		                    : "the directory is as the database has it");
+		return 0;
+	}
+	if (!reads_all && entry->is_proven && stamp_equal(entry->proven, stamp) &&
+	    (!entry->nameless || handle_omits_names(db)) && watched_hold(db, entry, stamp)) {
+		if (entry->state != ENTRY_SCANNED || is_unread(entry, stamp))
+			set_state(db, entry, ENTRY_FRESH,
+			          "the directory is as the database has it");
+		return 0;
+	}
+	if (reads_all || entry->source == SOURCE_NONE || !entry->row.settled)
+		return read_all(db, entry, NULL, why_not_fresh(db, entry, stamp), error);
+	return compare(db, entry, stamp, why_not_fresh(db, entry, stamp), error);
+}
+
+/* Is the row to be looked for? The stamp may have become the recorded one again, too. */
+static bool wants_row(const struct entrydb *db, const struct path_entry *entry, struct stamp stamp)
+{
+	return entry->state == ENTRY_UNKNOWN || entry->state == ENTRY_ABSENT ||
+	       entry->generation != db->sources.generation ||
+	       (is_as_recorded(entry, stamp) &&
+	        !(entry->is_proven && stamp_equal(entry->proven, stamp)));
+}
+
+static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct error *error)
+{
+	struct stat status;
+	int code = locate_path(db, entry, error);
+
+	if (code > 0 && entry->state == ENTRY_UNKNOWN) {
+		code = read_undescribed(db, entry, error);
+		if (code != 0)
+			return code < 0 ? code : 0;
+		code = 1;
+	}
+	if (code > 0)
+		code = stat_entry(entry, &status, error);
+	if (code == 0) {
+		entry_forget_read(entry);
+		set_state(db, entry, ENTRY_ABSENT, "nothing is there");
+	}
+	if (code <= 0)
+		return code;
+	if (wants_row(db, entry, stamp_of(&status)))
+		code = locate_row(db, entry, &status, error);
+	return code < 0 ? code : decide(db, entry, &status, error);
+}
+
+/* Without any stat, once the row is found; what has no row is read once. */
+static int trust_entry(struct entrydb *db, struct path_entry *entry, struct error *error)
+{
+	int code;
+
+	if (entry->state != ENTRY_UNKNOWN && !entry->relative &&
+	    entry->generation == db->sources.generation)
+		return 0;
+	code = locate_path(db, entry, error);
+	if (code > 0)
+		code = locate_row(db, entry, NULL, error);
+	if (code < 0)
+		return code;
+	if (entry->source == SOURCE_NONE)
+		return refresh_entry(db, entry, error);
+	set_state(db, entry, ENTRY_FRESH, "the database is trusted (level trust)");
+	return 0;
+}
+
+/* Is there no row because the database that was named cannot be read? Then that is the error. */
+static int why_without_row(struct entrydb *db, struct error *error)
+{
+	size_t index = sources_find(&db->sources, db->database, (uid_t)-1);
+	const struct source *source;
+
+	if (index == SOURCE_NONE)
+		return error_nomem(error);
+	source = &db->sources.items[index];
+	if (!source->damaged && !error_is_failure(source->why.code))
+		return 0;
+	return error_set(error, source->why.code, "%s", error_text(&source->why));
+}
+
+/* A catalogued archive is what was said of it; nobody asks the disk. */
+static int refresh_archive(struct entrydb *db, struct path_entry *entry, struct error *error)
+{
+	int code = 0;
+
+	if (entry->state == ENTRY_UNKNOWN || entry->generation != db->sources.generation)
+		code = locate_path(db, entry, error);
+	if (code > 0)
+		code = locate_row(db, entry, NULL, error);
+	if (code >= 0 && entry->source == SOURCE_NONE)
+		code = why_without_row(db, error);
+	if (code < 0)
+		return code;
+	set_state(db, entry, entry->source == SOURCE_NONE ? ENTRY_ABSENT : ENTRY_FRESH,
+	          "a catalogued archive");
+	return 0;
+}
+
+int refresh(struct entrydb *db, struct error *error)
+{
+	struct scan_met met = {0};
+	int code = 0;
+
+	db->met = &met;
+	if (db->fresh != ENTRYDB_FRESH_TRUST)
+		sources_refresh(&db->sources);
+	for (size_t i = 0; code == 0 && i < db->entry_count; i++) {
+		struct path_entry *entry = &db->entries[i];
+
+		if (entry->archive)
+			code = refresh_archive(db, entry, error);
+		else if (db->fresh == ENTRYDB_FRESH_TRUST)
+			code = trust_entry(db, entry, error);
+		else
+			code = refresh_entry(db, entry, error);
+	}
+	db->met = NULL;
+	scan_met_free(&met);
+	return code;
+}
+
+/* @state: the caller's number. */
+static int refresh_and_count(struct entrydb *db, void *state, struct error *error)
+{
+	int code = refresh(db, error);
+
+	if (code == 0)
+		*(unsigned long long *)state =
+		        (unsigned long long)db->sources.generation << 32 | db->changes;
+	return code;
+}
+
+int entrydb_refresh(entrydb *db, unsigned long long *state, entrydb_error *error)
+{
+	return handle_ask(db, refresh_and_count, state, error);
+}
