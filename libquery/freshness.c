@@ -317,9 +317,10 @@ static bool watched_hold(struct entrydb *db, struct path_entry *entry, struct st
 	CLEANUP(cleanup_close) int fd = -1;
 	CLEANUP(cleanup_tree) struct tree *tree = NULL;
 	const struct carried *carried;
+	bool has_rows = entry->state != ENTRY_SCANNED || entry->places;
 	bool same = true;
 
-	if (entry->source == SOURCE_NONE || entry->row.watched == 0)
+	if (!has_rows || entry->row.watched == 0)
 		return true;
 	carried = carried_here(db, entry, stamp);
 	fd = file_open(AT_FDCWD, entry->path, O_DIRECTORY);
@@ -365,13 +366,6 @@ static bool is_as_recorded(const struct path_entry *entry, struct stamp stamp)
 	       stamp_equal(entry->row.stamp, stamp);
 }
 
-/* Has nothing been read or compared since the row was found? */
-static bool is_unread(const struct path_entry *entry, struct stamp stamp)
-{
-	return is_as_recorded(entry, stamp) && !entry->places &&
-	       entry->read.distribution_count == 0;
-}
-
 static int decide(struct entrydb *db, struct path_entry *entry, const struct stat *status,
                   struct error *error)
 {
@@ -388,7 +382,7 @@ static int decide(struct entrydb *db, struct path_entry *entry, const struct sta
 	}
 	if (!reads_all && entry->is_proven && stamp_equal(entry->proven, stamp) &&
 	    (!entry->nameless || handle_omits_names(db)) && watched_hold(db, entry, stamp)) {
-		if (entry->state != ENTRY_SCANNED || is_unread(entry, stamp))
+		if (entry->state != ENTRY_SCANNED)
 			set_state(db, entry, ENTRY_FRESH,
 			          "the directory is as the database has it");
 		return 0;

@@ -162,6 +162,7 @@ int locate_row(struct entrydb *db, struct path_entry *entry, const struct stat *
 	if (code < 0)
 		return code;
 	entry->generation = db->sources.generation;
+	entry->state = ENTRY_UNKNOWN;
 	entry->is_proven = entry->source != SOURCE_NONE && entry->row.settled;
 	entry->proven = entry->row.stamp;
 	return 0;
