@@ -27,8 +27,8 @@ static void cleanup_question(struct question *question)
 	plugin_kinds_free(question->kinds);
 }
 
-static bool row_holds(const struct distribution_record *row, const struct distribution_record *disk,
-                      bool lenient)
+static bool row_is_right(const struct distribution_record *row,
+                         const struct distribution_record *disk, bool lenient)
 {
 	return row->id == disk->id && row->directory_stamp == disk->directory_stamp &&
 	       row->files_stamp == disk->files_stamp && slice_equal(row->version, disk->version) &&
@@ -41,7 +41,7 @@ static bool rows_hold(const struct root_record *rows, const struct root_record *
 	    rows->distribution_count != disk->distribution_count || !(lenient || rows->settled))
 		return false;
 	for (size_t i = 0; i < rows->distribution_count; i++)
-		if (!row_holds(&rows->distributions[i], &disk->distributions[i], lenient))
+		if (!row_is_right(&rows->distributions[i], &disk->distributions[i], lenient))
 			return false;
 	return true;
 }
