@@ -1,5 +1,6 @@
 /*
- * manifests.c - see manifests.h.
+ * Writes the files in which other hosts look for their plugins, and removes those that are no
+ * longer right, as far as they are ours.
  */
 #include "indexer/manifests.h"
 
@@ -36,15 +37,12 @@ static const struct host {
 
 const char manifests_hosts[] = "adbc or opencl";
 
-/* A file that was written, or is to be. */
+/* A file that is on the list, or is to be. */
 struct manifest {
-	char *name, *content; /* content: NULL of one that is only listed */
-	char hash[SHA256_HEX_SIZE + 1];
-};
-
-struct manifests {
-	struct manifest *items;
-	size_t count, room;
+	char *name;
+	char *content;                    /* NULL: it is not wanted any more */
+	char listed[SHA256_HEX_SIZE + 1]; /* what the list says of it; empty: it is not there */
+	char wanted[SHA256_HEX_SIZE + 1]; /* of the content; empty: it is not ours to write */
 };
 
 /* What one directory is brought up to date with. */
@@ -52,9 +50,9 @@ struct work {
 	const struct options *options;
 	const struct host *host;
 	const char *prefix, *sysroot, *database;
-	bool begin;
-	int fd;
-	struct manifests listed, wanted;
+	int fd; /* of the directory */
+	struct manifest *items;
+	size_t count, room;
 	struct manifests_result *result;
 	struct error *error;
 };
@@ -72,38 +70,31 @@ bool manifests_know(const char *host)
 	return find_host(host) != NULL;
 }
 
-static void manifests_free(struct manifests *manifests)
+static void cleanup_work(struct work *work)
 {
-	for (size_t i = 0; i < manifests->count; i++) {
-		free(manifests->items[i].name);
-		free(manifests->items[i].content);
+	for (size_t i = 0; i < work->count; i++) {
+		free(work->items[i].name);
+		free(work->items[i].content);
 	}
-	free(manifests->items);
+	free(work->items);
+	if (work->fd >= 0)
+		close(work->fd);
 }
 
-static struct manifest *find_in(const struct manifests *manifests, const char *name)
-{
-	for (size_t i = 0; i < manifests->count; i++)
-		if (strcmp(manifests->items[i].name, name) == 0)
-			return &manifests->items[i];
-	return NULL;
-}
-
-/* Both strings become the list's, also without memory for it. */
-static bool add(struct manifests *manifests, char *name, char *content, const char *hash)
+/* The one of that name, begun if there is none; NULL without memory. */
+static struct manifest *manifest_of(struct work *work, struct slice name)
 {
 	struct manifest *item;
 
-	if (!name || !array_grow(&manifests->items, manifests->count, sizeof(*manifests->items),
-	                         &manifests->room)) {
-		free(name);
-		free(content);
-		return false;
-	}
-	item = &manifests->items[manifests->count++];
-	*item = (struct manifest){.name = name, .content = content};
-	snprintf(item->hash, sizeof(item->hash), "%s", hash);
-	return true;
+	for (size_t i = 0; i < work->count; i++)
+		if (slice_equal(slice_of(work->items[i].name), name))
+			return &work->items[i];
+	if (!array_grow(&work->items, work->count, sizeof(*work->items), &work->room))
+		return NULL;
+	item = &work->items[work->count];
+	*item = (struct manifest){.name = strndup(name.ptr, name.len)};
+	work->count += item->name != NULL;
+	return item->name ? item : NULL;
 }
 
 static void hash_of(struct slice content, char to[SHA256_HEX_SIZE + 1])
@@ -181,24 +172,26 @@ static const char *object_path(const struct work *work, const char *absolute)
 	               : absolute;
 }
 
+/* The first on the path counts. */
 static int want(struct work *work, const entrydb_entry_point *plugin, const char *path)
 {
 	CLEANUP(cleanup_free) char *name = NULL;
 	const char *object = object_path(work, path);
-	char hash[SHA256_HEX_SIZE + 1], *content;
+	struct manifest *item;
 
 	if (!object || !is_plain(entrydb_entry_point_name(plugin)))
 		return 0;
 	name = text_format("%s%s", entrydb_entry_point_name(plugin), work->host->suffix);
-	if (!name)
+	item = name ? manifest_of(work, slice_of(name)) : NULL;
+	if (!item)
 		return error_nomem(work->error);
-	if (find_in(&work->wanted, name))
-		return 0; /* the first on the path counts */
-	content = work->host->content(plugin, object);
-	if (!content)
+	if (item->content)
+		return 0;
+	item->content = work->host->content(plugin, object);
+	if (!item->content)
 		return error_nomem(work->error);
-	hash_of(slice_of(content), hash);
-	return add(&work->wanted, take(name), content, hash) ? 0 : error_nomem(work->error);
+	hash_of(slice_of(item->content), item->wanted);
+	return 0;
 }
 
 /*
@@ -242,7 +235,8 @@ static int collect_wanted(struct work *work)
 /* --- files --- */
 
 /* 1: the bytes of the file, malloc'd; 0: there is none, or none of ours; or a failure. */
-static int read_file(const struct work *work, const char *name, size_t limit, struct slice *out)
+static int read_file(const struct work *work, const char *name, size_t limit, char **out,
+                     size_t *length)
 {
 	CLEANUP(cleanup_close) int fd = safe_openat(work->fd, name, O_RDONLY | O_NONBLOCK, 0);
 	CLEANUP(cleanup_free) char *bytes = NULL;
@@ -259,8 +253,8 @@ static int read_file(const struct work *work, const char *name, size_t limit, st
 	got = file_read(fd, bytes, limit);
 	if (got < 0)
 		return error_errno(work->error, errno, "cannot read %s", name);
-	bytes[got] = '\0';
-	*out = (struct slice){take(bytes), (size_t)got};
+	*length = (size_t)got;
+	*out = take(bytes);
 	return 1;
 }
 
@@ -284,77 +278,43 @@ static int write_file(const struct work *work, const char *name, const char *con
 	return 0;
 }
 
-/* What stands under the name of one of ours. */
-enum standing {
-	STANDING_NONE,
-	STANDING_OURS,    /* as it was written, and is to be replaced or removed */
-	STANDING_RIGHT,   /* just what is to be written */
-	STANDING_FOREIGN, /* somebody else's */
-};
-
-static int look_at(const struct work *work, const char *name, enum standing *out)
-{
-	const struct manifest *listed = find_in(&work->listed, name);
-	const struct manifest *wanted = find_in(&work->wanted, name);
-	CLEANUP(cleanup_free) char *owned = NULL;
-	char hash[SHA256_HEX_SIZE + 1] = "";
-	struct slice bytes = {0};
-	int code = read_file(work, name, MANIFEST_MAX, &bytes);
-
-	owned = (char *)bytes.ptr;
-	if (code > 0)
-		hash_of(bytes, hash);
-	if (code == 0)
-		*out = faccessat(work->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? STANDING_FOREIGN
-		                                                                 : STANDING_NONE;
-	else if (wanted && strcmp(hash, wanted->hash) == 0)
-		*out = STANDING_RIGHT;
-	else
-		*out = listed && strcmp(hash, listed->hash) == 0 ? STANDING_OURS : STANDING_FOREIGN;
-	return code < 0 ? code : 0;
-}
-
 /* The foreign one is taken off the list, too. */
-static void leave(struct work *work, struct manifest *wanted)
+static void leave(struct work *work, struct manifest *item)
 {
 	if (!work->options->hook)
 		message("%s/%s/%s: left alone, since it was not written by entrydb, or was changed",
-		        work->prefix, work->host->directory, wanted->name);
+		        work->prefix, work->host->directory, item->name);
 	work->result->foreign++;
-	wanted->hash[0] = '\0';
+	item->wanted[0] = '\0';
 }
 
-static int put(struct work *work, struct manifest *wanted)
+/* Write it, or remove what was written for a plugin that is gone; unless it is somebody else's. */
+static int settle(struct work *work, struct manifest *item)
 {
-	enum standing standing;
-	int code = look_at(work, wanted->name, &standing);
+	CLEANUP(cleanup_free) char *bytes = NULL;
+	char hash[SHA256_HEX_SIZE + 1] = "";
+	size_t length = 0;
+	int code = read_file(work, item->name, MANIFEST_MAX, &bytes, &length);
+	bool is_there = code > 0 || faccessat(work->fd, item->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	bool is_ours;
 
 	if (code < 0)
 		return code;
-	if (standing == STANDING_FOREIGN) {
-		leave(work, wanted);
-		return 0;
-	}
-	if (standing == STANDING_RIGHT) {
+	if (code > 0)
+		hash_of((struct slice){bytes, length}, hash);
+	is_ours = code > 0 && strcmp(hash, item->listed) == 0;
+	if (!item->content) {
+		if (is_ours && unlinkat(work->fd, item->name, 0) != 0)
+			return error_errno(work->error, errno, "cannot remove %s", item->name);
+		work->result->removed += is_ours;
+	} else if (code > 0 && strcmp(hash, item->wanted) == 0) {
 		work->result->unchanged++;
-		return 0;
+	} else if (is_there && !is_ours) {
+		leave(work, item);
+	} else {
+		work->result->written++;
+		return write_file(work, item->name, item->content);
 	}
-	work->result->written++;
-	return write_file(work, wanted->name, wanted->content);
-}
-
-/* What was written for a plugin that is gone. */
-static int remove_old(struct work *work, const struct manifest *listed)
-{
-	enum standing standing;
-	int code =
-	        find_in(&work->wanted, listed->name) ? 1 : look_at(work, listed->name, &standing);
-
-	if (code != 0 || standing != STANDING_OURS)
-		return code < 0 ? code : 0;
-	if (unlinkat(work->fd, listed->name, 0) != 0)
-		return error_errno(work->error, errno, "cannot remove %s", listed->name);
-	work->result->removed++;
 	return 0;
 }
 
@@ -363,40 +323,40 @@ static int remove_old(struct work *work, const struct manifest *listed)
 /* A line: the hash, a space, the name. Others are passed over. */
 static int read_line(struct work *work, struct slice line)
 {
-	const size_t hash = 2 * SHA256_SIZE;
-	char digits[SHA256_HEX_SIZE + 1];
-	char *name;
+	char name[MANIFEST_NAME_MAX + 1];
+	struct slice rest = slice_from(line, SHA256_HEX_SIZE + 1);
+	struct manifest *item;
 
-	if (line.len <= hash + 1 || line.ptr[hash] != ' ')
+	if (line.len <= SHA256_HEX_SIZE + 1 || line.ptr[SHA256_HEX_SIZE] != ' ' ||
+	    rest.len > MANIFEST_NAME_MAX)
 		return 0;
-	memcpy(digits, line.ptr, hash);
-	digits[hash] = '\0';
-	name = strndup(line.ptr + hash + 1, line.len - hash - 1);
-	if (name && (!is_plain(name) || find_in(&work->listed, name))) {
-		free(name);
+	snprintf(name, sizeof(name), "%.*s", (int)rest.len, rest.ptr);
+	if (!is_plain(name))
 		return 0;
-	}
-	return add(&work->listed, name, NULL, digits) ? 0 : error_nomem(work->error);
+	item = manifest_of(work, slice_of(name));
+	if (!item)
+		return error_nomem(work->error);
+	if (!item->listed[0])
+		memcpy(item->listed, line.ptr, SHA256_HEX_SIZE);
+	return 0;
 }
 
 /* 1: there is a list; 0: there is none; or a failure. */
 static int read_list(struct work *work)
 {
-	CLEANUP(cleanup_free) char *owned = NULL;
-	struct slice rest = {0};
-	int code = read_file(work, MANIFESTS_LIST, MANIFESTS_LIST_MAX, &rest), read = 0;
+	CLEANUP(cleanup_free) char *text = NULL;
+	size_t length = 0;
+	int code = read_file(work, MANIFESTS_LIST, MANIFESTS_LIST_MAX, &text, &length);
 
-	owned = (char *)rest.ptr;
-	if (code <= 0)
-		return code;
-	while (read == 0 && rest.len > 0) {
+	for (struct slice rest = {text, length}; code > 0 && rest.len > 0;) {
 		const char *end = memchr(rest.ptr, '\n', rest.len);
 		struct slice line = end ? slice_between(rest.ptr, end) : rest;
 
-		read = read_line(work, line);
+		if (read_line(work, line) < 0)
+			return ERROR_NOMEM;
 		rest = slice_from(rest, line.len + (end != NULL));
 	}
-	return read < 0 ? read : 1;
+	return code;
 }
 
 static int write_list(const struct work *work)
@@ -408,10 +368,9 @@ static int write_list(const struct work *work)
 	if (!stream)
 		return error_nomem(work->error);
 	fputs("# Files that entrydb keeps current here; remove this list to end that.\n", stream);
-	for (size_t i = 0; i < work->wanted.count; i++)
-		if (work->wanted.items[i].hash[0])
-			fprintf(stream, "%s %s\n", work->wanted.items[i].hash,
-			        work->wanted.items[i].name);
+	for (size_t i = 0; i < work->count; i++)
+		if (work->items[i].wanted[0])
+			fprintf(stream, "%s %s\n", work->items[i].wanted, work->items[i].name);
 	if (!text_close(stream, &text))
 		return error_nomem(work->error);
 	return write_file(work, MANIFESTS_LIST, text);
@@ -419,47 +378,28 @@ static int write_list(const struct work *work)
 
 /* --- the whole --- */
 
-static int bring_up_to_date(struct work *work)
-{
-	int code = read_list(work);
-
-	if (code < 0 || (code == 0 && !work->begin))
-		return code;
-	code = collect_wanted(work);
-	for (size_t i = 0; code == 0 && i < work->listed.count; i++)
-		code = remove_old(work, &work->listed.items[i]);
-	for (size_t i = 0; code == 0 && i < work->wanted.count; i++)
-		code = put(work, &work->wanted.items[i]);
-	return code < 0 ? code : write_list(work);
-}
-
-static int open_directory(struct work *work)
+/* The directory of hosts that nobody has asked for is not there, most often. */
+static int bring_up_to_date(struct work *work, bool begin)
 {
 	CLEANUP(cleanup_free)
 	char *path = text_format("%s/%s", work->prefix, work->host->directory);
+	int code =
+	        path ? safe_directory_open(path, work->sysroot, begin ? SAFE_CREATE : SAFE_EXISTING,
+	                                   &work->fd, work->error)
+	             : error_nomem(work->error);
 
-	if (!path)
-		return error_nomem(work->error);
-	return safe_directory_open(path, work->sysroot, work->begin ? SAFE_CREATE : SAFE_EXISTING,
-	                           &work->fd, work->error);
-}
-
-/* The directory of hosts that nobody has asked for is not there, most often. */
-static int write_here(struct work *work)
-{
-	int code = open_directory(work);
-
-	if (code == ERROR_NOTFOUND && !work->begin) {
+	if (code == ERROR_NOTFOUND && !begin) {
 		error_clear(work->error);
 		return 0;
 	}
 	if (code == 0)
-		code = bring_up_to_date(work);
-	manifests_free(&work->listed);
-	manifests_free(&work->wanted);
-	if (work->fd >= 0)
-		close(work->fd);
-	return code;
+		code = read_list(work);
+	if (code < 0 || (code == 0 && !begin))
+		return code;
+	code = collect_wanted(work);
+	for (size_t i = 0; code == 0 && i < work->count; i++)
+		code = settle(work, &work->items[i]);
+	return code < 0 ? code : write_list(work);
 }
 
 /* A user's own database, and one that --db names, may describe anything. */
@@ -473,13 +413,13 @@ int manifests_write(const struct options *options, const struct database *databa
                     struct error *error)
 {
 	CLEANUP(cleanup_free) char *prefix = layout_base(database->file);
+	CLEANUP(cleanup_work)
 	struct work work = {
 	        .options = options,
 	        .host = find_host(host),
 	        .prefix = prefix,
 	        .sysroot = database->sysroot,
 	        .database = database->file,
-	        .begin = begin,
 	        .fd = -1,
 	        .result = result,
 	        .error = error,
@@ -493,27 +433,21 @@ int manifests_write(const struct options *options, const struct database *databa
 		                 "%s: it belongs to no prefix in which hosts would look",
 		                 database->file);
 	code = database_check_owner(database, error);
-	return code == 0 ? write_here(&work) : code;
+	return code == 0 ? bring_up_to_date(&work, begin) : code;
 }
 
 /* Most often nobody has asked for them. Whether the list is ours is seen when it is opened. */
-static bool may_have_list(const struct database *database, const struct host *host)
-{
-	CLEANUP(cleanup_free) char *prefix = layout_base(database->file);
-	CLEANUP(cleanup_free)
-	char *list =
-	        prefix ? text_format("%s/%s/%s", prefix, host->directory, MANIFESTS_LIST) : NULL;
-
-	return list && access(list, F_OK) == 0;
-}
-
 void manifests_follow(const struct options *options, const struct database *database)
 {
-	for (size_t i = 0; i < HOST_COUNT && has_prefix(database); i++) {
+	CLEANUP(cleanup_free) char *prefix = layout_base(database->file);
+
+	for (size_t i = 0; prefix && i < HOST_COUNT && has_prefix(database); i++) {
+		CLEANUP(cleanup_free)
+		char *list = text_format("%s/%s/%s", prefix, hosts[i].directory, MANIFESTS_LIST);
 		struct manifests_result result = {0};
 		struct error error = {0};
 
-		if (!may_have_list(database, &hosts[i]))
+		if (!list || access(list, F_OK) != 0)
 			continue;
 		if (manifests_write(options, database, hosts[i].name, false, &result, &error) < 0)
 			message("%s", error_text(&error));
