@@ -167,11 +167,8 @@ class UnharmedTest(ScriptTest):
         """The same bytes: what shares an object is written once."""
         self.each_python("""
             import pickle
-            info = f"{SITE}/d1-1.0.dist-info/entry_points.txt"
-            os.chmod(info, 0o644)
-            with open(info, "a") as stream:
-                stream.write("second = b:c\\n[other]\\nthird = c:d\\n[demo2]\\nx = x:x\\n")
-            os.utime(f"{SITE}/d1-1.0.dist-info")
+            add("more", "a:b\\nsecond = b:c\\n[other]\\nthird = c:d\\n[demo2]\\nx = x:x")
+            update()
             for params in {"group": "demo"}, {"name": "second"}, {"group": "other"}, {}:
                 answered.clear()
                 got = pickle.dumps(metadata.entry_points(**params))

@@ -187,4 +187,4 @@ def walker(known, fallback):
     if environ.get("ENTRYDB_FRESH") == "exact":
         return fallback  # each question would look at all distributions, the fallback looks at one
     return _native.Walker(known.PathDistribution, known.path_type, known.EntryPoint,
-                          known.EntryPoints, known.seen_reading, walks, fallback, known.parses)
+                          known.EntryPoints, known.seen, walks, fallback, known.parses)

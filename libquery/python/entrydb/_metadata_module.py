@@ -7,7 +7,7 @@ table below. What is not in it is left alone.
 
 No state of the module is believed to be its own because it was met first: a function is
 its own if its code was loaded from the module's directory and runs in its namespace,
-which nobody's wrapper does (see native/own.h). What was found so is compared by identity
+which nobody's wrapper does (see native/recognize.c). What was found so is compared by identity
 before each answer; of the rest of Python, what the answer would be read with.
 """
 
@@ -56,13 +56,12 @@ class MetadataModule:
     """A metadata module: how its objects are made; if it was recognised, by which rules it
     answers, and what it was then."""
 
-    def __init__(self, module, digest=0, seen=None, seen_reading=None, names=None):
+    def __init__(self, module, digest=0, seen=None, names=None):
         names = names or vars(module)
         self.module = module
         self.rules = _KNOWN.get(digest, 0)
         self.parses = digest in _PARSING
         self.seen = seen
-        self.seen_reading = seen_reading
         self.EntryPoint = names["EntryPoint"]
         self.EntryPoints = names["EntryPoints"]
         self.PathDistribution = names["PathDistribution"]

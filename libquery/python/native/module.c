@@ -4,52 +4,20 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-#include "libquery/python/native/own.h"
+#include "libquery/python/native/native.h"
 
 /* Module slots that the limited API of 3.10 does not know yet; see PyInit__native(). */
 #define SLOT_MULTIPLE_INTERPRETERS 3 /* since 3.12 */
 #define SLOT_GIL                   4 /* since 3.13 */
 
-PyDoc_STRVAR(recognise_doc,
-             "recognise(module, originals, ours, /)\n--\n\n"
-             "(digest, seen, seen reading, names) of a metadata module: a number for what the\n"
-             "parts do that make its answers; as Parts, all that these rest upon, and what\n"
-             "the reading of one distribution does; and a dict of the module's, as seen. None if a "
-             "part of it, or of what\n"
-             "it reads the disk with, is not its own. originals: a dict from (class, name) to\n"
-             "what acceleration has replaced; ours: a tuple of what it has put in.");
-
-static PyObject *recognise_package(struct own *own, PyObject *originals, const struct state *state)
-{
-	unsigned long long digest;
-	PyObject *seen, *made = NULL;
-
-	if (!digest_parts(own, originals, &digest) || !own_check(own))
-		return NULL;
-	seen = take_snapshot(own, state);
-	if (seen)
-		made = Py_BuildValue("(KOOO)", digest, PyTuple_GetItem(seen, 0),
-		                     PyTuple_GetItem(seen, 1), own_home(own, ""));
-	Py_XDECREF(seen);
-	return made;
-}
-
-static PyObject *recognise(PyObject *self, PyObject *arguments)
-{
-	PyObject *module, *originals, *ours, *made = NULL;
-	struct own own;
-
-	if (!PyArg_ParseTuple(arguments, "OO!O!:recognise", &module, &PyDict_Type, &originals,
-	                      &PyTuple_Type, &ours))
-		return NULL;
-	if (own_init(&own, module, ours))
-		made = recognise_package(&own, originals, PyModule_GetState(self));
-	own_clear(&own);
-	if (made || (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError)))
-		return made;
-	PyErr_Clear(); /* what is foreign may raise anything */
-	Py_RETURN_NONE;
-}
+PyDoc_STRVAR(
+        recognise_doc,
+        "recognise(module, originals, ours, /)\n--\n\n"
+        "(digest, seen, names) of a metadata module: a number for what the parts do that make\n"
+        "its answers; as Parts, all that these rest upon; and a dict of the module's, as seen.\n"
+        "None if a part of it, or of what it reads the disk with, is not its own. originals: a\n"
+        "dict from (class, name) to what acceleration has replaced; ours: a tuple of what it\n"
+        "has put in.");
 
 PyDoc_STRVAR(is_directory_doc,
              "is_directory(path, /)\n--\n\n"

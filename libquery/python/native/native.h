@@ -8,7 +8,7 @@
  *     entry.c     entry points of a class that is given
  *     parts.c     Parts: whether parts of a metadata module are still what they were
  *     watch.c     whether a dict has changed
- *     own.h       whether all that makes its answers is its own
+ *     recognize.c which metadata module is this, and is all of it its own?
  *     fork.c      threads in the library, and forks
  *
  * Uses the limited API of CPython 3.10, so that one file serves all versions; only those that
@@ -118,6 +118,10 @@ static inline PyObject *item_named(PyObject *dict, const char *name)
 	PyErr_Clear();
 	return found;
 }
+
+/* --- recognize.c --- */
+
+PyObject *recognise(PyObject *self, PyObject *arguments); /* see recognise_doc in module.c */
 
 /* --- parts.c --- */
 
