@@ -94,7 +94,8 @@ static int add(struct search *search, char *sentence)
 /* The file of the module, by RECORD alone or also by what is on the disk; null: there is none. */
 static int find_module(struct search *search, int fd, struct slice *path)
 {
-	const struct import_site site = {.record = search->record, .fd = fd};
+	CLEANUP(import_cache_free) struct import_cache cache = {0};
+	const struct import_site site = {search->record, &cache, fd};
 	struct import_file found = {0};
 	int code = 0;
 	bool failed = false;

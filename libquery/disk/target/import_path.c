@@ -1,5 +1,6 @@
 /*
- * import_path.c - see import_path.h. The path rules stand here and nowhere else.
+ * import_path.c - finds the file that Python's import would take; the path rules stand here
+ * and nowhere else.
  *
  * They are those of Python's own import: a package before a module, and within
  * each an extension before a .py before a .pyc, the suffix of one interpreter before
@@ -16,10 +17,11 @@
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "db/base/path.h"
 #include "libquery/disk/elf/dotted.h"
 #include "libquery/disk/elf/object_name.h"
 
-#define CACHED_NAMES_MAX ((size_t)1 << 20) /* names of files; beyond, all are forgotten */
+#define CACHED_NAMES_MAX ((size_t)1 << 20) /* files and directories; beyond, all are forgotten */
 
 /* A path while it is put together, the suffix last; text ends in a NUL. */
 struct stem {
@@ -50,9 +52,14 @@ struct suffix {
 	struct slice text; /* decides between what is otherwise equal */
 };
 
-struct choice {
+/* A search for one module. */
+struct search {
+	const struct import_site *site;
 	enum taker taker;
-	struct suffix suffix;
+	struct stem stem; /* the path so far */
+	struct arena *arena;
+	struct error *error;
+	struct suffix suffix; /* of the best file so far */
 	struct wheel_file file;
 };
 
@@ -160,11 +167,6 @@ static struct suffix read_suffix_of_host(struct slice text)
 	return suffix;
 }
 
-static struct suffix read_suffix(enum taker taker, struct slice text)
-{
-	return taker == BY_HOST ? read_suffix_of_host(text) : read_suffix_of_import(text);
-}
-
 /* Of several interpreters the newest; the order of listing never matters. */
 static bool is_better(const struct suffix *a, const struct suffix *b)
 {
@@ -183,38 +185,30 @@ static bool is_better(const struct suffix *a, const struct suffix *b)
 	return slice_compare(a->text, b->text) < 0;
 }
 
+static bool is_wanted(const struct search *search, struct slice text, struct suffix *out)
+{
+	*out = search->taker == BY_HOST ? read_suffix_of_host(text) : read_suffix_of_import(text);
+	return out->rank < RANK_NONE && is_better(out, &search->suffix);
+}
+
 /* --- by RECORD --- */
 
-/* Choose among the files whose path is @prefix, which ends in a dot, and a suffix. */
-static void choose_in_record(const struct import_site *site, struct slice prefix,
-                             struct choice *best)
+/* Choose among the files whose path is the stem, which ends in a dot, and a suffix. */
+static void choose_in_record(struct search *search)
 {
+	struct slice prefix = stem_slice(&search->stem);
 	struct wheel_file file;
+	struct suffix suffix;
 
-	for (size_t at = 0; wheel_record_find(&site->record, prefix, &at, &file);) {
-		struct slice text = slice_from(file.path, prefix.len);
-		struct suffix suffix = read_suffix(best->taker, text);
-
-		if (suffix.rank < RANK_NONE && is_better(&suffix, &best->suffix)) {
-			best->suffix = suffix;
-			best->file = file;
-		}
+	for (size_t at = 0; wheel_record_find(&search->site->record, prefix, &at, &file);) {
+		if (!is_wanted(search, slice_from(file.path, prefix.len), &suffix))
+			continue;
+		search->suffix = suffix;
+		search->file = file;
 	}
 }
 
-/* --- by the directory --- */
-
-int import_open_directory(const struct import_site *site, const char *path, DIR **out,
-                          struct error *error)
-{
-	*out = NULL;
-	if (site->fd < 0)
-		return 0;
-	*out = file_open_directory(site->fd, path[0] ? path : ".");
-	return !*out && errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
-}
-
-/* --- the cache --- */
+/* --- the names in directories --- */
 
 static void forget_directories(struct import_cache *cache)
 {
@@ -237,9 +231,9 @@ static int read_names(struct import_cache *cache, DIR *directory, struct path_in
 {
 	const char *child;
 	bool failed = false;
-	int left = 1;
+	int left = directory ? 1 : 0;
 
-	while (!failed && (left = file_next(directory, &child)) > 0) {
+	while (!failed && left > 0 && (left = file_next(directory, &child)) > 0) {
 		struct slice name = arena_copy(&cache->arena, slice_of(child), &failed);
 
 		failed = failed || !path_index_add(names, name);
@@ -247,288 +241,192 @@ static int read_names(struct import_cache *cache, DIR *directory, struct path_in
 	if (left < 0)
 		return error_errno(error, errno, "cannot list");
 	path_index_sort(names);
-	cache->names += names->count;
+	cache->names += names->count + 1;
 	return failed ? error_nomem(error) : 0;
 }
 
-/* Have one more directory in the cache; false without memory. */
-static bool add_directory(struct import_cache *cache, struct slice path)
+/* Have one more directory, at @path, in the cache. */
+static int add_directory(const struct import_site *site, struct slice path, struct error *error)
 {
-	bool failed = false;
+	struct import_cache *cache = site->cache;
+	CLEANUP(cleanup_closedir) DIR *directory = NULL;
+	bool failed = !array_grow(&cache->directories, cache->count, sizeof(*cache->directories),
+	                          &cache->room);
 
-	if (!array_grow(&cache->directories, cache->count, sizeof(*cache->directories),
-	                &cache->room))
-		return false;
-	path = arena_copy(&cache->arena, path, &failed);
-	if (!failed)
-		name_map_put(&cache->by_path, path, (uint32_t)cache->count, &failed);
-	if (!failed)
-		cache->directories[cache->count++] = (struct path_index){0};
-	return !failed;
+	path = arena_copy(&cache->arena, path.len ? path : SLICE("."), &failed);
+	if (failed)
+		return error_nomem(error);
+	directory = file_open_directory(site->fd, path.ptr);
+	if (!directory && errno_is_failure(errno))
+		return error_errno(error, errno, "%s", path.ptr);
+	name_map_put(&cache->by_path, path, (uint32_t)cache->count, &failed);
+	if (failed)
+		return error_nomem(error);
+	cache->directories[cache->count] = (struct path_index){0};
+	return read_names(cache, directory, &cache->directories[cache->count++], error);
 }
 
-/* The names in @directory, which is at @path. What was read in part is forgotten. */
-static int names_in(struct import_cache *cache, struct slice path, DIR *directory,
-                    const struct path_index **out, struct error *error)
+int import_names(const struct import_site *site, struct slice path, const struct path_index **out,
+                 struct error *error)
 {
-	uint32_t at = name_map_get(&cache->by_path, path);
+	struct import_cache *cache = site->cache;
+	uint32_t at = name_map_get(&cache->by_path, path.len ? path : SLICE("."));
 	int code = 0;
 
-	if (at == NAME_MAP_NONE && cache->names > CACHED_NAMES_MAX)
-		forget_directories(cache);
 	if (at == NAME_MAP_NONE) {
-		if (!add_directory(cache, path))
-			return error_nomem(error);
-		at = (uint32_t)cache->count - 1;
-		code = read_names(cache, directory, &cache->directories[at], error);
+		if (cache->names > CACHED_NAMES_MAX)
+			forget_directories(cache);
+		at = (uint32_t)cache->count;
+		code = add_directory(site, path, error);
 	}
 	if (code < 0)
-		forget_directories(cache);
+		forget_directories(cache); /* what was read in part */
 	else
 		*out = &cache->directories[at];
 	return code;
 }
 
-/* --- what is in one directory --- */
-
-struct listing {
-	const struct import_site *site;
-	struct slice prefix, base; /* of paths, and of the names in the directory */
-	int fd;
-	struct arena *arena;
-	struct choice *best;
-	struct error *error;
-};
+/* --- by the directory --- */
 
 /* 1: it is a file of that kind; 0: it is not; or a failure. */
-static int is_of_kind(int directory, const char *path, mode_t kind, struct error *error)
+static int is_of_kind(const struct search *search, mode_t kind)
 {
 	struct stat status;
-	int found = file_status(directory, path, &status, error);
+	int found = file_status(search->site->fd, search->stem.text, &status, search->error);
 
 	return found <= 0 ? found : (status.st_mode & S_IFMT) == kind;
 }
 
-static int is_file(const struct listing *listing, struct slice name)
+/* Take the file whose path is the stem and @text, if import would rather have it. */
+static int consider(struct search *search, struct slice text)
 {
-	char text[NAME_MAX + 1];
+	size_t length = search->stem.length;
+	bool failed = false;
+	struct suffix suffix;
+	struct slice path;
+	int code = 0;
 
-	if (name.len >= sizeof(text))
+	if (!is_wanted(search, text, &suffix) || !stem_add(&search->stem, text))
 		return 0;
-	memcpy(text, name.ptr, name.len);
-	text[name.len] = '\0';
-	return is_of_kind(listing->fd, text, S_IFREG, listing->error);
-}
-
-/* Open the directory in which the prefix lies; the base becomes the rest of the prefix. */
-static int open_parent(struct listing *listing, DIR **out)
-{
-	struct slice prefix = listing->prefix;
-	const char *slash = memrchr(prefix.ptr, '/', prefix.len);
-	struct stem parent;
-
-	stem_cut(&parent, 0);
-	if (slash) {
-		listing->base = slice_from(prefix, (size_t)(slash - prefix.ptr) + 1);
-		stem_add(&parent, slice_between(prefix.ptr, slash));
-	}
-	return import_open_directory(listing->site, parent.text, out, listing->error);
-}
-
-static int keep(const struct listing *listing, struct suffix suffix)
-{
-	struct slice prefix = listing->prefix;
-	size_t length = prefix.len + suffix.text.len;
-	char *path = arena_alloc(listing->arena, length + 1);
-
-	if (!path)
-		return error_nomem(listing->error);
-	memcpy(path, prefix.ptr, prefix.len);
-	memcpy(path + prefix.len, suffix.text.ptr, suffix.text.len);
-	path[length] = '\0';
-	suffix.text = (struct slice){path + prefix.len, suffix.text.len};
-	listing->best->suffix = suffix;
-	listing->best->file =
-	        (struct wheel_file){.path = {path, length}, .spelled = {path, length}};
+	code = is_of_kind(search, S_IFREG);
+	path = code > 0 ? arena_copy(search->arena, stem_slice(&search->stem), &failed)
+	                : (struct slice){0};
+	stem_cut(&search->stem, length);
+	if (failed)
+		return error_nomem(search->error);
+	if (code <= 0)
+		return code;
+	suffix.text = slice_from(path, length);
+	search->suffix = suffix;
+	search->file = (struct wheel_file){.path = path, .spelled = path};
 	return 0;
 }
 
-/* Take the file @name of the directory, if import would rather have it. */
-static int consider(const struct listing *listing, struct slice name)
+/* Those of @names that begin with @base, which ends the stem. */
+static int choose_among(struct search *search, const struct path_index *names, struct slice base)
 {
-	struct suffix suffix;
-	int code;
-
-	if (!slice_starts(name, listing->base))
-		return 0;
-	suffix = read_suffix(listing->best->taker, slice_from(name, listing->base.len));
-	if (suffix.rank == RANK_NONE || !is_better(&suffix, &listing->best->suffix))
-		return 0;
-	code = is_file(listing, name);
-	return code > 0 ? keep(listing, suffix) : code;
-}
-
-/* Those of @names, sorted, that begin as the wanted ones do. */
-static int choose_among(const struct listing *listing, const struct path_index *names)
-{
-	size_t at = path_index_first(names, listing->base, SLICE(""));
+	size_t at = path_index_first(names, base, SLICE(""));
 	int code = 0;
 
-	for (; code == 0 && path_index_has(names, at, listing->base, SLICE("")); at++)
-		code = consider(listing, names->paths[at]);
+	for (; code == 0 && path_index_has(names, at, base, SLICE("")); at++)
+		code = consider(search, slice_from(names->paths[at], base.len));
 	return code;
 }
 
-/* At the top of the path entry the caller may know the objects: no need to list thousands. */
-static int choose_at_top(struct listing *listing)
+static int choose_in_directory(struct search *search)
 {
-	struct stem python;
-	int code;
+	const struct import_cache *cache = search->site->cache;
+	struct slice prefix = stem_slice(&search->stem), base = path_base(prefix);
+	bool is_top = base.len == prefix.len;
+	const struct path_index *names;
+	int code = 0;
 
-	stem_cut(&python, 0);
-	listing->fd = listing->site->fd;
-	code = choose_among(listing, listing->site->cache->objects);
-	if (code == 0 && stem_add(&python, listing->base) && stem_add(&python, SLICE("py")))
-		code = consider(listing, stem_slice(&python));
-	if (code == 0 && listing->best->suffix.rank == RANK_NONE && stem_add(&python, SLICE("c")))
-		code = consider(listing, stem_slice(&python));
-	return code;
-}
-
-/* Files are looked for by the listing of one directory; it need not be sorted for one. */
-static int choose_by_reading(struct listing *listing, DIR *directory)
-{
-	const char *child;
-	int code = 0, left = 0;
-
-	while (code == 0 && (left = file_next(directory, &child)) > 0)
-		code = consider(listing, slice_of(child));
-	return left < 0 ? error_errno(listing->error, errno, "cannot list") : code;
-}
-
-static int choose_in_directory(const struct import_site *site, struct slice prefix,
-                               struct arena *arena, struct choice *best, struct error *error)
-{
-	struct listing listing = {site, prefix, prefix, -1, arena, best, error};
-	CLEANUP(cleanup_closedir) DIR *directory = NULL;
-	const struct path_index *names = NULL;
-	int code;
-
-	if (site->fd < 0)
+	if (search->site->fd < 0)
 		return 0;
-	if (site->cache && site->cache->objects && !memchr(prefix.ptr, '/', prefix.len))
-		return choose_at_top(&listing);
-	code = open_parent(&listing, &directory);
-	if (code < 0 || !directory)
-		return code;
-	listing.fd = dirfd(directory);
-	if (!site->cache)
-		return choose_by_reading(&listing, directory);
-	code = names_in(site->cache, slice_first(prefix, prefix.len - listing.base.len), directory,
-	                &names, error);
-	return code < 0 ? code : choose_among(&listing, names);
+	names = cache->objects;
+	if (!is_top || !names)
+		code = import_names(search->site, path_directory(prefix), &names, search->error);
+	if (code == 0)
+		code = choose_among(search, names, base);
+	/* At the top the caller may know the objects: no need to list thousands. */
+	if (code == 0 && is_top && cache->objects)
+		code = consider(search, SLICE("py"));
+	if (code == 0 && is_top && cache->objects)
+		code = consider(search, SLICE("pyc"));
+	return code;
 }
 
 /* --- both, in import's order --- */
 
-enum source { BY_RECORD, BY_DIRECTORY };
-
-/* Find what @taker would take: @stem followed by @end and a suffix. */
-static int choose(const struct import_site *site, enum taker taker, enum source source,
-                  struct stem *stem, struct slice end, struct arena *arena, struct import_file *out,
-                  struct error *error)
+/* 1: a file was found whose path is the stem, @end and a suffix; 0: none; or a failure. */
+static int choose(struct search *search, bool in_record, struct slice end)
 {
-	struct choice best = {.taker = taker, .suffix = {.rank = RANK_NONE}};
-	size_t length = stem->length;
+	size_t length = search->stem.length;
 	int code = 0;
 
-	if (!stem_add(stem, end))
+	search->suffix.rank = RANK_NONE;
+	if (!stem_add(&search->stem, end))
 		return 0;
-	if (source == BY_RECORD)
-		choose_in_record(site, stem_slice(stem), &best);
+	if (in_record)
+		choose_in_record(search);
 	else
-		code = choose_in_directory(site, stem_slice(stem), arena, &best, error);
-	stem_cut(stem, length);
-	out->file = best.file;
-	out->is_object = best.suffix.rank < RANK_PYTHON;
-	return code;
-}
-
-static int find_by(const struct import_site *site, enum source source, struct stem *stem,
-                   struct arena *arena, struct import_file *out, struct error *error)
-{
-	int code = choose(site, BY_IMPORT, source, stem, SLICE("/__init__."), arena, out, error);
-
-	out->is_package = !slice_is_null(out->file.path);
-	if (code == 0 && !out->is_package)
-		code = choose(site, BY_IMPORT, source, stem, SLICE("."), arena, out, error);
-	return code;
+		code = choose_in_directory(search);
+	stem_cut(&search->stem, length);
+	return code < 0 ? code : search->suffix.rank < RANK_NONE;
 }
 
 /* A directory without __init__ is a package too, if only RECORD's files make it one. */
-static int is_directory(const struct import_site *site, struct stem *stem, struct error *error)
+static int find_namespace(struct search *search, struct import_file *out)
 {
 	struct wheel_file file;
-	size_t at = 0, length = stem->length;
-	bool listed;
-
-	if (site->fd >= 0)
-		return is_of_kind(site->fd, stem->text, S_IFDIR, error);
-	listed = stem_add(stem, SLICE("/")) &&
-	         wheel_record_find(&site->record, stem_slice(stem), &at, &file);
-	stem_cut(stem, length);
-	return listed;
-}
-
-static int find_namespace(const struct import_site *site, struct stem *stem, struct arena *arena,
-                          struct import_file *out, struct error *error)
-{
+	size_t at = 0, length = search->stem.length;
 	bool failed = false;
-	int code = is_directory(site, stem, error);
+	int code = 0;
 
+	if (search->site->fd >= 0)
+		code = is_of_kind(search, S_IFDIR);
+	else if (stem_add(&search->stem, SLICE("/")))
+		code = wheel_record_find(&search->site->record, stem_slice(&search->stem), &at,
+		                         &file);
+	stem_cut(&search->stem, length);
 	if (code <= 0)
 		return code;
 	out->is_package = true;
-	out->file.path = arena_copy(arena, stem_slice(stem), &failed);
-	return failed ? error_nomem(error) : 0;
+	out->file.path = arena_copy(search->arena, stem_slice(&search->stem), &failed);
+	return failed ? error_nomem(search->error) : 0;
 }
 
 int import_find(const struct import_site *site, struct slice module, struct arena *arena,
                 struct import_file *out, struct error *error)
 {
+	const struct slice ends[] = {SLICE("/__init__."), SLICE(".")};
+	struct search search = {.site = site, .taker = BY_IMPORT, .arena = arena, .error = error};
 	struct import_file found = {0};
-	struct stem stem;
 	int code = 0;
 
-	if (stem_of_module(module, &stem)) {
-		code = find_by(site, BY_RECORD, &stem, arena, &found, error);
-		if (code == 0 && slice_is_null(found.file.path))
-			code = find_by(site, BY_DIRECTORY, &stem, arena, &found, error);
-		if (code == 0 && slice_is_null(found.file.path))
-			code = find_namespace(site, &stem, arena, &found, error);
-	}
-	if (code == 0)
+	if (!stem_of_module(module, &search.stem)) {
 		*out = found;
-	return code;
+		return 0;
+	}
+	for (size_t i = 0; code == 0 && i < 4; i++) {
+		code = choose(&search, i < 2, ends[i % 2]);
+		found.is_package = code > 0 && i % 2 == 0;
+	}
+	found.file = search.file;
+	found.is_object = search.suffix.rank < RANK_PYTHON;
+	if (code == 0)
+		code = find_namespace(&search, &found);
+	if (code >= 0)
+		*out = found;
+	return code < 0 ? code : 0;
 }
 
 /* --- what a host takes that is not Python --- */
 
-static int find_of_host(const struct import_site *site, struct stem *stem, struct arena *arena,
-                        struct import_file *out, struct error *error)
-{
-	int code = choose(site, BY_HOST, BY_RECORD, stem, SLICE("."), arena, out, error);
-
-	if (code == 0 && slice_is_null(out->file.path))
-		code = choose(site, BY_HOST, BY_DIRECTORY, stem, SLICE("."), arena, out, error);
-	return code;
-}
-
 /* a/b becomes a/libb. False: the path is too long. */
 static bool add_lib(struct stem *stem)
 {
-	const char *slash = memrchr(stem->text, '/', stem->length);
-	size_t at = slash ? (size_t)(slash - stem->text) + 1 : 0;
+	size_t at = stem->length - path_base(stem_slice(stem)).len;
 
 	if (!stem_add(stem, SLICE("lib")))
 		return false;
@@ -540,16 +438,16 @@ static bool add_lib(struct stem *stem)
 int import_find_library(const struct import_site *site, struct slice module, struct arena *arena,
                         struct import_file *out, struct error *error)
 {
-	struct import_file found = {0};
-	struct stem stem;
+	struct search search = {.site = site, .taker = BY_HOST, .arena = arena, .error = error};
+	bool is_sound = stem_of_module(module, &search.stem);
 	int code = 0;
 
-	if (stem_of_module(module, &stem)) {
-		code = find_of_host(site, &stem, arena, &found, error);
-		if (code == 0 && slice_is_null(found.file.path) && add_lib(&stem))
-			code = find_of_host(site, &stem, arena, &found, error);
+	for (size_t i = 0; is_sound && code == 0 && i < 4; i++) {
+		is_sound = i != 2 || add_lib(&search.stem);
+		if (is_sound)
+			code = choose(&search, i % 2 == 0, SLICE("."));
 	}
-	if (code == 0)
-		*out = found;
-	return code;
+	if (code >= 0)
+		*out = (struct import_file){.file = search.file, .is_object = code > 0};
+	return code < 0 ? code : 0;
 }

@@ -4,8 +4,6 @@
 #ifndef LIBQUERY_DISK_TARGET_IMPORT_PATH_H
 #define LIBQUERY_DISK_TARGET_IMPORT_PATH_H
 
-#include <dirent.h>
-
 #include "db/base/arena.h"
 #include "db/base/error.h"
 #include "db/base/name_map.h"
@@ -33,9 +31,8 @@ void import_cache_free(struct import_cache *cache);
 /* Where the modules of one distribution are. */
 struct import_site {
 	struct wheel_record record; /* its RECORD, or what stands for it; null: neither */
-	struct import_cache
-	        *cache; /* may be NULL: then each directory is listed when it is asked */
-	int fd;         /* the directory of the path entry, borrowed; -1: it is not on the disk */
+	struct import_cache *cache; /* NULL only where it is not on the disk */
+	int fd; /* the directory of the path entry, borrowed; -1: it is not on the disk */
 };
 
 struct import_file {
@@ -57,11 +54,11 @@ int import_find(const struct import_site *site, struct slice module, struct aren
                 struct import_file *out, struct error *error);
 
 /*
- * List the directory @path below the path entry, called *@out, which the caller closes. It
- * is NULL when there is none to be listed, which to import is the same as an empty one.
- * Each error is a failure.
+ * The names in the directory @path below the path entry, "" for that itself; none where it
+ * cannot be listed, which to import is the same as an empty one. They stay until the cache is
+ * asked for another directory. Each error is a failure.
  */
-int import_open_directory(const struct import_site *site, const char *path, DIR **out,
-                          struct error *error);
+int import_names(const struct import_site *site, struct slice path, const struct path_index **out,
+                 struct error *error);
 
 #endif

@@ -7,16 +7,14 @@
  */
 #include "libquery/disk/target/target.h"
 
-#include <errno.h>
-
 #include "db/base/cleanup.h"
-#include "db/base/file.h"
 #include "db/base/path.h"
 #include "libquery/disk/target/plugin_kinds.h"
 
 /* What one resolution works with. */
 struct resolution {
 	const struct target_query *query;
+	struct import_site site;
 	struct object_site objects;
 	struct target_memo *memo;
 	struct arena *arena;
@@ -196,40 +194,27 @@ static int search(const struct resolution *work, struct slice symbol,
 	return code;
 }
 
-static int list_package(const struct resolution *work, struct slice package, struct path_index *out)
-{
-	bool failed = false;
-	struct slice path = path_join_in(work->arena, package, SLICE(""), &failed);
-	CLEANUP(cleanup_closedir) DIR *directory = NULL;
-	const char *child;
-	int left = 0, code = failed ? error_nomem(work->error)
-	                            : import_open_directory(&work->query->site, path.ptr,
-	                                                    &directory, work->error);
-
-	while (!failed && directory && (left = file_next(directory, &child)) > 0) {
-		struct slice name = slice_of(child);
-
-		if (slice_ends(name, SLICE(".so")))
-			failed = !path_index_add(out,
-			                         path_join_in(work->arena, package, name, &failed));
-	}
-	if (left < 0)
-		return error_errno(work->error, errno, "cannot list %s", path.ptr);
-	return failed ? error_nomem(work->error) : code;
-}
-
 /* Without RECORD the distribution's files are not known: those in the package must do. */
 static int search_package(const struct resolution *work, struct slice symbol,
                           const struct import_file *found, struct target_bundle *bundle)
 {
 	CLEANUP(path_index_free) struct path_index objects = {0};
 	const struct wheel_record listed = {.index = &objects};
-	struct slice path = found->file.path;
-	int code;
+	const struct path_index *names = &objects;
+	struct slice package = found->file.path;
+	bool failed = false;
+	int code = 0;
 
-	if (slice_ends(path, SLICE("/__init__.py")) || slice_ends(path, SLICE("/__init__.pyc")))
-		path = path_directory(path);
-	code = list_package(work, path, &objects);
+	if (slice_starts(path_base(package), SLICE("__init__.py")))
+		package = path_directory(package);
+	if (work->site.fd >= 0)
+		code = import_names(&work->site, package, &names, work->error);
+	for (size_t i = 0; code == 0 && i < names->count; i++)
+		if (slice_ends(names->paths[i], SLICE(".so")))
+			failed |= !path_index_add(&objects, path_join_in(work->arena, package,
+			                                                 names->paths[i], &failed));
+	if (failed)
+		return error_nomem(work->error);
 	return code < 0 ? code : search(work, symbol, &listed, bundle);
 }
 
@@ -289,7 +274,7 @@ static int find_once(const struct resolution *work, module_find *find, struct fo
 		*out = last->found;
 		return 0;
 	}
-	code = find(&query->site, query->module, work->arena, out, work->error);
+	code = find(&work->site, query->module, work->arena, out, work->error);
 	if (code == 0)
 		*last = (struct found_module){query->module, *out};
 	return code;
@@ -340,15 +325,25 @@ static int resolve(const struct resolution *work, const struct import_file *foun
 int target_resolve(const struct target_query *query, struct arena *arena, struct target_record *out,
                    struct error *error)
 {
+	CLEANUP(import_cache_free) struct import_cache cache = {0};
 	struct error own = {0}; /* why one object is of no use is not the answer */
 	struct target_record target = {0};
 	struct target_memo memo = {0};
-	struct resolution work = {query, query->objects, query->memo ? query->memo : &memo,
-	                          arena, &target,        &own};
+	struct resolution work = {
+	        .query = query,
+	        .site = query->site,
+	        .objects = query->objects,
+	        .memo = query->memo ? query->memo : &memo,
+	        .arena = arena,
+	        .target = &target,
+	        .error = &own,
+	};
 	struct import_file found;
 	int code;
 
-	work.objects.fd = query->site.fd;
+	if (!work.site.cache)
+		work.site.cache = &cache;
+	work.objects.fd = work.site.fd;
 	code = find_once(&work, import_find, &work.memo->by_import, &found);
 	if (code == 0)
 		code = resolve(&work, &found);
