@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/path.h"
@@ -38,7 +37,7 @@ struct search {
 	struct linkage *linkage;
 	size_t sought; /* libraries so far; see SOUGHT_MAX */
 	struct arena arena;
-	struct causes *causes;
+	struct sites *causes;
 	struct error *error;
 };
 
@@ -50,43 +49,13 @@ static void cleanup_search(struct search *search)
 	free(search->absolute);
 }
 
-void causes_free(struct causes *causes)
-{
-	for (size_t i = 0; i < causes->count; i++)
-		free(causes->items[i]);
-	free(causes->items);
-	*causes = (struct causes){0};
-}
-
-int causes_join(const struct causes *causes, char **out, struct error *error)
-{
-	char *text = NULL;
-
-	for (size_t i = 0; i < causes->count; i++) {
-		char *more =
-		        text_format("%s%s%s", text ? text : "", text ? "; " : "", causes->items[i]);
-
-		free(text);
-		text = more;
-		if (!text)
-			return error_nomem(error);
-	}
-	*out = text;
-	return 0;
-}
-
-/* A sentence, which becomes theirs; NULL: there was no memory for it. */
+/* A sentence, which is freed; NULL: there was no memory for it. */
 static int add(struct search *search, char *sentence)
 {
-	struct causes *causes = search->causes;
+	bool added = sentence && sites_add(search->causes, sentence);
 
-	if (!sentence ||
-	    !array_grow(&causes->items, causes->count, sizeof(*causes->items), &causes->room)) {
-		free(sentence);
-		return error_nomem(search->error);
-	}
-	causes->items[causes->count++] = sentence;
-	return 0;
+	free(sentence);
+	return added ? 0 : error_nomem(search->error);
 }
 
 /* --- the module --- */
@@ -378,7 +347,7 @@ static int find_all(struct search *search, struct slice directory, const entrydb
 }
 
 int causes_find(const char *sysroot, const entrydb_entry_point *entry_point,
-                const entrydb_target *target, struct causes *out, struct error *error)
+                const entrydb_target *target, struct sites *out, struct error *error)
 {
 	CLEANUP(cleanup_search)
 	struct search search = {

@@ -10,6 +10,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/safe_path.h"
+#include "db/base/small_file.h"
 #include "db/base/text.h"
 #include "db/publish.h"
 #include "indexer/command.h"
@@ -103,27 +104,12 @@ static int is_forbidden(struct slice text, const struct policy_rule *rule, bool 
 
 /* --- the change --- */
 
-/* What is to be done, perhaps in another process. */
 struct change {
 	char *file;
 	const char *sysroot;
 	struct policy_rule rule;
 	bool outer_forbids; /* a file that counts less forbids it, too */
 };
-
-static int read_all(int fd, char **text, struct slice *out, struct error *error)
-{
-	ssize_t got;
-
-	*text = malloc(POLICY_TEXT_MAX + 1);
-	if (!*text)
-		return error_nomem(error);
-	got = lseek(fd, 0, SEEK_SET) == 0 ? file_read(fd, *text, POLICY_TEXT_MAX + 1) : -1;
-	if (got < 0)
-		return error_errno(error, errno, "cannot read the policy file");
-	*out = (struct slice){*text, (size_t)got};
-	return 0;
-}
 
 /* Is there a line that disables just this? */
 static int has_line(struct slice text, const struct policy_rule *rule, bool *out,
@@ -167,6 +153,28 @@ static int make_text(struct slice text, const struct change *change, char **out,
 	return policy_edit(text, &rule, out, error);
 }
 
+/* The text that is published, through the new file; empty where nothing is. malloc'd. */
+static int read_text(struct publication *publication, char **text, size_t *length,
+                     struct error *error)
+{
+	struct error own = {0};
+	int code = publication_copy(publication, &own);
+	ssize_t got = 0;
+
+	*text = malloc(POLICY_TEXT_MAX + 1);
+	if (code < 0 && code != ERROR_NOTFOUND)
+		return error_move(error, &own);
+	error_clear(&own);
+	if (!*text)
+		return error_nomem(error);
+	if (code == 0)
+		got = lseek(publication->new_fd, 0, SEEK_SET) == 0
+		              ? file_read(publication->new_fd, *text, POLICY_TEXT_MAX + 1)
+		              : -1;
+	*length = got > 0 ? (size_t)got : 0;
+	return got < 0 ? error_errno(error, errno, "cannot read %s", publication->path) : 0;
+}
+
 static int write_text(const struct publication *publication, const char *text, struct error *error)
 {
 	int fd = publication->new_fd;
@@ -177,31 +185,12 @@ static int write_text(const struct publication *publication, const char *text, s
 	return 0;
 }
 
-static int change_text(struct publication *publication, const struct change *change,
-                       struct error *error)
-{
-	CLEANUP(cleanup_free) char *old = NULL;
-	CLEANUP(cleanup_free) char *new = NULL;
-	struct error own = {0};
-	struct slice text = SLICE("");
-	int code = publication_copy(publication, &own);
-
-	if (code == ERROR_NOTFOUND) {
-		error_clear(&own);
-		code = 0;
-	} else if (code == 0) {
-		code = read_all(publication->new_fd, &old, &text, &own);
-	}
-	if (code == 0)
-		code = make_text(text, change, &new, &own);
-	if (code == 0)
-		code = write_text(publication, new, &own);
-	return code < 0 ? error_move(error, &own) : 0;
-}
-
 static int publish_change(const struct change *change, struct error *error)
 {
 	CLEANUP(publication_end) struct publication publication = PUBLICATION_INIT;
+	CLEANUP(cleanup_free) char *old = NULL;
+	CLEANUP(cleanup_free) char *new = NULL;
+	size_t length = 0;
 	struct publication_wait wait = {
 	        .timeout = PUBLISH_LOCK_TIMEOUT,
 	        .stopped = interrupted,
@@ -210,7 +199,11 @@ static int publish_change(const struct change *change, struct error *error)
 	int code = publication_begin_once(&publication, change->file, &wait, error);
 
 	if (code == 0)
-		code = change_text(&publication, change, error);
+		code = read_text(&publication, &old, &length, error);
+	if (code == 0)
+		code = make_text((struct slice){old, length}, change, &new, error);
+	if (code == 0)
+		code = write_text(&publication, new, error);
 	return code == 0 ? publication_finish(&publication, FILE_MODE, error) : code;
 }
 
@@ -241,19 +234,17 @@ static int ask_system(const struct options *options, struct change *change, stru
 {
 	CLEANUP(cleanup_free) char *file = layout_policy(options->sysroot, SLICE(""));
 	CLEANUP(cleanup_free) char *text = NULL;
-	CLEANUP(cleanup_close) int fd = -1;
-	struct slice whole;
+	size_t length = 0;
 	int code;
 
 	if (!file)
 		return error_nomem(error);
 	if (strcmp(file, change->file) == 0)
 		return 0;
-	fd = file_open(AT_FDCWD, file, 0);
-	if (fd < 0)
-		return errno_is_failure(errno) ? error_errno(error, errno, "%s", file) : 0;
-	code = read_all(fd, &text, &whole, error);
-	return code == 0 ? is_forbidden(whole, &change->rule, &change->outer_forbids, error) : code;
+	code = small_file_read(file, POLICY_TEXT_MAX + 1, &text, &length, error);
+	return code > 0 ? is_forbidden((struct slice){text, length}, &change->rule,
+	                               &change->outer_forbids, error)
+	                : code;
 }
 
 static enum status explain_failure(const struct options *options, struct error *error)

@@ -1,8 +1,6 @@
 /*
- * verify.c - the database against the disk.
- *
- * Each root is read from the disk in full, as if there were no database, and
- * compared with its rows; then the files whose hash RECORD gave are hashed. Each
+ * Compares the database with the disk. Each root is read from the disk in full, as if there were no
+ * database, and compared with its rows; then the files whose hash RECORD gave are hashed. Each
  * difference is a line on stdout.
  */
 #include <stdio.h>
@@ -33,7 +31,6 @@ struct verify {
 	struct linkage *linkage;
 	struct plugin_kinds *kinds;
 	size_t differences, distributions, hashes;
-	bool failed;
 };
 
 static const struct column columns[] = {
@@ -60,43 +57,38 @@ static void differ(struct verify *verify, struct slice distribution, const char 
 
 /* --- rows --- */
 
-static bool same_entry_points(const struct distribution_record *a,
-                              const struct distribution_record *b)
-{
-	if (a->entry_point_count != b->entry_point_count)
-		return false;
-	for (size_t i = 0; i < a->entry_point_count; i++)
-		if (!slice_equal(a->entry_points[i].group, b->entry_points[i].group) ||
-		    !slice_equal(a->entry_points[i].name, b->entry_points[i].name) ||
-		    !slice_equal(a->entry_points[i].value, b->entry_points[i].value))
-			return false;
-	return true;
-}
-
 /* A Python module at hand has no target. */
 static bool same_target(const struct target_record *a, const struct target_record *b)
 {
-	struct target_record left = {.kind = TARGET_PYTHON}, right = left;
+	struct target_record left = a ? *a : (struct target_record){.kind = TARGET_PYTHON};
+	struct target_record right = b ? *b : (struct target_record){.kind = TARGET_PYTHON};
 	struct slice *of_a[TARGET_TEXTS], *of_b[TARGET_TEXTS];
+	bool same = left.kind == right.kind && left.state == right.state;
 
-	left = a ? *a : left;
-	right = b ? *b : right;
 	target_texts(&left, of_a);
 	target_texts(&right, of_b);
-	for (size_t i = 0; i < TARGET_TEXTS; i++)
-		if (!slice_equal(*of_a[i], *of_b[i]))
-			return false;
-	return left.kind == right.kind && left.state == right.state;
+	for (size_t i = 0; same && i < TARGET_TEXTS; i++)
+		same = slice_equal(*of_a[i], *of_b[i]);
+	return same;
 }
 
-/* What they lead to depends on libraries elsewhere, too. @disk has the same entry points. */
-static bool same_targets(const struct distribution_record *row,
-                         const struct distribution_record *disk)
+/* What entry points lead to depends on libraries elsewhere, too. NULL: no difference. */
+static const char *compare_entry_points(const struct distribution_record *row,
+                                        const struct distribution_record *disk)
 {
-	for (size_t i = 0; i < row->entry_point_count; i++)
-		if (!same_target(row->entry_points[i].target, disk->entry_points[i].target))
-			return false;
-	return true;
+	bool same = row->entry_point_count == disk->entry_point_count, same_targets = true;
+
+	for (size_t i = 0; same && i < row->entry_point_count; i++) {
+		const struct entry_point_record *a = &row->entry_points[i];
+		const struct entry_point_record *b = &disk->entry_points[i];
+
+		same = slice_equal(a->group, b->group) && slice_equal(a->name, b->name) &&
+		       slice_equal(a->value, b->value);
+		same_targets &= same && same_target(a->target, b->target);
+	}
+	return !same           ? "entry points differ from those on disk"
+	       : !same_targets ? "what its entry points lead to has changed"
+	                       : NULL;
 }
 
 static bool same_plugins(const struct distribution_record *a, const struct distribution_record *b)
@@ -115,14 +107,14 @@ static void compare_distributions(struct verify *verify, bool same_place,
                                   const struct distribution_record *row,
                                   const struct distribution_record *disk)
 {
+	const char *entry_points = compare_entry_points(row, disk);
+
 	if (!slice_equal(row->name, disk->name) || !slice_equal(row->version, disk->version))
 		differ(verify, disk->directory, "name or version differs from that on disk");
-	if (!same_entry_points(row, disk))
-		differ(verify, disk->directory, "entry points differ from those on disk");
-	else if (!same_targets(row, disk))
-		differ(verify, disk->directory, "what its entry points lead to is not as it was");
+	if (entry_points)
+		differ(verify, disk->directory, entry_points);
 	if (!same_plugins(row, disk))
-		differ(verify, disk->directory, "its plugins are not as they were");
+		differ(verify, disk->directory, "its plugins have changed");
 	if (slice_is_null(row->error) != slice_is_null(disk->error))
 		differ(verify, disk->directory,
 		       slice_is_null(disk->error) ? "it can be read now" : "it cannot be read now");
@@ -135,7 +127,7 @@ static void compare_distributions(struct verify *verify, bool same_place,
 static int compare_roots(struct verify *verify, const struct root_record *rows,
                          const struct root_record *disk, bool in_order)
 {
-	struct name_map by_directory = {0};
+	CLEANUP(name_map_free) struct name_map by_directory = {0};
 	CLEANUP(cleanup_free) bool *met = calloc(rows->distribution_count + 1, sizeof(*met));
 	bool same_length = rows->distribution_count == disk->distribution_count;
 	bool failed = met == NULL;
@@ -157,7 +149,6 @@ static int compare_roots(struct verify *verify, const struct root_record *rows,
 	for (size_t i = 0; !failed && i < rows->distribution_count; i++)
 		if (!met[i])
 			differ(verify, rows->distributions[i].directory, "not on the disk");
-	name_map_free(&by_directory);
 	return failed ? ERROR_NOMEM : 0;
 }
 
@@ -187,8 +178,8 @@ static int compare_hash(struct verify *verify, struct slice directory, struct sl
 	return 0;
 }
 
-static int compare_hashes_of(struct verify *verify, const struct distribution_record *row,
-                             struct error *error)
+static int compare_hashes(struct verify *verify, const struct distribution_record *row,
+                          struct error *error)
 {
 	CLEANUP(cleanup_free)
 	char *file =
@@ -208,27 +199,7 @@ static int compare_hashes_of(struct verify *verify, const struct distribution_re
 	return code;
 }
 
-static int compare_hashes(struct verify *verify, const struct root_record *rows,
-                          struct error *error)
-{
-	int code = 0;
-
-	for (size_t i = 0; code == 0 && i < rows->distribution_count && !interrupted(); i++)
-		code = compare_hashes_of(verify, &rows->distributions[i], error);
-	return code;
-}
-
 /* --- one root --- */
-
-/* Was the root carried? Then readers take its order from the directory. 1, 0 or an error. */
-static int was_carried(struct reader *reader, const struct root_record *rows,
-                       const struct root_record *disk, struct error *error)
-{
-	struct carried carried;
-	int code = reader_carried(reader, &carried, error);
-
-	return code > 0 ? carried_with(&carried, rows->stamp, disk->stamp) : code;
-}
 
 static int verify_root(struct verify *verify, struct reader *reader, struct error *error)
 {
@@ -245,26 +216,30 @@ static int verify_root(struct verify *verify, struct reader *reader, struct erro
 	        .kinds = verify->kinds,
 	        .on_progress = progress_ask,
 	};
-	int carried, code = reader_root(reader, slice_of(verify->wanted->root_path), &rows, error);
+	struct carried carried;
+	int code = reader_root(reader, slice_of(verify->wanted->root_path), &rows, error);
 
-	if (code < 0)
-		return code;
-	if (code == 0) {
+	if (code == 0)
 		differ(verify, SLICE(""), "not in the database");
-		return 0;
-	}
+	if (code <= 0)
+		return code;
 	code = reader_distributions(reader, &rows, true, error);
 	if (code == 0)
 		code = reader_startups(reader, &rows, error);
 	if (code == 0)
 		code = scan_path(verify->wanted->path, &how, &disk, error);
-	carried = code == 0 ? was_carried(reader, &rows, &disk, error) : 0;
 	if (code == 0)
-		code = carried < 0 ? carried : compare_roots(verify, &rows, &disk, !carried);
+		code = reader_carried(reader, &carried, error);
+	/* Readers take the order of what was carried from the directory. */
+	if (code >= 0)
+		code = compare_roots(verify, &rows, &disk,
+		                     !(code > 0 && carried_with(&carried, rows.stamp, disk.stamp)));
 	if (code == 0 && !startups_equal(&rows, &disk))
 		differ(verify, SLICE(""), "its start-up code differs from that on disk");
-	if (code == 0 && rows.kind == ROOT_DIRECTORY)
-		code = compare_hashes(verify, &rows, error);
+	for (size_t i = 0; code == 0 && rows.kind == ROOT_DIRECTORY &&
+	                   i < rows.distribution_count && !interrupted();
+	     i++)
+		code = compare_hashes(verify, &rows.distributions[i], error);
 	verify->distributions += rows.distribution_count;
 	return code;
 }
@@ -291,58 +266,51 @@ static int verify_database(struct verify *verify, struct error *error)
 
 /* --- the command --- */
 
-static enum status conclude(const struct verify *verify)
-{
-	note(verify->options, "%zu distributions compared, %zu files hashed, %zu differences",
-	     verify->distributions, verify->hashes, verify->differences);
-	if (verify->failed)
-		return STATUS_COULD_NOT;
-	return verify->differences ? STATUS_NOT_FOUND : STATUS_DONE;
-}
-
-/* What the objects are judged by. */
-static int prepare(struct verify *verify, struct error *error)
-{
-	verify->linkage = linkage_create(verify->options->sysroot);
-	if (!verify->linkage)
-		return error_nomem(error);
-	return site_kinds_load(verify->options->sysroot, &verify->kinds, NULL, error);
-}
-
-static void release(struct verify *verify)
+static void verify_free(struct verify *verify)
 {
 	linkage_free(verify->linkage);
 	plugin_kinds_free(verify->kinds);
 	output_end(&verify->output, NULL);
 }
 
+/* What is compared, and what objects are judged by. */
+static int prepare(struct verify *verify, struct databases *databases, struct error *error)
+{
+	const struct options *options = verify->options;
+	int code = options->database && options->argument_count == 0
+	                   ? databases_of_file(options, databases, error)
+	                   : databases_of_arguments(options, false, databases, error);
+
+	if (code < 0)
+		return code;
+	verify->linkage = linkage_create(options->sysroot);
+	return verify->linkage ? site_kinds_load(options->sysroot, &verify->kinds, NULL, error)
+	                       : error_nomem(error);
+}
+
 enum status command_verify(const struct options *options)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
+	CLEANUP(verify_free)
 	struct verify verify = {
 	        .options = options,
 	        .output = OUTPUT_BEGIN(columns, options->json),
 	};
 	struct error error = {0};
-	int code;
+	bool failed = false;
 
-	if (options->database && options->argument_count == 0)
-		code = databases_of_file(options, &databases, &error);
-	else
-		code = databases_of_arguments(options, false, &databases, &error);
-	if (code == 0)
-		code = prepare(&verify, &error);
-	if (code < 0) {
-		release(&verify);
+	if (prepare(&verify, &databases, &error) < 0)
 		return fail(&error);
-	}
 	for (size_t i = 0; i < databases.count && !interrupted(); i++) {
 		verify.database = &databases.items[i];
 		if (verify_database(&verify, &error) < 0) {
-			verify.failed = true;
+			failed = true;
 			fail(&error);
 		}
 	}
-	release(&verify);
-	return conclude(&verify);
+	note(options, "%zu distributions compared, %zu files hashed, %zu differences",
+	     verify.distributions, verify.hashes, verify.differences);
+	if (failed)
+		return STATUS_COULD_NOT;
+	return verify.differences ? STATUS_NOT_FOUND : STATUS_DONE;
 }

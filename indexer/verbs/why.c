@@ -1,11 +1,10 @@
 /*
  * why.c - who provides an entry point, who else claims it, and how that is known.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "db/base/cleanup.h"
-#include "indexer/command.h"
+#include "db/base/text.h"
 #include "indexer/suggest.h"
 #include "indexer/target_output.h"
 #include "indexer/verb.h"
@@ -22,7 +21,7 @@ struct facts {
 	const entrydb_path_entry *path_entry; /* NULL: it is on the path no more */
 	entrydb_target *target;               /* NULL: there is nothing that can be looked at */
 	entrydb_verdict *verdict;
-	struct causes causes; /* why it would fail to load */
+	struct sites causes; /* why it would fail to load */
 };
 
 /* Entry points come in the order of the path: the search goes on at *from, where the last ended. */
@@ -71,7 +70,7 @@ static void facts_free(struct facts *facts)
 {
 	entrydb_target_free(facts->target);
 	entrydb_verdict_free(facts->verdict);
-	causes_free(&facts->causes);
+	sites_free(&facts->causes);
 }
 
 static const char *state_of(const entrydb_path_entry *entry)
@@ -130,7 +129,7 @@ static void print_text(const struct facts *facts)
 		print_line(STYLE_BAD, "  shadowed by  %s, which comes first", shadow);
 	print_target(facts->target);
 	for (size_t i = 0; i < facts->causes.count; i++)
-		print_line(STYLE_BAD, "  problem      %s", facts->causes.items[i]);
+		print_line(STYLE_BAD, "  problem      %s", facts->causes.paths[i]);
 	print_line(STYLE_PLAIN, "  known from   %s: %s (%s)",
 	           or_else(database_of(facts->path_entry), "the disk"), state_of(facts->path_entry),
 	           reason_of(facts->path_entry));
@@ -177,16 +176,21 @@ static int print_one(const struct options *options, struct output *output,
                      const struct facts *facts, struct error *error)
 {
 	CLEANUP(cleanup_free) char *problem = NULL;
-	int code = 0;
 
 	if (!options->json) {
 		print_text(facts);
 		return 0;
 	}
-	code = causes_join(&facts->causes, &problem, error);
-	if (code == 0)
-		put(output, facts, problem);
-	return code;
+	for (size_t i = 0; i < facts->causes.count; i++) {
+		CLEANUP(cleanup_free) char *before = take(problem);
+
+		problem = text_format("%s%s%s", before ? before : "", before ? "; " : "",
+		                      facts->causes.paths[i]);
+		if (!problem)
+			return error_nomem(error);
+	}
+	put(output, facts, problem);
+	return 0;
 }
 
 static int print_all(const struct options *options, entrydb *db, const entrydb_path *path,
@@ -221,46 +225,42 @@ static void print_searched(const struct options *options, entrydb *db, const ent
 	}
 }
 
-static enum status refuse(entrydb_error *failure)
+static enum status explain(const struct options *options, const struct selection *found,
+                           const entrydb_path *path)
 {
-	message("%s", entrydb_error_message(failure));
-	entrydb_error_clear(failure);
-	return STATUS_COULD_NOT;
-}
-
-static enum status explain(const struct options *options, entrydb *db)
-{
-	entrydb_error failure = ENTRYDB_ERROR_INIT;
 	struct error error = {0};
-	entrydb_set *set = NULL;
-	entrydb_path *path = NULL;
-	enum status status = STATUS_DONE;
 
-	if (entrydb_explain(db, options->arguments[0], options->arguments[1], &set, &failure) < 0)
-		return refuse(&failure);
-	if (entrydb_describe_path(db, &path, &failure) < 0) {
-		status = refuse(&failure);
-	} else if (entrydb_set_count(set) == 0) {
-		print_searched(options, db, path);
-		status = STATUS_NOT_FOUND;
-	} else if (print_all(options, db, path, set, &error) < 0) {
-		status = fail(&error);
+	if (entrydb_set_count(found->set) == 0) {
+		print_searched(options, found->db, path);
+		return STATUS_NOT_FOUND;
 	}
-	report_problems(set);
-	entrydb_path_free(path);
-	entrydb_set_free(set);
-	return status;
+	return print_all(options, found->db, path, found->set, &error) < 0 ? fail(&error)
+	                                                                   : STATUS_DONE;
 }
 
 enum status command_why(const struct options *options)
 {
+	CLEANUP(selection_free) struct selection found = {0};
+	entrydb_error own = ENTRYDB_ERROR_INIT;
 	struct error error = {0};
-	entrydb *db;
+	entrydb_path *path = NULL;
 	enum status status;
+	int code;
 
-	if (open_handle(options, &db, &error) < 0)
+	if (open_handle(options, &found.db, &error) < 0)
 		return fail(&error);
-	status = explain(options, db);
-	entrydb_close(db);
+	code = entrydb_explain(found.db, options->arguments[0], options->arguments[1], &found.set,
+	                       &own);
+	if (code == 0)
+		code = entrydb_describe_path(found.db, &path, &own);
+	if (code < 0) {
+		take_error(code, &own, &error);
+		status = fail(&error);
+	} else {
+		status = explain(options, &found, path);
+	}
+	if (found.set)
+		report_problems(found.set);
+	entrydb_path_free(path);
 	return status;
 }
