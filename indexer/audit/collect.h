@@ -24,7 +24,7 @@
 #include "db/reader.h"
 #include "db/worksheet.h"
 #include "indexer/databases.h"
-#include "libquery/disk/metadata/startup.h"
+#include "libquery/disk/tree/path_index.h"
 
 /* The texts of facts.sql, lists.sql and rules.sql. */
 extern const char audit_script[];
@@ -83,13 +83,13 @@ struct site {
 	struct collect *collect;
 	int64_t id;
 	const char *path;
-	char *prefix;                /* of its environment; "" where there is none */
-	char *commands;              /* malloc'd; NULL: it has none */
-	bool managed;                /* by the system's package manager */
-	uid_t owner;                 /* of the directory */
-	struct root_record known;    /* what the database has of it */
-	struct root_record disk;     /* what there is */
-	struct startup_files places; /* files of start-up code that a scan does not see */
+	char *prefix;             /* of its environment; "" where there is none */
+	char *commands;           /* malloc'd; NULL: it has none */
+	bool managed;             /* by the system's package manager */
+	uid_t owner;              /* of the directory */
+	struct root_record known; /* what the database has of it */
+	struct root_record disk;  /* what there is */
+	struct path_index places; /* files of start-up code that a scan does not see */
 	struct arena texts;
 };
 

@@ -16,6 +16,7 @@
 #include "db/base/text.h"
 #include "db/base/unicode.h"
 #include "indexer/audit/collect.h"
+#include "indexer/startup.h"
 #include "libquery/disk/metadata/pth.h"
 #include "libquery/disk/tree/distname.h"
 #include "libquery/disk/tree/tree_open.h"
@@ -71,7 +72,7 @@ static void add_file(struct places *places, const char *path)
 	bool *failed = &places->collect->no_memory;
 	struct slice file = arena_copy(&site->texts, slice_of(name), failed);
 
-	*failed |= !name || !startup_add(&site->places, file);
+	*failed |= !name || !path_index_add(&site->places, file);
 	worksheet_put(places->collect->sheet, "startup",
 	              FACTS(fact_number(site->id), fact_text(file), fact_number(0),
 	                    fact_string("module"), fact_string("")));

@@ -113,7 +113,7 @@ static void add_startups(struct records *records)
 		add_words(&records->modules, row->code, records->failed);
 	}
 	for (size_t i = 0; i < site->places.count; i++)
-		name_map_put(&records->startups, site->places.names[i], 0, records->failed);
+		name_map_put(&records->startups, site->places.paths[i], 0, records->failed);
 }
 
 static void add_entry_points(struct records *records)

@@ -13,6 +13,7 @@
 #include "db/base/cleanup.h"
 #include "indexer/audit/collect.h"
 #include "indexer/progress.h"
+#include "indexer/startup.h"
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/target_record.h"
 #include "libquery/layout.h"
@@ -91,8 +92,9 @@ static void read_known(struct site *site, const struct database_root *wanted, st
 static void scan(struct site *site, const struct database_root *wanted)
 {
 	struct scan_options how = {
-	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_STARTUP,
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
 	        .targets = target_records,
+	        .startup = &startup_scan,
 	        .in_place = !layout_is_known(wanted->inside),
 	        .egg_base = slice_of(wanted->root_path),
 	        .known = site->known.kind == ROOT_DIRECTORY ? &site->known : NULL,
@@ -126,7 +128,7 @@ static void cleanup_site(struct site *site)
 	free(site->commands);
 	root_record_free(&site->disk);
 	root_record_free(&site->known);
-	startup_files_free(&site->places);
+	path_index_free(&site->places);
 	arena_free(&site->texts);
 }
 

@@ -21,6 +21,7 @@
 #include "indexer/manifests.h"
 #include "indexer/options.h"
 #include "indexer/progress.h"
+#include "indexer/startup.h"
 #include "indexer/update/edit.h"
 #include "indexer/update/needed.h"
 #include "indexer/update/seal.h"
@@ -188,8 +189,9 @@ static int scan(struct update *update, const struct database_root *wanted,
 {
 	struct carried carried;
 	struct scan_options how = {
-	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_STARTUP,
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
 	        .targets = target_records,
+	        .startup = &startup_scan,
 	        .in_place = !layout_is_known(wanted->inside),
 	        .egg_base = slice_of(wanted->root_path),
 	        .known = known,

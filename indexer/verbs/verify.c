@@ -16,6 +16,7 @@
 #include "indexer/file_hash.h"
 #include "indexer/output.h"
 #include "indexer/progress.h"
+#include "indexer/startup.h"
 #include "libquery/disk/elf/linkage.h"
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/target_record.h"
@@ -206,8 +207,9 @@ static int verify_root(struct verify *verify, struct reader *reader, struct erro
 	CLEANUP(root_record_free) struct root_record rows = {0};
 	CLEANUP(root_record_free) struct root_record disk = {0};
 	struct scan_options how = {
-	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA | SCAN_STARTUP,
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
 	        .targets = target_records,
+	        .startup = &startup_scan,
 	        .in_place = !layout_is_known(verify->wanted->inside),
 	        .egg_base = slice_of(verify->wanted->root_path),
 	        .readers = verify->readers,

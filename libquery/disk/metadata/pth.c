@@ -1,5 +1,5 @@
 /*
- * pth.c - see pth.h; CPython's Lib/site.py, addsitedir() and addpackage().
+ * pth.c - reads .pth files as CPython's Lib/site.py does, in addsitedir() and addpackage().
  */
 #include "libquery/disk/metadata/pth.h"
 
@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/base/array.h"
+#include "db/base/arena.h"
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/slice.h"
 #include "db/base/small_file.h"
 #include "db/base/text.h"
+#include "libquery/disk/tree/path_index.h"
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
 
@@ -25,54 +26,29 @@ struct walk {
 
 /* --- the files --- */
 
-struct names {
-	char **items;
-	size_t count, room;
-};
-
-static void names_free(struct names *names)
-{
-	for (size_t i = 0; i < names->count; i++)
-		free(names->items[i]);
-	free(names->items);
-}
-
-static bool names_add(struct names *names, const char *name)
-{
-	if (!array_grow(&names->items, names->count, sizeof(*names->items), &names->room))
-		return false;
-	names->items[names->count] = strdup(name);
-	return names->items[names->count] && ++names->count;
-}
-
 static bool is_pth(struct slice name)
 {
 	return slice_ends(name, SLICE(".pth")) && name.ptr[0] != '.';
 }
 
-static int by_bytes(const void *left, const void *right)
-{
-	return strcmp(*(char *const *)left, *(char *const *)right);
-}
-
 /* The names of the .pth files, sorted; none where the directory cannot be listed. */
-static int list(const struct walk *walk, struct names *names)
+static int list(const struct walk *walk, struct arena *arena, struct path_index *names)
 {
 	CLEANUP(cleanup_closedir)
 	DIR *directory = file_open_directory(AT_FDCWD, walk->directory);
 	const char *name;
+	bool failed = false;
 	int left = directory ? 1 : -1;
 
 	if (!directory && !errno_is_failure(errno))
 		return 0;
-	while (directory && (left = file_next(directory, &name)) > 0)
-		if (is_pth(slice_of(name)) && !names_add(names, name))
-			return error_nomem(walk->error);
+	while (!failed && directory && (left = file_next(directory, &name)) > 0)
+		if (is_pth(slice_of(name)))
+			failed = !path_index_add(names, arena_copy(arena, slice_of(name), &failed));
 	if (left < 0)
 		return error_errno(walk->error, errno, "cannot list %s", walk->directory);
-	if (names->count > 0)
-		qsort(names->items, names->count, sizeof(*names->items), by_bytes);
-	return 0;
+	path_index_sort(names);
+	return failed ? error_nomem(walk->error) : 0;
 }
 
 /* --- the lines --- */
@@ -162,10 +138,11 @@ int pth_walk(const char *directory, const char *site, pth_each *each, void *payl
              struct error *error)
 {
 	struct walk walk = {directory, site, each, payload, error};
-	CLEANUP(names_free) struct names names = {0};
-	int code = list(&walk, &names);
+	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
+	CLEANUP(path_index_free) struct path_index names = {0};
+	int code = list(&walk, &arena, &names);
 
 	for (size_t i = 0; code == 0 && i < names.count; i++)
-		code = give_file(&walk, names.items[i]);
+		code = give_file(&walk, names.paths[i].ptr);
 	return code;
 }

@@ -15,7 +15,6 @@
 #include "libquery/disk/elf/object_name.h"
 #include "libquery/disk/metadata/distribution.h"
 #include "libquery/disk/metadata/holds.h"
-#include "libquery/disk/metadata/startup.h"
 #include "libquery/disk/target/target_record.h"
 #include "libquery/disk/tree/ahead.h"
 #include "libquery/disk/tree/distname.h"
@@ -40,7 +39,7 @@ struct scan {
 	struct arena object_names;
 	struct import_cache cache;
 	bool wants_startups;
-	struct startup_files startups;
+	struct path_index startups;
 	int64_t began;         /* nanoseconds since 1970 */
 	int64_t now;           /* began, or later: when a tick was last waited for */
 	int64_t settled_after; /* nanoseconds that something must be older than when it is read */
@@ -64,7 +63,7 @@ static bool add_startup(struct scan *scan, struct slice name)
 {
 	struct slice copy = arena_copy(&scan->out->arena, name, &scan->failed);
 
-	return !scan->failed && startup_add(&scan->startups, copy);
+	return !scan->failed && path_index_add(&scan->startups, copy);
 }
 
 static int add_child(void *payload, struct slice name)
@@ -73,7 +72,8 @@ static int add_child(void *payload, struct slice name)
 
 	if (scan->wants_objects && object_name_may_be(name) && !add_object(scan, name))
 		return ERROR_NOMEM;
-	if (scan->wants_startups && startup_is_file(name) && !add_startup(scan, name))
+	if (scan->wants_startups && scan->options->startup->is_file(name) &&
+	    !add_startup(scan, name))
 		return ERROR_NOMEM;
 	if (!distname_is_info(name) && !(scan->egg && distname_is_egg_info(name)))
 		return 0;
@@ -91,10 +91,10 @@ static int list(struct scan *scan, struct error *error)
 	int code;
 
 	scan->wants_objects = scan->options->targets && scan->tree->kind == ROOT_DIRECTORY;
-	scan->wants_startups =
-	        scan->options->depth & SCAN_STARTUP && scan->tree->kind == ROOT_DIRECTORY;
+	scan->wants_startups = scan->options->startup && scan->tree->kind == ROOT_DIRECTORY;
 	code = tree_children(scan->tree, add_child, scan, error);
 	path_index_sort(&scan->objects);
+	path_index_sort(&scan->startups);
 	if (scan->wants_objects)
 		scan->cache.objects = &scan->objects;
 	if (code == ERROR_LIMIT)
@@ -566,8 +566,8 @@ static int run(struct scan *scan, struct error *error)
 	if (code == 0)
 		code = examine_all(scan, error);
 	tree_expect(scan->tree, NULL, 0);
-	if (code == 0)
-		code = startup_read(scan->tree, &scan->startups, scan->out, error);
+	if (code == 0 && scan->wants_startups)
+		code = scan->options->startup->read(scan->tree, &scan->startups, scan->out, error);
 	scan->out->kind = scan->tree->kind;
 	scan->out->stamp = scan->tree->stamp;
 	if (scan->options->kinds)
@@ -598,7 +598,7 @@ int scan_tree(struct tree *tree, const struct scan_options *options, struct root
 	tree->readers = options->readers;
 	code = run(&scan, error);
 	free(scan.names);
-	startup_files_free(&scan.startups);
+	path_index_free(&scan.startups);
 	path_index_free(&scan.objects);
 	arena_free(&scan.object_names);
 	import_cache_free(&scan.cache);

@@ -52,7 +52,6 @@ enum scan_depth {
 	SCAN_STAMPS = 1,       /* the stamps, too, by which a change is seen */
 	SCAN_METADATA = 2,     /* the names and versions of all, too */
 	SCAN_HAS_METADATA = 4, /* whether there is metadata, which some rules of order need */
-	SCAN_STARTUP = 8,      /* the code that runs at each start of Python; see startup.h */
 };
 
 /*
@@ -66,6 +65,14 @@ struct scan_met {
 };
 
 void scan_met_free(struct scan_met *met);
+
+/* How the code that runs at each start of Python is read, beside the distributions. */
+struct scan_startup {
+	bool (*is_file)(struct slice name); /* may a child of that name hold some? */
+	/* All that there is in @files, sorted, into @out. A failure (error.h) or ERROR_LIMIT. */
+	int (*read)(struct tree *tree, const struct path_index *files, struct root_record *out,
+	            struct error *error);
+};
 
 struct scan_options {
 	unsigned depth; /* of enum scan_depth, or-ed */
@@ -86,6 +93,7 @@ struct scan_options {
 	 * asks has no need of it, nor of the library that reads shared objects.
 	 */
 	target_finder *targets;
+	const struct scan_startup *startup; /* of a directory; NULL: that is not read */
 	mode_t readers;          /* of what is to be published; 0: nothing is. See tree.h */
 	struct linkage *linkage; /* to judge shared objects by; NULL: they are not */
 	const struct plugin_kinds *kinds; /* of plugins to look for; NULL: none */

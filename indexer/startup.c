@@ -1,11 +1,12 @@
 /*
- * startup.c - see startup.h; CPython's Lib/site.py, addpackage() and execsitecustomize().
+ * startup.c - reads start-up code as CPython's Lib/site.py does, in addpackage() and
+ * execsitecustomize().
  *
  * Older interpreters end a line at "\n" only, newer ones wherever str.splitlines() does.
  * Here a line ends where any of them ends it, so that code which only some of them see is
  * seen; and a .pth file with a hidden name counts, which interpreters before 3.12.2 read.
  */
-#include "libquery/disk/metadata/startup.h"
+#include "indexer/startup.h"
 
 #include <stdlib.h>
 
@@ -44,30 +45,11 @@ static bool kind_of(struct slice name, enum startup_kind *out)
 	return true;
 }
 
-bool startup_is_file(struct slice name)
+static bool is_file(struct slice name)
 {
 	enum startup_kind kind;
 
 	return kind_of(name, &kind);
-}
-
-bool startup_add(struct startup_files *files, struct slice name)
-{
-	if (!array_grow(&files->names, files->count, sizeof(*files->names), &files->room))
-		return false;
-	files->names[files->count++] = name;
-	return true;
-}
-
-void startup_files_free(struct startup_files *files)
-{
-	free(files->names);
-	*files = (struct startup_files){0};
-}
-
-static int by_name(const void *left, const void *right)
-{
-	return slice_compare(*(const struct slice *)left, *(const struct slice *)right);
 }
 
 /* --- lines --- */
@@ -167,13 +149,13 @@ static int read_file(struct tree *tree, struct reading *reading, struct error *e
 	return read_lines(reading, text, error);
 }
 
-static int read_files(struct tree *tree, const struct startup_files *files, struct reading *reading,
+static int read_files(struct tree *tree, const struct path_index *files, struct reading *reading,
                       struct error *error)
 {
 	int code = 0;
 
 	for (size_t i = 0; code == 0 && i < files->count; i++) {
-		reading->next = (struct startup_record){.file = files->names[i]};
+		reading->next = (struct startup_record){.file = files->paths[i]};
 		kind_of(reading->next.file, &reading->next.kind);
 		code = reading->next.kind == STARTUP_MODULE ? keep(reading, SLICE(""), error)
 		                                            : read_file(tree, reading, error);
@@ -181,15 +163,12 @@ static int read_files(struct tree *tree, const struct startup_files *files, stru
 	return code;
 }
 
-int startup_read(struct tree *tree, struct startup_files *files, struct root_record *out,
-                 struct error *error)
+static int read_all(struct tree *tree, const struct path_index *files, struct root_record *out,
+                    struct error *error)
 {
 	struct reading reading = {.out = out};
-	int code;
+	int code = read_files(tree, files, &reading, error);
 
-	if (files->count > 0)
-		qsort(files->names, files->count, sizeof(*files->names), by_name);
-	code = read_files(tree, files, &reading, error);
 	if (code == 0 && reading.count > 0) {
 		out->startups = arena_alloc(&out->arena, reading.count * sizeof(*reading.rows));
 		code = out->startups ? 0 : error_nomem(error);
@@ -201,3 +180,5 @@ int startup_read(struct tree *tree, struct startup_files *files, struct root_rec
 	free(reading.rows);
 	return code;
 }
+
+const struct scan_startup startup_scan = {is_file, read_all};
