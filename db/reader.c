@@ -6,18 +6,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/escape.h"
 #include "db/base/safe_path.h"
 #include "db/base/trust.h"
+#include "db/base/unicode.h"
 #include "db/columns.h"
 #include "db/identity.h"
 #include "db/publish.h"
 #include "db/rows.h"
 
 #define READ_AHEAD ((off_t)1 << 20) /* bytes */
+#define JSON_GROWS 8                /* times, at most: a byte may become \u001b, or \\x1b */
+#define DOCUMENT   5                /* tables that SQL_DOCUMENT takes rows of */
 
 struct reader {
 	struct sql sql;
@@ -368,4 +373,72 @@ int reader_events(struct reader *reader,
 	}
 	sqlite3_reset(statement);
 	return answer;
+}
+
+/* --- a document --- */
+
+/* shown(text), shown(text, bytes): as escape_unless_text(), and of the first of these bytes. */
+static void show(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	struct slice text = {(const char *)sqlite3_value_text(values[0]),
+	                     (size_t)sqlite3_value_bytes(values[0])};
+	char *room = NULL;
+
+	if (sqlite3_value_type(values[0]) == SQLITE_NULL)
+		return;
+	if (text.ptr && count > 1)
+		text = slice_first(text, utf8_cut(text, (size_t)sqlite3_value_int(values[1])));
+	text = escape_unless_text(text, &room);
+	if (room)
+		sqlite3_result_text64(context, room, text.len, free, SQLITE_UTF8);
+	else if (text.ptr)
+		sqlite3_result_text64(context, text.ptr, text.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+	else
+		sqlite3_result_error_nomem(context);
+}
+
+static sqlite3_stmt *begin_document(struct reader *reader, struct error *error)
+{
+	sqlite3 *db = reader->sql.db;
+	int most = sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1);
+	int code = sqlite3_create_function_v2(
+	        db, "shown", -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL, show,
+	        NULL, NULL, NULL);
+
+	if (code != SQLITE_OK) {
+		sql_error(&reader->sql, code, error);
+		return NULL;
+	}
+	sqlite3_limit(db, SQLITE_LIMIT_LENGTH,
+	              most < INT_MAX / JSON_GROWS ? JSON_GROWS * most : INT_MAX);
+	return sql_get(&reader->sql, SQL_DOCUMENT, error);
+}
+
+int reader_document(struct reader *reader, FILE *stream, size_t *rows, struct error *error)
+{
+	sqlite3_stmt *statement = begin_document(reader, error);
+	const char *between = "";
+	int table = 0, code;
+
+	*rows = 0;
+	if (!statement)
+		return sql_code(&reader->sql);
+	fputs("[[", stream);
+	while ((code = sql_step(&reader->sql, statement, error)) > 0) {
+		struct slice row = sql_column(statement, 1);
+
+		for (; table < sqlite3_column_int(statement, 0); table++, between = "")
+			fputs("],[", stream);
+		if (slice_is_null(row))
+			return sql_damaged(&reader->sql, error);
+		fputs(between, stream);
+		fwrite(row.ptr, 1, row.len, stream);
+		between = ",";
+		++*rows;
+	}
+	for (; table < DOCUMENT - 1; table++)
+		fputs("],[", stream);
+	fputs("]]", stream);
+	sqlite3_reset(statement);
+	return code;
 }

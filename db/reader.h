@@ -8,6 +8,7 @@
 #ifndef DB_READER_H
 #define DB_READER_H
 
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -130,5 +131,12 @@ struct reader_event {
 int reader_events(struct reader *reader,
                   int (*each)(void *payload, const struct reader_event *event), void *payload,
                   struct error *error);
+
+/*
+ * Write all that a fleet is sent, as JSON: for each of distributions, entry points, plugins,
+ * start-up code and events an array of rows, which are arrays (SQL_DOCUMENT). Text that is no
+ * UTF-8 is escaped. *@rows: how many there are.
+ */
+int reader_document(struct reader *reader, FILE *stream, size_t *rows, struct error *error);
 
 #endif

@@ -32,6 +32,13 @@
 	                          "FROM plugin p CROSS JOIN target t ON t.entry_point = p.id) e "  \
 	                          "CROSS JOIN distribution d ON d.id = e.distribution "
 
+/*
+ * A key is what a fleet's server has an index on, which takes 2,704 bytes: the first few. More
+ * of it can be read here; a name of a thousand letters must not keep all else away.
+ */
+#define KEY(column) "shown(" column ", 300)"
+#define TITLE       KEY("coalesce(d.name, d.directory)")
+
 const char *const sql_statements[SQL_COUNT] = {
         [SQL_ROOT_BY_PATH] = "SELECT " COLUMNS(ROOT_COLUMNS) " FROM root WHERE path = ?1",
         [SQL_ROOTS] = "SELECT " COLUMNS(ROOT_COLUMNS) " FROM root ORDER BY id",
@@ -74,6 +81,36 @@ const char *const sql_statements[SQL_COUNT] = {
         [SQL_TARGET] = "SELECT " COLUMNS(TARGET_COLUMNS) " FROM target WHERE entry_point = ?1",
         [SQL_PUBLICATION] = "SELECT " COLUMNS(PUBLICATION_COLUMNS) " FROM publication",
         [SQL_EVENTS] = "SELECT " COLUMNS(EVENT_COLUMNS) " FROM event ORDER BY id",
+        [SQL_DOCUMENT] = "SELECT 0, json_array(shown(r.path), shown(d.directory), " TITLE ", " KEY(
+                "d.version") ", shown(d.error)) "
+                             "FROM distribution d CROSS JOIN root r ON r.id = d.root "
+                             "UNION ALL SELECT 1, json_array(shown(r.path), " TITLE
+                             ", " KEY("e.group_name") ", " KEY(
+                                     "e.name") ", shown(e.value), "
+                                               "shown(coalesce(t.kind, 'python')), "
+                                               "shown(coalesce(t.state, 'ok')), "
+                                               "shown(t.object)) FROM entry_point e CROSS JOIN "
+                                               "distribution d "
+                                               "ON d.id = e.distribution CROSS JOIN root r ON r.id "
+                                               "= d.root "
+                                               "LEFT JOIN target t ON t.entry_point = e.id "
+                                               "UNION ALL SELECT 2, "
+                                               "json_array(shown(r.path), " TITLE
+                                               ", shown(p.plugin_kind), shown(p.name), "
+                                               "shown(t.object), shown(t.symbol), "
+                                               "shown(t.state)) FROM plugin p CROSS JOIN target t "
+                                               "ON t.entry_point = p.id "
+                                               "CROSS JOIN distribution d ON d.id = p.distribution "
+                                               "CROSS JOIN root r ON r.id = d.root "
+                                               "UNION ALL SELECT 3, json_array(shown(r.path), "
+                                               "shown(s.file), s.line, "
+                                               "shown(s.kind), shown(s.code)) FROM startup s "
+                                               "CROSS JOIN root r ON r.id = s.root "
+                                               "UNION ALL SELECT 4, json_array(time, "
+                                               "shown(action), shown(root), "
+                                               "shown(distribution), shown(old_version), "
+                                               "shown(version), shown(detail), "
+                                               "shown(command), uid) FROM event",
         [SQL_SCHEMA] = "SELECT " COLUMNS(SCHEMA_COLUMNS) " FROM sqlite_schema",
         [SQL_CHECK] = "PRAGMA integrity_check(1)",
         [SQL_IS_COHERENT] = "SELECT NOT EXISTS (SELECT 1 FROM distribution "

@@ -4,6 +4,7 @@
 #include "db/base/escape.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "db/base/text.h"
 #include "db/base/unicode.h"
@@ -64,4 +65,13 @@ char *escape_text(struct slice text)
 		return NULL;
 	escape_put(text, stream);
 	return text_close(stream, &escaped) ? escaped : NULL;
+}
+
+struct slice escape_unless_text(struct slice text, char **room)
+{
+	*room = NULL;
+	if (text.len == 0 || (utf8_valid(text) && !memchr(text.ptr, '\0', text.len)))
+		return text;
+	*room = escape_text(text);
+	return slice_of(*room);
 }

@@ -31,4 +31,11 @@ void escape_put(struct slice text, FILE *stream);
 /* The same as a string, malloc'd and the caller's; NULL without memory. */
 char *escape_text(struct slice text);
 
+/*
+ * Text for whoever takes no bytes but UTF-8 without a NUL, as PostgreSQL does: @text, or,
+ * where it is something else, the same escaped. *room: malloc'd, or NULL where @text will
+ * do; null without memory, and the null slice stays null.
+ */
+struct slice escape_unless_text(struct slice text, char **room);
+
 #endif

@@ -4,21 +4,20 @@
 -- For each host, once:             CREATE ROLE web1 LOGIN ...; SELECT entrydb.enroll('web1');
 -- On the host, whenever it likes:  entrydb push postgresql://web1@server/DATABASE
 --
--- A host is the role that it logs in as: nothing that it sends says who it is, and row-level
--- security lets it write its own rows only. Rows are never changed but for their end: what
--- was so at a moment is what has valid_from <= moment < valid_to.
+-- A host is the role that it logs in as: nothing that it sends says who it is. It may call two
+-- functions, known() and push(), and read its own rows; no table is given to it. Rows are only
+-- inserted, and ended: what was so at a moment is what has valid_from <= moment < valid_to.
+--
+-- Whoever else may create things in this database must not be able to lead any of this astray:
+-- all names are found in pg_catalog alone while this script runs and while its functions do, and
+-- functions are parsed here and now (ATOMIC).
 
 BEGIN;
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE SCHEMA entrydb;
 
-DO $$ BEGIN
-	IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'entrydb_host') THEN
-		CREATE ROLE entrydb_host NOLOGIN;
-	END IF;
-	IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'entrydb_reader') THEN
-		CREATE ROLE entrydb_reader NOLOGIN;
-	END IF;
-END $$;
+SELECT format('CREATE ROLE %I NOLOGIN', role) FROM unnest(ARRAY['entrydb_host', 'entrydb_reader']) role
+ WHERE role NOT IN (SELECT rolname FROM pg_roles) \gexec
 
 CREATE TABLE entrydb.host (
 	id    integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
@@ -26,67 +25,46 @@ CREATE TABLE entrydb.host (
 	since timestamptz NOT NULL DEFAULT now()
 );
 
--- Who is asking; NULL: no host. (ATOMIC: parsed here and now, so that no search_path can lead it
--- astray, and a connection that is made for one push need not parse it again.)
-CREATE FUNCTION entrydb.me() RETURNS integer LANGUAGE sql STABLE SECURITY DEFINER
-BEGIN ATOMIC SELECT id FROM entrydb.host WHERE name = session_user; END;
-
 -- A database file of a host, as it was sent last.
 CREATE TABLE entrydb.environment (
 	id     bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
-	host   integer NOT NULL DEFAULT entrydb.me() REFERENCES entrydb.host ON DELETE CASCADE,
+	host   integer NOT NULL REFERENCES entrydb.host ON DELETE CASCADE,
 	path   text NOT NULL,
 	digest text NOT NULL, -- of what was sent
-	pushed timestamptz NOT NULL DEFAULT now(),
+	pushed timestamptz NOT NULL,
 	UNIQUE (host, path)
 );
 
--- The environments of who is asking.
-CREATE FUNCTION entrydb.mine() RETURNS bigint[] LANGUAGE sql STABLE SECURITY DEFINER
-BEGIN ATOMIC
-	SELECT ARRAY(SELECT e.id FROM entrydb.environment e JOIN entrydb.host h ON h.id = e.host
-	              WHERE h.name = session_user);
-END;
-
--- What a host asks first: whose tables these are, and what it sent last. No row: no host.
-CREATE FUNCTION entrydb.known(OUT version integer, OUT path text, OUT digest text)
-RETURNS SETOF record LANGUAGE sql STABLE SECURITY DEFINER
-BEGIN ATOMIC
-	SELECT 1, e.path, e.digest
-	  FROM entrydb.host h LEFT JOIN entrydb.environment e ON e.host = h.id
-	 WHERE h.name = session_user;
-END;
-
 CREATE TABLE entrydb.distribution (
-	environment bigint NOT NULL,
+	environment bigint NOT NULL REFERENCES entrydb.environment ON DELETE CASCADE,
 	root text NOT NULL, directory text NOT NULL, name text NOT NULL, version text, error text,
 	valid_from timestamptz NOT NULL, valid_to timestamptz NOT NULL DEFAULT 'infinity'
 );
 CREATE TABLE entrydb.entry_point (
-	environment bigint NOT NULL,
+	environment bigint NOT NULL REFERENCES entrydb.environment ON DELETE CASCADE,
 	root text NOT NULL, distribution text NOT NULL, group_name text NOT NULL, name text NOT NULL,
 	value text NOT NULL, kind text NOT NULL, state text NOT NULL, object text,
 	valid_from timestamptz NOT NULL, valid_to timestamptz NOT NULL DEFAULT 'infinity'
 );
 CREATE TABLE entrydb.plugin (
-	environment bigint NOT NULL,
+	environment bigint NOT NULL REFERENCES entrydb.environment ON DELETE CASCADE,
 	root text NOT NULL, distribution text NOT NULL, kind text NOT NULL, name text NOT NULL,
 	object text, symbol text, state text NOT NULL,
 	valid_from timestamptz NOT NULL, valid_to timestamptz NOT NULL DEFAULT 'infinity'
 );
 CREATE TABLE entrydb.startup (
-	environment bigint NOT NULL,
+	environment bigint NOT NULL REFERENCES entrydb.environment ON DELETE CASCADE,
 	root text NOT NULL, file text NOT NULL, line bigint NOT NULL, kind text NOT NULL, code text NOT NULL,
 	valid_from timestamptz NOT NULL, valid_to timestamptz NOT NULL DEFAULT 'infinity'
 );
 CREATE TABLE entrydb.event (
-	environment bigint NOT NULL,
+	environment bigint NOT NULL REFERENCES entrydb.environment ON DELETE CASCADE,
 	time bigint NOT NULL, action text NOT NULL, root text NOT NULL, distribution text,
 	old_version text, version text, detail text, command text, uid bigint NOT NULL,
 	valid_from timestamptz NOT NULL, valid_to timestamptz NOT NULL DEFAULT 'infinity'
 );
 CREATE TABLE entrydb.finding (
-	environment bigint NOT NULL,
+	environment bigint NOT NULL REFERENCES entrydb.environment ON DELETE CASCADE,
 	rule text NOT NULL, level text NOT NULL, distribution text, version text, group_name text, name text,
 	file text NOT NULL, message text NOT NULL, fingerprint text NOT NULL,
 	valid_from timestamptz NOT NULL, valid_to timestamptz NOT NULL DEFAULT 'infinity'
@@ -102,33 +80,125 @@ CREATE INDEX ON entrydb.event (environment);
 CREATE INDEX ON entrydb.finding (environment);
 CREATE INDEX ON entrydb.finding (rule) WHERE valid_to = 'infinity';
 
--- The tables that a push fills.
-CREATE FUNCTION entrydb.relations() RETURNS text[] LANGUAGE sql IMMUTABLE AS
-$$ SELECT ARRAY['distribution', 'entry_point', 'plugin', 'startup', 'event', 'finding'] $$;
+-- --- what a host may ---
 
--- Each table: a host sees and writes its own rows, and readers see all. (A foreign key would be
--- asked row by row, at three times the cost of all else; this is asked once a statement.)
-DO $$
+-- What a host asks first: whose tables these are, and what it sent last. No row: no host.
+CREATE FUNCTION entrydb.known(OUT version integer, OUT path text, OUT digest text)
+RETURNS SETOF record LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT 2, e.path, e.digest
+	  FROM entrydb.host h LEFT JOIN entrydb.environment e ON e.host = h.id
+	 WHERE h.name = session_user;
+END;
+
+-- What a host has at that path, in one statement, so in one transaction and one round trip. The
+-- environment is locked until the end. Rows that are gone end, and new ones begin, at a moment
+-- that is later than that of the push before, whatever the clock says. Events only come: those
+-- of before stay when a host has forgotten them.
+--
+-- rows: arrays of rows, one each for distribution, entry_point, plugin, startup, event; findings:
+-- one such array. A row is an array of the columns between environment and valid_from, in this
+-- order: whatever else a host writes into it, nobody reads.
+--
+-- (Joins by hash, and EXCEPT, take time in proportion, whatever the statistics of a table are.)
+CREATE FUNCTION entrydb.push(path text, digest text, rows jsonb, findings jsonb) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_nestloop = off AS $$
+#variable_conflict use_column
 DECLARE
-	relation text;
+	number bigint;
+	moment timestamptz;
 BEGIN
-	FOREACH relation IN ARRAY ARRAY['environment'] || entrydb.relations() LOOP
-		EXECUTE format('ALTER TABLE entrydb.%I ENABLE ROW LEVEL SECURITY', relation);
-		EXECUTE format('CREATE POLICY own ON entrydb.%I TO entrydb_host USING (%s)', relation,
-		               CASE relation WHEN 'environment' THEN 'host = entrydb.me()'
-		               ELSE 'environment = ANY ((SELECT entrydb.mine())::bigint[])' END);
-		EXECUTE format('CREATE POLICY readable ON entrydb.%I FOR SELECT TO entrydb_reader USING (true)',
-		               relation);
-		EXECUTE format('GRANT SELECT, INSERT, UPDATE ON entrydb.%I TO entrydb_host', relation);
-		EXECUTE format('GRANT SELECT ON entrydb.%I TO entrydb_reader', relation);
-	END LOOP;
-	EXECUTE format('GRANT SELECT ON SEQUENCE %s TO entrydb_host', -- to be told its own last number
-	               pg_get_serial_sequence('entrydb.environment', 'id'));
-END $$;
-GRANT USAGE ON SCHEMA entrydb TO entrydb_host, entrydb_reader;
-GRANT SELECT ON entrydb.host TO entrydb_reader;
+	INSERT INTO entrydb.environment AS e (host, path, digest, pushed)
+	VALUES ((SELECT id FROM entrydb.host WHERE name = session_user), push.path, push.digest, now())
+	    ON CONFLICT (host, path) DO UPDATE
+	   SET digest = excluded.digest, pushed = greatest(now(), e.pushed + interval '1 microsecond')
+	RETURNING id, pushed INTO number, moment;
 
-CREATE FUNCTION entrydb.enroll(host name) RETURNS integer LANGUAGE plpgsql AS $$
+	UPDATE entrydb.distribution SET valid_to = moment
+	 WHERE environment = number AND valid_to = 'infinity'
+	   AND NOT EXISTS (SELECT FROM jsonb_array_elements(rows -> 0) sent (r)
+	                    WHERE r = jsonb_build_array(root, directory, name, version, error));
+	INSERT INTO entrydb.distribution (environment, valid_from, root, directory, name, version, error)
+	SELECT number, moment, r ->> 0, r ->> 1, r ->> 2, r ->> 3, r ->> 4
+	  FROM (SELECT jsonb_array_elements(rows -> 0)
+	        EXCEPT SELECT jsonb_build_array(root, directory, name, version, error)
+	                 FROM entrydb.distribution WHERE environment = number AND valid_to = 'infinity') new (r);
+
+	UPDATE entrydb.entry_point SET valid_to = moment
+	 WHERE environment = number AND valid_to = 'infinity'
+	   AND NOT EXISTS (SELECT FROM jsonb_array_elements(rows -> 1) sent (r)
+	                    WHERE r = jsonb_build_array(root, distribution, group_name, name, value,
+	                                          kind, state, object));
+	INSERT INTO entrydb.entry_point (environment, valid_from, root, distribution, group_name, name, value, kind, state, object)
+	SELECT number, moment, r ->> 0, r ->> 1, r ->> 2, r ->> 3, r ->> 4, r ->> 5, r ->> 6, r ->> 7
+	  FROM (SELECT jsonb_array_elements(rows -> 1)
+	        EXCEPT SELECT jsonb_build_array(root, distribution, group_name, name, value, kind, state, object)
+	                 FROM entrydb.entry_point WHERE environment = number AND valid_to = 'infinity') new (r);
+
+	UPDATE entrydb.plugin SET valid_to = moment
+	 WHERE environment = number AND valid_to = 'infinity'
+	   AND NOT EXISTS (SELECT FROM jsonb_array_elements(rows -> 2) sent (r)
+	                    WHERE r = jsonb_build_array(root, distribution, kind, name, object, symbol,
+	                                          state));
+	INSERT INTO entrydb.plugin (environment, valid_from, root, distribution, kind, name, object, symbol, state)
+	SELECT number, moment, r ->> 0, r ->> 1, r ->> 2, r ->> 3, r ->> 4, r ->> 5, r ->> 6
+	  FROM (SELECT jsonb_array_elements(rows -> 2)
+	        EXCEPT SELECT jsonb_build_array(root, distribution, kind, name, object, symbol, state)
+	                 FROM entrydb.plugin WHERE environment = number AND valid_to = 'infinity') new (r);
+
+	UPDATE entrydb.startup SET valid_to = moment
+	 WHERE environment = number AND valid_to = 'infinity'
+	   AND NOT EXISTS (SELECT FROM jsonb_array_elements(rows -> 3) sent (r)
+	                    WHERE r = jsonb_build_array(root, file, line, kind, code));
+	INSERT INTO entrydb.startup (environment, valid_from, root, file, line, kind, code)
+	SELECT number, moment, r ->> 0, r ->> 1, (r ->> 2)::bigint, r ->> 3, r ->> 4
+	  FROM (SELECT jsonb_array_elements(rows -> 3)
+	        EXCEPT SELECT jsonb_build_array(root, file, line, kind, code)
+	                 FROM entrydb.startup WHERE environment = number AND valid_to = 'infinity') new (r);
+
+	INSERT INTO entrydb.event (environment, valid_from, time, action, root, distribution, old_version, version, detail, command, uid)
+	SELECT number, moment, (r ->> 0)::bigint, r ->> 1, r ->> 2, r ->> 3, r ->> 4, r ->> 5, r ->> 6, r ->> 7, (r ->> 8)::bigint
+	  FROM (SELECT jsonb_array_elements(rows -> 4)
+	        EXCEPT SELECT jsonb_build_array(time, action, root, distribution, old_version, version, detail,
+	                       command, uid)
+	                 FROM entrydb.event WHERE environment = number AND valid_to = 'infinity') new (r);
+
+	UPDATE entrydb.finding SET valid_to = moment
+	 WHERE environment = number AND valid_to = 'infinity'
+	   AND NOT EXISTS (SELECT FROM jsonb_array_elements(findings) sent (r)
+	                    WHERE r = jsonb_build_array(rule, level, distribution, version, group_name,
+	                                          name, file, message, fingerprint));
+	INSERT INTO entrydb.finding (environment, valid_from, rule, level, distribution, version, group_name, name, file, message, fingerprint)
+	SELECT number, moment, r ->> 0, r ->> 1, r ->> 2, r ->> 3, r ->> 4, r ->> 5, r ->> 6, r ->> 7, r ->> 8
+	  FROM (SELECT jsonb_array_elements(findings)
+	        EXCEPT SELECT jsonb_build_array(rule, level, distribution, version, group_name, name, file,
+	                       message, fingerprint)
+	                 FROM entrydb.finding WHERE environment = number AND valid_to = 'infinity') new (r);
+END $$;
+
+REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA entrydb FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION entrydb.known, entrydb.push TO entrydb_host;
+
+-- --- who may read ---
+
+-- A host sees its own rows, readers all. (What a policy asks is asked with the host's rights.)
+CREATE POLICY own ON entrydb.host FOR SELECT TO entrydb_host USING (name = session_user);
+CREATE POLICY own ON entrydb.environment FOR SELECT TO entrydb_host
+	USING (host IN (SELECT id FROM entrydb.host));
+SELECT format('CREATE POLICY own ON entrydb.%I FOR SELECT TO entrydb_host '
+              'USING (environment IN (SELECT id FROM entrydb.environment))', relname)
+  FROM pg_class WHERE relnamespace = 'entrydb'::regnamespace AND relkind = 'r'
+   AND relname NOT IN ('host', 'environment') \gexec
+SELECT format('ALTER TABLE entrydb.%1$I ENABLE ROW LEVEL SECURITY; '
+              'CREATE POLICY readable ON entrydb.%1$I FOR SELECT TO entrydb_reader USING (true)', relname)
+  FROM pg_class WHERE relnamespace = 'entrydb'::regnamespace AND relkind = 'r' \gexec
+GRANT USAGE ON SCHEMA entrydb TO entrydb_host, entrydb_reader;
+GRANT SELECT ON ALL TABLES IN SCHEMA entrydb TO entrydb_host, entrydb_reader;
+
+-- --- for the administrator ---
+
+CREATE FUNCTION entrydb.enroll(host name) RETURNS integer LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	number integer;
 BEGIN
@@ -136,99 +206,17 @@ BEGIN
 	INSERT INTO entrydb.host (name) VALUES (host) RETURNING id INTO number;
 	RETURN number;
 END $$;
-REVOKE EXECUTE ON FUNCTION entrydb.enroll FROM PUBLIC;
 
 -- A host that is no more, with all that it ever sent.
-CREATE FUNCTION entrydb.retire(host name) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-	relation text;
-	number integer := (SELECT id FROM entrydb.host h WHERE h.name = retire.host);
+CREATE FUNCTION entrydb.retire(host name) RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-	IF number IS NULL THEN
+	DELETE FROM entrydb.host h WHERE h.name = retire.host;
+	IF NOT FOUND THEN
 		RAISE EXCEPTION 'no host is called %', host;
 	END IF;
-	FOREACH relation IN ARRAY entrydb.relations() LOOP
-		EXECUTE format('DELETE FROM entrydb.%I WHERE environment IN '
-		               '(SELECT id FROM entrydb.environment WHERE host = $1)', relation) USING number;
-	END LOOP;
-	DELETE FROM entrydb.host WHERE id = number; -- and its environments
 END $$;
-REVOKE EXECUTE ON FUNCTION entrydb.retire FROM PUBLIC;
-
--- What a host has at that path: entrydb.push_first(path, digest, columns...) when nothing was ever
--- sent of it, else entrydb.push(path, digest, columns...). One statement, so one transaction and
--- one round trip; the environment is locked until the end. Rows that are gone end, and new ones
--- begin, at a moment that is later than that of the push before, whatever the clock says. Events
--- only come: those of before stay when a host has forgotten them.
---
--- The columns are those of all tables between environment and valid_from, in the order of
--- entrydb.relations(), each an array of texts called TABLE_COLUMN, or NULL where there are no
--- rows: so all rows are one value for the server, and need no table of their own on the way.
---
--- Of a first push most of the cost beside the rows is that a new connection looks up, parses and
--- plans what it comes by. Therefore it is a function of its own, which is parsed already.
-DO $$
-DECLARE
-	relation text;
-	columns text;          -- a, b
-	parameters text;       -- , t_a text[], t_b text[]
-	incoming text;         -- the rows that were sent: SELECT unnest(t_a) AS a, unnest(t_b) AS b
-	current text;          -- those that are so until now
-	everything text := ''; -- parameters of all tables
-	first_push text := '';
-	later_push text := '';
-BEGIN
-	FOREACH relation IN ARRAY entrydb.relations() LOOP
-		SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum),
-		       string_agg(format(', %I text[]', relation || '_' || attname), '' ORDER BY attnum),
-		       string_agg(format('unnest(%I)::%s AS %I', relation || '_' || attname, atttypid::regtype, attname),
-		                  ', ' ORDER BY attnum)
-		  INTO columns, parameters, incoming
-		  FROM pg_attribute
-		 WHERE attrelid = format('entrydb.%I', relation)::regclass AND attnum > 1 AND NOT attisdropped
-		   AND attname NOT IN ('valid_from', 'valid_to');
-		current := format('SELECT %s FROM entrydb.%I WHERE environment = number AND valid_to = ''infinity''',
-		                  columns, relation);
-		everything := everything || parameters;
-		first_push := first_push || format($block$
-				INSERT INTO entrydb.%I (environment, valid_from, %s)
-				SELECT currval(%L), now(), %s;
-		$block$, relation, columns, pg_get_serial_sequence('entrydb.environment', 'id'), incoming);
-		IF relation <> 'event' THEN
-			later_push := later_push || format($block$
-				UPDATE entrydb.%1$I SET valid_to = moment
-				 WHERE environment = number AND valid_to = 'infinity'
-				   AND ROW(%2$s)::text IN
-				       (SELECT ROW(%2$s)::text FROM (%4$s EXCEPT SELECT %3$s) gone);
-			$block$, relation, columns, incoming, current);
-		END IF;
-		later_push := later_push || format($block$
-				INSERT INTO entrydb.%1$I (environment, valid_from, %2$s)
-				SELECT number, moment, %2$s FROM (SELECT %3$s EXCEPT %4$s) fresh;
-		$block$, relation, columns, incoming, current);
-	END LOOP;
-	EXECUTE format($function$
-			CREATE FUNCTION entrydb.push_first(path text, digest text%s) RETURNS void LANGUAGE sql
-			BEGIN ATOMIC
-				INSERT INTO entrydb.environment (path, digest) VALUES (push_first.path, push_first.digest);
-				%s
-			END
-	$function$, everything, first_push);
-	EXECUTE format($function$
-			CREATE FUNCTION entrydb.push(path text, digest text%s) RETURNS void LANGUAGE plpgsql AS $body$
-			#variable_conflict use_column
-			DECLARE
-				number bigint;
-				moment timestamptz;
-			BEGIN
-				UPDATE entrydb.environment e
-				   SET digest = push.digest, pushed = greatest(now(), e.pushed + interval '1 microsecond')
-				 WHERE e.host = entrydb.me() AND e.path = push.path
-				RETURNING e.id, e.pushed INTO STRICT number, moment;
-				%s
-			END $body$
-	$function$, everything, later_push);
-END $$;
+REVOKE EXECUTE ON FUNCTION entrydb.enroll, entrydb.retire FROM PUBLIC;
 
 -- --- for people ---
 
@@ -265,6 +253,5 @@ SELECT f.level, f.rule, f.distribution, f.group_name, f.name, count(DISTINCT e.h
  WHERE f.valid_to = 'infinity'
  GROUP BY f.level, f.rule, f.distribution, f.group_name, f.name;
 
--- entrydb.host is read by the views; its rows are names.
 GRANT SELECT ON entrydb.entry_points, entrydb.drift, entrydb.conflicts, entrydb.findings TO entrydb_reader;
 COMMIT;

@@ -1,5 +1,7 @@
 /*
- * fleet_module.c - see fleet_module.h. The only file that knows libpq.
+ * fleet_module.c - what talks to PostgreSQL. The only file that knows libpq.
+ *
+ * The server is not believed either: its answers are read row by row, under a limit.
  */
 #include "indexer/fleet/fleet_module.h"
 
@@ -12,10 +14,12 @@
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
 
-#define COLUMNS_MAX 8          /* of an answer */
-#define BYTES_MAX   0x3fffffff /* of a statement: what a server takes, MaxAllocSize of PostgreSQL */
-#define LOOK_EVERY  200        /* milliseconds, for a signal */
-#define PATIENCE    10         /* times tcp_user_timeout, for a server that is there and silent */
+#define COLUMNS_MAX 8                  /* of an answer */
+#define ANSWER_MAX  ((size_t)64 << 20) /* bytes of all its rows, of which libpq holds one */
+#define ROW_ITSELF  64                 /* bytes that a row counts for beside its columns */
+#define READS_MAX   256                /* from the socket, for one row */
+#define LOOK_EVERY  200                /* milliseconds, for a signal */
+#define PATIENCE    10 /* times tcp_user_timeout, for a server that is there and silent */
 
 struct fleet {
 	PGconn *connection;
@@ -91,19 +95,72 @@ static int check_url(const char *url, struct error *error)
 	return settings ? 0 : ERROR_INVALID;
 }
 
+/* --- TLS --- */
+
+static const char *value_of(const PQconninfoOption *settings, const char *keyword)
+{
+	for (const PQconninfoOption *at = settings; at && at->keyword; at++)
+		if (strcmp(at->keyword, keyword) == 0)
+			return at->val && at->val[0] ? at->val : NULL;
+	return NULL;
+}
+
+/* A socket in the file system, or loopback; "127.example.org" is neither. */
+static bool is_local(struct slice host)
+{
+	return host.len == 0 || strchr("/@", host.ptr[0]) || slice_equal(host, SLICE("::1")) ||
+	       slice_equal(host, SLICE("localhost")) ||
+	       (slice_starts(host, SLICE("127.")) && strspn(host.ptr, "0123456789.") >= host.len);
+}
+
+/* Are all hosts of "a,b" this machine? */
+static bool are_local(const char *hosts)
+{
+	for (; *hosts; hosts += *hosts == ',') {
+		struct slice host = {hosts, strcspn(hosts, ",")};
+
+		if (!is_local(host))
+			return false;
+		hosts += host.len;
+	}
+	return true;
+}
+
+/*
+ * Without a word on TLS libpq asks for it, and goes on in the clear where the server has none.
+ * What stands in the environment counts less than the URL and the service's file: so what they
+ * say is obeyed, and what nobody says is "require".
+ */
+static int ask_for_tls(const char *url, struct error *error)
+{
+	CLEANUP(cleanup_settings) PQconninfoOption *own = PQconninfoParse(url, NULL);
+	CLEANUP(cleanup_settings) PQconninfoOption *others = NULL;
+	const char *service = value_of(own, "service"), *host;
+
+	if (service && setenv("PGSERVICE", service, 1) != 0)
+		return error_nomem(error);
+	others = PQconndefaults();
+	host = value_of(own, "hostaddr");
+	host = host ? host : value_of(own, "host");
+	host = host ? host : value_of(others, "hostaddr");
+	host = host ? host : value_of(others, "host");
+	if (host && !are_local(host) && setenv("PGSSLMODE", "require", 0) != 0)
+		return error_nomem(error);
+	return own && others ? 0 : error_nomem(error);
+}
+
+/* --- connecting --- */
+
 /*
  * What the kernel of the server's machine acknowledges keeps a connection alive, though the server
  * may never answer. 0, as libpq has it: no limit.
  */
 static long patience_of(PGconn *connection)
 {
-	PQconninfoOption *settings = PQconninfo(connection);
-	long patience = 0;
+	CLEANUP(cleanup_settings) PQconninfoOption *settings = PQconninfo(connection);
+	const char *value = value_of(settings, "tcp_user_timeout");
+	long patience = value ? strtol(value, NULL, 10) : 0;
 
-	for (PQconninfoOption *at = settings; at && at->keyword; at++)
-		if (strcmp(at->keyword, "tcp_user_timeout") == 0 && at->val)
-			patience = strtol(at->val, NULL, 10);
-	PQconninfoFree(settings);
 	return patience > 0 && patience < LONG_MAX / PATIENCE ? PATIENCE * patience : LONG_MAX;
 }
 
@@ -123,9 +180,11 @@ static PGconn *connect_to(const char *url)
 static int fleet_connect(const char *url, bool (*stopped)(void), struct fleet **out,
                          struct error *error)
 {
-	int code = check_url(url, error);
 	struct fleet *fleet;
+	int code = check_url(url, error);
 
+	if (code == 0)
+		code = ask_for_tls(url, error);
 	if (code < 0)
 		return code;
 	fleet = calloc(1, sizeof(*fleet));
@@ -145,26 +204,7 @@ static int fleet_connect(const char *url, bool (*stopped)(void), struct fleet **
 	return code;
 }
 
-static struct slice column(const PGresult *result, int row, int at)
-{
-	if (PQgetisnull(result, row, at))
-		return (struct slice){0};
-	return (struct slice){PQgetvalue(result, row, at), (size_t)PQgetlength(result, row, at)};
-}
-
-static int give_rows(const PGresult *result, fleet_row *each, void *payload)
-{
-	int count = PQnfields(result) < COLUMNS_MAX ? PQnfields(result) : COLUMNS_MAX, code = 0;
-
-	for (int row = 0; code == 0 && row < PQntuples(result); row++) {
-		struct slice columns[COLUMNS_MAX];
-
-		for (int i = 0; i < count; i++)
-			columns[i] = column(result, row, i);
-		code = each(payload, columns, count);
-	}
-	return code;
-}
+/* --- asking --- */
 
 /* The server's SQLSTATE (errcodes.txt of PostgreSQL's source) in our terms. */
 static int code_of(const PGresult *result)
@@ -177,7 +217,6 @@ static int code_of(const PGresult *result)
 	        {"42P01", ERROR_UNKNOWN},    /* undefined_table */
 	        {"42883", ERROR_UNKNOWN},    /* undefined_function */
 	        {"42703", ERROR_UNKNOWN},    /* undefined_column */
-	        {"23505", ERROR_EXISTS},     /* unique_violation */
 	        {"42501", ERROR_PERMISSION}, /* insufficient_privilege */
 	};
 	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
@@ -188,28 +227,12 @@ static int code_of(const PGresult *result)
 	return ERROR_IO;
 }
 
-static int put_values(const struct fleet_statement *statement, const char **values, int *sizes,
-                      struct error *error)
-{
-	size_t total = 0;
-
-	for (size_t i = 0; i < statement->count; i++) {
-		values[i] = statement->values[i].ptr;
-		sizes[i] = (int)statement->values[i].len;
-		total += statement->values[i].len;
-	}
-	if (total > BYTES_MAX)
-		return error_set(error, ERROR_LIMIT,
-		                 "%zu bytes to send, of which PostgreSQL takes %d", total,
-		                 BYTES_MAX);
-	return 0;
-}
-
-/* Send what is to be sent, until there is a result, or none can come any more; false: given up. */
-static bool wait_for_result(const struct fleet *fleet)
+/* Send what is to be sent, until there is a result, or none can come any more. */
+static int wait_for_result(const struct fleet *fleet, struct error *error)
 {
 	PGconn *connection = fleet->connection;
 	long silent = 0;
+	int reads = 0;
 
 	for (;;) {
 		int left = PQflush(connection);
@@ -217,12 +240,23 @@ static bool wait_for_result(const struct fleet *fleet)
 		                        .events = left > 0 ? POLLIN | POLLOUT : POLLIN};
 
 		if (left < 0 || !PQisBusy(connection))
-			return true;
-		if (fleet->stopped() || silent >= fleet->patience)
-			return false;
+			return 0;
+		if (fleet->stopped())
+			return error_set(error, ERROR_IO, "interrupted");
+		if (silent >= fleet->patience)
+			return error_set(error, ERROR_IO,
+			                 "the fleet's server: no answer for %ld seconds; "
+			                 "it is connected, and was given up",
+			                 fleet->patience / 1000);
+		if (reads == READS_MAX)
+			return error_set(error, ERROR_LIMIT,
+			                 "the fleet's server: its answer does not end");
 		silent = poll(&socket, 1, LOOK_EVERY) == 0 ? silent + LOOK_EVERY : 0;
+		if (!(socket.revents & ~POLLOUT))
+			continue;
+		reads++;
 		if (!PQconsumeInput(connection))
-			return true;
+			return 0;
 	}
 }
 
@@ -231,47 +265,60 @@ static void cleanup_result(PGresult **result)
 	PQclear(*result);
 }
 
-/* The one result of a statement, and the end of it; NULL: given up. */
-static PGresult *result_of(const struct fleet *fleet)
+/* The one row of @result, counted in *@bytes. */
+static int give_row(const PGresult *result, fleet_row *each, void *payload, size_t *bytes,
+                    struct error *error)
 {
-	PGresult *result = NULL;
+	int count = PQnfields(result) < COLUMNS_MAX ? PQnfields(result) : COLUMNS_MAX;
+	struct slice columns[COLUMNS_MAX] = {0};
 
-	for (PGresult *next; wait_for_result(fleet); result = next) {
-		next = PQgetResult(fleet->connection);
-		if (!next)
-			return result;
-		PQclear(result);
+	*bytes += ROW_ITSELF;
+	for (int i = 0; i < count; i++) {
+		*bytes += (size_t)PQgetlength(result, 0, i);
+		if (!PQgetisnull(result, 0, i))
+			columns[i] = (struct slice){PQgetvalue(result, 0, i),
+			                            (size_t)PQgetlength(result, 0, i)};
 	}
-	PQclear(result);
-	return NULL;
+	if (*bytes > ANSWER_MAX)
+		return error_set(error, ERROR_LIMIT,
+		                 "the fleet's server: its answer is longer than %zu bytes",
+		                 ANSWER_MAX);
+	return each ? each(payload, columns, count) : 0;
+}
+
+/* One result after the other, to the end of them; an error of the server's is the last but that. */
+static int read_answer(const struct fleet *fleet, fleet_row *each, void *payload,
+                       struct error *error)
+{
+	size_t bytes = 0;
+	int code = 0, waited;
+
+	for (;;) {
+		CLEANUP(cleanup_result) PGresult *result = NULL;
+
+		waited = wait_for_result(fleet, error);
+		if (waited < 0)
+			return waited;
+		result = PQgetResult(fleet->connection);
+		if (!result)
+			return code;
+		if (PQresultStatus(result) == PGRES_SINGLE_TUPLE)
+			code = give_row(result, each, payload, &bytes, error);
+		else if (PQresultStatus(result) != PGRES_TUPLES_OK)
+			code = failed(fleet, code_of(result), error);
+		if (code < 0 && PQresultStatus(result) == PGRES_SINGLE_TUPLE)
+			return code;
+	}
 }
 
 static int fleet_ask(struct fleet *fleet, const struct fleet_statement *statement, fleet_row *each,
                      void *payload, struct error *error)
 {
-	const char *values[FLEET_VALUES_MAX];
-	int sizes[FLEET_VALUES_MAX], formats[FLEET_VALUES_MAX];
-	CLEANUP(cleanup_result) PGresult *result = NULL;
-	int code = put_values(statement, values, sizes, error);
-
-	if (code < 0)
-		return code;
-	for (size_t i = 0; i < statement->count; i++)
-		formats[i] = 1; /* binary */
-	if (!PQsendQueryParams(fleet->connection, statement->text, (int)statement->count, NULL,
-	                       values, sizes, formats, 0))
+	if (!PQsendQueryParams(fleet->connection, statement->text, statement->count, NULL,
+	                       statement->values, NULL, NULL, 0) ||
+	    !PQsetSingleRowMode(fleet->connection))
 		return failed(fleet, ERROR_IO, error);
-	result = result_of(fleet);
-	if (!result && fleet->stopped())
-		return error_set(error, ERROR_IO, "interrupted");
-	if (!result && PQstatus(fleet->connection) == CONNECTION_OK)
-		return error_set(error, ERROR_IO,
-		                 "the fleet's server: no answer for %ld seconds; "
-		                 "it is connected, and was given up",
-		                 fleet->patience / 1000);
-	if (PQresultStatus(result) != PGRES_TUPLES_OK)
-		return failed(fleet, code_of(result), error);
-	return each ? give_rows(result, each, payload) : 0;
+	return read_answer(fleet, each, payload, error);
 }
 
 __attribute__((visibility("default"))) const struct fleet_module entrydb_fleet_module = {

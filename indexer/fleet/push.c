@@ -1,9 +1,9 @@
 /*
  * push.c - this machine's environments into the fleet's database (fleet.sql).
  *
- *     connect; which environments does the server have of me, and as of when?   one question
- *       for each whose database has changed since: one statement, with
- *         all its rows and findings; the server tells what came and went
+ *     connect; which environments does the server have of me, and as of when?   known()
+ *       for each whose database has changed since, all its rows and findings    push()
+ *         as JSON; the server tells what came and went
  *
  * Nothing is kept here of what was sent: the database itself is what is sent next time,
  * however long the server was away.
@@ -15,28 +15,20 @@
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
+#include "db/base/escape.h"
 #include "db/base/name_map.h"
 #include "db/base/text.h"
-#include "db/base/unicode.h"
 #include "db/reader.h"
 #include "indexer/archive/archive_module.h"
 #include "indexer/audit/collect.h"
 #include "indexer/audit/findings.h"
 #include "indexer/file_hash.h"
-#include "indexer/fleet/columns.h"
 #include "indexer/fleet/fleet_module.h"
 #include "indexer/options.h"
+#include "indexer/output.h"
 
-#define KEY_MAX_BYTES 300
-#define FLEET_VERSION 1 /* of fleet.sql: what entrydb.known() gives */
-
-enum relation { DISTRIBUTION, ENTRY_POINT, PLUGIN, STARTUP, EVENT, FINDING, RELATIONS };
-
-/* How many columns of each table the functions of fleet.sql are sent. */
-static const size_t columns_of[RELATIONS] = {
-        [DISTRIBUTION] = 5, [ENTRY_POINT] = 8, [PLUGIN] = 7,
-        [STARTUP] = 5,      [EVENT] = 9,       [FINDING] = 9,
-};
+#define FLEET_VERSION 2                    /* of fleet.sql: what entrydb.known() gives */
+#define JSON_MAX      ((size_t)0x0fffffff) /* bytes of an array, in a jsonb of PostgreSQL's */
 
 struct push {
 	const struct options *options;
@@ -119,190 +111,126 @@ static int ask_known(struct push *push, struct error *error)
 
 /* --- what there is to send --- */
 
-struct rows {
-	struct columns tables[RELATIONS];
-	struct reader *reader;
-	struct error *error;
+/* JSON, in memory. */
+struct document {
+	FILE *stream;
+	char *text; /* when the stream is closed */
+	size_t size, rows;
 };
 
-static void rows_free(struct rows *rows)
+static void cleanup_document(struct document *document)
 {
-	for (size_t i = 0; i < RELATIONS; i++)
-		columns_free(&rows->tables[i]);
-	reader_close(rows->reader);
+	if (document->stream)
+		fclose(document->stream);
+	free(document->text);
 }
 
-/*
- * What the server has an index on, which takes KEY_MAX_BYTES twice, shown as \xff where it is no
- * text. More of it can be read on the host: a name of a thousand letters must not keep all else
- * away.
- */
-static struct slice key(struct slice text)
+static int begin(struct document *document, struct error *error)
 {
-	return slice_first(text, utf8_cut(text, KEY_MAX_BYTES));
+	document->stream = open_memstream(&document->text, &document->size);
+	return document->stream ? 0 : error_nomem(error);
 }
 
-static struct slice title(const struct distribution_record *row)
+static int end(struct document *document, struct error *error)
 {
-	return key(slice_is_null(row->name) ? row->directory : row->name);
+	if (!text_close(take(document->stream), &document->text))
+		return error_nomem(error);
+	if (document->size > JSON_MAX)
+		return error_set(error, ERROR_LIMIT,
+		                 "%zu bytes to send at once, of which PostgreSQL takes %zu",
+		                 document->size, JSON_MAX);
+	return 0;
 }
 
-static void put_distribution(struct rows *rows, struct slice root,
-                             const struct distribution_record *row)
+/* A row; texts as escape_unless_text() gives them. False without memory. */
+static bool put_row(struct document *document, const struct slice *texts, size_t count)
 {
-	COLUMNS_ROW(&rows->tables[DISTRIBUTION], root, row->directory, title(row),
-	            key(row->version), row->error);
-	for (size_t i = 0; i < row->entry_point_count; i++) {
-		const struct entry_point_record *e = &row->entry_points[i];
-		const struct target_record *target = e->target;
+	fputs(document->rows++ ? ",[" : "[", document->stream);
+	for (size_t i = 0; i < count; i++) {
+		CLEANUP(cleanup_free) char *room = NULL;
+		struct slice text = escape_unless_text(texts[i], &room);
 
-		COLUMNS_ROW(&rows->tables[ENTRY_POINT], root, title(row), key(e->group),
-		            key(e->name), e->value,
-		            slice_of(target_kind_name(target ? target->kind : TARGET_PYTHON)),
-		            slice_of(target_state_name(target ? target->state : TARGET_OK)),
-		            target ? target->object : (struct slice){0});
+		if (slice_is_null(text) && !slice_is_null(texts[i]))
+			return false;
+		fputs(i ? "," : "", document->stream);
+		if (slice_is_null(text))
+			fputs("null", document->stream);
+		else
+			json_string(text, document->stream);
 	}
-	for (size_t i = 0; i < row->plugin_count; i++) {
-		const struct plugin_record *plugin = &row->plugins[i];
+	putc(']', document->stream);
+	return true;
+}
 
-		COLUMNS_ROW(&rows->tables[PLUGIN], root, title(row), plugin->kind, plugin->name,
-		            plugin->target.object, plugin->target.symbol,
-		            slice_of(target_state_name(plugin->target.state)));
+static int put_findings(struct document *document, const struct findings *findings,
+                        struct error *error)
+{
+	putc('[', document->stream);
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct finding *finding = &findings->items[i];
+		const struct rule *rule = &findings->rules[finding->rule];
+		const struct slice row[] = {
+		        rule->name,
+		        slice_of(level_name(rule->level)),
+		        finding->distribution,
+		        finding->version,
+		        finding->group,
+		        finding->name,
+		        finding->file,
+		        finding->message,
+		        slice_of(finding->fingerprint),
+		};
+
+		if (!put_row(document, row, sizeof(row) / sizeof(*row)))
+			return error_nomem(error);
 	}
-}
-
-static int put_root(void *payload, const struct root_record *root)
-{
-	struct rows *rows = payload;
-	CLEANUP(root_record_free) struct root_record copy = *root;
-	CLEANUP(cleanup_free) char *path = strndup(root->path.ptr, root->path.len);
-	char line[24];
-	int code = path ? 0 : error_nomem(rows->error);
-
-	if (code == 0)
-		code = reader_distributions(rows->reader, &copy, true, rows->error);
-	if (code == 0)
-		code = reader_startups(rows->reader, &copy, rows->error);
-	for (size_t i = 0; code == 0 && i < copy.distribution_count; i++)
-		put_distribution(rows, slice_of(path), &copy.distributions[i]);
-	for (size_t i = 0; code == 0 && i < copy.startup_count; i++)
-		COLUMNS_ROW(&rows->tables[STARTUP], slice_of(path), copy.startups[i].file,
-		            columns_number(copy.startups[i].line, line),
-		            slice_of(startup_kind_name(copy.startups[i].kind)),
-		            copy.startups[i].code);
-	return code;
-}
-
-static int put_event(void *payload, const struct reader_event *event)
-{
-	struct rows *rows = payload;
-	char time[24], uid[24];
-
-	COLUMNS_ROW(&rows->tables[EVENT], columns_number(event->time, time), event->action,
-	            event->root, event->distribution, event->old_version, event->version,
-	            event->detail, event->command, columns_number(event->uid, uid));
+	putc(']', document->stream);
 	return 0;
 }
 
 /* What the rules find in the site directories of this database, as they are now. */
-static int put_findings(struct rows *rows, const struct push *push, const struct database *database,
-                        struct error *error)
+static int judge(const struct push *push, const struct database *database,
+                 struct document *document, struct error *error)
 {
 	const struct databases one = {.items = (struct database *)database, .count = 1};
 	CLEANUP(cleanup_worksheet) struct worksheet *sheet = NULL;
 	CLEANUP(findings_free) struct findings findings = {0};
-	bool failed = false;
+	bool incomplete = false;
 	int code = worksheet_open(audit_script, &sheet, error);
 
 	if (code == 0)
-		code = collect(sheet, push->options, &one, &failed, error);
+		code = collect(sheet, push->options, &one, &incomplete, error);
 	if (code == 0)
 		code = findings_read(sheet, &findings, error);
-	for (size_t i = 0; code == 0 && i < findings.count; i++) {
-		const struct finding *finding = &findings.items[i];
-		const struct rule *rule = &findings.rules[finding->rule];
-
-		COLUMNS_ROW(&rows->tables[FINDING], rule->name, slice_of(level_name(rule->level)),
-		            finding->distribution, finding->version, finding->group, finding->name,
-		            finding->file, finding->message, slice_of(finding->fingerprint));
-	}
-	return code;
-}
-
-static int fill(struct rows *rows, const struct push *push, const struct database *database,
-                struct error *error)
-{
-	int code = reader_open(database->file, geteuid(), &rows->reader, error);
-
-	rows->error = error;
-	for (size_t i = 0; i < RELATIONS; i++)
-		columns_begin(&rows->tables[i], columns_of[i]);
 	if (code == 0)
-		code = reader_roots(rows->reader, put_root, rows, error);
+		code = begin(document, error);
 	if (code == 0)
-		code = reader_events(rows->reader, put_event, rows, error);
+		code = put_findings(document, &findings, error);
+	return code < 0 ? code : end(document, error);
+}
+
+static int read_rows(const struct database *database, struct document *document,
+                     struct error *error)
+{
+	CLEANUP(cleanup_reader) struct reader *reader = NULL;
+	int code = reader_open(database->file, geteuid(), &reader, error);
+
 	if (code == 0)
-		code = put_findings(rows, push, database, error);
-	for (size_t i = 0; code == 0 && i < RELATIONS; i++)
-		code = columns_end(&rows->tables[i], error);
-	return code;
-}
-
-/* --- one statement --- */
-
-/* "SELECT entrydb.FUNCTION($1, $2, ...)"; malloc'd. */
-static char *call_of(const char *function, size_t count)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *stream = open_memstream(&text, &size);
-
-	if (!stream)
-		return NULL;
-	fprintf(stream, "SELECT entrydb.%s(", function);
-	for (size_t i = 1; i <= count; i++)
-		fprintf(stream, "%s$%zu", i == 1 ? "" : ", ", i);
-	fputc(')', stream);
-	return text_close(stream, &text) ? text : NULL;
-}
-
-static int call(struct push *push, const char *function, struct fleet_statement *statement,
-                struct error *error)
-{
-	CLEANUP(cleanup_free) char *text = call_of(function, statement->count);
-
-	if (!text)
-		return error_nomem(error);
-	statement->text = text;
-	return ask(push, statement, NULL, error);
-}
-
-static int send(struct push *push, const struct rows *rows, struct slice path, const char *digest,
-                struct error *error)
-{
-	struct fleet_statement statement = {.values = {path, slice_of(digest)}, .count = 2};
-	int code = ERROR_EXISTS;
-
-	for (size_t i = 0; i < RELATIONS; i++)
-		for (size_t j = 0; j < columns_of[i]; j++)
-			statement.values[statement.count++] = columns_array(&rows->tables[i], j);
-	if (name_map_get(&push->known, path) == NAME_MAP_NONE)
-		code = call(push, "push_first", &statement, error);
-	if (code == ERROR_EXISTS) { /* or another push of this host was quicker */
-		error_clear(error);
-		code = call(push, "push", &statement, error);
-	}
-	return code;
+		code = begin(document, error);
+	if (code == 0)
+		code = reader_document(reader, document->stream, &document->rows, error);
+	return code < 0 ? code : end(document, error);
 }
 
 static int push_database(struct push *push, const struct database *database, struct error *error)
 {
-	CLEANUP(rows_free) struct rows rows = {0};
-	CLEANUP(cleanup_free) char *shown = NULL;
-	struct slice path = columns_shown(slice_of(database->file), &shown);
+	CLEANUP(cleanup_document) struct document rows = {0};
+	CLEANUP(cleanup_document) struct document findings = {0};
+	CLEANUP(cleanup_free) char *room = NULL;
+	struct slice path = escape_unless_text(slice_of(database->file), &room);
 	char digest[SHA256_HEX_SIZE + 1];
 	uint32_t known = name_map_get(&push->known, path);
-	int code = file_hash(database->file, digest, error);
+	int code = path.ptr ? file_hash(database->file, digest, error) : error_nomem(error);
 
 	if (code == ERROR_NOTFOUND) { /* nothing was indexed there */
 		error_clear(error);
@@ -311,14 +239,20 @@ static int push_database(struct push *push, const struct database *database, str
 	if (code == 0 && known != NAME_MAP_NONE && strcmp(push->digests[known], digest) == 0)
 		return 0;
 	if (code == 0)
-		code = fill(&rows, push, database, error);
+		code = read_rows(database, &rows, error);
 	if (code == 0)
-		code = send(push, &rows, path, digest, error);
+		code = judge(push, database, &findings, error);
+	if (code == 0)
+		code = ask(push,
+		           &(const struct fleet_statement){
+		                   .text = "SELECT entrydb.push($1, $2, $3, $4)",
+		                   .values = {path.ptr, digest, rows.text, findings.text},
+		                   .count = 4},
+		           NULL, error);
 	if (code < 0)
 		return code;
 	push->sent++;
-	for (size_t i = 0; i < RELATIONS; i++)
-		push->rows += rows.tables[i].rows;
+	push->rows += rows.rows + findings.rows;
 	return 0;
 }
 

@@ -1,9 +1,11 @@
 """`entrydb push` into a real PostgreSQL: history, who may write what, and a server that dies."""
 
 import concurrent.futures
+import contextlib
 import glob
 import os
 import random
+import resource
 import shutil
 import signal
 import socket
@@ -126,11 +128,11 @@ class Pushing(Fleet):
     def test_odd_text(self):
         add_distribution(self.site, "odd", text="[g\\t]\na\\b = m:f\n\x1b = m:\u2028\n".replace("\u2028", "f"))
         with open(f"{self.site}/x.pth", "wb") as file:
-            file.write(b"import \xff\x00 '\\N'\n")
+            file.write(b"import \xff\x00 '\\N'\nimport \xed\xa0\x80\nimport '\\u0000\x01\"'\n")
         self.update()
         self.push()
         self.assertIn(("odd", "a\\b"), self.names())
-        self.assertEqual(SERVER.sql(f"SELECT code FROM entrydb.startup v {OF_HOST} '{self.role}'"), [[r"import \xff\x00 '\\N'"]])
+        self.assertEqual(SERVER.sql(f"SELECT code FROM entrydb.startup v {OF_HOST} '{self.role}' ORDER BY v.line"), [[r"import \xff\x00 '\\N'"], [r"import \xed\xa0\x80"], ["import '\\u0000\x01\"'"]])
 
     def test_names_without_end(self):
         """An index of PostgreSQL takes 2,704 bytes: a long name must not keep all else of a host away."""
@@ -177,50 +179,111 @@ class Trust(Fleet):
         self.assertIn("knows no host by this role", reply.err)
         self.assertEqual(reply.err.count("\n"), 1)
 
-    def test_a_host_that_lies_about_another(self):
+    def two_hosts(self):
+        """A host that has pushed, with the numbers that it has; then another one, which has, too, and is the enemy."""
         self.update()
         self.push()
         victim = self.role
         [[number, environment, path]] = SERVER.sql(
             f"SELECT h.id, e.id, quote_literal(e.path) FROM entrydb.host h JOIN entrydb.environment e ON e.host = h.id "
             f"WHERE h.name = '{victim}'")
-        before = SERVER.sql(f"SELECT * FROM entrydb.entry_points WHERE host = '{victim}'")
         self.setUp()
         self.update()
         self.push()
-        columns = "environment, root, distribution, group_name, name, value, kind, state, valid_from"
-        nothing = ", ".join(["NULL"] * 43)
-        for statement, refused in (
-                (f"INSERT INTO entrydb.entry_point ({columns}) VALUES ({environment}, 'r', 'd', 'g', 'n', 'v', 'python', 'ok', now())",
-                 "row-level security"),
-                (f"INSERT INTO entrydb.environment (host, path, digest) VALUES ({number}, '/x', '')", "row-level security"),
-                (f"UPDATE entrydb.entry_point SET environment = {environment}", "row-level security"),
-                (f"UPDATE entrydb.environment SET host = {number}", "row-level security"),
-                (f"SELECT entrydb.push({path}, 'lie', {nothing})", "returned no rows"),
-                ("SET row_security = off; UPDATE entrydb.entry_point SET valid_to = now()", "row-level security"),
-                (f"SET SESSION AUTHORIZATION {victim}", "permission denied"),
-                (f"SET ROLE {victim}", "permission denied"),
-                (f"CREATE OR REPLACE FUNCTION entrydb.me() RETURNS integer LANGUAGE sql AS 'SELECT {number}'", "permission denied"),
-                ("DELETE FROM entrydb.event", "permission denied"),
-                ("SELECT * FROM entrydb.host", "permission denied"),
-                ("SELECT * FROM entrydb.entry_points", "permission denied"),
-                ("SELECT setval('entrydb.environment_id_seq', 1)", "permission denied"),
-                (f"SELECT entrydb.enroll('{self.role}x')", "permission denied"),
-                (f"SELECT entrydb.retire('{victim}')", "permission denied")):
-            self.assertIn(refused, SERVER.sql(statement, user=self.role, check=False), statement)
-        for statement in (  # allowed, and of no concern to others
-                f"CREATE TEMP TABLE host AS SELECT {number} AS id, session_user AS name; SET search_path = pg_temp; "
-                "UPDATE entrydb.entry_point SET valid_to = now()",
-                "UPDATE entrydb.entry_point SET valid_to = now()",
-                "UPDATE entrydb.environment SET digest = 'lie'"):
-            SERVER.sql(statement, user=self.role)
-        self.assertEqual(SERVER.sql("SELECT DISTINCT environment FROM entrydb.entry_point", user=self.role),
-                         SERVER.sql("SELECT id FROM entrydb.environment", user=self.role))
-        self.assertEqual(len(SERVER.sql("SELECT * FROM entrydb.known()", user=self.role)), 1)
-        self.assertEqual(SERVER.sql(f"SELECT digest = 'lie' FROM entrydb.environment WHERE id = {environment}"), [["f"]])
-        self.assertEqual(SERVER.sql(f"SELECT * FROM entrydb.entry_points WHERE host = '{victim}'"), before)
-        self.assertEqual(self.names(role=victim), [("alpha", "alpha"), ("alpha", "alpha-cmd")])
+        return victim, number, environment, path
 
+    def everything_of(self, host):
+        return [SERVER.sql(f"SELECT v.* FROM entrydb.{name} v {OF_HOST} '{host}' ORDER BY v::text") for name in RELATIONS]
+
+    def test_a_host_that_lies_about_another(self):
+        victim, number, environment, path = self.two_hosts()
+        before = self.everything_of(victim)
+        columns = "environment, root, distribution, group_name, name, value, kind, state, valid_from"
+        for statement in (
+                f"INSERT INTO entrydb.entry_point ({columns}) VALUES ({environment}, 'r', 'd', 'g', 'n', 'v', 'python', 'ok', now())",
+                f"INSERT INTO entrydb.environment (host, path, digest, pushed) VALUES ({number}, '/x', '', now())",
+                f"INSERT INTO entrydb.environment (id, host, path, digest, pushed) OVERRIDING SYSTEM VALUE VALUES (1000, {number}, '/x', '', now())",
+                f"UPDATE entrydb.entry_point SET environment = {environment}", "UPDATE entrydb.entry_point SET valid_to = now()",
+                f"UPDATE entrydb.environment SET host = {number}", "UPDATE entrydb.environment SET digest = 'lie'",
+                "SET row_security = off; UPDATE entrydb.entry_point SET valid_to = now()",
+                f"SET SESSION AUTHORIZATION {victim}", f"SET ROLE {victim}", "SET ROLE admin",
+                "DELETE FROM entrydb.event", "TRUNCATE entrydb.event", "CREATE TABLE entrydb.mine ()",
+                "CREATE OR REPLACE FUNCTION entrydb.known() RETURNS integer LANGUAGE sql AS 'SELECT 1'",
+                "SELECT * FROM entrydb.entry_points", "SELECT * FROM entrydb.findings",
+                "SELECT setval('entrydb.environment_id_seq', 1)", "SELECT nextval('entrydb.environment_id_seq')",
+                f"SELECT entrydb.enroll('{self.role}x')", f"SELECT entrydb.retire('{victim}')"):
+            self.assertRegex(SERVER.sql(statement, user=self.role, check=False), "permission denied|must be (owner|member)|affected by row-level security", statement)
+        lie = '["r", "d", "lie", "lie", "v", "python", "ok", null, {environment}, "infinity"]'
+        for statement in (  # allowed, and of no concern to others
+                f"SELECT entrydb.push({path}, 'lie', '[[], [{lie}], [], [], []]', '[]')",
+                f"CREATE TEMP TABLE host AS SELECT {number} AS id, session_user AS name; SET search_path = pg_temp, public; "
+                f"SELECT entrydb.push({path}, 'lie', '[]', '[]')",
+                f"SET ROLE entrydb_host; SELECT entrydb.push({path}, 'lie', '[]', '[]')"):
+            SERVER.sql(statement.replace("{environment}", environment), user=self.role)
+        self.assertEqual(self.everything_of(victim), before)
+        self.assertEqual(SERVER.sql(f"SELECT digest = 'lie' FROM entrydb.environment WHERE id = {environment}"), [["f"]])
+        self.assertEqual(SERVER.sql("SELECT name FROM entrydb.host", user=self.role), [[self.role]])
+        self.assertEqual(SERVER.sql("SELECT DISTINCT environment FROM entrydb.entry_point ORDER BY 1", user=self.role),
+                         SERVER.sql("SELECT id FROM entrydb.environment ORDER BY 1", user=self.role))
+        self.assertEqual(len(SERVER.sql("SELECT * FROM entrydb.known()", user=self.role)), 2)
+
+    def test_history_is_only_added_to(self):
+        """By whatever a host sends: what it had is ended, and its events stay."""
+        self.update()
+        self.push()
+        path = SERVER.sql("SELECT quote_literal(path) FROM entrydb.environment", user=self.role)[0][0]
+        before = self.everything_of(self.role)
+        for _ in range(2):
+            SERVER.sql(f"SELECT entrydb.push({path}, 'lie', '[[], [], [], [], []]', '[]')", user=self.role)
+        self.assertEqual(self.names(), [])
+        after = self.everything_of(self.role)
+        self.assertEqual([len(rows) for rows in after], [len(rows) for rows in before])
+        self.assertEqual(after[RELATIONS.index("event")], before[RELATIONS.index("event")])
+        for row in ("5", "[[5]]", '[[["r", "d", null, "v", null]]]', '[[], [], [], [["r", "f", "x", "k", "c"]]]'):
+            self.assertIn("ERROR", SERVER.sql(f"SELECT entrydb.push({path}, 'lie', '{row}', '[]')", user=self.role, check=False), row)
+        self.assertEqual(self.everything_of(self.role), after)
+
+    def test_a_host_that_blocks_another(self):
+        """Neither by locks, nor by a push of its own that is not ended."""
+        victim, _, environment, path = self.two_hosts()
+        for lock in ("BEGIN; LOCK TABLE entrydb.event IN SHARE MODE", "BEGIN; LOCK TABLE entrydb.host", "SELECT 1 FROM entrydb.environment FOR UPDATE",
+                     f"SELECT 1 FROM entrydb.environment WHERE id = {environment} FOR KEY SHARE"):
+            self.assertIn("permission denied", SERVER.sql(lock, user=self.role, check=False), lock)
+        holder = subprocess.Popen([tool("psql"), "-X", "-q", "-h", SERVER.top, "-U", self.role, "-d", "fleet", "-c",
+                                   f"BEGIN; SELECT entrydb.push({path}, 'held', '[]', '[]'); LOCK TABLE entrydb.event IN ACCESS SHARE MODE; "
+                                   "SELECT pg_sleep(600)"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            support.until(lambda: SERVER.sql(f"SELECT 1 FROM pg_stat_activity WHERE usename = '{self.role}' AND wait_event = 'PgSleep'"))
+            # The prefix of the victim is gone: what it has there now is another one's.
+            SERVER.sql(f"SET statement_timeout = '20s'; SELECT entrydb.push({path}, 'anew', '[]', '[]')", user=victim)
+            SERVER.sql(f"SET statement_timeout = '20s'; SELECT entrydb.retire('{victim}')")
+        finally:
+            SERVER.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()")
+            holder.wait()
+
+    def test_who_may_create_in_public(self):
+        """Functions, operators and tables of a host's, wherever they may lie: nobody else calls them."""
+        for schema in ("public", "entrydb_lure"):
+            SERVER.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}; GRANT CREATE, USAGE ON SCHEMA {schema} TO {self.role}")
+            SERVER.sql(f"""
+                CREATE FUNCTION {schema}.rise() RETURNS void LANGUAGE plpgsql AS $$ BEGIN ALTER ROLE {self.role} SUPERUSER; END $$;
+                CREATE FUNCTION {schema}.format(text, VARIADIC text[]) RETURNS text LANGUAGE sql AS $$ SELECT {schema}.rise()::text || $1 $$;
+                CREATE FUNCTION {schema}.format(text, name) RETURNS text LANGUAGE sql AS $$ SELECT {schema}.rise()::text || $1 $$;
+                CREATE FUNCTION {schema}.now() RETURNS timestamptz LANGUAGE sql AS $$ SELECT {schema}.rise(); SELECT pg_catalog.now() $$;
+                CREATE FUNCTION {schema}.same(name, name) RETURNS boolean LANGUAGE sql AS $$ SELECT {schema}.rise(); SELECT true $$;
+                CREATE OPERATOR {schema}.= (FUNCTION = {schema}.same, LEFTARG = name, RIGHTARG = name);
+                CREATE TABLE {schema}.host (id integer, name name)""", user=self.role)
+            path = f"SET search_path = {schema}, pg_catalog; "
+            SERVER.sql(f"CREATE ROLE lured{self.number}{schema} LOGIN; {path} SELECT entrydb.enroll('lured{self.number}{schema}'); "
+                       f"SELECT entrydb.push('/x', 'd', '[]', '[]') WHERE false; SELECT * FROM entrydb.drift; SELECT * FROM entrydb.entry_points")
+            self.update()
+            SERVER.sql(f"ALTER ROLE {self.role} SET search_path = {schema}, pg_catalog")
+            self.push()
+            SERVER.sql(f"{path} SELECT entrydb.retire('lured{self.number}{schema}')")
+            SERVER.sql(f"DROP OWNED BY {self.role}; GRANT entrydb_host TO {self.role}")
+        self.assertEqual(SERVER.sql(f"SELECT rolsuper FROM pg_roles WHERE rolname = '{self.role}'"), [["f"]])
+        unset = "SELECT proname FROM pg_proc WHERE pronamespace = 'entrydb'::regnamespace AND NOT 'search_path=pg_catalog, pg_temp' = ANY (coalesce(proconfig, '{}'))"
+        self.assertEqual(SERVER.sql(unset), [])
 
     def test_a_role_that_is_renamed(self):
         self.update()
@@ -322,6 +385,111 @@ class Encrypted(Fleet):
             SERVER.start()
 
 
+class Impostor:
+    """What says that it is a PostgreSQL, to one client after the other: as far as @answer makes it one."""
+
+    def __init__(self, answer):
+        self.answer, self.asked = answer, []
+        self.listener = socket.socket()
+        self.listener.bind(("", 0))
+        self.listener.listen()
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                peer, _ = self.listener.accept()
+            except OSError:
+                return
+            with peer, contextlib.suppress(OSError):
+                self.talk(peer)
+
+    def talk(self, peer):
+        while True:
+            begin = peer.recv(8)  # a length, and what is wanted: TLS, GSSAPI, or a session
+            if not begin:
+                return
+            wanted = int.from_bytes(begin[4:], "big")
+            self.asked.append(wanted)
+            if wanted not in (80877103, 80877104):
+                break
+            peer.sendall(b"N")
+        peer.recv(4096)
+        peer.sendall(b"R" + (8).to_bytes(4, "big") + bytes(4) + b"Z" + (5).to_bytes(4, "big") + b"I")
+        peer.recv(4096)
+        peer.sendall(b"1" + (4).to_bytes(4, "big") + b"2" + (4).to_bytes(4, "big"))
+        self.answer(peer)
+
+    def close(self):
+        self.listener.close()
+
+
+def column(name):
+    return name + b"\0" + bytes(6) + (25).to_bytes(4, "big") + b"\xff\xff\xff\xff\xff\xff" + bytes(2)
+
+
+HEAD = b"T" + (6 + 3 * 20).to_bytes(4, "big") + b"\0\3" + column(b"a") + column(b"b") + column(b"c")
+
+
+class Answers(Fleet):
+    """Of a server that means no good: one line, in bounded time and memory."""
+
+    def test_answers_without_end(self):
+        self.update()
+
+        def rows(peer):
+            row = b"D" + (4 + 2 + 3 * 5).to_bytes(4, "big") + b"\0\3" + b"\0\0\0\x012" * 3
+            peer.sendall(HEAD)
+            while True:
+                peer.sendall(row * 10000)
+
+        def one_row(peer):
+            peer.sendall(HEAD + b"D" + (1 << 30).to_bytes(4, "big") + b"\0\3" + ((1 << 30) - 14).to_bytes(4, "big"))
+            while True:
+                peer.sendall(bytes(1 << 20))
+
+        def notices(peer):
+            notice = b"SNOTICE\0C00000\0Mx\0\0"
+            while True:
+                peer.sendall((b"N" + (4 + len(notice)).to_bytes(4, "big") + notice) * 10000)
+
+        for answer, words in ((rows, "its answer is longer than 67108864 bytes"), (notices, "its answer does not end"), (one_row, "its answer does not end|message contents do not agree with length.*")):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+            server = Impostor(answer)
+            began = time.monotonic()
+            reply = self.run_program("push", f"postgresql://h@127.0.0.1:{server.port}/fleet", self.prefix, status=COULD_NOT)
+            server.close()
+            self.assertRegex(reply.err, rf"\Aentrydb: the fleet's server: ({words})\n\Z")
+            self.assertLess(time.monotonic() - began, 60)
+            if answer is not one_row:  # which libpq reads whole, up to the 1 GiB of a message
+                self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, max(before + 1, 200 << 10))
+
+    def test_tls_is_asked_for(self):
+        """Unless the server is this machine, or it is said otherwise, wherever libpq looks; 0.0.0.0 is no such address, and leads here."""
+        self.update()
+        server = Impostor(lambda peer: None)
+        self.addCleanup(server.close)
+        services = f"{self.top}/services"
+        write(services, f"[silent]\nhost=0.0.0.0\nport={server.port}\n[clear]\nhost=0.0.0.0\nport={server.port}\nsslmode=prefer\n")
+        url = f"postgresql://h@0.0.0.0:{server.port}/fleet"
+        tls, session = 80877103, 196608
+        for words, environment, asked in ((url, {}, [tls]), (f"postgresql://h@127.0.0.1:{server.port}/fleet", {}, [tls, session]),
+                                          (f"postgresql://h@localhost:{server.port}/fleet", {}, [tls, session]),
+                                          (f"postgresql://h@localhost:{server.port}/fleet?hostaddr=0.0.0.0", {}, [tls]),
+                                          (f"postgresql://h@127.0.0.1:{server.port},0.0.0.0:{server.port}/fleet", {}, [tls]),
+                                          (f"postgresql://h@/fleet?port={server.port}", {"PGHOST": "0.0.0.0"}, [tls]),
+                                          (f"{url}?sslmode=disable", {}, [session]), (f"{url}?sslmode=prefer", {}, [tls, session]),
+                                          (url, {"PGSSLMODE": "prefer"}, [tls, session]), (url, {"PGSSLMODE": "disable"}, [session]),
+                                          ("service=silent", {"PGSERVICEFILE": services}, [tls]),
+                                          ("service=clear", {"PGSERVICEFILE": services}, [tls, session])):
+            server.asked.clear()
+            reply = self.run_program("push", words, self.prefix, status=COULD_NOT, env=self.environment(PGGSSENCMODE="disable", **environment))
+            self.assertEqual(server.asked, asked, words)
+            self.assertEqual(reply.err.count("\n"), 1)
+            self.assertEqual("SSL was required" in reply.err, asked[-1] == tls, reply.err)
+
+
 class Failures(Fleet):
     def test_a_server_that_is_away(self):
         self.update()
@@ -352,15 +520,15 @@ class Failures(Fleet):
 
     @unittest.skipUnless(os.environ.get("ENTRYDB_TEST_LONG"), "takes gigabytes; ENTRYDB_TEST_LONG is not set")
     def test_more_than_a_statement_can_hold(self):
-        """PostgreSQL takes less than 1 GiB at once: it is said, nothing is sent, and other databases are."""
+        """PostgreSQL takes less than 256 MiB at once: it is said, nothing is sent, and other databases are."""
         self.update()
-        support.change_database(self.database, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12) "
+        support.change_database(self.database, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4) "
                                 "INSERT INTO event (time, action, root, detail, uid) SELECT 1, 'change', '', printf('%.*c', 100000000, 'x'), 0 FROM n")
         other = f"{self.top}/other"
         add_distribution(f"{other}/{SITE}", "beta")
         self.update(other)
         reply = self.push(self.prefix, other, status=COULD_NOT)
-        self.assertRegex(reply.err, r"\Aentrydb: \d+ bytes to send, of which PostgreSQL takes 1073741823\n\Z")
+        self.assertRegex(reply.err, r"\Aentrydb: \d+ bytes to send at once, of which PostgreSQL takes 268435455\n\Z")
         self.assertEqual(self.names(), [("beta", "beta"), ("beta", "beta-cmd")])
 
     def test_tables_of_others(self):
@@ -370,9 +538,9 @@ class Failures(Fleet):
                 ("SELECT 1", "has no tables of this version of entrydb"),
                 (f"CREATE SCHEMA entrydb; GRANT USAGE ON SCHEMA entrydb TO {self.role}", "has no tables of this version of entrydb"),
                 ("CREATE FUNCTION entrydb.known(OUT version integer, OUT path text, OUT digest text) RETURNS SETOF record "
-                 "LANGUAGE sql AS 'SELECT 1, NULL::text, NULL::text'", "has no tables of this version of entrydb"),
+                 "LANGUAGE sql AS 'SELECT 2, NULL::text, NULL::text'", "has no tables of this version of entrydb"),
                 ("CREATE OR REPLACE FUNCTION entrydb.known(OUT version integer, OUT path text, OUT digest text) RETURNS SETOF record "
-                 "LANGUAGE sql AS 'SELECT 2, NULL::text, NULL::text'", "has tables of version 2, this entrydb knows version 1"),
+                 "LANGUAGE sql AS 'SELECT 1, NULL::text, NULL::text'", "has tables of version 1, this entrydb knows version 2"),
                 ("CREATE OR REPLACE FUNCTION entrydb.known(OUT version integer, OUT path text, OUT digest text) RETURNS SETOF record "
                  "LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION E'a\x1b[31m\\nb'; END $$", "ERROR:  a\\x1b[31m\n")):
             SERVER.sql(made, database=f"other{self.number}")
@@ -382,13 +550,13 @@ class Failures(Fleet):
 
     def test_a_role_without_rights(self):
         self.update()
-        for taken, given in (("REVOKE INSERT ON entrydb.entry_point FROM entrydb_host", "GRANT INSERT ON entrydb.entry_point TO entrydb_host"),
+        for taken, given in (("REVOKE EXECUTE ON FUNCTION entrydb.push FROM entrydb_host", "GRANT EXECUTE ON FUNCTION entrydb.push TO entrydb_host"),
                              (f"ALTER ROLE {self.role} SET default_transaction_read_only = on", f"ALTER ROLE {self.role} RESET ALL"),
                              (f"ALTER ROLE {self.role} NOLOGIN", f"ALTER ROLE {self.role} LOGIN")):
             SERVER.sql(taken)
             reply = self.push(status=COULD_NOT)
             SERVER.sql(given)
-            self.assertRegex(reply.err, "permission denied for table entry_point|read-only transaction|not permitted to log in")
+            self.assertRegex(reply.err, "permission denied for function push|read-only transaction|not permitted to log in")
             self.assertEqual(reply.err.count("\n"), 1)
         self.assertEqual(self.names(), [])
         self.push()

@@ -71,9 +71,10 @@ class Server:
         return f"postgresql://{role}@/fleet?host={self.top}"
 
     def copy_script(self, host):
-        """A script for psql: all rows of that host by COPY, into tables with the same indexes, and nothing else."""
+        """A script for psql: all rows of that host by COPY, into tables with the same indexes and foreign keys."""
         self.sql("CREATE SCHEMA bare;" + "".join(
-            f"CREATE TABLE bare.{name} (LIKE entrydb.{name} INCLUDING INDEXES INCLUDING DEFAULTS);" for name in RELATIONS))
+            f"CREATE TABLE bare.{name} (LIKE entrydb.{name} INCLUDING INDEXES INCLUDING DEFAULTS);"
+            f"ALTER TABLE bare.{name} ADD FOREIGN KEY (environment) REFERENCES entrydb.environment ON DELETE CASCADE;" for name in RELATIONS))
         lines = []
         for name in RELATIONS:
             file = f"{self.top}/{name}.copy"
