@@ -1,12 +1,13 @@
 /*
- * store.c - see store.h. What is told of it to the audit trail: trail.h.
+ * Makes the rows of a root equal to what was read, and writes as few of them as it can; what has
+ * changed goes to the audit trail (events.h).
  */
 #include "indexer/update/store.h"
 
 #include <stdlib.h>
 
 #include "db/base/name_map.h"
-#include "indexer/update/trail.h"
+#include "indexer/update/events.h"
 
 #define POSITION_GAP 1024u               /* between two positions, at first */
 #define POSITION_MAX ((uint32_t)1 << 31) /* place_of() has 32 bits for them */
@@ -16,13 +17,10 @@ struct store {
 	struct root_record *root;
 	const struct root_record *known; /* NULL: the root is new */
 	struct store_counts *counts;
-	struct trail trail;
-	struct name_map by_name; /* what to call a distribution -> index in known */
-	bool *met;               /* of known: it is there still, or as another version */
-	bool *lives;             /* of known: its row lives on */
-	size_t next;             /* of known: where find_by_id() looks first */
-	uint32_t *by_number;     /* number in the id -> one more than the index in known, or 0 */
-	size_t numbers;
+	struct events events;
+	struct name_map by_directory, by_name; /* -> index in known; see identity() */
+	bool *met;   /* of known: it is there still, or as another version */
+	bool *lives; /* of known: its row lives on */
 	struct error *error;
 };
 
@@ -33,41 +31,12 @@ static struct slice identity(const struct distribution_record *distribution)
 	                                                    : distribution->normalized_name;
 }
 
-/* The number of a distribution among those of its root; see schema.sql. */
-static size_t number_of(int64_t id)
+/* The row of the same directory; SIZE_MAX where there was none. */
+static size_t find_row(const struct store *store, const struct distribution_record *now)
 {
-	return (size_t)id & (DISTRIBUTIONS_MAX - 1);
-}
+	uint32_t at = now->id ? name_map_get(&store->by_directory, now->directory) : NAME_MAP_NONE;
 
-static bool index_ids(struct store *store)
-{
-	const struct root_record *known = store->known;
-
-	for (size_t i = 0; i < known->distribution_count; i++)
-		if (number_of(known->distributions[i].id) >= store->numbers)
-			store->numbers = number_of(known->distributions[i].id) + 1;
-	store->by_number = calloc(store->numbers + 1, sizeof(*store->by_number));
-	for (size_t i = 0; store->by_number && i < known->distribution_count; i++)
-		store->by_number[number_of(known->distributions[i].id)] = (uint32_t)i + 1;
-	return store->by_number != NULL;
-}
-
-/*
- * The row with that id, or SIZE_MAX. Most often it follows the one asked for last,
- * since both are in the order in which importlib.metadata lists them.
- */
-static size_t find_by_id(struct store *store, int64_t id)
-{
-	const struct root_record *known = store->known;
-	uint32_t found;
-
-	if (store->next < known->distribution_count && known->distributions[store->next].id == id)
-		return store->next++;
-	found = number_of(id) < store->numbers ? store->by_number[number_of(id)] : 0;
-	if (found == 0 || known->distributions[found - 1].id != id)
-		return SIZE_MAX;
-	store->next = found;
-	return found - 1;
+	return at == NAME_MAP_NONE ? SIZE_MAX : at;
 }
 
 /* The row that a distribution had: of the same directory, by its id, or of the same name. */
@@ -76,7 +45,7 @@ static size_t find_old(struct store *store, const struct distribution_record *no
 	uint32_t at;
 
 	if (now->id)
-		return find_by_id(store, now->id);
+		return find_row(store, now);
 	at = name_map_get(&store->by_name, identity(now));
 	return at == NAME_MAP_NONE || store->met[at] ? SIZE_MAX : at;
 }
@@ -98,7 +67,7 @@ static int log_new(struct store *store, const struct distribution_record *now)
 	at = find_old(store, now);
 	if (at == SIZE_MAX) {
 		store->counts->added++;
-		return trail_install(&store->trail, now);
+		return events_install(&store->events, now);
 	}
 	old = &store->known->distributions[at];
 	store->met[at] = true;
@@ -106,7 +75,7 @@ static int log_new(struct store *store, const struct distribution_record *now)
 	if (store->lives[at] && same_stamps(old, now))
 		return 0;
 	store->counts->changed++;
-	return trail_change(&store->trail, old, now);
+	return events_change(&store->events, old, now);
 }
 
 /* --- positions --- */
@@ -115,7 +84,7 @@ static int log_new(struct store *store, const struct distribution_record *now)
 static uint32_t kept_position(struct store *store, const struct distribution_record *now,
                               uint32_t least)
 {
-	size_t at = now->id ? find_by_id(store, now->id) : SIZE_MAX;
+	size_t at = find_row(store, now);
 	uint32_t position = at == SIZE_MAX ? 0 : store->known->distributions[at].position;
 
 	return position > least ? position : 0;
@@ -187,7 +156,7 @@ static bool is_moved(const struct store *store, const struct distribution_record
 
 static int store_reused(struct store *store, const struct distribution_record *now)
 {
-	size_t at = find_by_id(store, now->id);
+	size_t at = find_row(store, now);
 
 	store->met[at] = store->lives[at] = true;
 	if (!is_moved(store, now, at))
@@ -236,7 +205,7 @@ static int drop_gone(struct store *store)
 		code = writer_drop_distribution(store->writer, old->id, store->error);
 		if (code == 0 && !store->met[i]) {
 			store->counts->removed++;
-			code = trail_remove(&store->trail, old);
+			code = events_remove(&store->events, old);
 		}
 	}
 	return code;
@@ -254,14 +223,14 @@ static int store_startups(struct store *store)
 	if (startups_equal(store->root, known ? known : &nothing))
 		return 0;
 	if (known)
-		code = trail_startups(&store->trail, known, store->root);
+		code = events_startups(&store->events, known, store->root);
 	return code < 0 ? code : writer_put_startups(store->writer, store->root, store->error);
 }
 
 static int log_first_sight(struct store *store)
 {
 	store->counts->added += store->root->distribution_count;
-	return trail_first_sight(&store->trail, store->root->distribution_count);
+	return events_first_sight(&store->events, store->root->distribution_count);
 }
 
 static bool same_facts(const struct root_record *a, const struct root_record *b)
@@ -298,7 +267,7 @@ int store_root(struct writer *writer, struct root_record *root, const struct roo
 	        .root = root,
 	        .known = known,
 	        .counts = counts,
-	        .trail = {writer, root->path, error},
+	        .events = {writer, root->path, error},
 	        .error = error,
 	};
 	bool failed = false;
@@ -307,14 +276,17 @@ int store_root(struct writer *writer, struct root_record *root, const struct roo
 	if (known) {
 		store.met = calloc(known->distribution_count + 1, 2 * sizeof(*store.met));
 		store.lives = store.met + known->distribution_count;
-		failed = !store.met || !index_ids(&store);
+		failed = !store.met;
 	}
-	for (size_t i = 0; known && !failed && i < known->distribution_count; i++)
-		name_map_put(&store.by_name, identity(&known->distributions[i]), (uint32_t)i,
-		             &failed);
+	for (uint32_t i = 0; known && !failed && i < known->distribution_count; i++) {
+		const struct distribution_record *row = &known->distributions[i];
+
+		name_map_put(&store.by_directory, row->directory, i, &failed);
+		name_map_put(&store.by_name, identity(row), i, &failed);
+	}
 	code = failed ? error_nomem(error) : run(&store);
 	free(store.met);
-	free(store.by_number);
+	name_map_free(&store.by_directory);
 	name_map_free(&store.by_name);
 	return code;
 }

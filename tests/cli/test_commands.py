@@ -685,10 +685,11 @@ class Trail(CommandTest):
             self.update()
             shutil.rmtree(info)
         found = query(self.database, "SELECT action, distribution, detail FROM event WHERE action GLOB 'entry-point*'")
-        self.assertEqual(found, [("entry-point-changed", "alpha", "g/b: m:b -> m:other"),
-                                 ("entry-point", "alpha", "g/c: m:c"), ("entry-point-gone", "alpha", "g/a: m:a"),
-                                 ("entry-point-gone", "alpha", "h/a: m:twice"), ("entry-point-gone", "alpha", "h/a: m:a"),
-                                 ("entry-point-gone", "alpha", "g/b: m:other"), ("entry-point-gone", "alpha", "g/c: m:c")])
+        self.assertEqual(found, [("entry-point-gone", "alpha", "g/a: m:a"),
+                                 ("entry-point-changed", "alpha", "g/b: m:b -> m:other"),
+                                 ("entry-point", "alpha", "g/c: m:c"),
+                                 ("entry-point-gone", "alpha", "g/b: m:other"), ("entry-point-gone", "alpha", "g/c: m:c"),
+                                 ("entry-point-gone", "alpha", "h/a: m:a"), ("entry-point-gone", "alpha", "h/a: m:twice")])
         self.assertIn("alpha g/b: m:b -> m:other", [row[2] for row in self.log(status=DONE).fields])
 
     def test_a_great_change_is_told_in_part(self):

@@ -1,5 +1,5 @@
 /*
- * trail.h - the audit trail: an event for each difference between what the database had of
+ * events.h - the audit trail: an event for each difference between what the database had of
  * a root and what is there now.
  *
  *     index                     the root, seen for the first time: it has no past
@@ -8,28 +8,28 @@
  *     change                      entry-point, entry-point-gone, entry-point-changed
  *     startup, startup-gone     a line of start-up code
  */
-#ifndef INDEXER_UPDATE_TRAIL_H
-#define INDEXER_UPDATE_TRAIL_H
+#ifndef INDEXER_UPDATE_EVENTS_H
+#define INDEXER_UPDATE_EVENTS_H
 
 #include "db/record.h"
 #include "db/writer.h"
 
-struct trail {
+struct events {
 	struct writer *writer;
 	struct slice root; /* its path */
 	struct error *error;
 };
 
-int trail_first_sight(struct trail *trail, size_t distributions);
-int trail_install(struct trail *trail, const struct distribution_record *now);
-int trail_remove(struct trail *trail, const struct distribution_record *old);
+int events_first_sight(struct events *events, size_t distributions);
+int events_install(struct events *events, const struct distribution_record *now);
+int events_remove(struct events *events, const struct distribution_record *old);
 
 /* @old: without its entry points; its rows must still be in the database. */
-int trail_change(struct trail *trail, const struct distribution_record *old,
-                 const struct distribution_record *now);
+int events_change(struct events *events, const struct distribution_record *old,
+                  const struct distribution_record *now);
 
 /* Lines of start-up code that have come and gone. */
-int trail_startups(struct trail *trail, const struct root_record *old,
-                   const struct root_record *now);
+int events_startups(struct events *events, const struct root_record *old,
+                    const struct root_record *now);
 
 #endif
