@@ -87,14 +87,11 @@ static size_t limit_of(const struct rule *rules, struct slice name)
 /* A known file of a metadata directory, or a metadata file such as old eggs have. */
 static size_t metadata_limit(struct slice path)
 {
-	struct slice rest = path;
+	struct slice info = distname_first_info(path);
 
-	while (rest.len > 0) {
-		if (!distname_is_info(take_component(&rest)))
-			continue;
-		return rest.len > 0 ? limit_of(metadata_rules, rest) : METADATA_MAX;
-	}
-	return 0;
+	if (slice_is_null(info) || info.len == path.len)
+		return slice_is_null(info) ? 0 : METADATA_MAX;
+	return limit_of(metadata_rules, slice_from(path, info.len + 1));
 }
 
 static size_t source_limit(struct slice path)

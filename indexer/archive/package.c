@@ -12,6 +12,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/libc.h"
+#include "db/base/path.h"
 #include "db/base/unicode.h"
 #include "indexer/archive/archive_module.h"
 #include "indexer/archive/sdist.h"
@@ -109,27 +110,18 @@ static int open_source(struct package *package, struct slice top, struct error *
 
 static bool is_site(struct slice directory)
 {
-	return slice_ends(directory, SLICE("/site-packages")) ||
-	       slice_ends(directory, SLICE("/dist-packages")) ||
-	       slice_equal(directory, SLICE("site-packages")) ||
-	       slice_equal(directory, SLICE("dist-packages"));
+	struct slice name = path_base(directory);
+
+	return slice_equal(name, SLICE("site-packages")) ||
+	       slice_equal(name, SLICE("dist-packages"));
 }
 
-/* What stands before the first component of @path that is metadata; null if none is. */
+/* The directory in which the distribution lies to which @path belongs; null if none does. */
 static struct slice site_of(struct slice path)
 {
-	const char *begin = path.ptr, *end = path.ptr + path.len;
+	struct slice info = distname_first_info(path);
 
-	while (begin < end) {
-		const char *slash = memchr(begin, '/', (size_t)(end - begin));
-
-		if (distname_is_info(slice_between(begin, slash ? slash : end)))
-			return begin > path.ptr ? slice_between(path.ptr, begin - 1) : SLICE("");
-		if (!slash)
-			break;
-		begin = slash + 1;
-	}
-	return (struct slice){0};
+	return slice_is_null(info) ? info : path_directory(info);
 }
 
 /*
@@ -161,18 +153,6 @@ static int open_members(struct package *package, struct error *error)
 	                        error);
 }
 
-static int open_archive(struct package *package, bool (*stop)(void), struct error *error)
-{
-	int code = collect(package, false, false, stop, error);
-	struct slice top;
-
-	if (code < 0)
-		return code;
-	if (sdist_find_top(&package->members, &top))
-		return open_source(package, top, error);
-	return open_members(package, error);
-}
-
 /* --- zips --- */
 
 static int find_info(void *payload, struct slice name)
@@ -183,13 +163,11 @@ static int find_info(void *payload, struct slice name)
 	return *found;
 }
 
-/* The zip itself, unless nothing in it counts on sys.path and it is a source distribution. */
-static int open_zip(struct package *package, bool (*stop)(void), struct error *error)
+/* The zip itself: 1, something in it counts on sys.path; 0, nothing does; or an error. */
+static int open_zip(struct package *package, struct error *error)
 {
-	int fd = fcntl(package->fd, F_DUPFD_CLOEXEC, 0);
+	int fd = fcntl(package->fd, F_DUPFD_CLOEXEC, 0), code;
 	bool found = false;
-	struct slice top;
-	int code;
 
 	if (fd < 0)
 		return error_errno(error, errno, "%s", package->path);
@@ -197,20 +175,7 @@ static int open_zip(struct package *package, bool (*stop)(void), struct error *e
 	code = tree_open_zip(fd, package->path, package->stamp, &package->tree, error);
 	if (code == 0)
 		code = tree_children(package->tree, find_info, &found, error);
-	if (code < 0 || found)
-		return code < 0 ? code : 0;
-	code = collect(package, true, false, stop, error);
-	if (code < 0 || !sdist_find_top(&package->members, &top))
-		return code;
-	tree_close(take(package->tree));
-	return open_source(package, top, error);
-}
-
-static int open_conda(struct package *package, bool (*stop)(void), struct error *error)
-{
-	int code = collect(package, true, true, stop, error);
-
-	return code < 0 ? code : open_members(package, error);
+	return code < 0 ? code : found;
 }
 
 /* --- opening --- */
@@ -247,16 +212,27 @@ static int looks_like_zip(const struct package *package, struct error *error)
 
 static int open_by_content(struct package *package, bool (*stop)(void), struct error *error)
 {
-	int zip = looks_like_zip(package, error);
+	static const char *const conda[] = {".conda", NULL};
+	bool is_conda = has_ending(package->path, conda);
+	int is_zip = is_conda ? 1 : looks_like_zip(package, error), code = is_zip;
+	struct slice top;
 
-	if (zip < 0)
-		return zip;
-	return zip ? open_zip(package, stop, error) : open_archive(package, stop, error);
+	if (is_zip > 0 && !is_conda)
+		code = open_zip(package, error);
+	if (code < 0 || (package->tree && code > 0))
+		return code < 0 ? code : 0;
+	code = collect(package, is_zip, is_conda, stop, error);
+	if (code < 0)
+		return code;
+	if (!is_conda && sdist_find_top(&package->members, &top)) {
+		tree_close(take(package->tree));
+		return open_source(package, top, error);
+	}
+	return package->tree ? 0 : open_members(package, error);
 }
 
 int package_open(const char *path, bool (*stop)(void), struct package *out, struct error *error)
 {
-	static const char *const conda[] = {".conda", NULL};
 	int code;
 
 	*out = PACKAGE_INIT;
@@ -264,10 +240,7 @@ int package_open(const char *path, bool (*stop)(void), struct package *out, stru
 	code = open_file(out, error);
 	if (code < 0)
 		return code;
-	if (has_ending(path, conda))
-		code = open_conda(out, stop, error);
-	else
-		code = open_by_content(out, stop, error);
+	code = open_by_content(out, stop, error);
 	if (code == 0)
 		out->tree->stamp = out->stamp; /* files in memory have none of their own */
 	return code;

@@ -80,26 +80,10 @@ static struct slice first_component(struct slice name)
 	return slash ? slice_between(name.ptr, slash) : name;
 }
 
-/* @path up to and including the first component that is metadata; null if there is none. */
-static struct slice metadata_directory(struct slice path)
-{
-	struct slice rest = path;
-
-	for (;;) {
-		struct slice one = first_component(rest);
-
-		if (distname_is_info(one))
-			return slice_between(path.ptr, one.ptr + one.len);
-		if (one.len == rest.len)
-			return (struct slice){0};
-		rest = slice_from(rest, one.len + 1);
-	}
-}
-
 /* The child to which the file called @name belongs; null if it does to none. */
 static struct slice child_of(const struct archive *archive, struct slice name)
 {
-	return archive->zip ? first_component(name) : metadata_directory(name);
+	return archive->zip ? first_component(name) : distname_first_info(name);
 }
 
 static int children(struct tree *tree, tree_each *each, void *payload, struct error *error)

@@ -21,6 +21,20 @@ bool distname_is_info(struct slice child)
 	       ascii_ends_ignoring_case(child, EGG_INFO);
 }
 
+struct slice distname_first_info(struct slice path)
+{
+	for (struct slice rest = path;;) {
+		const char *slash = rest.len ? memchr(rest.ptr, '/', rest.len) : NULL;
+		struct slice one = slash ? slice_between(rest.ptr, slash) : rest;
+
+		if (distname_is_info(one))
+			return slice_between(path.ptr, one.ptr + one.len);
+		if (!slash)
+			return (struct slice){0};
+		rest = slice_from(rest, one.len + 1);
+	}
+}
+
 /* child.lower() == "egg-info" */
 bool distname_is_egg_info(struct slice child)
 {

@@ -20,6 +20,9 @@
 /* Whether @child, a name in a directory, is a distribution: *.dist-info or *.egg-info, any case. */
 bool distname_is_info(struct slice child);
 
+/* @path up to and including its first component that is a distribution; null if none is. */
+struct slice distname_first_info(struct slice path);
+
 /* Whether @child is EGG-INFO, any case: a distribution where distname_is_egg_base() holds. */
 bool distname_is_egg_info(struct slice child);
 

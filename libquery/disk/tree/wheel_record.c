@@ -7,8 +7,6 @@
  */
 #include "libquery/disk/tree/wheel_record.h"
 
-#define OBJECT_SUFFIX SLICE(".so")
-
 /* The start of the line in which @at lies. */
 static const char *line_start(struct slice record, const char *at)
 {
@@ -102,16 +100,6 @@ static bool find_in_text(struct slice record, struct slice prefix, size_t *at,
 	return false;
 }
 
-static bool find_object_in_text(struct slice record, size_t *at, struct wheel_file *out)
-{
-	struct slice line;
-
-	while (search(record, OBJECT_SUFFIX, at, &line))
-		if (read_line(line, out) && slice_ends(out->path, OBJECT_SUFFIX))
-			return true;
-	return false;
-}
-
 static bool next_in_text(struct slice record, size_t *at, struct wheel_file *out)
 {
 	while (*at < record.len) {
@@ -128,17 +116,11 @@ static bool next_in_text(struct slice record, size_t *at, struct wheel_file *out
 
 bool wheel_record_index(const struct wheel_record *record, struct path_index *index)
 {
-	struct slice rest = record->text;
 	struct wheel_file file;
 
-	while (rest.len > 0) {
-		struct slice line = rest_of_line(record->text, rest.ptr);
-		size_t length = (size_t)(line.ptr + line.len - rest.ptr);
-
-		if (read_line(line, &file) && !path_index_add(index, file.path))
+	for (size_t at = 0; next_in_text(record->text, &at, &file);)
+		if (!path_index_add(index, file.path))
 			return false;
-		rest = slice_from(rest, length < rest.len ? length + 1 : length);
-	}
 	path_index_sort(index);
 	return true;
 }
@@ -155,41 +137,16 @@ static void describe(const struct wheel_record *record, struct slice path, struc
 }
 
 /* @at: 0, or one more than the place in the index of the file that was found last. */
-static bool next_in_index(const struct wheel_record *record, struct slice prefix, size_t *at,
-                          struct slice *path)
+static bool find_by_index(const struct wheel_record *record, struct slice prefix, size_t *at,
+                          struct wheel_file *out)
 {
 	size_t place = *at ? *at : path_index_first(record->index, record->site, prefix);
 
 	if (!path_index_has(record->index, place, record->site, prefix))
 		return false;
-	*path = record->index->paths[place];
+	describe(record, record->index->paths[place], out);
 	*at = place + 1;
 	return true;
-}
-
-static bool find_by_index(const struct wheel_record *record, struct slice prefix, size_t *at,
-                          struct wheel_file *out)
-{
-	struct slice path;
-
-	if (!next_in_index(record, prefix, at, &path))
-		return false;
-	describe(record, path, out);
-	return true;
-}
-
-static bool find_object_by_index(const struct wheel_record *record, size_t *at,
-                                 struct wheel_file *out)
-{
-	struct slice path;
-
-	while (next_in_index(record, SLICE(""), at, &path)) {
-		if (!slice_ends(path, OBJECT_SUFFIX))
-			continue;
-		describe(record, path, out);
-		return true;
-	}
-	return false;
 }
 
 /* --- either --- */
@@ -209,6 +166,8 @@ bool wheel_record_next(const struct wheel_record *record, size_t *at, struct whe
 
 bool wheel_record_find_object(const struct wheel_record *record, size_t *at, struct wheel_file *out)
 {
-	return record->index ? find_object_by_index(record, at, out)
-	                     : find_object_in_text(record->text, at, out);
+	while (wheel_record_next(record, at, out))
+		if (slice_ends(out->path, SLICE(".so")))
+			return true;
+	return false;
 }
