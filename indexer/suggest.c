@@ -1,5 +1,5 @@
 /*
- * suggest.c - see suggest.h.
+ * Says what may have been meant, or what to do next, where nothing was found.
  */
 #include "indexer/suggest.h"
 
@@ -18,52 +18,41 @@ char *suggest_near(const char *prefix, const struct nearest *nearest)
 
 /* --- groups and names --- */
 
-static struct nearest near_group(const entrydb_set *set, const char *group)
+/* The group nearest to @group, or, unless @name is NULL, the name nearest to that in the group. */
+static struct nearest find_near(const entrydb_set *set, const char *group, const char *name)
 {
-	struct nearest nearest = nearest_to(slice_of(group));
-
-	for (size_t i = 0; i < entrydb_set_count(set); i++)
-		nearest_offer(&nearest,
-		              slice_of(entrydb_entry_point_group(entrydb_set_get(set, i))));
-	return nearest;
-}
-
-static struct nearest near_name(const entrydb_set *set, const char *group, const char *name)
-{
-	struct nearest nearest = nearest_to(slice_of(name));
+	struct nearest nearest = nearest_to(slice_of(name ? name : group));
 
 	for (size_t i = 0; i < entrydb_set_count(set); i++) {
-		const entrydb_entry_point *entry_point = entrydb_set_get(set, i);
+		const entrydb_entry_point *e = entrydb_set_get(set, i);
 
-		if (strcmp(entrydb_entry_point_group(entry_point), group) == 0)
-			nearest_offer(&nearest, slice_of(entrydb_entry_point_name(entry_point)));
+		if (!name)
+			nearest_offer(&nearest, slice_of(entrydb_entry_point_group(e)));
+		else if (strcmp(entrydb_entry_point_group(e), group) == 0)
+			nearest_offer(&nearest, slice_of(entrydb_entry_point_name(e)));
 	}
 	return nearest;
 }
 
-static bool suggest_name(const struct options *options, const entrydb_set *set, const char *group,
-                         const char *name)
+/* A name of a group that there is, or another group. */
+static bool suggest(const struct options *options, const entrydb_set *set, const char *group,
+                    const char *name)
 {
-	struct nearest nearest = near_name(set, group, name);
-	CLEANUP(cleanup_free) char *suggestion = suggest_near("", &nearest);
+	struct nearest nearest = find_near(set, group, NULL);
+	bool has_group = slice_equal(nearest.found, nearest.wanted);
+	CLEANUP(cleanup_free) char *suggestion = NULL;
 
+	if (has_group && !name)
+		return false;
+	if (has_group)
+		nearest = find_near(set, group, name);
+	suggestion = suggest_near("", &nearest);
 	if (slice_is_null(nearest.found) || !suggestion)
 		return false;
-	note(options, "there is no '%s' in group '%s'%s", name, group, suggestion);
-	return true;
-}
-
-static bool suggest_group(const struct options *options, const entrydb_set *set, const char *group,
-                          const char *name)
-{
-	struct nearest nearest = near_group(set, group);
-	CLEANUP(cleanup_free) char *suggestion = suggest_near("", &nearest);
-
-	if (slice_is_null(nearest.found) || !suggestion)
-		return false;
-	if (slice_equal(nearest.found, nearest.wanted))
-		return name && suggest_name(options, set, group, name);
-	note(options, "there is no group '%s'%s", group, suggestion);
+	if (has_group)
+		note(options, "there is no '%s' in group '%s'%s", name, group, suggestion);
+	else
+		note(options, "there is no group '%s'%s", group, suggestion);
 	return true;
 }
 
@@ -108,14 +97,6 @@ static void advise_on_searched(const struct options *options, const struct searc
 		              "record what is installed there with 'entrydb update PATH'");
 }
 
-static void advise_on_file(const struct options *options)
-{
-	note(options,
-	     "%s has no entry points; fill it with 'entrydb update --db %s PATH', or with "
-	     "'entrydb add --db %s ARCHIVE'",
-	     options->database, options->database, options->database);
-}
-
 static void advise_on_path(const struct options *options, entrydb *db)
 {
 	struct searched searched = {0};
@@ -143,7 +124,7 @@ bool suggest_entry_point(const struct options *options, entrydb *db, const char 
                          const char *name)
 {
 	entrydb_set *all = select_all(options, db);
-	bool said = all && suggest_group(options, all, group, name);
+	bool said = all && suggest(options, all, group, name);
 
 	entrydb_set_free(all);
 	return said;
@@ -164,7 +145,10 @@ bool advise_on_nothing(const struct options *options, entrydb *db)
 
 	entrydb_set_free(all);
 	if (is_empty && options->database && options->path_count == 0)
-		advise_on_file(options);
+		note(options,
+		     "%s has no entry points; fill it with 'entrydb update --db %s PATH', or with "
+		     "'entrydb add --db %s ARCHIVE'",
+		     options->database, options->database, options->database);
 	else if (is_empty)
 		advise_on_path(options, db);
 	return is_empty;

@@ -145,32 +145,17 @@ static void number(struct store *store)
 
 /* --- rows --- */
 
-/* Does the row need no more than its place corrected? */
-static bool is_moved(const struct store *store, const struct distribution_record *now, size_t at)
-{
-	const struct distribution_record *old = &store->known->distributions[at];
-
-	return old->position != now->position || old->settled != now->settled ||
-	       distribution_watched(old) != distribution_watched(now) || !same_stamps(old, now);
-}
-
+/* The row needs no more than its place corrected, if that. */
 static int store_reused(struct store *store, const struct distribution_record *now)
 {
 	size_t at = find_row(store, now);
+	const struct distribution_record *old = &store->known->distributions[at];
 
 	store->met[at] = store->lives[at] = true;
-	if (!is_moved(store, now, at))
+	if (old->position == now->position && old->settled == now->settled &&
+	    distribution_watched(old) == distribution_watched(now) && same_stamps(old, now))
 		return 0;
 	return writer_anchor_distribution(store->writer, now, store->error);
-}
-
-static int store_new(struct store *store, struct distribution_record *now)
-{
-	int code = log_new(store, now);
-
-	if (code == 0)
-		code = writer_put_distribution(store->writer, store->root, now, store->error);
-	return code;
 }
 
 /*
@@ -187,8 +172,12 @@ static int store_distributions(struct store *store)
 		if (root->distributions[i].reused)
 			code = store_reused(store, &root->distributions[i]);
 	for (size_t i = 0; code == 0 && i < root->distribution_count; i++)
-		if (!root->distributions[i].reused)
-			code = store_new(store, &root->distributions[i]);
+		if (!root->distributions[i].reused) {
+			code = log_new(store, &root->distributions[i]);
+			if (code == 0)
+				code = writer_put_distribution(
+				        store->writer, root, &root->distributions[i], store->error);
+		}
 	return code;
 }
 
@@ -227,12 +216,6 @@ static int store_startups(struct store *store)
 	return code < 0 ? code : writer_put_startups(store->writer, store->root, store->error);
 }
 
-static int log_first_sight(struct store *store)
-{
-	store->counts->added += store->root->distribution_count;
-	return events_first_sight(&store->events, store->root->distribution_count);
-}
-
 static bool same_facts(const struct root_record *a, const struct root_record *b)
 {
 	return a->kind == b->kind && stamp_equal(a->stamp, b->stamp) && a->size == b->size &&
@@ -253,8 +236,10 @@ static int run(struct store *store)
 		code = drop_gone(store);
 	if (code == 0)
 		code = store_startups(store);
-	if (code == 0 && !store->known)
-		code = log_first_sight(store);
+	if (code == 0 && !store->known) {
+		store->counts->added += store->root->distribution_count;
+		code = events_first_sight(&store->events, store->root->distribution_count);
+	}
 	store->counts->broken += store->root->broken;
 	return code;
 }

@@ -338,16 +338,6 @@ static void summarize(const struct options *options, const struct database *data
 	     stored->removed, stored->broken);
 }
 
-static int update_roots(struct update *update, struct error *error)
-{
-	const struct database *database = update->database;
-	int code = 0;
-
-	for (size_t i = 0; code == 0 && i < database->root_count; i++)
-		code = interrupted() ? ERROR_IO : update_root(update, &database->roots[i], error);
-	return code;
-}
-
 static int update_in(struct edit *edit, void *payload, struct error *error)
 {
 	struct update update = {
@@ -363,8 +353,9 @@ static int update_in(struct edit *edit, void *payload, struct error *error)
 	                          : error_nomem(error);
 
 	(void)payload;
-	if (code == 0)
-		code = update_roots(&update, error);
+	for (size_t i = 0; code == 0 && i < update.database->root_count; i++)
+		code = interrupted() ? ERROR_IO
+		                     : update_root(&update, &update.database->roots[i], error);
 	if (code == 0 && edit->options->sealed && edit->result->failed)
 		code = error_set(error, ERROR_IO,
 		                 "%s: not sealed, since not all of it could be read",

@@ -7,45 +7,34 @@
 #include "indexer/options.h"
 #include "indexer/verb.h"
 
-static void tell(const struct options *options, const struct database *database,
-                 const struct manifests_result *result)
-{
-	note(options, "%s: %zu manifests written, %zu removed, %zu unchanged", database->file,
-	     result->written, result->removed, result->unchanged);
-}
-
-static enum status export_all(const struct options *options, const char *host)
+/* What is exported is what is installed now. */
+static enum status update_and_export(const struct options *options, const char *host)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
-	enum status status = STATUS_DONE;
+	struct options silent = *options;
+	enum status status;
 	struct error error = {0};
 
+	silent.quiet = true;
+	status = command_update(&silent);
+	if (status != STATUS_DONE)
+		return status;
 	if (databases_of_arguments(options, true, &databases, &error) < 0)
 		return fail(&error);
 	for (size_t i = 0; i < databases.count; i++) {
+		const struct database *database = &databases.items[i];
 		struct manifests_result result = {0};
 
-		if (manifests_write(options, &databases.items[i], host, true, &result, &error) <
-		    0) {
+		if (manifests_write(options, database, host, true, &result, &error) < 0) {
 			status = fail(&error);
 			continue;
 		}
-		tell(options, &databases.items[i], &result);
+		note(options, "%s: %zu manifests written, %zu removed, %zu unchanged",
+		     database->file, result.written, result.removed, result.unchanged);
 		if (result.foreign)
 			status = STATUS_COULD_NOT;
 	}
 	return databases.left_alone ? STATUS_COULD_NOT : status;
-}
-
-/* What is exported is what is installed now. */
-static enum status update_and_export(const struct options *options, const char *host)
-{
-	struct options silent = *options;
-	enum status status;
-
-	silent.quiet = true;
-	status = command_update(&silent);
-	return status == STATUS_DONE ? export_all(options, host) : status;
 }
 
 enum status command_export(const struct options *options)

@@ -1,8 +1,8 @@
 /*
- * probe.c - load an entry point in a child process, and tell what became of it.
+ * Loads an entry point in a child process, and reports the outcome.
  *
  * A shared object runs its constructors when it is opened: it may end the process, or
- * never come back. The child loads it as any host would, through the library, or has
+ * hang it. The child loads it as any host would, through the library, or has
  * Python import it; the parent waits, not for ever. What crashed or hung is set aside.
  */
 #include <errno.h>
@@ -156,23 +156,18 @@ static bool wait_for_end(int fd, unsigned seconds, char *text)
 
 static void judge(struct probe *probe, int status)
 {
-	bool is_normal = WIFEXITED(status);
+	int how = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 
-	if (is_normal && WEXITSTATUS(status) == CHILD_LOADED) {
-		probe->outcome = OUTCOME_LOADED;
-	} else if (is_normal && WEXITSTATUS(status) == CHILD_FAILED) {
-		probe->outcome = OUTCOME_FAILED;
-	} else if (is_normal) {
-		probe->outcome = OUTCOME_CRASHED;
+	probe->outcome = how == CHILD_LOADED   ? OUTCOME_LOADED
+	                 : how == CHILD_FAILED ? OUTCOME_FAILED
+	                                       : OUTCOME_CRASHED;
+	if (probe->outcome == OUTCOME_CRASHED && WIFEXITED(status))
 		snprintf(probe->reason, sizeof(probe->reason),
-		         "it ended the process with status %d when it was probed",
-		         WEXITSTATUS(status));
-	} else {
-		probe->outcome = OUTCOME_CRASHED;
+		         "it ended the process with status %d when it was probed", how);
+	else if (probe->outcome == OUTCOME_CRASHED)
 		snprintf(probe->reason, sizeof(probe->reason),
 		         "it crashed (signal %d, %s) when it was probed", WTERMSIG(status),
 		         strsignal(WTERMSIG(status)));
-	}
 }
 
 static void watch_child(struct probe *probe, pid_t child, int fd)
@@ -269,16 +264,13 @@ static int set_aside(const struct probe *probe, struct error *error)
 
 /* --- the whole --- */
 
-static bool is_for_python(const struct probe *probe)
-{
-	return !probe->target || !entrydb_target_symbol(probe->target);
-}
-
+/* Without a symbol of a shared object, Python is to import it. */
 static int prepare(struct probe *probe, struct error *error)
 {
 	int code = find_target(probe->db, probe->entry_point, &probe->target, error);
 
-	if (code < 0 || !is_for_python(probe) || !entrydb_entry_point_module(probe->entry_point))
+	if (code < 0 || (probe->target && entrydb_target_symbol(probe->target)) ||
+	    !entrydb_entry_point_module(probe->entry_point))
 		return code;
 	return interpreter_find(probe->db, probe->entry_point, &probe->interpreter, error);
 }

@@ -52,13 +52,6 @@ static int clear_one(void *payload, const char *id, const char *object, const ch
 	return code < 0 ? code : 0;
 }
 
-static int clear_all(const char *directory, struct error *error)
-{
-	struct clearing clearing = {directory, error};
-
-	return quarantine_walk(directory, clear_one, &clearing, error);
-}
-
 static enum status clear_named(const struct options *options, const char *directory,
                                struct error *error)
 {
@@ -83,19 +76,17 @@ enum status command_quarantine(const struct options *options)
 	CLEANUP(cleanup_free) char *directory = NULL;
 	struct error error = {0};
 	int code = layout_quarantine(&directory) < 0 ? error_nomem(&error) : 0;
+	struct clearing all = {directory, &error};
 
 	if (options->argument_count > 0 && !options->clear)
 		return usage_error("quarantine", "IDs are for --clear");
 	if (code == 0 && !directory)
 		code = error_set(&error, ERROR_NOTFOUND,
 		                 "HOME is not set: there is no place for what is set aside");
-	if (code < 0)
-		return fail(&error);
-	if (options->argument_count > 0)
+	if (code == 0 && options->argument_count > 0)
 		return clear_named(options, directory, &error);
-	if (options->clear)
-		code = clear_all(directory, &error);
-	else
-		code = list(options, directory, &error);
+	if (code == 0)
+		code = options->clear ? quarantine_walk(directory, clear_one, &all, &error)
+		                      : list(options, directory, &error);
 	return code < 0 ? fail(&error) : STATUS_DONE;
 }

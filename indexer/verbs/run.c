@@ -53,29 +53,9 @@ static bool is_native(const struct job *job)
 
 /* --- starting it --- */
 
-/* The script that an installer has put beside the interpreter, or there could be. */
-static int find_script(struct job *job, struct error *error)
-{
-	const char *slash = strrchr(job->interpreter, '/');
-
-	job->script = text_format("%.*s/%s", (int)(slash - job->interpreter), job->interpreter,
-	                          entrydb_entry_point_name(job->entry_point));
-	return job->script ? 0 : error_nomem(error);
-}
-
-static const char **own_arguments(const struct options *options)
-{
-	return options->arguments + 1;
-}
-
-static size_t own_count(const struct options *options)
-{
-	return options->argument_count - 1;
-}
-
 static int run_python(const struct job *job, struct error *error)
 {
-	size_t count = own_count(job->options);
+	size_t count = job->options->argument_count - 1;
 	CLEANUP(cleanup_free)
 	const char **words = calloc(LAUNCHER_WORDS + count + 1, sizeof(*words));
 
@@ -88,7 +68,7 @@ static int run_python(const struct job *job, struct error *error)
 	words[4] = entrydb_entry_point_module(job->entry_point);
 	words[5] = entrydb_entry_point_attr(job->entry_point);
 	words[6] = job->script;
-	memcpy(words + LAUNCHER_WORDS, own_arguments(job->options), count * sizeof(*words));
+	memcpy(words + LAUNCHER_WORDS, job->options->arguments + 1, count * sizeof(*words));
 	execv(job->interpreter, (char *const *)words);
 	return error_errno(error, errno, "cannot run %s", job->interpreter);
 }
@@ -96,7 +76,7 @@ static int run_python(const struct job *job, struct error *error)
 /* Does not come back when it could be loaded. */
 static int run_native(const struct job *job, entrydb *db, struct error *error)
 {
-	size_t count = own_count(job->options);
+	size_t count = job->options->argument_count - 1;
 	entrydb_error own = ENTRYDB_ERROR_INIT;
 	int (*function)(int, char **);
 	char **words = calloc(count + 2, sizeof(*words));
@@ -106,7 +86,7 @@ static int run_native(const struct job *job, entrydb *db, struct error *error)
 	if (!words)
 		return error_nomem(error);
 	words[0] = (char *)entrydb_entry_point_name(job->entry_point);
-	memcpy(words + 1, own_arguments(job->options), count * sizeof(*words));
+	memcpy(words + 1, job->options->arguments + 1, count * sizeof(*words));
 	code = entrydb_load(db, job->entry_point, &symbol, &own);
 	if (code < 0) {
 		free(words);
@@ -170,7 +150,13 @@ static int prepare(struct job *job, entrydb *db, struct error *error)
 		                 entrydb_entry_point_name(e), entrydb_entry_point_value(e),
 		                 entrydb_entry_point_file(e));
 	code = interpreter_find(db, e, &job->interpreter, error);
-	return code == 0 ? find_script(job, error) : code;
+	if (code < 0)
+		return code;
+	/* The script that an installer has put beside the interpreter, or there could be. */
+	job->script =
+	        text_format("%.*s/%s", (int)(strrchr(job->interpreter, '/') - job->interpreter),
+	                    job->interpreter, entrydb_entry_point_name(e));
+	return job->script ? 0 : error_nomem(error);
 }
 
 static enum status run(const struct options *options, entrydb *db, const entrydb_set *set)
