@@ -14,11 +14,10 @@
 #include "db/base/file.h"
 #include "db/base/safe_path.h"
 #include "db/base/sha256.h"
+#include "db/base/small_file.h"
 #include "db/base/text.h"
 #include "libquery/layout.h"
 #include "libquery/load.h"
-
-#define PART_SUFFIX ".entrydb-part" /* of a file while it is written */
 
 /* What a file says: malloc'd; NULL: no memory. */
 typedef char *content_function(const entrydb_entry_point *plugin, const char *object);
@@ -260,22 +259,10 @@ static int read_file(const struct work *work, const char *name, size_t limit, ch
 
 static int write_file(const struct work *work, const char *name, const char *content)
 {
-	CLEANUP(cleanup_free) char *part = text_format(".%s" PART_SUFFIX, name);
-	CLEANUP(cleanup_close) int fd = -1;
-
-	if (!part)
-		return error_nomem(work->error);
-	unlinkat(work->fd, part, 0); /* of a process that was killed */
-	fd = safe_openat(work->fd, part, O_WRONLY | O_CREAT | O_EXCL, 0644);
-	if (fd < 0 || file_write(fd, content, strlen(content)) != 0 || fsync(fd) != 0 ||
-	    fchmod(fd, 0644) != 0 || renameat(work->fd, part, work->fd, name) != 0) {
-		int why = errno;
-
-		unlinkat(work->fd, part, 0);
-		return error_errno(work->error, why, "cannot write %s/%s/%s", work->prefix,
-		                   work->host->directory, name);
-	}
-	return 0;
+	if (small_file_write(work->fd, name, slice_of(content), 0644) == 0)
+		return 0;
+	return error_errno(work->error, errno, "cannot write %s/%s/%s", work->prefix,
+	                   work->host->directory, name);
 }
 
 /* The foreign one is taken off the list, too. */

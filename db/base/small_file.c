@@ -1,14 +1,17 @@
 /*
- * small_file.c - see small_file.h.
+ * Reads small files of others without waiting for anything, and writes small files whole.
  */
 #include "db/base/small_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "db/base/safe_path.h"
+#include "db/base/text.h"
 
 static int read_whole(int fd, const char *path, size_t limit, char **text, size_t *len,
                       struct error *error)
@@ -37,4 +40,23 @@ int small_file_read(const char *path, size_t limit, char **text, size_t *len, st
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(error, errno, "cannot open %s", path);
 	return S_ISREG(status.st_mode) ? read_whole(fd, path, limit, text, len, error) : 0;
+}
+
+int small_file_write(int directory, const char *name, struct slice text, mode_t mode)
+{
+	CLEANUP(cleanup_free) char *part = text_format("%s.entrydb-part", name);
+	CLEANUP(cleanup_close) int fd = -1;
+	int why;
+
+	if (!part)
+		return -1;
+	unlinkat(directory, part, 0); /* of a process that was killed */
+	fd = safe_openat(directory, part, O_WRONLY | O_CREAT | O_EXCL, mode ? mode : 0666);
+	if (fd >= 0 && file_write(fd, text.ptr, text.len) == 0 && fsync(fd) == 0 &&
+	    (mode == 0 || fchmod(fd, mode) == 0) && renameat(directory, part, directory, name) == 0)
+		return 0;
+	why = errno;
+	unlinkat(directory, part, 0);
+	errno = why;
+	return -1;
 }

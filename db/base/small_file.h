@@ -1,14 +1,17 @@
 /*
- * small_file.h - a small text file of somebody else's, read whole.
+ * small_file.h - small text files, read and written whole.
  *
- * It may be anything: a FIFO, a device, or without end. None of these is waited for.
+ * What is read may be somebody else's, and anything: a FIFO, a device, or without end. None of
+ * these is waited for.
  */
 #ifndef DB_BASE_SMALL_FILE_H
 #define DB_BASE_SMALL_FILE_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "db/base/error.h"
+#include "db/base/slice.h"
 
 /*
  * The first @limit bytes of the regular file at @path, with a NUL behind them:
@@ -16,5 +19,11 @@
  * read, or it is none; or a failure (error.h).
  */
 int small_file_read(const char *path, size_t limit, char **text, size_t *len, struct error *error);
+
+/*
+ * Write @text under another name, and put it in the place of the file @name in @directory, whatever
+ * that was. @mode: 0 leaves it to the umask. 0, or -1 and errno.
+ */
+int small_file_write(int directory, const char *name, struct slice text, mode_t mode);
 
 #endif
