@@ -13,11 +13,11 @@
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
 
-#define STATEMENTS_MAX 64
+#define STATEMENTS_MAX 128
 
 struct worksheet_rows {
 	struct worksheet *worksheet;
-	const char *name; /* of the table or view */
+	char *name; /* of the table or view; malloc'd where there is a statement */
 	bool is_put;
 	int values; /* that are bound to it */
 	sqlite3_stmt *statement;
@@ -73,8 +73,10 @@ void worksheet_close(struct worksheet *worksheet)
 {
 	if (!worksheet)
 		return;
-	for (size_t i = 0; i < worksheet->count; i++)
+	for (size_t i = 0; i < worksheet->count; i++) {
 		sqlite3_finalize(worksheet->statements[i].statement);
+		free(worksheet->statements[i].name);
+	}
 	sqlite3_close(worksheet->db);
 	free(worksheet);
 }
@@ -105,8 +107,9 @@ static struct worksheet_rows *prepare(struct worksheet *worksheet,
                                       const struct worksheet_rows *wanted)
 {
 	CLEANUP(cleanup_free) char *text = make_text(wanted);
+	CLEANUP(cleanup_free) char *name = strdup(wanted->name);
 	struct worksheet_rows *rows = &worksheet->statements[worksheet->count];
-	int code = text ? SQLITE_OK : SQLITE_NOMEM;
+	int code = text && name ? SQLITE_OK : SQLITE_NOMEM;
 
 	if (worksheet->count == STATEMENTS_MAX)
 		code = SQLITE_FULL;
@@ -116,8 +119,11 @@ static struct worksheet_rows *prepare(struct worksheet *worksheet,
 		                          &rows->statement, NULL);
 	}
 	fail(worksheet, code);
-	worksheet->count += code == SQLITE_OK;
-	return code == SQLITE_OK ? rows : NULL;
+	if (code != SQLITE_OK)
+		return NULL;
+	rows->name = take(name);
+	worksheet->count++;
+	return rows;
 }
 
 static struct worksheet_rows *find(struct worksheet *worksheet, const struct worksheet_rows *wanted)
@@ -149,7 +155,7 @@ static int bind(sqlite3_stmt *statement, int at, const struct fact *fact)
 static struct worksheet_rows *begin(struct worksheet *worksheet, const char *name, bool is_put,
                                     const struct fact *values)
 {
-	struct worksheet_rows wanted = {worksheet, name, is_put, 0, NULL}, *rows;
+	struct worksheet_rows wanted = {worksheet, (char *)name, is_put, 0, NULL}, *rows;
 
 	while (values && values[wanted.values].kind != FACT_END)
 		wanted.values++;

@@ -66,8 +66,8 @@ static inline void cleanup_worksheet(struct worksheet **worksheet) /* for CLEANU
 }
 
 /*
- * Put a row into @table: a literal, as statements are kept by their name, with a value for
- * each column. What fails is remembered, and nothing is done after it.
+ * Put a row into @table, with a value for each column. What fails is remembered, and nothing
+ * is done after it.
  */
 void worksheet_put(struct worksheet *worksheet, const char *table, const struct fact *row);
 
@@ -89,7 +89,7 @@ int64_t worksheet_number(struct worksheet_rows *rows, int column);
 int worksheet_failure(struct worksheet *worksheet, struct error *error);
 
 /*
- * Write it as an SQLite database, for sqlite3; it can then only be closed. Whether all could
+ * Write it as an SQLite database, for sqlite3; it can then only be read. Whether all could
  * be written is asked of the stream.
  */
 int worksheet_write(struct worksheet *worksheet, FILE *stream, struct error *error);

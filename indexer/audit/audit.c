@@ -17,32 +17,33 @@
 #include "indexer/output_file.h"
 #include "libquery/layout.h"
 
-#define LEVEL_DEFAULT LEVEL_WARNING
-
 struct audit {
 	const struct options *options;
 	struct worksheet *sheet;
 	struct databases databases;
-	struct findings findings;
-	enum level limit; /* from which on findings are a failure */
-	bool failed;      /* something could not be read, which was said */
+	int limit;   /* the level from which on findings are a failure: their column of "summary" */
+	bool failed; /* something could not be read, which was said */
 };
 
 static void cleanup_audit(struct audit *audit)
 {
 	worksheet_close(audit->sheet);
 	databases_free(&audit->databases);
-	findings_free(&audit->findings);
 }
 
 /* --- what is asked --- */
 
 static enum status set_limit(struct audit *audit)
 {
-	const char *word = audit->options->fail_on;
+	static const char *const levels[] = {[SUMMARY_ERRORS] = "error",
+	                                     [SUMMARY_WARNINGS] = "warning",
+	                                     [SUMMARY_NOTES] = "note"};
+	const char *word = audit->options->fail_on ? audit->options->fail_on : "warning";
 
-	audit->limit = LEVEL_DEFAULT;
-	if (word && !level_find(slice_of(word), &audit->limit))
+	audit->limit = SUMMARY_NOTES;
+	while (audit->limit >= 0 && strcmp(word, levels[audit->limit]) != 0)
+		audit->limit--;
+	if (audit->limit < 0 && strcmp(word, "none") != 0)
 		return usage_error("audit", "--fail-on %s: expected note, warning, error or none",
 		                   word);
 	return STATUS_DONE;
@@ -74,9 +75,8 @@ static enum status set_period(struct audit *audit)
 
 static int put_sarif(const struct audit *audit, FILE *stream, struct error *error)
 {
-	(void)error;
-	report_sarif(&audit->findings, audit->options->baseline != NULL, stream);
-	return 0;
+	report_sarif(audit->sheet, audit->options->baseline != NULL, stream);
+	return worksheet_failure(audit->sheet, error);
 }
 
 static int put_facts(const struct audit *audit, FILE *stream, struct error *error)
@@ -108,13 +108,13 @@ static int report(struct audit *audit, struct error *error)
 {
 	const struct options *options = audit->options;
 	bool is_taken = options->sarif && slice_equal(slice_of(options->sarif), SLICE("-"));
-	int code = findings_read(audit->sheet, &audit->findings, error);
+	int code = findings_judge(audit->sheet, error);
 
 	if (code == 0 && options->baseline)
-		code = findings_compare(&audit->findings, audit->sheet, options->baseline, error);
+		code = findings_compare(audit->sheet, options->baseline, error);
 	if (code == 0 && !is_taken)
-		code = options->json ? report_json(&audit->findings, error)
-		                     : report_text(&audit->findings, error);
+		code = options->json ? report_json(audit->sheet, error)
+		                     : report_text(audit->sheet, error);
 	if (code == 0)
 		code = write_to(options->sarif, put_sarif, audit, error);
 	return code < 0 ? code : write_to(options->facts, put_facts, audit, error);
@@ -122,32 +122,20 @@ static int report(struct audit *audit, struct error *error)
 
 static enum status conclude(const struct audit *audit)
 {
-	const struct findings *findings = &audit->findings;
-	size_t counts[LEVEL_NONE] = {0}, known = 0, reached = 0;
+	struct worksheet_rows *row = worksheet_walk(audit->sheet, "summary", NULL);
+	int64_t reached = 0;
 
-	for (size_t i = 0; i < findings->count; i++) {
-		enum level level = findings->rules[findings->items[i].rule].level;
-
-		known += findings->items[i].is_known;
-		counts[level] += !findings->items[i].is_known;
-		reached += !findings->items[i].is_known && level >= audit->limit;
-	}
-	note(audit->options, "%zu errors, %zu warnings, %zu notes, %zu known before; %s",
-	     counts[LEVEL_ERROR], counts[LEVEL_WARNING], counts[LEVEL_NOTE], known,
+	if (!worksheet_next(row))
+		return STATUS_COULD_NOT;
+	for (int level = SUMMARY_ERRORS; level <= audit->limit; level++)
+		reached += worksheet_number(row, level);
+	note(audit->options, "%s errors, %s warnings, %s notes, %s known before; %s",
+	     worksheet_text(row, SUMMARY_ERRORS).ptr, worksheet_text(row, SUMMARY_WARNINGS).ptr,
+	     worksheet_text(row, SUMMARY_NOTES).ptr, worksheet_text(row, SUMMARY_KNOWN).ptr,
 	     "'entrydb audit --rules' explains them");
 	if (audit->failed)
 		return STATUS_COULD_NOT;
 	return reached ? STATUS_NOT_FOUND : STATUS_DONE;
-}
-
-static enum status explain(struct audit *audit)
-{
-	struct error error = {0};
-	int code = findings_rules(audit->sheet, &audit->findings, &error);
-
-	if (code == 0)
-		code = report_rules(&audit->findings, audit->options->json, &error);
-	return code < 0 ? fail(&error) : STATUS_DONE;
 }
 
 enum status command_audit(const struct options *options)
@@ -160,7 +148,8 @@ enum status command_audit(const struct options *options)
 	if (code < 0)
 		return fail(&error);
 	if (options->explain)
-		return explain(&audit);
+		return report_rules(audit.sheet, options->json, &error) < 0 ? fail(&error)
+		                                                            : STATUS_DONE;
 	status = set_limit(&audit);
 	if (status == STATUS_DONE)
 		status = set_period(&audit);

@@ -1,7 +1,7 @@
 -- What `entrydb audit` knows of environments: tables that the program fills, and questions that
 -- it asks of them while it does.
 --
--- facts.sql, lists.sql and rules.sql are one script. Nothing here is stored in the published
+-- facts.sql, lists.sql, rules.sql and report.sql are one script. Nothing here is stored in the published
 -- database. With `entrydb audit --facts FILE` all of it is kept, and sqlite3 can ask each rule
 -- by itself:
 --
@@ -134,17 +134,6 @@ SELECT coalesce(strftime('%s', since), strftime('%s', now, 'unixepoch', '-' || s
        iif(until IS NULL, 9223372036854775807,
            coalesce(strftime('%s', until), strftime('%s', now, 'unixepoch', '-' || until), -1) + 0) AS ends
   FROM asked;
-
--- The fingerprints of --baseline, by the lines of its file, which are put in by baseline_line.
-CREATE TABLE known (line INTEGER PRIMARY KEY, fingerprint TEXT) STRICT;
-CREATE INDEX known_fingerprint ON known (fingerprint);
-CREATE VIEW baseline_line AS SELECT line, '' AS text FROM known;
-CREATE TRIGGER baseline_line_put INSTEAD OF INSERT ON baseline_line BEGIN
-	INSERT INTO known VALUES (NEW.line, CASE WHEN json_valid(NEW.text) AND json_type(NEW.text) = 'object'
-	                                    THEN json_extract(NEW.text, '$.fingerprint') END);
-END;
-CREATE VIEW no_fingerprint AS SELECT line FROM known WHERE coalesce(length(fingerprint), 0) <> 32 ORDER BY line;
-CREATE VIEW is_known AS SELECT fingerprint AS key FROM known;
 
 -- An entry point with all that rules speak of.
 CREATE VIEW announced AS

@@ -1,83 +1,32 @@
 /*
- * findings.c - takes what the rules say out of the worksheet, and knows it again by fingerprints.
+ * findings.c - asks the rules what they say, and knows it again by fingerprints.
  */
 #include "indexer/audit/findings.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/sha256.h"
 #include "db/base/small_file.h"
 #include "db/base/text.h"
 
-#define BASELINE_MAX ((size_t)64 << 20) /* bytes */
+#define BASELINE_MAX     ((size_t)64 << 20) /* bytes */
+#define FINGERPRINT_SIZE 32                 /* digits: the first half of a SHA-256 */
 
-static const char *const levels[] = {
-        [LEVEL_NOTE] = "note",
-        [LEVEL_WARNING] = "warning",
-        [LEVEL_ERROR] = "error",
-        [LEVEL_NONE] = "none",
-};
-
-const char *level_name(enum level level)
+/* A rule is a view of its name. */
+static void ask(struct worksheet *sheet, struct slice rule)
 {
-	return levels[level];
+	struct worksheet_rows *row = worksheet_walk(sheet, rule.ptr, NULL);
+
+	while (worksheet_next(row))
+		worksheet_put(
+		        sheet, "finding",
+		        FACTS(fact_null(), fact_text(rule), fact_number(worksheet_number(row, 0)),
+		              fact_id(worksheet_number(row, 1)), fact_id(worksheet_number(row, 2)),
+		              fact_text(worksheet_text(row, 3)), fact_text(worksheet_text(row, 4)),
+		              fact_text(worksheet_text(row, 5))));
 }
-
-bool level_find(struct slice name, enum level *out)
-{
-	for (enum level level = LEVEL_NOTE; level <= LEVEL_NONE; level++)
-		if (slice_equal(name, slice_of(levels[level]))) {
-			*out = level;
-			return true;
-		}
-	return false;
-}
-
-void findings_free(struct findings *findings)
-{
-	free(findings->sites);
-	free(findings->rules);
-	free(findings->items);
-	arena_free(&findings->texts);
-	*findings = (struct findings){0};
-}
-
-/* --- rules --- */
-
-static bool keep_rule(struct findings *findings, struct worksheet_rows *row)
-{
-	struct rule rule;
-	bool failed = !array_grow(&findings->rules, findings->rule_count, sizeof(*findings->rules),
-	                          &findings->rule_room);
-
-	if (failed || !level_find(worksheet_text(row, 2), &rule.level))
-		return false;
-	rule.name = arena_copy(&findings->texts, worksheet_text(row, 1), &failed);
-	rule.what = arena_copy(&findings->texts, worksheet_text(row, 3), &failed);
-	rule.remedy = arena_copy(&findings->texts, worksheet_text(row, 4), &failed);
-	findings->rules[findings->rule_count++] = rule;
-	return !failed;
-}
-
-static bool keep_site(struct findings *findings, struct worksheet_rows *row)
-{
-	bool failed = !array_grow(&findings->sites, findings->site_count, sizeof(*findings->sites),
-	                          &findings->site_room);
-	struct slice prefix = arena_copy(&findings->texts, worksheet_text(row, 2), &failed);
-
-	if (!failed)
-		findings->sites[findings->site_count++] =
-		        (struct finding_site){worksheet_number(row, 0), prefix};
-	return !failed;
-}
-
-/* --- findings --- */
-
-/* Columns of the view "report". */
-enum { RULE, SITE, PATH, PREFIX, DISTRIBUTION, VERSION, GROUP, NAME, FILE_, EVIDENCE, MESSAGE };
 
 /* What is below the prefix keeps its name when the environment is moved. */
 static struct slice below(struct slice path, struct slice prefix)
@@ -89,16 +38,17 @@ static struct slice below(struct slice path, struct slice prefix)
  * What tells the finding from all others, for as long as nothing changes: neither where
  * the environment is, nor when something was installed, nor a version.
  */
-static bool put_fingerprint(struct worksheet_rows *row, struct slice rule, struct finding *finding)
+static bool put_fingerprint(struct worksheet *sheet, struct worksheet_rows *row)
 {
-	struct slice prefix = worksheet_text(row, PREFIX);
+	enum { ID = FINDING_RULE_INDEX + 1, PATH, NAMED, EVIDENCE };
+	struct slice prefix = worksheet_text(row, FINDING_PREFIX);
 	const struct slice parts[] = {
-	        rule,
+	        worksheet_text(row, FINDING_RULE),
 	        below(worksheet_text(row, PATH), prefix),
-	        worksheet_text(row, DISTRIBUTION),
-	        worksheet_text(row, GROUP),
-	        worksheet_text(row, NAME),
-	        below(worksheet_text(row, FILE_), prefix),
+	        worksheet_text(row, FINDING_DISTRIBUTION),
+	        worksheet_text(row, FINDING_GROUP),
+	        worksheet_text(row, FINDING_NAME),
+	        below(worksheet_text(row, NAMED), prefix),
 	        worksheet_text(row, EVIDENCE),
 	};
 	CLEANUP(cleanup_free) char *text = NULL;
@@ -118,87 +68,40 @@ static bool put_fingerprint(struct worksheet_rows *row, struct slice rule, struc
 		return false;
 	sha256_of(text, size, digest);
 	sha256_hex(digest, hex);
-	memcpy(finding->fingerprint, hex, FINGERPRINT_SIZE);
-	finding->fingerprint[FINGERPRINT_SIZE] = '\0';
+	worksheet_put(sheet, "fingerprint",
+	              FACTS(fact_number(worksheet_number(row, ID)),
+	                    fact_text((struct slice){hex, FINGERPRINT_SIZE})));
 	return true;
 }
 
-/* Without the version of a dist-info directory: an upgrade is not another finding. */
-static struct slice absolute(struct arena *arena, struct slice site, struct slice file,
-                             bool *failed)
+int findings_judge(struct worksheet *sheet, struct error *error)
 {
-	CLEANUP(cleanup_free) char *path = NULL;
-
-	if (slice_is_null(file) || slice_starts(file, SLICE("/")))
-		return arena_copy(arena, slice_is_null(file) ? site : file, failed);
-	path = text_format("%.*s/%.*s", (int)site.len, site.ptr, (int)file.len, file.ptr);
-	*failed |= !path;
-	return arena_copy(arena, slice_of(path), failed);
-}
-
-static bool keep_finding(struct findings *findings, struct worksheet_rows *row)
-{
-	struct finding finding = {
-	        .rule = (size_t)worksheet_number(row, RULE) - 1,
-	        .site = worksheet_number(row, SITE),
-	};
-	const struct {
-		struct slice *text;
-		int column;
-	} texts[] = {
-	        {&finding.prefix, PREFIX},   {&finding.distribution, DISTRIBUTION},
-	        {&finding.version, VERSION}, {&finding.group, GROUP},
-	        {&finding.name, NAME},       {&finding.message, MESSAGE},
-	};
-	bool failed = !array_grow(&findings->items, findings->count, sizeof(*findings->items),
-	                          &findings->room);
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		*texts[i].text =
-		        arena_copy(&findings->texts, worksheet_text(row, texts[i].column), &failed);
-	finding.file = absolute(&findings->texts, worksheet_text(row, PATH),
-	                        worksheet_text(row, FILE_), &failed);
-	if (failed || !put_fingerprint(row, findings->rules[finding.rule].name, &finding))
-		return false;
-	findings->items[findings->count++] = finding;
-	return true;
-}
-
-/* --- reading them --- */
-
-static int read_view(struct worksheet *sheet, const char *view,
-                     bool (*keep)(struct findings *, struct worksheet_rows *), struct findings *out,
-                     struct error *error)
-{
-	struct worksheet_rows *row = worksheet_walk(sheet, view, NULL);
+	struct worksheet_rows *row = worksheet_walk(sheet, "rule", NULL);
 
 	while (worksheet_next(row))
-		if (!keep(out, row))
+		ask(sheet, worksheet_text(row, RULE_NAME));
+	row = worksheet_walk(sheet, "told", NULL);
+	while (worksheet_next(row))
+		if (!put_fingerprint(sheet, row))
 			return error_nomem(error);
 	return worksheet_failure(sheet, error);
 }
 
-int findings_rules(struct worksheet *sheet, struct findings *out, struct error *error)
+int findings_compare(struct worksheet *sheet, const char *file, struct error *error)
 {
-	return read_view(sheet, "rule", keep_rule, out, error);
-}
-
-int findings_read(struct worksheet *sheet, struct findings *out, struct error *error)
-{
-	int code = findings_rules(sheet, out, error);
+	CLEANUP(cleanup_free) char *bytes = NULL;
+	struct worksheet_rows *row;
+	struct slice text;
+	int code = small_file_read(file, BASELINE_MAX, &bytes, &text.len, error);
 
 	if (code == 0)
-		code = read_view(sheet, "site", keep_site, out, error);
-	return code < 0 ? code : read_view(sheet, "report", keep_finding, out, error);
-}
-
-/* --- the baseline --- */
-
-static int read_baseline(struct worksheet *sheet, const char *file, struct slice text,
-                         struct error *error)
-{
-	struct worksheet_rows *row;
-
+		return error_set(error, ERROR_NOTFOUND, "%s: no file that can be read", file);
+	if (code < 0)
+		return code;
+	if (text.len == BASELINE_MAX)
+		return error_set(error, ERROR_LIMIT, "%s: larger than %zu bytes", file,
+		                 BASELINE_MAX);
+	text.ptr = bytes;
 	for (int64_t number = 1; text.len > 0; number++) {
 		const char *end = memchr(text.ptr, '\n', text.len);
 		struct slice line = end ? slice_between(text.ptr, end) : text;
@@ -215,24 +118,4 @@ static int read_baseline(struct worksheet *sheet, const char *file, struct slice
 		        "%s: line %lld is not a finding as 'entrydb audit --json' writes it", file,
 		        (long long)worksheet_number(row, 0));
 	return worksheet_failure(sheet, error);
-}
-
-int findings_compare(struct findings *findings, struct worksheet *sheet, const char *file,
-                     struct error *error)
-{
-	CLEANUP(cleanup_free) char *text = NULL;
-	size_t len = 0;
-	int code = small_file_read(file, BASELINE_MAX, &text, &len, error);
-
-	if (code == 0)
-		return error_set(error, ERROR_NOTFOUND, "%s: no file that can be read", file);
-	if (code > 0 && len == BASELINE_MAX)
-		return error_set(error, ERROR_LIMIT, "%s: larger than %zu bytes", file,
-		                 BASELINE_MAX);
-	if (code > 0)
-		code = read_baseline(sheet, file, (struct slice){text, len}, error);
-	for (size_t i = 0; code == 0 && i < findings->count; i++)
-		findings->items[i].is_known = worksheet_next(worksheet_walk(
-		        sheet, "is_known", FACTS(fact_string(findings->items[i].fingerprint))));
-	return code < 0 ? code : worksheet_failure(sheet, error);
 }

@@ -38,44 +38,48 @@ static void put_text(const char *key, struct slice text, FILE *stream)
 	putc('}', stream);
 }
 
-static void put_rule(const struct rule *rule, FILE *stream)
+static void put_tool(struct worksheet *sheet, FILE *stream)
 {
-	put(stream, "{\"id\":");
-	json_string(rule->name, stream);
-	putc(',', stream);
-	put_text("shortDescription", rule->what, stream);
-	putc(',', stream);
-	put_text("help", rule->remedy, stream);
-	fprintf(stream, ",\"defaultConfiguration\":{\"level\":\"%s\"}}", level_name(rule->level));
-}
+	struct worksheet_rows *row = worksheet_walk(sheet, "rule", NULL);
+	const char *between = "";
 
-static void put_tool(const struct findings *findings, FILE *stream)
-{
 	fprintf(stream,
 	        "\"tool\":{\"driver\":{\"name\":\"entrydb audit\",\"version\":\"%s\",\"rules\":[",
 	        entrydb_version());
-	for (size_t i = 0; i < findings->rule_count; i++) {
-		put(stream, i ? "," : "");
-		put_rule(&findings->rules[i], stream);
+	for (; worksheet_next(row); between = ",") {
+		fprintf(stream, "%s{\"id\":", between);
+		json_string(worksheet_text(row, RULE_NAME), stream);
+		putc(',', stream);
+		put_text("shortDescription", worksheet_text(row, RULE_WHAT), stream);
+		putc(',', stream);
+		put_text("help", worksheet_text(row, RULE_REMEDY), stream);
+		fprintf(stream, ",\"defaultConfiguration\":{\"level\":\"%s\"}}",
+		        worksheet_text(row, RULE_LEVEL).ptr);
 	}
 	put(stream, "]}}");
 }
 
-static void put_bases(const struct findings *findings, FILE *stream)
+static void put_bases(struct worksheet *sheet, FILE *stream)
 {
+	enum { ID, PATH, PREFIX };
+	struct worksheet_rows *row = worksheet_walk(sheet, "site", NULL);
+	const char *between = "";
+
 	put(stream, "\"originalUriBaseIds\":{");
-	for (size_t i = 0; i < findings->site_count; i++) {
-		fprintf(stream, "%s\"ENVIRONMENT%lld\":{\"uri\":\"file://", i ? "," : "",
-		        (long long)findings->sites[i].id);
-		put_uri(findings->sites[i].prefix, stream);
+	for (; worksheet_next(row); between = ",") {
+		fprintf(stream, "%s\"ENVIRONMENT%lld\":{\"uri\":\"file://", between,
+		        (long long)worksheet_number(row, ID));
+		put_uri(worksheet_text(row, PREFIX), stream);
 		put(stream, "/\"}");
 	}
 	putc('}', stream);
 }
 
-static void put_location(const struct finding *finding, FILE *stream)
+static void put_location(struct worksheet_rows *row, FILE *stream)
 {
-	struct slice prefix = finding->prefix, file = finding->file;
+	struct slice prefix = worksheet_text(row, FINDING_PREFIX);
+	struct slice file = worksheet_text(row, FINDING_FILE);
+	struct slice name = worksheet_text(row, FINDING_NAME);
 	bool is_inside =
 	        slice_starts(file, prefix) && file.len > prefix.len && file.ptr[prefix.len] == '/';
 
@@ -85,53 +89,57 @@ static void put_location(const struct finding *finding, FILE *stream)
 	put_uri(is_inside ? slice_from(file, prefix.len + 1) : file, stream);
 	putc('"', stream);
 	if (is_inside)
-		fprintf(stream, ",\"uriBaseId\":\"ENVIRONMENT%lld\"", (long long)finding->site);
+		fprintf(stream, ",\"uriBaseId\":\"ENVIRONMENT%lld\"",
+		        (long long)worksheet_number(row, FINDING_SITE));
 	put(stream, "}}");
-	if (!slice_is_null(finding->name)) {
+	if (!slice_is_null(name)) {
 		put(stream, ",\"logicalLocations\":[{\"name\":");
-		json_string(finding->name, stream);
+		json_string(name, stream);
 		put(stream, ",\"fullyQualifiedName\":");
-		json_string(finding->group, stream);
+		json_string(worksheet_text(row, FINDING_GROUP), stream);
 		put(stream, "}]");
 	}
 	put(stream, "}]");
 }
 
-static void put_result(const struct findings *findings, const struct finding *finding,
-                       bool compared, FILE *stream)
+static void put_result(struct worksheet_rows *row, bool compared, FILE *stream)
 {
-	const struct rule *rule = &findings->rules[finding->rule];
+	struct slice distribution = worksheet_text(row, FINDING_DISTRIBUTION);
 
 	put(stream, "{\"ruleId\":");
-	json_string(rule->name, stream);
-	fprintf(stream, ",\"ruleIndex\":%zu,\"level\":\"%s\",", finding->rule,
-	        level_name(rule->level));
-	put(stream, "\"message\":{\"text\":");
-	json_string(finding->message, stream);
-	put(stream, "},");
-	put_location(finding, stream);
-	fprintf(stream, ",\"partialFingerprints\":{\"entrydb/v1\":\"%s\"}", finding->fingerprint);
+	json_string(worksheet_text(row, FINDING_RULE), stream);
+	fprintf(stream, ",\"ruleIndex\":%lld,\"level\":\"%s\",",
+	        (long long)worksheet_number(row, FINDING_RULE_INDEX),
+	        worksheet_text(row, FINDING_LEVEL).ptr);
+	put_text("message", worksheet_text(row, FINDING_MESSAGE), stream);
+	putc(',', stream);
+	put_location(row, stream);
+	fprintf(stream, ",\"partialFingerprints\":{\"entrydb/v1\":\"%s\"}",
+	        worksheet_text(row, FINDING_FINGERPRINT).ptr);
 	if (compared)
 		fprintf(stream, ",\"baselineState\":\"%s\"",
-		        finding->is_known ? "unchanged" : "new");
+		        worksheet_number(row, FINDING_IS_KNOWN) ? "unchanged" : "new");
 	put(stream, ",\"properties\":{\"distribution\":");
-	if (slice_is_null(finding->distribution))
+	if (slice_is_null(distribution))
 		put(stream, "null");
 	else
-		json_string(finding->distribution, stream);
+		json_string(distribution, stream);
 	put(stream, "}}");
 }
 
-void report_sarif(const struct findings *findings, bool compared, FILE *stream)
+void report_sarif(struct worksheet *sheet, bool compared, FILE *stream)
 {
+	struct worksheet_rows *row = worksheet_walk(sheet, "told", NULL);
+	const char *between = "";
+
 	put(stream, "{\"$schema\":\"" SCHEMA "\",\"version\":\"2.1.0\",\"runs\":[{");
-	put_tool(findings, stream);
+	put_tool(sheet, stream);
 	putc(',', stream);
-	put_bases(findings, stream);
+	put_bases(sheet, stream);
 	put(stream, ",\"results\":[\n");
-	for (size_t i = 0; i < findings->count; i++) {
-		put(stream, i ? ",\n" : "");
-		put_result(findings, &findings->items[i], compared, stream);
+	for (; worksheet_next(row); between = ",\n") {
+		put(stream, between);
+		put_result(row, compared, stream);
 	}
 	put(stream, "\n]}]}\n");
 }

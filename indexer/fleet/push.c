@@ -142,50 +142,30 @@ static int end(struct document *document, struct error *error)
 	return 0;
 }
 
-/* A row; texts as escape_unless_text() gives them. False without memory. */
-static bool put_row(struct document *document, const struct slice *texts, size_t count)
+/* Findings as rows; texts as escape_unless_text() gives them. */
+static int put_findings(struct document *document, struct worksheet *sheet, struct error *error)
 {
-	fputs(document->rows++ ? ",[" : "[", document->stream);
-	for (size_t i = 0; i < count; i++) {
-		CLEANUP(cleanup_free) char *room = NULL;
-		struct slice text = escape_unless_text(texts[i], &room);
+	struct worksheet_rows *row = worksheet_walk(sheet, "told", NULL);
 
-		if (slice_is_null(text) && !slice_is_null(texts[i]))
-			return false;
-		fputs(i ? "," : "", document->stream);
-		if (slice_is_null(text))
-			fputs("null", document->stream);
-		else
-			json_string(text, document->stream);
-	}
-	putc(']', document->stream);
-	return true;
-}
-
-static int put_findings(struct document *document, const struct findings *findings,
-                        struct error *error)
-{
 	putc('[', document->stream);
-	for (size_t i = 0; i < findings->count; i++) {
-		const struct finding *finding = &findings->items[i];
-		const struct rule *rule = &findings->rules[finding->rule];
-		const struct slice row[] = {
-		        rule->name,
-		        slice_of(level_name(rule->level)),
-		        finding->distribution,
-		        finding->version,
-		        finding->group,
-		        finding->name,
-		        finding->file,
-		        finding->message,
-		        slice_of(finding->fingerprint),
-		};
+	while (worksheet_next(row)) {
+		fputs(document->rows++ ? ",[" : "[", document->stream);
+		for (int i = FINDING_RULE; i <= FINDING_FINGERPRINT; i++) {
+			CLEANUP(cleanup_free) char *room = NULL;
+			struct slice text = escape_unless_text(worksheet_text(row, i), &room);
 
-		if (!put_row(document, row, sizeof(row) / sizeof(*row)))
-			return error_nomem(error);
+			if (slice_is_null(text) && !slice_is_null(worksheet_text(row, i)))
+				return error_nomem(error);
+			fputs(i > FINDING_RULE ? "," : "", document->stream);
+			if (slice_is_null(text))
+				fputs("null", document->stream);
+			else
+				json_string(text, document->stream);
+		}
+		putc(']', document->stream);
 	}
 	putc(']', document->stream);
-	return 0;
+	return worksheet_failure(sheet, error);
 }
 
 /* What the rules find in the site directories of this database, as they are now. */
@@ -194,18 +174,17 @@ static int judge(const struct push *push, const struct database *database,
 {
 	const struct databases one = {.items = (struct database *)database, .count = 1};
 	CLEANUP(cleanup_worksheet) struct worksheet *sheet = NULL;
-	CLEANUP(findings_free) struct findings findings = {0};
 	bool incomplete = false;
 	int code = worksheet_open(audit_script, &sheet, error);
 
 	if (code == 0)
 		code = collect(sheet, push->options, &one, &incomplete, error);
 	if (code == 0)
-		code = findings_read(sheet, &findings, error);
+		code = findings_judge(sheet, error);
 	if (code == 0)
 		code = begin(document, error);
 	if (code == 0)
-		code = put_findings(document, &findings, error);
+		code = put_findings(document, sheet, error);
 	return code < 0 ? code : end(document, error);
 }
 
