@@ -51,6 +51,7 @@ command_function command_probe;
 command_function command_quarantine;
 command_function command_push;
 command_function command_run;
+command_function command_status;
 command_function command_plugins;
 command_function command_update;
 command_function command_verify;

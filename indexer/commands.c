@@ -101,6 +101,16 @@ static const struct command commands[] = {
 		.examples = "  entrydb groups\n",
 	},
 	{
+		.name = "status", .usage = "", .run = command_status, .purpose = ASKS,
+		.takes = ASKING,
+		.summary = "which databases, how fresh, since when",
+		.description =
+		"Print each path entry that is searched: its state, whether Python asks entrydb there, when\n"
+		"and by which command its database was changed last, and the database. This is what\n"
+		"'entrydb' alone prints.",
+		.examples = "  entrydb status\n",
+	},
+	{
 		.name = "why", .usage = "GROUP NAME", .run = command_why, .purpose = ASKS,
 		.takes = ASKING | BIT(PROGRAM),
 		.summary = "who provides it, what shadows it, which file and symbol",
@@ -428,7 +438,7 @@ enum status commands_run(struct options *options)
 	if (options->help)
 		return help(options);
 	if (options->argument_count == 0)
-		return usage_error(NULL, "no command");
+		return run(find("status"), options);
 	command = find_or_refuse(options->arguments[0]);
 	options->arguments++;
 	options->argument_count--;

@@ -5,6 +5,7 @@
 #include "indexer/output.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
@@ -29,6 +30,16 @@ struct output output_begin(const struct column *columns, size_t column_count, bo
 	                : terminal_is(stdout) ? OUTPUT_ALIGNED
 	                                      : OUTPUT_TABS,
 	};
+}
+
+void time_text(int64_t seconds, char text[TIME_SIZE])
+{
+	time_t time = (time_t)seconds;
+	struct tm parts;
+
+	if (!gmtime_r(&time, &parts) ||
+	    strftime(text, TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
+		snprintf(text, TIME_SIZE, "%lld", (long long)seconds);
 }
 
 /* --- JSON --- */

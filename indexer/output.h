@@ -66,6 +66,11 @@ void output_words(struct output *output, struct slice words);
 /* Print what has not been printed, and release all. ERROR_NOMEM where that was lacking. */
 int output_end(struct output *output, struct error *error);
 
+#define TIME_SIZE 32 /* bytes */
+
+/* Seconds since 1970 as 2026-11-21T22:15:31Z. */
+void time_text(int64_t seconds, char text[TIME_SIZE]);
+
 /* Write @text as a JSON string, quoted. */
 void json_string(struct slice text, FILE *stream);
 

@@ -3,7 +3,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "db/base/arena.h"
@@ -96,15 +95,6 @@ static int compare_events(const void *a, const void *b)
 
 /* --- printing --- */
 
-static void format_time(int64_t seconds, char text[32])
-{
-	time_t time = (time_t)seconds;
-	struct tm parts;
-
-	if (!gmtime_r(&time, &parts) || strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
-		snprintf(text, 32, "%lld", (long long)seconds);
-}
-
 static const char *text_or(struct slice text, const char *otherwise)
 {
 	return text.len ? text.ptr : otherwise;
@@ -129,10 +119,10 @@ static void put(struct output *output, const struct event *event)
 {
 	const struct reader_event *facts = &event->facts;
 	CLEANUP(cleanup_free) char *what = describe(facts);
-	char time[32], user[32];
+	char time[TIME_SIZE], user[32];
 
 	output->failed |= !what;
-	format_time(facts->time, time);
+	time_text(facts->time, time);
 	snprintf(user, sizeof(user), "uid %lld", (long long)facts->uid);
 	output_string(output, time);
 	output_text(output, facts->action);

@@ -41,7 +41,7 @@ class CommandLine(CommandTest):
         self.assertRegex(self.run_program("--version", status=DONE).out, r"\Aentrydb \d+\.\d+\.\d+\n\Z")
 
     def test_usage_errors(self):
-        for words in ([], ["nonsense"], ["list", "--wrong"], ["list", "--db"], ["list", "a", "b", "c"],
+        for words in (["--wrong"], ["nonsense"], ["list", "--wrong"], ["list", "--db"], ["list", "a", "b", "c"],
                       ["groups", "a"], ["why", "a"], ["why", "a", "b", "c"], ["forget"], ["log", "a"],
                       ["list", "--fresh", "perhaps"], ["list", "--python", "2.7"],
                       ["list", "--python", "3.9"], ["list", "--python", "3.x"], ["list", "-x"]):
@@ -644,6 +644,34 @@ class Verifying(CommandTest):
         self.edit_keeping_times("alpha.plugin:main", "alpha.plugin:evil")
         self.update()
         self.assertNotIn("its entry points", self.verify().out)
+
+
+class Status(CommandTest):
+    """What is searched, by which database, since when, and whether Python asks."""
+
+    def rows(self, *words, status=DONE):
+        return self.run_program("status", "--path", self.site, *words, status=status)
+
+    def test_in_turn(self):
+        add_distribution(self.site, "alpha")
+        self.assertEqual(self.rows().fields, [[self.site, "scanned", "off", "", "", ""]])
+        self.run_program("update", self.site, status=DONE)
+        write(f"{self.site}/entrydb.pth", "")
+        path, state, python, since, command, database = self.rows().fields[0]
+        self.assertEqual((path, state, python, database), (self.site, "scanned", "on", self.database))
+        self.assertRegex(since, r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z")
+        self.assertEqual(command, f"entrydb update {self.site}")
+        os.unlink(f"{self.site}/entrydb.pth")
+        write(f"{self.site}/sitecustomize.py", "# Written by 'python -m entrydb on --sitecustomize'\n")
+        self.assertEqual(self.rows("--json").objects[0]["python"], "on")
+        write(f"{self.site}/sitecustomize.py", "import this\n")
+        self.assertEqual(self.rows().fields[0][2], "off")
+
+    def test_alone(self):
+        environment = {"ENTRYDB_PATH": self.site}
+        alone = self.run_program(env=environment, status=DONE)
+        self.assertEqual(alone.out, self.run_program("status", env=environment, status=DONE).out)
+        self.assertEqual(alone.fields[0][0], self.site)
 
 
 class Trail(CommandTest):

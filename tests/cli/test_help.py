@@ -15,6 +15,7 @@ TAKES = {
     "forget": KEEPING | {"path"},
     "list": ASKING | {"group", "allowed", "program"},
     "groups": ASKING,
+    "status": ASKING,
     "plugins": ASKING,
     "why": ASKING | {"program"},
     "run": COMMON | {"db", "path", "python", "fresh", "group", "print"},
