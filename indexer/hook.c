@@ -95,7 +95,6 @@ void hook_begin(const char *name)
 {
 	catch_signals(true);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a file too large is an error like a full disk */
 	if (!sends_nothing(name) && is_pipe(STDIN_FILENO))
 		drain(STDIN_FILENO);
 }

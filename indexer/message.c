@@ -105,4 +105,5 @@ void catch_signals(bool for_good)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
+	signal(SIGXFSZ, SIG_IGN); /* a file too large is an error like a full disk */
 }

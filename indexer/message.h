@@ -37,7 +37,10 @@ int take_error(int code, entrydb_error *from, struct error *to);
 /* Has Ctrl-C, or a request to terminate, come in? Long work asks, and stops cleanly. */
 bool interrupted(void);
 
-/* @for_good: not only the first of them, after which the next one ends the program as usual. */
+/*
+ * @for_good: not only the first of them, after which the next one ends the program as usual.
+ * A file too large becomes an error.
+ */
 void catch_signals(bool for_good);
 
 #endif

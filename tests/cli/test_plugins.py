@@ -6,9 +6,9 @@ The shared objects are those of tests/fixtures, which ENTRYDB_TEST_PLUGINS names
 
 import os
 import re
+import resource
 import shutil
 import sqlite3
-import struct
 import subprocess
 import sys
 
@@ -19,7 +19,7 @@ from support import (COULD_NOT, DONE, NOT_FOUND, STRANGER, USAGE, CommandTest, a
 
 FIXTURES = os.environ.get("ENTRYDB_TEST_PLUGINS") or f"{support.TOP}/build/tests/fixtures"
 MACHINE_AT = 18   # e_machine in an ELF header
-WHOLE = 64 << 20  # bytes of an object that is read whole from an archive
+WHOLE = 64 << 20  # bytes of an object that is unpacked in memory, or kept of a tarball
 AARCH64, X86_64 = 183, 62
 TOWEL = "[towel]\nsymbol = towel_*_entry towel_plugin_version\nname = kind_*\n"
 
@@ -38,22 +38,6 @@ def of_a_later_libc(image):
     """It asks for a version of the C library that will never be."""
     version = re.search(rb"\0GLIBC_2\.(\d+(\.\d+)?)\0", image)[0]
     return image.replace(version, version.replace(b"_2.", b"_9."))
-
-
-def behind_zeros(image):
-    """The same object, of 64 bits, with all but its headers behind so many zeros that it is not read whole."""
-    shifted, gap = bytearray(image), WHOLE + (1 << 20)
-    tables = [(32, 56, 54, 8), (40, 64, 58, 24)]  # of segments and of sections: where, how long, and their offset's place
-    for table_at, size, size_at, offset_at in tables:
-        table, = struct.unpack_from("<Q", image, table_at)
-        self_size, count = struct.unpack_from("<HH", image, size_at)
-        assert self_size == size
-        for at in range(table, table + count * size, size):
-            offset, = struct.unpack_from("<Q", image, at + offset_at)
-            struct.pack_into("<Q", shifted, at + offset_at, offset + gap)
-    sections, = struct.unpack_from("<Q", image, 40)
-    struct.pack_into("<Q", shifted, 40, sections + gap)
-    return bytes(shifted[:4096]) + bytes(gap - 4096) + bytes(shifted)
 
 
 class PluginTest(CommandTest):
@@ -206,18 +190,21 @@ class LargeObjects(PluginTest):
         self.assertEqual(found, self.facts("--path", self.site))
         self.assertEqual((found["state"], found["size"]), (state, len(image) if state == "ok" else None))
 
-    def test_tables_at_the_front(self):
+    def test_a_plugin(self):
         self.check(fixture("outer.so") + bytes(WHOLE))
-
-    def test_tables_at_the_end(self):
-        image = behind_zeros(fixture("outer.so"))
-        self.check(image)
-        opened = [sys.executable, "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1]).AdbcDriverInit"]
-        if not support.build_type_is_sanitized():  # else it is for sanitized programs alone
-            subprocess.run([*opened, f"{self.site}/pkg/outer.so"], check=True)  # it is a real one
 
     def test_other_large_files(self):
         self.check(bytes(WHOLE + 1), "no-symbol")
+
+    def test_no_room(self):
+        def bounded():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (WHOLE // 2, WHOLE // 2))
+        for size in (WHOLE // 2, WHOLE):
+            tree = described({"pkg/outer.so": fixture("outer.so") + bytes(size)}, "pkg",
+                             entry_points="[g]\nn = pkg.outer:AdbcDriverInit\n")
+            wheel = write_zip(f"{self.top}/pkg-1.0-py3-none-any.whl", tree)
+            self.run_program("add", "--db", f"{self.top}/wheels.db", wheel, preexec_fn=bounded, status=DONE)
+            self.assertEqual(self.facts("--db", f"{self.top}/wheels.db")["state"], "not-examined")
 
     def test_tarballs(self):
         """Nothing of that size is kept of them, and they say so, of what is needed, too."""
