@@ -370,9 +370,9 @@ static int copy_file(int from, int to)
 	return copy_by_hand(from, to);
 }
 
-static int check_published(const char *path, const struct stat *status, struct error *error)
+static int check_published(const char *path, int fd, const struct stat *status, struct error *error)
 {
-	enum trust trust = trust_of(status, TRUST_NO_OTHER);
+	enum trust trust = trust_of(fd, status, TRUST_NO_OTHER);
 
 	if (!S_ISREG(status->st_mode)) /* a FIFO would be waited for */
 		return error_set(error, ERROR_FORMAT, "%s: not a regular file", path);
@@ -394,7 +394,7 @@ static int cannot_open(const struct publication *publication, int errnum, struct
 	    fstatat(publication->directory_fd, publication->name, &status, AT_SYMLINK_NOFOLLOW) ==
 	            0 &&
 	    !S_ISREG(status.st_mode))
-		return check_published(publication->path, &status, error);
+		return check_published(publication->path, -1, &status, error);
 	return error_errno(error, errnum, "cannot read %s", publication->path);
 }
 
@@ -406,7 +406,7 @@ static int open_published(struct publication *publication, int *fd, struct stat 
 		return cannot_open(publication, errno, error);
 	if (fstat(*fd, status) != 0)
 		return error_errno(error, errno, "cannot read %s", publication->path);
-	return check_published(publication->path, status, error);
+	return check_published(publication->path, *fd, status, error);
 }
 
 int publication_copy(struct publication *publication, struct error *error)

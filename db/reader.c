@@ -43,10 +43,10 @@ static bool lost_file(const struct reader *reader)
 }
 
 /* A file that somebody else may write could say anything. */
-static int check_trust(const char *file, uid_t owner, const struct stat *status,
+static int check_trust(const char *file, uid_t owner, int fd, const struct stat *status,
                        struct error *error)
 {
-	enum trust trust = trust_of(status, owner);
+	enum trust trust = trust_of(fd, status, owner);
 
 	if (!S_ISREG(status->st_mode))
 		return error_set(error, ERROR_FORMAT, "%s: not a regular file", file);
@@ -103,7 +103,7 @@ int reader_open(const char *file, uid_t owner, struct reader **out, struct error
 		return error_nomem(error);
 	code = open_file(reader, file, error);
 	if (code == 0)
-		code = check_trust(file, owner, &reader->opened, error);
+		code = check_trust(file, owner, reader->fd, &reader->opened, error);
 	if (code == 0)
 		code = open_database(reader, file, error);
 	if (code == 0)

@@ -98,14 +98,32 @@ int databases_check_owner(const char *prefix, uid_t uid, gid_t gid, const char *
 	                 prefix, uid, uid, gid, command);
 }
 
+/* Somebody else's directory on the way to a root of root's may lead anywhere. */
+static int check_way(const struct database *database, const struct database_root *root,
+                     const char *command, struct error *error)
+{
+	struct error own = {0};
+	uid_t uid;
+	gid_t gid;
+	int code = safe_path_owner(root->path, database->sysroot, &uid, &gid, &own);
+
+	if (code < 0)
+		return error_move_failure(error, &own);
+	return databases_check_owner(root->path, uid, gid, command, error);
+}
+
 int database_check_owner(const struct database *database, struct error *error)
 {
 	CLEANUP(cleanup_free) char *prefix = layout_base(database->file);
 	CLEANUP(cleanup_free) char *command = prefix ? text_format("update %s", prefix) : NULL;
+	int code;
 
 	if (!command)
 		return error_nomem(error);
-	return databases_check_owner(prefix, database->uid, database->gid, command, error);
+	code = databases_check_owner(prefix, database->uid, database->gid, command, error);
+	for (size_t i = 0; code == 0 && geteuid() == 0 && i < database->root_count; i++)
+		code = check_way(database, &database->roots[i], command, error);
+	return code;
 }
 
 /*
@@ -276,6 +294,20 @@ static int add_or_leave(const struct options *options, bool to_write, const char
 	return 0;
 }
 
+/*
+ * Who can search the directories on the way to a root, as permissions to read; those on the way
+ * to the database, which keep others from both, do not count.
+ */
+static mode_t search_beyond(const struct database *database, const struct database_root *root)
+{
+	CLEANUP(error_clear) struct error unused = {0};
+	mode_t of_database, of_root;
+
+	safe_search(database->file, database->sysroot, &of_database, &unused);
+	safe_search(root->path, database->sysroot, &of_root, &unused);
+	return of_root | ~of_database;
+}
+
 int database_mode(const struct database *database, mode_t *mode, struct error *error)
 {
 	bool has_site = false;
@@ -286,7 +318,7 @@ int database_mode(const struct database *database, mode_t *mode, struct error *e
 	for (size_t i = 0; code >= 0 && i < database->root_count; i++) {
 		code = file_status(AT_FDCWD, database->roots[i].path, &status, error);
 		if (code > 0 && S_ISDIR(status.st_mode)) {
-			*mode &= status.st_mode;
+			*mode &= status.st_mode & search_beyond(database, &database->roots[i]);
 			has_site = true;
 		}
 	}

@@ -9,7 +9,8 @@
 
 /*
  * Write @text to the file at @path, in the place of what was there; "-" is standard
- * output. It takes its name when it is complete; no link at that name is followed.
+ * output. It takes its name when it is complete, and only its owner may read it; no link at that
+ * name is followed, and root writes nothing in directories of others.
  */
 int output_file_write(const char *path, struct slice text, struct error *error);
 

@@ -9,6 +9,7 @@
 #include <wchar.h>
 
 #include "db/base/escape.h"
+#include "db/base/trust.h"
 #include "db/base/unicode.h"
 
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
@@ -47,7 +48,7 @@ bool terminal_is(FILE *stream)
 /* https://no-color.org: set and not empty. */
 static bool is_colored(FILE *stream)
 {
-	const char *unwanted = secure_getenv("NO_COLOR"), *type = secure_getenv("TERM");
+	const char *unwanted = trust_environment("NO_COLOR"), *type = trust_environment("TERM");
 
 	if (color != COLOR_AUTO)
 		return color == COLOR_ALWAYS;

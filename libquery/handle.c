@@ -9,6 +9,7 @@
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
+#include "db/base/trust.h"
 #include "libquery/layout.h"
 #include "libquery/names.h"
 #include "libquery/sites.h"
@@ -51,7 +52,7 @@ static void cleanup_handle(struct entrydb **db)
 /* $ENTRYDB_FRESH is a wish of the user's: what it says wrongly is passed over. */
 static enum entrydb_fresh choose_fresh(enum entrydb_fresh asked)
 {
-	const char *environment = secure_getenv("ENTRYDB_FRESH");
+	const char *environment = trust_environment("ENTRYDB_FRESH");
 
 	if (asked == ENTRYDB_FRESH_DEFAULT &&
 	    (!environment || entrydb_fresh_parse(environment, &asked) < 0))

@@ -9,6 +9,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
+#include "db/base/trust.h"
 #include "db/base/unicode.h"
 
 #define DATABASE      "/var/lib/entrydb/entry_points.db"
@@ -134,7 +135,7 @@ static bool is_system(struct slice prefix)
 
 static bool is_user(struct slice prefix)
 {
-	const char *home = secure_getenv("HOME");
+	const char *home = trust_environment("HOME");
 	size_t len = home ? strlen(home) : 0;
 
 	return len > 0 && prefix.len > len && memcmp(prefix.ptr, home, len) == 0 &&
@@ -192,7 +193,7 @@ char *layout_policy(const char *sysroot, struct slice prefix)
  */
 static int user_file(const char *variable, const char *otherwise, const char *name, char **out)
 {
-	const char *directory = secure_getenv(variable), *home = secure_getenv("HOME");
+	const char *directory = trust_environment(variable), *home = trust_environment("HOME");
 	bool is_named = directory && directory[0] == '/';
 
 	*out = NULL;

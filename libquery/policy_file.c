@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
@@ -223,7 +222,7 @@ static int add_environment(struct policy *policy, const char *spelled, const cha
 static int list_layers(struct policy *policy, const struct policy_scope *scope)
 {
 	const char *sysroot = scope->sysroot ? scope->sysroot : "";
-	bool is_privileged = getauxval(AT_SECURE) != 0;
+	bool is_privileged = trust_is_privileged();
 	int code = is_privileged || scope->sysroot ? 0 : add_user(policy);
 
 	for (size_t i = 0; code == 0 && !is_privileged && i < scope->entry_count; i++)
@@ -254,13 +253,13 @@ static uid_t owner_of(const struct policy_layer *layer)
 	return layer->place && stat(layer->place, &status) == 0 ? status.st_uid : TRUST_NO_OTHER;
 }
 
-static int check_trust(const struct policy_layer *layer, struct error *error)
+static int check_trust(const struct policy_layer *layer, int fd, struct error *error)
 {
 	const struct stat *status = &layer->seen;
 
 	if (!S_ISREG(status->st_mode))
 		return error_set(error, ERROR_FORMAT, "%s is not a file", layer->path);
-	switch (trust_of(status, owner_of(layer))) {
+	switch (trust_of(fd, status, owner_of(layer))) {
 	case TRUST_FOREIGN:
 		return error_set(error, ERROR_PERMISSION,
 		                 "cannot trust the rules in %s: it belongs to user %u; delete it, "
@@ -295,7 +294,7 @@ static int read_rules(struct policy_layer *layer, int fd, struct error *error)
 {
 	struct error own = {0};
 	struct slice text;
-	int code = check_trust(layer, error);
+	int code = check_trust(layer, fd, error);
 
 	if (code == 0)
 		code = read_text(layer, fd, &text, error);
@@ -371,7 +370,7 @@ int policy_look(struct policy *policy, const struct policy_scope *scope, enum po
 	int64_t now = nanoseconds_now(CLOCK_MONOTONIC_COARSE);
 	int code = 0;
 
-	policy->disabled = slice_of(secure_getenv(POLICY_DISABLE_VARIABLE));
+	policy->disabled = slice_of(trust_environment(POLICY_DISABLE_VARIABLE));
 	if (age == POLICY_AGE_SECOND && policy->listed && policy->looked != NOT_LOOKED_YET &&
 	    now - policy->looked < LOOK_INTERVAL)
 		return 0;
@@ -385,7 +384,7 @@ int policy_look(struct policy *policy, const struct policy_scope *scope, enum po
 
 bool policy_is_empty(const struct policy *policy)
 {
-	const char *disabled = secure_getenv(POLICY_DISABLE_VARIABLE);
+	const char *disabled = trust_environment(POLICY_DISABLE_VARIABLE);
 
 	if (disabled && disabled[0])
 		return false;

@@ -26,7 +26,7 @@ static int read_text(const char *path, struct slice *out, struct error *error)
 		return error_errno(error, errno, "%s", path);
 	if (!S_ISREG(status.st_mode))
 		return error_set(error, ERROR_FORMAT, "%s: not a file", path);
-	if (trust_of(&status, TRUST_NO_OTHER) != TRUST_BELIEVED)
+	if (trust_of(fd, &status, TRUST_NO_OTHER) != TRUST_BELIEVED)
 		return error_set(error, ERROR_PERMISSION,
 		                 "%s: not believed: others than root and you could have written it",
 		                 path);

@@ -19,6 +19,7 @@
 #include "db/base/slice.h"
 #include "db/base/small_file.h"
 #include "db/base/text.h"
+#include "db/base/trust.h"
 #include "libquery/disk/metadata/pth.h"
 #include "libquery/layout.h"
 
@@ -285,7 +286,7 @@ static void add_system(struct search *search, const char *asked)
 
 static void add_user(struct search *search, const char *asked)
 {
-	const char *home = secure_getenv("HOME");
+	const char *home = trust_environment("HOME");
 	char python[PYTHON_MAX];
 
 	if (!home || home[0] != '/' || search->sysroot[0])
@@ -339,7 +340,7 @@ static void add_given(struct search *search, const char *list)
 
 static const char *environment_variable(const struct search *search, const char *name)
 {
-	const char *value = search->sysroot[0] ? NULL : secure_getenv(name);
+	const char *value = search->sysroot[0] ? NULL : trust_environment(name);
 
 	return value && value[0] == '/' ? value : NULL;
 }
@@ -361,7 +362,7 @@ int sites_default(struct sites *sites, const char *version, const char *sysroot,
                   struct error *error)
 {
 	struct search search = {sites, sysroot ? sysroot : "", 0, error};
-	const char *given = sysroot ? NULL : secure_getenv("ENTRYDB_PATH");
+	const char *given = sysroot ? NULL : trust_environment("ENTRYDB_PATH");
 
 	if (given)
 		add_given(&search, given);
@@ -431,7 +432,7 @@ static void add_python_on_path(struct search *search, const char *directory)
 
 static void add_pythons_on_path(struct search *search)
 {
-	const char *path = secure_getenv("PATH");
+	const char *path = trust_environment("PATH");
 
 	while (path && *path) {
 		size_t len = strcspn(path, ":");
@@ -460,7 +461,7 @@ static void add_version(struct search *search, const char *name, void *versions)
 
 static void add_pyenv(struct search *search)
 {
-	const char *given = secure_getenv("PYENV_ROOT"), *home = secure_getenv("HOME");
+	const char *given = trust_environment("PYENV_ROOT"), *home = trust_environment("HOME");
 	CLEANUP(cleanup_free) char *versions = NULL;
 
 	if (!given && !home)

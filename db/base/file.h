@@ -15,6 +15,18 @@
 
 #include "db/base/error.h"
 
+/*
+ * What is opened or looked at by these functions below the sysroot of a process is resolved as if
+ * that were "/": no link leads out of it. The library has none; the program defines this function
+ * for its option --root.
+ */
+struct file_sysroot {
+	int fd;
+	const char *given, *real; /* its absolute path, and the same without links */
+};
+
+const struct file_sysroot *file_sysroot(void);
+
 /* openat() for reading, with @flags besides; -1 on failure. */
 int file_open(int directory, const char *name, int flags);
 

@@ -1,5 +1,5 @@
 /*
- * safe_path.c - see safe_path.h.
+ * safe_path.c - one walk along a path, by descriptors, for whoever writes, publishes or loads.
  */
 #include "db/base/safe_path.h"
 
@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -42,10 +43,12 @@ struct walk {
 	char *todo, *rest;  /* the way on, and what is left of it */
 	uid_t top;          /* who owns "/" */
 	int links;
-	bool foreign; /* it is in somebody else's territory: status says whose */
+	mode_t search;  /* who may search every directory so far, as permissions to read */
+	bool is_strict; /* nobody else may own, or write to, anything on the way */
+	bool foreign;   /* it is in somebody else's territory: status says whose */
 };
 
-#define WALK_INIT ((struct walk){.anchor = -1, .fd = -1})
+#define WALK_INIT ((struct walk){.anchor = -1, .fd = -1, .search = 0444})
 
 static void walk_end(struct walk *walk)
 {
@@ -58,6 +61,26 @@ static void walk_end(struct walk *walk)
 static const char *name_of(const struct walk *walk)
 {
 	return walk->done[0] ? walk->done : "/";
+}
+
+/* For what is loaded: whoever owns a directory, or can write to it, decides what lies there. */
+static int check_hop(const struct walk *walk, struct error *error)
+{
+	switch (trust_of(walk->fd, &walk->status, TRUST_NO_OTHER)) {
+	case TRUST_FOREIGN:
+		return error_set(error, ERROR_PERMISSION,
+		                 "%s belongs to user %u, neither root nor you; install it again as "
+		                 "yourself or as root",
+		                 name_of(walk), walk->status.st_uid);
+	case TRUST_WRITABLE:
+		return error_set(error, ERROR_PERMISSION,
+		                 "others may write to %s; if you trust what is there now, run: "
+		                 "chmod go-w '%s'",
+		                 name_of(walk), name_of(walk));
+	case TRUST_BELIEVED:
+		break;
+	}
+	return 0;
 }
 
 static bool is_everybodys(const struct stat *status)
@@ -76,6 +99,10 @@ static int enter(struct walk *walk, int fd, char *done, struct error *error)
 	walk->done = done;
 	if (fd < 0 || fstat(fd, &walk->status) != 0)
 		return error_errno(error, errno, "%s", name_of(walk));
+	if (S_ISDIR(walk->status.st_mode))
+		walk->search &= (walk->status.st_mode & 0111) << 2;
+	if (walk->is_strict)
+		return check_hop(walk, error);
 	walk->foreign = !trust_owner(walk->status.st_uid, walk->top);
 	if (!walk->foreign && is_everybodys(&walk->status))
 		return error_set(error, ERROR_PERMISSION,
@@ -130,7 +157,8 @@ static int follow(struct walk *walk, int fd, const struct stat *link, const char
 
 	if (code < 0)
 		return code;
-	if (!trust_owner(link->st_uid, walk->top) || trust_is_writable(&walk->status))
+	if (!trust_owner(link->st_uid, walk->is_strict ? TRUST_NO_OTHER : walk->top) ||
+	    trust_is_writable(walk->fd, &walk->status))
 		return error_set(error, ERROR_PERMISSION,
 		                 "%s/%s is a symbolic link that others may have made: it is not "
 		                 "followed",
@@ -155,8 +183,11 @@ static int make_directory(struct walk *walk, const char *name, struct error *err
 		               ? 0
 		               : error_errno(error, errno, "cannot make %s/%s", walk->done, name);
 	fd = safe_openat(walk->fd, name, O_RDONLY | O_DIRECTORY, 0);
-	if (fd < 0 || fstat(fd, &made) != 0 ||
-	    ((made.st_mode & 0777) != mode && fchmod(fd, mode | (made.st_mode & S_ISGID)) != 0))
+	if (fd < 0 || fstat(fd, &made) != 0)
+		return error_errno(error, errno, "cannot make %s/%s", walk->done, name);
+	if (trust_is_writable(walk->fd, &walk->status)) /* it may be another one by now */
+		return 0;
+	if (((made.st_mode & 0777) != mode && fchmod(fd, mode | (made.st_mode & S_ISGID)) != 0))
 		return error_errno(error, errno, "cannot make %s/%s", walk->done, name);
 	return 0;
 }
@@ -278,6 +309,49 @@ int safe_path_owner(const char *path, const char *sysroot, uid_t *uid, gid_t *gi
 	*uid = walk.foreign ? walk.status.st_uid : geteuid();
 	*gid = walk.foreign ? walk.status.st_gid : getegid();
 	return 0;
+}
+
+/* For reading; the descriptor of the walk is none that can be read. */
+static int reopen(const struct walk *walk)
+{
+	char name[sizeof("/proc/self/fd/") + 3 * sizeof(walk->fd)];
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", walk->fd);
+	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+int safe_search(const char *path, const char *sysroot, mode_t *search, struct error *error)
+{
+	CLEANUP(walk_end) struct walk walk = WALK_INIT;
+	int code = walk_path(&walk, path, sysroot, SAFE_EXISTING, error);
+
+	*search = walk.search;
+	return code;
+}
+
+int safe_publish_open(const char *path, int *fd, mode_t *search)
+{
+	CLEANUP(walk_end) struct walk walk = WALK_INIT;
+	struct error unused = {0};
+	int code = walk_path(&walk, path, NULL, SAFE_EXISTING, &unused);
+
+	error_clear(&unused);
+	*search = walk.search;
+	if (code < 0 || walk.foreign || !S_ISREG(walk.status.st_mode))
+		return ERROR_PERMISSION;
+	*fd = reopen(&walk);
+	return *fd < 0 ? ERROR_PERMISSION : 0;
+}
+
+int safe_load_check(const char *path, struct stat *status, struct error *error)
+{
+	CLEANUP(walk_end) struct walk walk = WALK_INIT;
+	int code;
+
+	walk.is_strict = true;
+	code = walk_path(&walk, path, NULL, SAFE_EXISTING, error);
+	*status = walk.status;
+	return code;
 }
 
 int safe_directory_open(const char *path, const char *sysroot, enum safe_create create, int *fd,

@@ -16,9 +16,12 @@
  * and lies in a directory that others cannot write. With a sysroot, the path to it is
  * walked from "/", and the rest from there: an absolute link, or "..", stays inside.
  *
- * The rule for writers, which safe_directory_open() enforces: a process writes only
- * in territory of its own. Root does nothing in what belongs to somebody else; he
- * who wants that work done does it with its owner's rights: see safe_path_owner().
+ * The rule for writers, which safe_directory_open() enforces: a process writes only in
+ * territory of its own. Root does nothing in what belongs to somebody else.
+ *
+ * The rule for what is loaded, which safe_load_check() enforces: of each directory on the way,
+ * also of those that links lead through, and of the file at its end, nobody but root and the
+ * effective user may be the owner, and nobody else may write to it.
  */
 #ifndef DB_BASE_SAFE_PATH_H
 #define DB_BASE_SAFE_PATH_H
@@ -50,6 +53,22 @@ static inline bool safe_same_file(const struct stat *a, const struct stat *b)
  */
 int safe_path_owner(const char *path, const char *sysroot, uid_t *uid, gid_t *gid,
                     struct error *error);
+
+/*
+ * May the file at @path, absolute, be loaded? *@status is of it. ERROR_PERMISSION names the
+ * directory, link or file on the way that others could exchange.
+ */
+int safe_load_check(const char *path, struct stat *status, struct error *error);
+
+/*
+ * Open the file at @path, absolute, to publish what is in it. *@search: the permissions to read
+ * of whoever may search all directories on the way, those of links, too. ERROR_PERMISSION where
+ * somebody else owns one of them, or may have made a link.
+ */
+int safe_publish_open(const char *path, int *fd, mode_t *search);
+
+/* The same of the directories on the way to @path, and of that; all that may be read: 0444. */
+int safe_search(const char *path, const char *sysroot, mode_t *search, struct error *error);
 
 enum safe_create {
 	SAFE_EXISTING, /* ERROR_NOTFOUND if it is not there */

@@ -1,28 +1,108 @@
 /*
- * trust.c - see trust.h.
+ * trust.c - the rules about owners, permissions and privileges.
  */
 #include "db/base/trust.h"
 
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/xattr.h>
 #include <unistd.h>
+
+#define OVERFLOW_UID 65534 /* the kernel's default for users that are not mapped */
+#define ACL          "system.posix_acl_access"
+
+bool trust_is_privileged(void)
+{
+	uid_t real, effective, saved;
+	gid_t real_group, effective_group, saved_group;
+
+	if (getauxval(AT_SECURE) || getresuid(&real, &effective, &saved) != 0 ||
+	    getresgid(&real_group, &effective_group, &saved_group) != 0)
+		return true;
+	return real != effective || effective != saved || real_group != effective_group ||
+	       effective_group != saved_group;
+}
+
+const char *trust_environment(const char *name)
+{
+	return trust_is_privileged() ? NULL : getenv(name);
+}
+
+/* Are not all users mapped? */
+static bool in_user_namespace(void)
+{
+	unsigned inside = 0, outside = 0, count = 0;
+	FILE *map = fopen("/proc/self/uid_map", "re");
+	bool all = map && fscanf(map, "%u %u %u", &inside, &outside, &count) == 3 && inside == 0 &&
+	           outside == 0 && count == UINT32_MAX;
+
+	if (map)
+		fclose(map);
+	return map && !all;
+}
 
 bool trust_owner(uid_t uid, uid_t other)
 {
-	return uid == 0 || uid == geteuid() || other == TRUST_ANYBODY ||
-	       (uid == other && other != TRUST_NO_OTHER);
+	if (uid == OVERFLOW_UID && in_user_namespace())
+		return false;
+	if (uid == 0 || other == TRUST_ANYBODY)
+		return true;
+	if (trust_is_privileged())
+		return false;
+	return uid == geteuid() || (uid == other && other != TRUST_NO_OTHER);
 }
 
-bool trust_is_writable(const struct stat *status)
+/* Where nobody can tell, there may be one. */
+static bool may_have_acl(const char *path)
+{
+	return getxattr(path, ACL, NULL, 0) >= 0 || (errno != ENODATA && errno != ENOTSUP);
+}
+
+static bool is_writable(const char *path, const struct stat *status)
 {
 	if (S_ISDIR(status->st_mode) && (status->st_mode & S_ISVTX))
 		return false;
 	if (status->st_mode & S_IWOTH)
 		return true;
-	return (status->st_mode & S_IWGRP) && status->st_gid != 0 && status->st_gid != getegid();
+	return (status->st_mode & S_IWGRP) &&
+	       (status->st_gid != status->st_uid || may_have_acl(path));
 }
 
-enum trust trust_of(const struct stat *status, uid_t other)
+static enum trust decide(const char *path, const struct stat *status, uid_t other)
 {
 	if (!trust_owner(status->st_uid, other))
 		return TRUST_FOREIGN;
-	return trust_is_writable(status) ? TRUST_WRITABLE : TRUST_BELIEVED;
+	return is_writable(path, status) ? TRUST_WRITABLE : TRUST_BELIEVED;
+}
+
+#define PATH_OF_FD_ROOM (sizeof("/proc/self/fd/") + 3 * sizeof(int))
+
+/* With O_PATH, fgetxattr() does not work. */
+static const char *path_of_fd(char room[PATH_OF_FD_ROOM], int fd)
+{
+	snprintf(room, PATH_OF_FD_ROOM, "/proc/self/fd/%d", fd);
+	return room;
+}
+
+bool trust_is_writable(int fd, const struct stat *status)
+{
+	char room[PATH_OF_FD_ROOM];
+
+	return is_writable(path_of_fd(room, fd), status);
+}
+
+enum trust trust_of(int fd, const struct stat *status, uid_t other)
+{
+	char room[PATH_OF_FD_ROOM];
+
+	return decide(path_of_fd(room, fd), status, other);
+}
+
+enum trust trust_of_path(const char *path, const struct stat *status, uid_t other)
+{
+	return decide(path, status, other);
 }

@@ -1,9 +1,9 @@
 /*
- * trust.h - whom to believe, decided in one place for all that is read or loaded.
+ * trust.h - whom to believe, decided in one place for all that is read, written or loaded.
  *
- * A file, or a directory, is believed if it belongs to somebody who could do as he
- * likes anyway (root, the effective user, and whom the caller names besides), and
- * if nobody else may change it.
+ * A file, or a directory, is believed if it belongs to root, to the effective user, or to whom
+ * the caller names besides, and if nobody else can write it. A process with more rights than its
+ * user (set-uid, set-gid, file capabilities) believes root alone, and no environment variable.
  */
 #ifndef DB_BASE_TRUST_H
 #define DB_BASE_TRUST_H
@@ -21,18 +21,33 @@ enum trust {
 	TRUST_WRITABLE, /* others than its owner may write it */
 };
 
-/* Is @uid root, the effective user, or @other? */
+/*
+ * Has the process, or had it when it was started, rights that whoever started it has not? Also
+ * after a set-uid program has put its effective user back, as long as it can take root again.
+ */
+bool trust_is_privileged(void);
+
+/* getenv(); NULL in a privileged process. */
+const char *trust_environment(const char *name);
+
+/*
+ * Is @uid root, the effective user, or @other? In a user namespace, the uid that the kernel shows
+ * for all users that are not mapped there is nobody's.
+ */
 bool trust_owner(uid_t uid, uid_t other);
 
 /*
- * May others than its owner write it? A group may if it is neither root's nor the
- * effective one; with an access control list, the group's bits are the most that any
- * entry of the list grants. In a sticky directory others may create files, but not
- * replace those that are not theirs: that does not count as writing.
+ * May others than its owner write it? The group may, unless it is the owner's own (its number is
+ * the owner's) and there is no access control list; with one, the group's bits are the most that
+ * any entry of it grants. In a sticky directory others may create files, but not replace those
+ * that are not theirs: that does not count as writing. @fd: open on it, O_PATH will do.
  */
-bool trust_is_writable(const struct stat *status);
+bool trust_is_writable(int fd, const struct stat *status);
 
 /* Both, the owner first. */
-enum trust trust_of(const struct stat *status, uid_t other);
+enum trust trust_of(int fd, const struct stat *status, uid_t other);
+
+/* The same of what @path leads to, which @status is of. */
+enum trust trust_of_path(const char *path, const struct stat *status, uid_t other);
 
 #endif

@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 
 #include "db/base/name_map.h"
+#include "db/base/trust.h"
 #include "db/reader.h"
 #include "db/worksheet.h"
 #include "indexer/databases.h"
@@ -118,7 +119,7 @@ void names_read(struct site *site);
 void files_look(const struct site *site, int64_t distribution, struct slice file);
 
 /* What is wrong where it should be @owner's: malloc'd, NULL where nothing is. */
-char *files_complaint(struct collect *collect, const struct stat *status, uid_t owner);
+char *files_complaint(struct collect *collect, enum trust trust, const struct stat *status);
 
 /* --- all sites together --- */
 

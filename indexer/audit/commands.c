@@ -12,6 +12,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/nearest.h"
 #include "db/base/safe_path.h"
+#include "db/base/trust.h"
 #include "indexer/audit/collect.h"
 
 #define SCRIPT_MAX    ((size_t)64 << 10) /* bytes of a script that are looked at */
@@ -61,7 +62,7 @@ static void add_place(struct collect *collect, struct places *places, char *path
 
 static void read_path(struct collect *collect, struct places *places)
 {
-	const char *at = secure_getenv("PATH"), *sysroot = collect->options->sysroot;
+	const char *at = trust_environment("PATH"), *sysroot = collect->options->sysroot;
 
 	while (at && *at) {
 		size_t len = strcspn(at, ":");

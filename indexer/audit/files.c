@@ -14,9 +14,9 @@
 
 /* --- who may write --- */
 
-char *files_complaint(struct collect *collect, const struct stat *status, uid_t owner)
+char *files_complaint(struct collect *collect, enum trust trust, const struct stat *status)
 {
-	switch (trust_of(status, owner)) {
+	switch (trust) {
 	case TRUST_FOREIGN:
 		return collect_path(collect, "it belongs to user %u", status->st_uid);
 	case TRUST_WRITABLE:
@@ -37,7 +37,8 @@ void files_look(const struct site *site, int64_t distribution, struct slice file
 	struct stat status;
 
 	if (collect_status(site->collect, path, &status))
-		what = files_complaint(site->collect, &status, site->owner);
+		what = files_complaint(site->collect, trust_of_path(path, &status, site->owner),
+		                       &status);
 	if (what)
 		site_complain(site, "writable-by-others", distribution, file, what);
 }

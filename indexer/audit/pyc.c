@@ -85,9 +85,10 @@ static void put(const struct sources *sources, struct slice source, const char *
 
 /* Who may write it, or replace it in its directory? */
 static void check_owner(const struct sources *sources, struct slice source, const char *name,
-                        const struct stat *status, uid_t owner)
+                        int fd, const struct stat *status, uid_t owner)
 {
-	CLEANUP(cleanup_free) char *what = files_complaint(sources->collect, status, owner);
+	CLEANUP(cleanup_free)
+	char *what = files_complaint(sources->collect, trust_of(fd, status, owner), status);
 
 	if (what)
 		put(sources, source, name, what);
@@ -110,8 +111,8 @@ static void look_at(const struct sources *sources, DIR *directory, const char *n
 	    !collect_status(sources->collect, file, &status) || !S_ISREG(status.st_mode))
 		return;
 	source = slice_of(file + path.len + 1);
-	check_owner(sources, source, name, &pyc, status.st_uid);
-	check_owner(sources, source, "", &sources->status, status.st_uid);
+	check_owner(sources, source, name, fd, &pyc, status.st_uid);
+	check_owner(sources, source, "", dirfd(directory), &sources->status, status.st_uid);
 	if (is_unchecked(sources->collect, fd))
 		put(sources, source, name, NULL);
 }

@@ -81,7 +81,7 @@ static void read_list(struct collect *collect, const char *file)
 
 	if (!collect_status(collect, file, &status))
 		return;
-	if (trust_of(&status, TRUST_NO_OTHER) != TRUST_BELIEVED) {
+	if (trust_of_path(file, &status, TRUST_NO_OTHER) != TRUST_BELIEVED) {
 		error_set(&collect->error, ERROR_PERMISSION,
 		          "%s: not believed: others than root and you could have written it", file);
 		return;
@@ -98,7 +98,8 @@ static void read_list(struct collect *collect, const char *file)
 
 void settings_read_lists(struct collect *collect)
 {
-	const char *config = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
+	const char *config = trust_environment("XDG_CONFIG_HOME"),
+	           *home = trust_environment("HOME");
 	CLEANUP(cleanup_free) char *own = NULL;
 
 	if (config && config[0] == '/')

@@ -2,8 +2,8 @@
  * loader.c - opens shared objects that nobody else could have put there. The only file that
  * includes <dlfcn.h>.
  *
- * Between the checks and dlopen() a file could be exchanged, but only by those who may write
- * to its directory, and the checks allow only those who are trusted anyway. The object is
+ * Between the check and dlopen() a file could be exchanged, but only by those who may write to
+ * a directory on its way, and the check allows only root and the user. The object is
  * opened by the path under which it is installed, not by a descriptor or its real path:
  * libraries that are bundled with a wheel are found relative to it.
  */
@@ -17,8 +17,7 @@
 #include <sys/stat.h>
 
 #include "db/base/cleanup.h"
-#include "db/base/file.h"
-#include "db/base/trust.h"
+#include "db/base/safe_path.h"
 
 /* One object that is open. Objects are told apart by inode: a symlink is not a second one. */
 struct object {
@@ -58,72 +57,18 @@ void loader_free(struct loader *loader)
 
 /* --- whom to trust --- */
 
-static int check_stat(const struct loadable *object, const char *path, const struct stat *st,
-                      struct error *error)
-{
-	enum trust trust = trust_of(st, TRUST_NO_OTHER);
-
-	if (trust == TRUST_FOREIGN)
-		return error_set(error, ERROR_PERMISSION,
-		                 "%s (of %s) is not loaded: %s belongs to user %u, neither root "
-		                 "nor you; install it again as yourself or as root",
-		                 object->path, object->distribution, path, st->st_uid);
-	if (trust == TRUST_WRITABLE)
-		return error_set(error, ERROR_PERMISSION,
-		                 "%s (of %s) is not loaded: others may write to %s; if you trust "
-		                 "what is there now, run: chmod go-w '%s'",
-		                 object->path, object->distribution, path, path);
-	return 0;
-}
-
-/* Check each directory above @path, from the root down. @path is absolute. */
-static int check_directories(const struct loadable *object, const char *path, struct error *error)
-{
-	CLEANUP(cleanup_free) char *prefix = strdup(path);
-	struct stat st;
-	int code = 0;
-
-	if (!prefix)
-		return error_nomem(error);
-	for (char *slash = strchr(prefix, '/'); code == 0 && slash;
-	     slash = strchr(slash + 1, '/')) {
-		const char *directory = slash == prefix ? "/" : prefix;
-
-		*slash = '\0';
-		if (stat(directory, &st) < 0)
-			code = error_errno(error, errno, "%s", directory);
-		else
-			code = check_stat(object, directory, &st, error);
-		*slash = '/';
-	}
-	return code;
-}
-
-static int check_file(const struct loadable *object, struct stat *st, struct error *error)
-{
-	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, object->path, 0);
-
-	if (fd < 0 || fstat(fd, st) < 0)
-		return error_errno(error, errno, "%s (of %s)", object->path, object->distribution);
-	if (!S_ISREG(st->st_mode))
-		return error_set(error, ERROR_FORMAT, "%s (of %s) is not a file", object->path,
-		                 object->distribution);
-	return check_stat(object, object->path, st, error);
-}
-
 int loader_check(const struct loadable *object, struct stat *status, struct error *error)
 {
-	CLEANUP(cleanup_free) char *real = NULL;
-	int code = check_file(object, status, error);
+	struct error own = {0};
+	int code = safe_load_check(object->path, status, &own);
 
-	if (code == 0)
-		code = check_directories(object, object->path, error);
+	if (code == 0 && !S_ISREG(status->st_mode))
+		code = error_set(&own, ERROR_FORMAT, "it is not a file");
 	if (code < 0)
-		return code;
-	real = realpath(object->path, NULL);
-	if (!real)
-		return error_errno(error, errno, "%s", object->path);
-	return strcmp(real, object->path) == 0 ? 0 : check_directories(object, real, error);
+		error_set(error, code, "%s (of %s) is not loaded: %s", object->path,
+		          object->distribution, error_text(&own));
+	error_clear(&own);
+	return code;
 }
 
 /* --- opening --- */

@@ -28,9 +28,9 @@ static const char not_survived[] = "a process ended while it was being loaded";
 /* --- one file --- */
 
 /* Did root or this user write it, and could nobody else? What is no file is not waited for. */
-static bool is_trusted(const struct stat *status)
+static bool is_trusted(int fd, const struct stat *status)
 {
-	return S_ISREG(status->st_mode) && trust_of(status, TRUST_NO_OTHER) == TRUST_BELIEVED;
+	return S_ISREG(status->st_mode) && trust_of(fd, status, TRUST_NO_OTHER) == TRUST_BELIEVED;
 }
 
 /* The text of a trusted file, NUL-terminated; else empty. */
@@ -46,7 +46,7 @@ static int read_record(int directory, const char *name, char text[RECORD_MAX + 1
 		return 0;
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(error, errno, "cannot read what is set aside as %s", name);
-	if (!is_trusted(&status))
+	if (!is_trusted(fd, &status))
 		return 0;
 	got = file_read(fd, text, RECORD_MAX);
 	if (got < 0)
@@ -86,7 +86,7 @@ static int open_loading(int directory, const char *name, int flags, int *out, st
 			return 0;
 		if (fd < 0)
 			return error_errno(error, errno, "cannot open %s", name);
-		if (fstat(fd, &status) == 0 && !is_trusted(&status))
+		if (fstat(fd, &status) == 0 && !is_trusted(fd, &status))
 			return 0;
 		if (flock(fd, LOCK_EX | LOCK_NB) != 0)
 			return 0;

@@ -11,6 +11,7 @@ import os
 import pwd
 import shutil
 import stat
+import struct
 import subprocess
 import unittest
 
@@ -183,6 +184,48 @@ class Publishing(TrustTest):
         self.assertNotIn("word", [row[1] for row in others.fields])
         self.assertIn("open", [row[1] for row in others.fields])
 
+    def test_a_directory_of_another_on_the_way(self):
+        """It may lead root anywhere: into its own private tree, too."""
+        add_distribution(f"{self.mine}/site-packages", "private", text="[secret]\nword = is:swordfish\n")
+        shutil.rmtree(self.prefix)
+        os.makedirs(f"{self.prefix}/lib")
+        os.symlink(self.mine, f"{self.prefix}/lib/python3.11")
+        os.lchown(f"{self.prefix}/lib", self.other.uid, self.other.gid)
+        os.lchown(f"{self.prefix}/lib/python3.11", self.other.uid, self.other.gid)
+        reply = self.run_program("update", self.prefix, status=COULD_NOT)
+        self.assertIn(f"belongs to user {self.other.uid}", reply.err)
+        self.assertFalse(os.path.exists(self.database))
+
+    def test_a_link_of_root_s_to_a_private_tree(self):
+        """The database is as private as the tree."""
+        os.chmod(self.mine, 0o700)
+        add_distribution(f"{self.mine}/site-packages", "private", text="[secret]\nword = is:swordfish\n")
+        shutil.rmtree(self.prefix)
+        os.makedirs(f"{self.prefix}/lib")
+        os.symlink(self.mine, f"{self.prefix}/lib/python3.11")
+        self.update()
+        self.assertEqual(stat.S_IMODE(os.stat(self.database).st_mode), 0o600)
+
+    def test_links_of_an_image(self):
+        """Below --root nothing of the host is read, whoever made the link."""
+        image = f"{self.top}/image"
+        site = f"{image}/usr/lib/python3/dist-packages"
+        info = add_distribution(site, "spy")
+        os.unlink(f"{info}/entry_points.txt")
+        os.symlink(self.secret, f"{info}/entry_points.txt")
+        add_distribution(f"{image}{self.top}", "host", text="[inside]\nword = is:inside\n")
+        os.symlink(f"{self.top}/host-1.0.dist-info", f"{site}/host-1.0.dist-info")
+        add_distribution(self.mine, "outer", text="[secret]\nword = is:swordfish\n")
+        os.symlink(f"{self.mine}/outer-1.0.dist-info", f"{site}/outer-1.0.dist-info")
+        os.symlink(self.mine, f"{image}/usr/lib/python3.9")
+        self.run_program("update", "--root", image, "/usr", status=DONE)
+        rows = query(f"{image}/usr/{DATABASE}" if os.path.exists(f"{image}/usr/{DATABASE}")
+                     else f"{image}/{DATABASE}", "SELECT value FROM entry_point")
+        self.assertIn(("is:inside",), rows)
+        self.assertNotIn(("is:swordfish",), rows)
+        reply = self.run_program("list", "--root", image, "--fresh", "exact", "--path", site[len(image):])
+        self.assertNotIn("swordfish", reply.out)
+
     def with_record(self, name):
         """The name of the directory, and the hash in its RECORD."""
         text = f"[group]\n{name} = is:said\n"
@@ -213,7 +256,45 @@ class Publishing(TrustTest):
         self.assertEqual(os.stat(self.database).st_uid, 0)
 
 
+def acl(uid):
+    """An access control list that lets that user write, as setfacl makes it."""
+    entries = [(1, 6, 0xffffffff), (2, 6, uid), (4, 4, 0xffffffff), (16, 6, 0xffffffff), (32, 4, 0xffffffff)]
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *each) for each in entries)
+
+
+class Results(TrustTest):
+    def test_in_a_directory_of_another(self):
+        """Root's file is not overwritten by way of his link, nor anything else written there."""
+        theirs = f"{self.top}/theirs"
+        os.mkdir(theirs)
+        os.symlink(self.secret, f"{theirs}/report")
+        self.other.own(theirs)
+        os.chown(theirs, self.other.uid, self.other.gid)
+        reply = self.run_program("audit", self.site, "--sarif", f"{theirs}/report")
+        self.assertIn(f"belongs to user {self.other.uid}", reply.err)
+        self.assertEqual(os.listdir(theirs), ["report"])
+        self.assert_untouched()
+
+    def test_is_private(self):
+        """It may say what others cannot read."""
+        add_distribution(self.site, "alpha")
+        self.run_program("audit", self.site, "--sarif", f"{self.top}/report")
+        self.assertEqual(stat.S_IMODE(os.stat(f"{self.top}/report").st_mode), 0o600)
+
+
 class Believing(TrustTest):
+    def test_a_list_lets_another_write(self):
+        """Its mask looks like the permissions of the group."""
+        add_distribution(self.site, "alpha")
+        self.index()
+        self.forge()
+        self.assertIn("evil:main", self.values())
+        try:
+            os.setxattr(self.database, "system.posix_acl_access", acl(self.other.uid))
+        except OSError as error:
+            self.skipTest(f"no access control lists here: {error}")
+        self.assertNotIn("evil:main", self.values())
+
     def forge(self, database=None):
         change_database(database or self.database, "UPDATE entry_point SET value = 'evil:main'")
 
@@ -232,7 +313,7 @@ class Believing(TrustTest):
         add_distribution(self.site, "alpha")
         self.index()
         self.forge()
-        for mode, gid in ((0o666, 0), (0o664, self.other.gid)):
+        for mode, gid in ((0o666, 0), (0o664, self.other.gid), (0o664, 1)):
             os.chown(self.database, 0, gid)
             os.chmod(self.database, mode)
             self.assertNotIn("evil:main", self.values(), oct(mode))
@@ -274,11 +355,12 @@ class Loading(TrustTest):
         if not os.path.exists(cls.LIBRARY) or support.build_type_is_sanitized():
             raise unittest.SkipTest(f"no {cls.LIBRARY} for a program without sanitizers")
 
-    def load(self, group, name):
+    def load(self, group, name, first="pass"):
         """What entrydb_load() says, and its message; in a process of its own."""
         script = """if True:
-            import ctypes, sys
-            library, site, group, name = sys.argv[1:]
+            import ctypes, os, sys
+            library, site, group, name, first = sys.argv[1:]
+            exec(first)
             lib = ctypes.CDLL(library)
             lib.entrydb_set_get.restype = lib.entrydb_error_message.restype = ctypes.c_void_p
             path = (ctypes.c_char_p * 1)(site.encode())
@@ -292,11 +374,51 @@ class Loading(TrustTest):
             text = ctypes.c_char_p(lib.entrydb_error_message(error)).value if code < 0 else b""
             print(code, text.decode())
             """
-        done = subprocess.run([PYTHON, "-c", script, self.LIBRARY, self.site, group, name],
+        done = subprocess.run([PYTHON, "-c", script, self.LIBRARY, self.site, group, name, first],
                               env=self.environment(), capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         code, _, text = done.stdout.partition(" ")
         return int(code), text
+
+    def test_a_switched_link(self):
+        """Root's own link leads through a directory of somebody else, who exchanges it at any time."""
+        info, theirs = add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.libplugin:getpid\n"), f"{self.top}/theirs"
+        libc = next(iter(glob.glob("/lib/*/libc.so.6")), "/lib64/libc.so.6")
+        os.makedirs(f"{self.mine}/pkg")
+        shutil.copy(libc, f"{self.mine}/pkg/libplugin.so")
+        write(f"{info}/RECORD", "pkg/libplugin.so,,\n")
+        os.makedirs(theirs)
+        os.symlink(f"{self.mine}/pkg", f"{theirs}/pkg")
+        os.symlink(f"{theirs}/pkg", f"{self.site}/pkg")
+        self.other.own(theirs)
+        os.chown(theirs, self.other.uid, self.other.gid)
+        code, text = self.load("host", "plugin")
+        self.assertLess(code, 0)
+        self.assertIn(f"{theirs} belongs to user {self.other.uid}", text)
+        os.chown(theirs, 0, 0)
+        code, text = self.load("host", "plugin")
+        self.assertIn("others may have made", text)
+        os.lchown(f"{theirs}/pkg", 0, 0)
+        self.assertEqual(self.load("host", "plugin")[0], 0)
+
+    def test_a_host_with_more_rights_than_its_user(self):
+        """A set-uid program that has put its user back can take root again; so could what it loads."""
+        info = add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.libplugin:getpid\n")
+        libc = next(iter(glob.glob("/lib/*/libc.so.6")), "/lib64/libc.so.6")
+        os.makedirs(f"{self.site}/pkg")
+        shutil.copy(libc, f"{self.site}/pkg/libplugin.so")
+        write(f"{info}/RECORD", "pkg/libplugin.so,,\n")
+        os.chmod(self.top, 0o755)
+        uid, gid = self.other.uid, self.other.gid
+        for first, loads in ((f"os.setresgid({gid}, {gid}, {gid}); os.setresuid({uid}, {uid}, {uid})", True),
+                             (f"os.setresgid({gid}, {gid}, {gid}); os.setresuid({uid}, {uid}, 0)", False),
+                             (f"os.setresuid({uid}, 0, 0)", False)):
+            self.other.own(self.prefix)
+            os.chown(self.prefix, uid, gid)
+            code, text = self.load("host", "plugin", first)
+            self.assertEqual(code == 0, loads, text)
+            if not loads:
+                self.assertIn(f"belongs to user {uid}", text)
 
     def test_a_row_that_leads_out_of_its_path_entry(self):
         libc = next(iter(glob.glob("/lib/*/libc.so.6")), "/lib64/libc.so.6")

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define BUFFERS 8
@@ -145,4 +146,18 @@ void scratch_check(const char *path, const char *text)
 	assert_int_equal(length, strlen(text));
 	assert_memory_equal(bytes, text, length);
 	free(bytes);
+}
+
+int scratch_as(unsigned user, int (*run)(void *payload), void *payload)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(setresgid(user, user, user) != 0 || setresuid(user, user, user) != 0
+		              ? 128
+		              : run(payload));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
 }

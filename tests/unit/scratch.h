@@ -43,6 +43,9 @@ int scratch_memory(const void *bytes, size_t length);
 /* The file's bytes, malloc'd. */
 char *scratch_read(const char *path, size_t *length);
 
+/* What @run answers, 0 to 127, in a process of that user's alone; the tests run as root. */
+int scratch_as(unsigned user, int (*run)(void *payload), void *payload);
+
 /* Asserts that @text is all that the file holds. */
 void scratch_check(const char *path, const char *text);
 

@@ -220,23 +220,30 @@ static void test_links_of_others(void **state)
 	assert_refused(f, "shared/own", NULL, ERROR_PERMISSION, "not followed");
 }
 
+static int open_own(void *payload)
+{
+	return -open_at(payload, "home/alice/link/x", NULL, SAFE_CREATE);
+}
+
+static int open_others(void *payload)
+{
+	struct fixture *f = payload;
+
+	return -safe_directory_open("home/bob", NULL, SAFE_EXISTING, &f->fd, &f->error);
+}
+
 /* As the user himself: his own is his, root's is no obstacle, another's is. */
 static void test_as_a_user(void **state)
 {
 	struct fixture *f = *state;
-	int own, others;
 
 	NEEDS_ROOT();
 	give("home/alice/real", STRANGER);
 	give("home/alice", STRANGER);
 	give("home/bob", OTHER);
 	link_to("real", "home/alice/link", STRANGER);
-	assert_int_equal(seteuid(STRANGER), 0);
-	own = open_at(f, "home/alice/link/x", NULL, SAFE_CREATE);
-	others = safe_directory_open("home/bob", NULL, SAFE_EXISTING, &f->fd, &f->error);
-	assert_int_equal(seteuid(0), 0);
-	assert_int_equal(own, 0);
-	assert_int_equal(others, ERROR_PERMISSION);
+	assert_int_equal(scratch_as(STRANGER, open_own, f), 0);
+	assert_int_equal(scratch_as(STRANGER, open_others, f), -ERROR_PERMISSION);
 	assert_true(scratch_exists("home/alice/real/x"));
 }
 

@@ -21,7 +21,8 @@
 #include "db/base/hash.h"
 #include "db/base/libc.h"
 #include "db/base/path.h"
-#include "db/base/trust.h"
+#include "db/base/safe_path.h"
+#include "db/base/text.h"
 #include "libquery/disk/tree/ahead.h"
 
 #define ENTRIES_SIZE ((size_t)64 * 1024) /* bytes for one call of getdents64 */
@@ -109,19 +110,6 @@ static void withhold_unless(struct tree *tree, mode_t mode)
 		tree->withheld = true;
 }
 
-/* Can nobody but root, or the effective user, have put a link to @child, or in it? */
-static bool links_are_ours(const struct tree *tree, struct slice child)
-{
-	char name[NAME_ROOM];
-	struct stat status;
-
-	return fstat(tree->fd, &status) == 0 &&
-	       trust_of(&status, TRUST_NO_OTHER) == TRUST_BELIEVED && name_of(name, child, "") &&
-	       fstatat(tree->fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       trust_owner(status.st_uid, TRUST_NO_OTHER) &&
-	       (S_ISLNK(status.st_mode) || !trust_is_writable(&status));
-}
-
 /* openat() that follows no link; ELOOP: there is one, or it cannot be told. */
 static int open_without_links(int directory, const char *name)
 {
@@ -139,24 +127,32 @@ static int open_without_links(int directory, const char *name)
 	return (int)fd;
 }
 
-/*
- * Where root reads in order to publish, links of others could lead to what only root may
- * read. Most files are none: whose a link is, is asked where there is one.
- */
-static int open_file(struct tree *tree, struct slice child, const char *name)
+/* What others could have led elsewhere, or could not reach themselves, is not told them. */
+static int open_by_links(struct tree *tree, const char *name)
 {
-	int fd;
+	CLEANUP(cleanup_free) char *directory = file_real_path(tree->fd);
+	CLEANUP(cleanup_free) char *path = directory ? text_format("%s/%s", directory, name) : NULL;
+	mode_t search;
+	int fd = -1;
 
-	if (tree->readers == 0 || geteuid() != 0)
-		return file_open(tree->fd, name, 0);
-	fd = open_without_links(tree->fd, name);
-	if (fd >= 0 || errno != ELOOP)
+	if (path && safe_publish_open(path, &fd, &search) == 0 &&
+	    (search & tree->readers) == tree->readers)
 		return fd;
-	if (links_are_ours(tree, child))
-		return file_open(tree->fd, name, 0);
+	cleanup_close(&fd);
 	tree->withheld = true;
 	errno = EACCES;
 	return -1;
+}
+
+/* Where root reads in order to publish, links could lead to what only root may read. */
+static int open_file(struct tree *tree, const char *name)
+{
+	int fd;
+
+	if (tree->readers == 0 || geteuid() != 0 || file_sysroot())
+		return file_open(tree->fd, name, 0);
+	fd = open_without_links(tree->fd, name);
+	return fd >= 0 || errno != ELOOP ? fd : open_by_links(tree, name);
 }
 
 static int read_all(int fd, size_t room, struct arena *arena, struct slice *out,
@@ -216,7 +212,7 @@ static int read_now(struct tree *tree, const struct tree_request *request, struc
 
 	if (!name_of(name, request->child, request->file))
 		return error_errno(error, ENAMETOOLONG, "cannot open");
-	fd = open_file(tree, request->child, name);
+	fd = open_file(tree, name);
 	if (fd < 0)
 		return is_absent(errno) ? 0 : error_errno(error, errno, "cannot open");
 	return read_open_file(tree, fd, request, arena, out, error);
@@ -339,9 +335,7 @@ static int status_of(struct tree *tree, struct slice child, const char *file, st
 
 	if (!name_of(name, child, file))
 		return 0;
-	if (fstatat(tree->fd, name, status, 0) == 0)
-		return 1;
-	return errno_is_failure(errno) ? error_errno(error, errno, "cannot look at it") : 0;
+	return file_status(tree->fd, name, status, error);
 }
 
 static int exists(struct tree *tree, struct slice child, const char *file, struct error *error)
