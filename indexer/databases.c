@@ -280,7 +280,7 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 	               : error_nomem(error);
 }
 
-/* The machine has many owners: whatever somebody keeps from us, the others' is looked after. */
+/* The machine has many owners: a place that is not ours does not stop the others. */
 static int add_or_leave(const struct options *options, bool to_write, const char *path,
                         struct databases *out, struct error *error)
 {
@@ -367,7 +367,7 @@ static int add_known_sites(struct sites *sites, const char *prefix, const char *
 
 /*
  * A prefix in which no site directory was found may only have none that can be looked for.
- * (What is no prefix is read itself, and whoever reads it says what is wrong.)
+ * (Anything else is read as a path entry, and errors are reported then.)
  */
 static int check_access(const char *prefix, const char *sysroot, struct error *error)
 {

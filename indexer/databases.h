@@ -24,7 +24,7 @@ struct database {
 	struct name_map by_root_path; /* those in roots */
 	char *sysroot;                /* NULL, or what the file's path begins with */
 	bool may_replace;             /* the file's name is ours alone, not one from --db */
-	uid_t uid;                    /* of whoever owns the place: see safe_path.h */
+	uid_t uid;                    /* the owner of the place: see safe_path.h */
 	gid_t gid;
 };
 

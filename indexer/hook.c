@@ -1,5 +1,5 @@
 /*
- * hook.c - see hook.h.
+ * Keeps a hook from disturbing the package manager that calls it.
  */
 #include "indexer/hook.h"
 
@@ -78,7 +78,7 @@ static bool is_pipe(int fd)
 	return fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
 }
 
-/* To the end of the file, but not for ever: somebody may hold the pipe open. */
+/* To the end of the file, with a time limit: another process may keep the pipe open. */
 static void drain(int fd)
 {
 	static char buffer[DRAIN_CHUNK];

@@ -1,10 +1,9 @@
 /*
  * hook.h - how the program behaves when a package manager runs it.
  *
- * A hook must never get in the way of what it is called from: it leaves no broken
- * pipe, waits for nobody for long, prints nothing that is not worth a line, and its
- * status is 0 whatever happens. What it could not record, readers find by looking at
- * the disk themselves.
+ * A hook must never disturb its caller: it leaves no broken pipe, limits each wait, prints
+ * failures only, and always exits with 0. What it could not record, readers find by reading the
+ * disk.
  */
 #ifndef INDEXER_HOOK_H
 #define INDEXER_HOOK_H

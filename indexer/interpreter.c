@@ -1,5 +1,5 @@
 /*
- * interpreter.c - see interpreter.h.
+ * Finds the Python that an entry point is for, by the layout of its prefix.
  */
 #include "indexer/interpreter.h"
 

@@ -16,7 +16,7 @@ int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char *
 /*
  * How a program for it begins that is to import an entry point: its arguments are the path
  * entry, the module and the attribute. The current directory, which -c puts before all
- * else, is no place to import from.
+ * else, is not searched.
  */
 #define INTERPRETER_BEGIN                                                                          \
 	"import sys\n"                                                                             \

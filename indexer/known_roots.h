@@ -1,7 +1,7 @@
 /*
- * known_roots.h - the roots that a database knows, whoever asks for them.
+ * known_roots.h - the roots that a database knows, whether or not a command names them.
  *
- * An environment loses a site directory when its Python is upgraded: nobody names that one
+ * An environment loses a site directory when its Python is upgraded: no command names that one
  * again, so each update looks for all that its database knows.
  */
 #ifndef INDEXER_KNOWN_ROOTS_H
@@ -19,7 +19,7 @@ int known_roots_of_file(const char *file, struct sites *out, struct error *error
 
 /*
  * Where the root lies that the database @file calls @root_path: *@out, malloc'd. NULL where that
- * cannot be told: with --root, an absolute path is meant below it, but the file may lie outside.
+ * cannot be known: with --root, an absolute path is meant below it, but the file may lie outside.
  */
 int known_root_path(const struct options *options, const char *file, const char *root_path,
                     char **out, struct error *error);

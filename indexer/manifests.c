@@ -275,7 +275,7 @@ static void leave(struct work *work, struct manifest *item)
 	item->wanted[0] = '\0';
 }
 
-/* Write it, or remove what was written for a plugin that is gone; unless it is somebody else's. */
+/* Write it, or remove what was written for a plugin that is gone, unless others wrote it. */
 static int settle(struct work *work, struct manifest *item)
 {
 	CLEANUP(cleanup_free) char *bytes = NULL;
@@ -365,7 +365,7 @@ static int write_list(const struct work *work)
 
 /* --- the whole --- */
 
-/* The directory of hosts that nobody has asked for is not there, most often. */
+/* Without @begin, a missing directory or list means that no manifests are kept. */
 static int bring_up_to_date(struct work *work, bool begin)
 {
 	CLEANUP(cleanup_free)
@@ -423,7 +423,7 @@ int manifests_write(const struct options *options, const struct database *databa
 	return code == 0 ? bring_up_to_date(&work, begin) : code;
 }
 
-/* Most often nobody has asked for them. Whether the list is ours is seen when it is opened. */
+/* Usually there is no list. Whether it is ours is checked when it is opened. */
 void manifests_follow(const struct options *options, const struct database *database)
 {
 	CLEANUP(cleanup_free) char *prefix = layout_base(database->file);

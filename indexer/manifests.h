@@ -6,8 +6,8 @@
  *
  * In the directory stands also .entrydb, a list of the files that were written, each with
  * its hash. It says that they are to be kept current, and which files are ours: what is
- * not in it, or has another hash by now, is somebody else's, and is neither replaced nor
- * removed. Whoever removes the list is left alone from then on.
+ * not in it, or has another hash by now, belongs to others, and is neither replaced nor
+ * removed. Without the list, nothing is written any more.
  */
 #ifndef INDEXER_MANIFESTS_H
 #define INDEXER_MANIFESTS_H
@@ -22,7 +22,7 @@
 
 struct manifests_result {
 	size_t written, removed, unchanged;
-	size_t foreign; /* left alone, since somebody else has written them; told of */
+	size_t foreign; /* left alone, since others have written them; reported */
 };
 
 /* Is @host one of those above? */
@@ -40,7 +40,7 @@ int manifests_write(const struct options *options, const struct database *databa
                     const char *host, bool begin, struct manifests_result *result,
                     struct error *error);
 
-/* All hosts whose manifests are kept, after an update; what fails is told, and no more. */
+/* All hosts whose manifests are kept, after an update; failures are only reported. */
 void manifests_follow(const struct options *options, const struct database *database);
 
 #endif

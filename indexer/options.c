@@ -193,7 +193,7 @@ static enum status unknown_option(const char *word)
 	                   suggestion ? suggestion : "");
 }
 
-/* getopt_long() tells by ':' and '?', and by optopt, what it does not like. */
+/* getopt_long() returned ':' (no argument) or '?'; optopt says for which option. */
 static enum status refuse(int code, const char *word)
 {
 	const struct fact *fact = optopt >= FIRST_CODE ? &facts[optopt - FIRST_CODE] : NULL;
@@ -237,7 +237,7 @@ static enum status parse_options(int argc, char **argv, struct options *options)
 	return STATUS_DONE;
 }
 
-/* Did what getopt_long() has just read end with "--", which is no option's argument? */
+/* Did getopt_long() just stop at "--", and not as the argument of an option? */
 static bool is_end_of_options(char **argv, int before)
 {
 	return optind > before && strcmp(argv[optind - 1], "--") == 0 && optarg != argv[optind - 1];

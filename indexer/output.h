@@ -63,7 +63,7 @@ void output_number(struct output *output, int64_t number);
 /* Comma-separated words, in JSON an array; null or empty gives []. */
 void output_words(struct output *output, struct slice words);
 
-/* Print what has not been printed, and release all. ERROR_NOMEM where that was lacking. */
+/* Print what has not been printed, and release all. ERROR_NOMEM if memory ran out. */
 int output_end(struct output *output, struct error *error);
 
 #define TIME_SIZE 32 /* bytes */

@@ -1,5 +1,5 @@
 /*
- * progress.c - see progress.h.
+ * Draws a bar on the terminal while long work goes on.
  */
 #include "indexer/progress.h"
 

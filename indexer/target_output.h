@@ -15,7 +15,7 @@
 
 void target_put(struct output *output, const entrydb_target *target);
 
-/* Lines of what is remarkable: what it asks for, and what is lacking. */
+/* Lines about what matters to people: what it needs, and what is missing. */
 void target_print(const entrydb_target *target);
 
 /* NULL where @target is. */

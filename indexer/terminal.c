@@ -1,5 +1,5 @@
 /*
- * terminal.c - see terminal.h.
+ * Knows what a terminal needs: colours, and the width of characters.
  */
 #include "indexer/terminal.h"
 

@@ -32,8 +32,8 @@ struct slice field_of(const entrydb_entry_point *entry_point, enum entrydb_field
 const char *provider_of(const entrydb_entry_point *entry_point);
 
 /*
- * What the entry point leads to, which the caller frees; NULL where that cannot be told,
- * which is an answer. Each error is a failure (error.h).
+ * What the entry point leads to, which the caller frees; NULL where that cannot be known,
+ * which is not an error. Each error is a failure (error.h).
  */
 int find_target(entrydb *db, const entrydb_entry_point *entry_point, entrydb_target **target,
                 struct error *error);

@@ -1,5 +1,5 @@
 /*
- * edit.c - see edit.h.
+ * Opens a database for writing, lets a verb change it, and publishes it.
  */
 #include "indexer/update/edit.h"
 

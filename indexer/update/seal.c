@@ -1,5 +1,5 @@
 /*
- * seal.c - see seal.h.
+ * Makes a root independent of the place and the moment in which it was read.
  */
 #include "indexer/update/seal.h"
 

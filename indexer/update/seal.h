@@ -3,7 +3,7 @@
  *
  * What is in it follows from what the files say alone: no times, inodes or events, nothing
  * in the order of a directory. So the same tree gives the same bytes, wherever and whenever
- * it is indexed. What a reader makes of it is told in db/carried.h.
+ * it is indexed. How readers use it: db/carried.h.
  */
 #ifndef INDEXER_UPDATE_SEAL_H
 #define INDEXER_UPDATE_SEAL_H

@@ -24,7 +24,7 @@ struct store {
 	struct error *error;
 };
 
-/* What tells that a distribution is another version of one that was there. */
+/* The name by which a distribution is another version of one that was there. */
 static struct slice identity(const struct distribution_record *distribution)
 {
 	return slice_is_null(distribution->normalized_name) ? distribution->directory
@@ -145,7 +145,7 @@ static void number(struct store *store)
 
 /* --- rows --- */
 
-/* The row needs no more than its place corrected, if that. */
+/* At most, the position in the row is corrected. */
 static int store_reused(struct store *store, const struct distribution_record *now)
 {
 	size_t at = find_row(store, now);

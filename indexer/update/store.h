@@ -16,7 +16,7 @@ struct store_counts {
 /*
  * Make the database's rows for @root equal to @root, whose path is set. Rows of
  * distributions marked reused stay as they are; the others are written, those of
- * @known (what the database had; NULL: nothing) that are no more are dropped. Each
+ * @known (what the database had; NULL: nothing) that are gone are dropped. Each
  * difference is an event; a root seen for the first time is one event. Nothing is
  * written if nothing differs. @counts is added to.
  */

@@ -137,8 +137,8 @@ static int unsettle(struct update *update, struct root_record *known, struct err
 }
 
 /*
- * A root that cannot be read is reported, and keeps its rows, of which nobody knows then
- * whether they are right; the others go on. @known: NULL where there are none.
+ * A root that cannot be read is reported and keeps its rows, which may be wrong then; the
+ * others go on. @known: NULL where there are none.
  */
 static int skip_root(struct update *update, struct root_record *known, struct error *error)
 {
@@ -269,7 +269,7 @@ static int update_root(struct update *update, const struct database_root *wanted
 	return scan_and_store(update, wanted, found ? &known : NULL, error);
 }
 
-/* --- the roots that nobody has asked for --- */
+/* --- the roots that no argument names --- */
 
 /*
  * Those that are gone are dropped. Where the database was carried, it will be another file, which
@@ -414,7 +414,7 @@ static enum status update_database(const struct options *options, const struct d
 }
 
 /*
- * A hook looks at what readers use, and passes over what belongs to somebody else. A database that
+ * A hook looks at what readers use, and skips what belongs to another user. A database that
  * cannot be written is replaced by the user's own.
  */
 static enum status update_by_hook(const struct options *options, const struct database *readers)
@@ -444,8 +444,7 @@ enum status command_update(const struct options *options)
 	enum status status = STATUS_DONE;
 
 	if (options->hook && options->sealed)
-		return usage_error("update",
-		                   "--sealed is for whoever makes an image, not for a hook");
+		return usage_error("update", "--sealed is for making images, not for a hook");
 	if (databases_of_arguments(options, !options->hook, &databases, &error) < 0)
 		return fail(&error);
 	if (databases.count == 0)

@@ -5,7 +5,7 @@
  * A zip is recorded as importlib.metadata would read it on sys.path, so that a query
  * which names it there finds the rows; other archives are never on a path. An archive
  * whose times are those recorded is not read again. One that cannot be read costs one
- * line, and the others are added all the same; all are published at once.
+ * line and does not stop the others; all are published at once.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -80,7 +80,7 @@ static struct slice without_name(struct slice reason, const char *path)
 	return reason;
 }
 
-/* An archive could not be read; @why is cleared. The others are added all the same. */
+/* An archive could not be read, which does not stop the others; @why is cleared. */
 static void report_failed(void *payload, const char *path, struct error *why)
 {
 	struct add *add = payload;

@@ -78,7 +78,7 @@ static void search_directory(struct search *search, const char *path)
 	free(names);
 }
 
-/* What is not there is left to whoever opens it. */
+/* What does not exist is reported when it is opened. */
 static void search_argument(struct search *search, const char *path)
 {
 	struct stat status;

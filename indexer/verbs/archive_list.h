@@ -7,7 +7,7 @@
 #include "indexer/command.h"
 #include "libquery/sites.h"
 
-/* What cannot be looked at: @why is cleared by whoever is told, and the search goes on. */
+/* Reports what cannot be searched, and clears @why; the search goes on. */
 typedef void archive_list_problem(void *payload, const char *path, struct error *why);
 
 /*

@@ -75,7 +75,7 @@ static int find_module(struct search *search, int fd, struct slice *path)
 	return failed ? error_nomem(search->error) : code;
 }
 
-/* 1: it is there, or may be elsewhere; 0: it is not, which is told; or a failure. */
+/* 1: it is there, or may be elsewhere; 0: it is not, which is a cause; or a failure. */
 static int check_module(struct search *search, const entrydb_target *target)
 {
 	struct slice path;

@@ -2,7 +2,7 @@
  * causes.h - why Python would fail to load an entry point, found without running anything.
  *
  * What a program reports is often not what is wrong: of a device that torch cannot load it
- * names the plugin, not the library that the plugin's extension lacks.
+ * names the plugin, not the library that is missing for the plugin's extension.
  */
 #ifndef INDEXER_VERBS_CAUSES_H
 #define INDEXER_VERBS_CAUSES_H

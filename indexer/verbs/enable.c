@@ -21,7 +21,7 @@
 #include "libquery/layout.h"
 #include "libquery/policy.h"
 
-#define FILE_MODE 0644 /* whoever loads must know */
+#define FILE_MODE 0644 /* every program that loads reads it */
 
 /* --- which file --- */
 

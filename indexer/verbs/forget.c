@@ -59,7 +59,7 @@ static int add_user_databases(const struct options *options, struct databases *d
 	return code;
 }
 
-/* Where there is no database, none is made. */
+/* Does not create a database. */
 static int forget_in(const struct options *options, const struct database *database,
                      struct edit_result *result, struct error *error)
 {

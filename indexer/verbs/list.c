@@ -45,7 +45,7 @@ static void put(struct output *output, const entrydb_entry_point *e, const entry
 	target_put(output, target);
 }
 
-/* What leads nowhere now (its directory has vanished, say) has no kind. Text tells none. */
+/* Without a target (its directory has vanished, say) there is no kind. Text shows none. */
 static int put_all(const struct options *options, const struct selection *found,
                    struct error *error)
 {

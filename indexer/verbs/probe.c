@@ -80,7 +80,7 @@ enum { MESSAGE_FD = 3 }; /* where the interpreter writes what it has to say */
 
 static void say(int fd, const char *text)
 {
-	file_write(fd, text, strnlen(text, MESSAGE_MAX)); /* nobody else could be told */
+	file_write(fd, text, strnlen(text, MESSAGE_MAX)); /* there is no other way to report */
 }
 
 static _Noreturn void import_it(const struct probe *probe, int fd)
@@ -113,7 +113,7 @@ static _Noreturn void load_it(const struct probe *probe, int fd)
 	_exit(CHILD_FAILED);
 }
 
-/* What the plugin prints is no result of ours; a crash that is looked for leaves no core. */
+/* The plugin's output goes to stderr, and an expected crash leaves no core. */
 static _Noreturn void run_child(const struct probe *probe, int fd)
 {
 	const struct rlimit none = {0, 0};
@@ -204,7 +204,7 @@ static int run_probe(struct probe *probe, struct error *error)
 	}
 	close(ends[1]);
 	if (child > 0) {
-		setpgid(child, child); /* whoever of the two comes first */
+		setpgid(child, child); /* in both processes: either may come first */
 		watch_child(probe, child, ends[0]);
 	}
 	close(ends[0]);

@@ -33,7 +33,7 @@ enum { LAUNCHER_WORDS = 7 }; /* the interpreter, -c, the launcher, and its four 
 struct job {
 	const struct options *options;
 	const entrydb_entry_point *entry_point;
-	entrydb_target *target; /* NULL: it cannot be told */
+	entrydb_target *target; /* NULL: it is not known */
 	char *interpreter;      /* of a Python target */
 	char *script;           /* what it takes itself for */
 };

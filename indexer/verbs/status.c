@@ -42,7 +42,7 @@ static int keep_last(void *payload, const struct reader_event *event)
 	return last->command ? 0 : ERROR_NOMEM;
 }
 
-/* What cannot be read is not told; the state says that readers do without. */
+/* Empty where it cannot be read: the state says that readers do not use it. */
 static struct last last_of(const char *database)
 {
 	CLEANUP(cleanup_reader) struct reader *reader = NULL;

@@ -18,7 +18,7 @@ static const char *or_else(const char *text, const char *otherwise)
 /* All that is known about one entry point. */
 struct facts {
 	const entrydb_entry_point *entry_point;
-	const entrydb_path_entry *path_entry; /* NULL: it is on the path no more */
+	const entrydb_path_entry *path_entry; /* NULL: it is not on the path any more */
 	entrydb_target *target;               /* NULL: there is nothing that can be looked at */
 	entrydb_verdict *verdict;
 	struct sites causes; /* why it would fail to load */
