@@ -129,8 +129,7 @@ static void resolve_by_memory(struct fixture *f)
 	struct target_memo memo = {0};
 	struct target_record target;
 
-	if (!query.site.cache)
-		query.site.cache = &cache;
+	query.site.cache = &cache;
 	query.memo = &memo;
 	if (!slice_is_null(query.site.record.text)) {
 		assert_true(wheel_record_index(&query.site.record, &sorted));
@@ -332,33 +331,6 @@ static void test_directory(void **state)
 	check(f, "absent.cli", "x", "unresolved missing", NULL);
 }
 
-/* What the caller knows of the top saves the listing and changes no answer. */
-static void test_site_objects(void **state)
-{
-	struct fixture *f = *state;
-	struct path_index objects = {0};
-	struct import_cache cache = {.objects = &objects};
-
-	install(f, "m.py", NULL);
-	install(f, "n.abi3.so", "native.so");
-	install(f, "n.so", "native.so");
-	install(f, "n.py", NULL);
-	install(f, "p/__init__.py", NULL);
-	path_index_add(&objects, SLICE("n.so"));
-	path_index_add(&objects, SLICE("n.abi3.so"));
-	path_index_add(&objects, SLICE("gone.so"));
-	path_index_sort(&objects);
-	f->query.site.cache = &cache;
-	check(f, "m", "x", "python ok", "m.py");
-	check(f, "n", "entry", "native ok", "n.abi3.so");
-	check(f, "p", "x", "python ok", "p/__init__.py");
-	check(f, "gone", "x", "unresolved missing", NULL);
-	objects.count = 0;
-	check(f, "n", "entry", "python ok", "n.py");
-	path_index_free(&objects);
-	import_cache_free(&cache);
-}
-
 static void test_dangling_link(void **state)
 {
 	struct fixture *f = *state;
@@ -527,7 +499,6 @@ int main(void)
 	        TEST(test_order),
 	        TEST(test_order_in_record),
 	        TEST(test_directory),
-	        TEST(test_site_objects),
 	        TEST(test_dangling_link),
 	        TEST(test_libraries),
 	        TEST(test_bundled),

@@ -12,7 +12,6 @@
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/base/unicode.h"
-#include "libquery/disk/elf/object_name.h"
 #include "libquery/disk/metadata/distribution.h"
 #include "libquery/disk/metadata/holds.h"
 #include "libquery/disk/target/target_record.h"
@@ -34,9 +33,6 @@ struct scan {
 	size_t count, room;
 	struct name_map known; /* directory -> index in options->known, made at need */
 	size_t next_known;
-	bool wants_objects;
-	struct path_index objects; /* the shared objects beside the distributions, by name */
-	struct arena object_names;
 	struct import_cache cache;
 	bool wants_startups;
 	struct path_index startups;
@@ -51,14 +47,6 @@ struct scan {
 
 /* --- listing --- */
 
-/* Knowing them saves a listing for each module that might be one of them. */
-static bool add_object(struct scan *scan, struct slice name)
-{
-	struct slice copy = arena_copy(&scan->object_names, name, &scan->failed);
-
-	return !scan->failed && path_index_add(&scan->objects, copy);
-}
-
 static bool add_startup(struct scan *scan, struct slice name)
 {
 	struct slice copy = arena_copy(&scan->out->arena, name, &scan->failed);
@@ -70,8 +58,6 @@ static int add_child(void *payload, struct slice name)
 {
 	struct scan *scan = payload;
 
-	if (scan->wants_objects && object_name_may_be(name) && !add_object(scan, name))
-		return ERROR_NOMEM;
 	if (scan->wants_startups && scan->options->startup->is_file(name) &&
 	    !add_startup(scan, name))
 		return ERROR_NOMEM;
@@ -90,13 +76,9 @@ static int list(struct scan *scan, struct error *error)
 	struct root_record *out = scan->out;
 	int code;
 
-	scan->wants_objects = scan->options->targets && scan->tree->kind == ROOT_DIRECTORY;
 	scan->wants_startups = scan->options->startup && scan->tree->kind == ROOT_DIRECTORY;
 	code = tree_children(scan->tree, add_child, scan, error);
-	path_index_sort(&scan->objects);
 	path_index_sort(&scan->startups);
-	if (scan->wants_objects)
-		scan->cache.objects = &scan->objects;
 	if (code == ERROR_LIMIT)
 		return error_set(error, code, "more than %u distributions", DISTRIBUTIONS_MAX);
 	if (code == ERROR_NOMEM || scan->failed)
@@ -599,8 +581,6 @@ int scan_tree(struct tree *tree, const struct scan_options *options, struct root
 	code = run(&scan, error);
 	free(scan.names);
 	path_index_free(&scan.startups);
-	path_index_free(&scan.objects);
-	arena_free(&scan.object_names);
 	import_cache_free(&scan.cache);
 	name_map_free(&scan.known);
 	if (code < 0)

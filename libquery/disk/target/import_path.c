@@ -322,37 +322,21 @@ static int consider(struct search *search, struct slice text)
 	return 0;
 }
 
-/* Those of @names that begin with @base, which ends the stem. */
-static int choose_among(struct search *search, const struct path_index *names, struct slice base)
-{
-	size_t at = path_index_first(names, base, SLICE(""));
-	int code = 0;
-
-	for (; code == 0 && path_index_has(names, at, base, SLICE("")); at++)
-		code = consider(search, slice_from(names->paths[at], base.len));
-	return code;
-}
-
+/* Choose among the names that begin as the stem ends. */
 static int choose_in_directory(struct search *search)
 {
-	const struct import_cache *cache = search->site->cache;
 	struct slice prefix = stem_slice(&search->stem), base = path_base(prefix);
-	bool is_top = base.len == prefix.len;
 	const struct path_index *names;
-	int code = 0;
+	int code;
 
 	if (search->site->fd < 0)
 		return 0;
-	names = cache->objects;
-	if (!is_top || !names)
-		code = import_names(search->site, path_directory(prefix), &names, search->error);
-	if (code == 0)
-		code = choose_among(search, names, base);
-	/* At the top the caller may know the objects: no need to list thousands. */
-	if (code == 0 && is_top && cache->objects)
-		code = consider(search, SLICE("py"));
-	if (code == 0 && is_top && cache->objects)
-		code = consider(search, SLICE("pyc"));
+	code = import_names(search->site, path_directory(prefix), &names, search->error);
+	if (code < 0)
+		return code;
+	for (size_t at = path_index_first(names, base, SLICE(""));
+	     code == 0 && path_index_has(names, at, base, SLICE("")); at++)
+		code = consider(search, slice_from(names->paths[at], base.len));
 	return code;
 }
 

@@ -14,11 +14,6 @@
  * read: thousands of modules may lie in one directory. Zeros: nothing is known.
  */
 struct import_cache {
-	/*
-	 * The names of what may be shared objects right in the path entry, sorted: whoever has
-	 * listed it knows them. NULL: not known.
-	 */
-	const struct path_index *objects;
 	struct name_map by_path;        /* directory -> number of its listing */
 	struct path_index *directories; /* their listings: names, sorted */
 	size_t count, room;             /* of directories */
