@@ -18,7 +18,8 @@
 #include "db/base/cleanup.h"
 
 #define VERSION_HIDDEN 0x8000 /* in a version index: not the default version of its symbol */
-#define VERSION_FIRST  2      /* the first index that stands for a named version */
+#define VERSIONS_MAX   ((size_t)1 << 16) /* looked at in one file: lists of them may overlap */
+#define VERSION_FIRST  2                 /* the first index that stands for a named version */
 
 /* The dynamic symbols with what belongs to them. */
 struct symbols {
@@ -298,6 +299,7 @@ struct links {
 	Elf *elf;
 	elf_link_each *each;
 	void *payload;
+	size_t versions; /* looked at so far */
 	bool ended;
 };
 
@@ -349,10 +351,12 @@ static void tell_versions_of(struct links *links, Elf_Data *data, struct slice s
 
 	at += (int)need->vn_aux;
 	for (unsigned i = 0; i < need->vn_cnt && gelf_getvernaux(data, at, &version); i++) {
+		links->ended |= ++links->versions > VERSIONS_MAX;
 		if (!(version.vna_flags & VER_FLG_WEAK))
 			tell(links, ELF_VERSION_NEEDED, string_at(strings, version.vna_name),
 			     library);
-		if (version.vna_next == 0 || version.vna_next > INT_MAX - (unsigned)at)
+		if (version.vna_next == 0 || version.vna_next > INT_MAX - (unsigned)at ||
+		    links->ended)
 			break;
 		at += (int)version.vna_next;
 	}
@@ -403,7 +407,7 @@ static void tell_versions_defined(struct links *links)
 
 int elf_file_links(struct elf_file *file, elf_link_each *each, void *payload, struct error *error)
 {
-	struct links links = {file->elf, each, payload, false};
+	struct links links = {.elf = file->elf, .each = each, .payload = payload};
 
 	errno = 0;
 	tell_dynamic(&links);
