@@ -51,9 +51,9 @@ int small_file_write(int directory, const char *name, struct slice text, mode_t 
 	if (!part)
 		return -1;
 	unlinkat(directory, part, 0); /* of a process that was killed */
-	fd = safe_openat(directory, part, O_WRONLY | O_CREAT | O_EXCL, mode ? mode : 0666);
+	fd = safe_openat(directory, part, O_WRONLY | O_CREAT | O_EXCL, mode);
 	if (fd >= 0 && file_write(fd, text.ptr, text.len) == 0 && fsync(fd) == 0 &&
-	    (mode == 0 || fchmod(fd, mode) == 0) && renameat(directory, part, directory, name) == 0)
+	    fchmod(fd, mode) == 0 && renameat(directory, part, directory, name) == 0)
 		return 0;
 	why = errno;
 	unlinkat(directory, part, 0);

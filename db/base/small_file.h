@@ -22,7 +22,7 @@ int small_file_read(const char *path, size_t limit, char **text, size_t *len, st
 
 /*
  * Write @text under another name, and put it in the place of the file @name in @directory, whatever
- * that was. @mode: 0 leaves it to the umask. 0, or -1 and errno.
+ * that was. @mode: of the file, whatever the umask. 0, or -1 and errno.
  */
 int small_file_write(int directory, const char *name, struct slice text, mode_t mode);
 
