@@ -265,16 +265,12 @@ int reader_next(struct reader *reader, struct reader_row *row, struct error *err
 	return code;
 }
 
-int reader_holders(struct reader *reader, struct slice normalized_name,
-                   void (*each)(void *payload, const struct reader_holder *holder), void *payload,
-                   struct error *error)
+static int each_holder(struct reader *reader, sqlite3_stmt *statement,
+                       void (*each)(void *payload, const struct reader_holder *holder),
+                       void *payload, struct error *error)
 {
-	sqlite3_stmt *statement = sql_get(&reader->sql, SQL_HOLDERS, error);
 	int code;
 
-	if (!statement)
-		return sql_code(&reader->sql);
-	sql_bind(&reader->sql, statement, 1, normalized_name);
 	while ((code = sql_step(&reader->sql, statement, error)) > 0) {
 		struct reader_holder holder = {
 		        .id = sqlite3_column_int64(statement, HOLDER_ID),
@@ -291,6 +287,31 @@ int reader_holders(struct reader *reader, struct slice normalized_name,
 	}
 	sqlite3_reset(statement);
 	return code;
+}
+
+int reader_holders(struct reader *reader, struct slice normalized_name,
+                   void (*each)(void *payload, const struct reader_holder *holder), void *payload,
+                   struct error *error)
+{
+	sqlite3_stmt *statement = sql_get(&reader->sql, SQL_HOLDERS, error);
+
+	if (!statement)
+		return sql_code(&reader->sql);
+	sql_bind(&reader->sql, statement, 1, normalized_name);
+	return each_holder(reader, statement, each, payload, error);
+}
+
+int reader_called(struct reader *reader, int64_t root, struct slice normalized_name,
+                  void (*each)(void *payload, const struct reader_holder *holder), void *payload,
+                  struct error *error)
+{
+	sqlite3_stmt *statement = sql_get(&reader->sql, SQL_CALLED, error);
+
+	if (!statement)
+		return sql_code(&reader->sql);
+	sqlite3_bind_int64(statement, 1, root);
+	sql_bind(&reader->sql, statement, 2, normalized_name);
+	return each_holder(reader, statement, each, payload, error);
 }
 
 int reader_broken(struct reader *reader, int64_t root,

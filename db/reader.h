@@ -105,6 +105,14 @@ int reader_holders(struct reader *reader, struct slice normalized_name,
                    void (*each)(void *payload, const struct reader_holder *holder), void *payload,
                    struct error *error);
 
+/*
+ * Call @each for every distribution of a root that may be called so by its directory, in no
+ * particular order: some are not. A null slice: for every one.
+ */
+int reader_called(struct reader *reader, int64_t root, struct slice normalized_name,
+                  void (*each)(void *payload, const struct reader_holder *holder), void *payload,
+                  struct error *error);
+
 struct reader_problem {
 	int64_t id; /* of the distribution */
 	uint32_t position;

@@ -74,6 +74,12 @@ const char *const sql_statements[SQL_COUNT] = {
         [SQL_SELECT_PLUGINS] = SELECT_PLUGINS,
         [SQL_HOLDERS] = "SELECT " COLUMNS(HOLDER_COLUMNS) " FROM distribution "
                                                           "WHERE normalized_name = ?1",
+        /* A child with another end than these may be called otherwise than its METADATA says. */
+        [SQL_CALLED] = "SELECT " COLUMNS(
+                HOLDER_COLUMNS) " FROM distribution WHERE id " DISTRIBUTIONS_OF_ROOT
+                                " AND (normalized_name = ?2 OR ?2 IS NULL OR "
+                                "directory NOT GLOB '*.dist-info' AND "
+                                "directory NOT GLOB '*.egg-info')",
         [SQL_BROKEN] = "SELECT " COLUMNS(
                 BROKEN_COLUMNS) " FROM distribution "
                                 "WHERE error IS NOT NULL AND id " DISTRIBUTIONS_OF_ROOT

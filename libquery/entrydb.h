@@ -240,6 +240,24 @@ ENTRYDB_API int entrydb_explain(entrydb *db, const char *group, const char *name
 ENTRYDB_API int entrydb_survey(entrydb *db, entrydb_set **out, entrydb_error *error);
 
 /*
+ * The distribution that importlib.metadata.distribution(@name) finds: the first on the path
+ * whose directory is called so, however @name is spelled. A set with this distribution, which
+ * has a path and a file, without name, version and entry points; or with none.
+ * entrydb_read_metadata() reads the former. ENTRYDB_EIO. Since 0.1.
+ */
+ENTRYDB_API int entrydb_find(entrydb *db, const char *name, entrydb_set **out,
+                             entrydb_error *error);
+
+/*
+ * Name and Version of a distribution whose metadata is @file, in a directory on the disk, by its
+ * METADATA or PKG-INFO as it is now: NULL where there is none, else to be freed with free().
+ * ENTRYDB_ENOTFOUND: it has neither; ENTRYDB_EFORMAT: Python would raise on it; ENTRYDB_EIO,
+ * ENTRYDB_EPERMISSION. Any thread may call it at any time. Since 0.1.
+ */
+ENTRYDB_API int entrydb_read_metadata(const char *file, char **name, char **version,
+                                      entrydb_error *error);
+
+/*
  * The native plugins of @kind called @name; NULL stands for any. They announce themselves
  * by the symbols that they export, not by metadata: importlib.metadata knows none of them,
  * and entrydb_select() gives none. Kinds are "pjrt", "adbc", "sqlite" and others, see

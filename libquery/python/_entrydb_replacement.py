@@ -13,12 +13,14 @@ import posix
 import sys
 
 worth = 70                   # distributions that Python reads as fast as entrydb is loaded
+LISTING_IS_LONG = 350        # of these, too
 HOME = os.path.dirname(__file__) + "/entrydb"
 itself = sys.modules[__name__]  # whatever a program drops from there
 environ, list_directory, stat = os.environ, posix.listdir, posix.stat
 METADATA = ("importlib.metadata", "importlib_metadata")
 QUESTIONS_WAITED_MAX = 1023  # between two attempts to connect
-VARIABLE_ARGUMENTS, VARIABLE_KEYWORDS = 4, 8  # of a code object: inspect.CO_VARARGS, CO_VARKEYWORDS
+NAME, VERSION = 0, 1         # what is read of a distribution's METADATA
+VARIABLE = 4 | 8             # of a code object: inspect.CO_VARARGS, CO_VARKEYWORDS
 ONE_BY_ONE = 8               # that somebody asks for, before it looks as if he walked over all
 
 
@@ -31,35 +33,39 @@ class Replacement:
 
     def __init__(self, module):
         self.module = module
-        self.function = module.entry_points
-        self.property = vars(module.Distribution)["entry_points"]
         self.active = True
-        self.ask = self.ask_distribution = self.fill = None
+        self.ask = self.ask_distribution = self.ask_name = self.ask_header = self.fill = None
         self.wait = self.pause = 0
         self.read = self.count = 0  # distributions: by Python so far, and for one question
         self.asking = None          # the thread in which Python answers
-        self.own_function = make_function(self)
-        self.own_property = property(make_getter(self), doc=self.property.__doc__)
+        self.names_are_worth_it = None
+        self.parts = {}             # by (class or "", name): its owner, what stood there, and ours
+        self.function = self.add("", "entry_points", make_function)
+        self.property = self.add("Distribution", "entry_points", make_entry_points)
+        self.lookup_init = self.add("Lookup", "__init__", make_lookup_init)
+        self.add("", "distribution", make_distribution)
+        self.add("Distribution", "name", make_name)
+        self.add("Distribution", "version", make_version)
         self.own_new = make_new(module)
-        self.lookup_init = vars(module.Lookup)["__init__"]
-        self.own_lookup_init = make_lookup_init(self)
+
+    def add(self, place, name, make):
+        owner = getattr(self.module, place) if place else self.module
+        theirs = vars(owner)[name]
+        self.parts[place, name] = owner, theirs, make(self, theirs)
+        return theirs
 
     def put(self):
-        self.module.entry_points = self.own_function
-        self.module.Distribution.entry_points = self.own_property
-        self.module.Lookup.__init__ = self.own_lookup_init
+        for (_, name), (owner, _, ours) in self.parts.items():
+            setattr(owner, name, ours)
         if self.own_new:
             self.module.PathDistribution.__new__ = self.own_new
 
     def take_away(self):
         """What somebody else has put there meanwhile stays, with the module's own behind it."""
         self.active = False
-        if self.module.entry_points is self.own_function:
-            self.module.entry_points = self.function
-        if vars(self.module.Distribution)["entry_points"] is self.own_property:
-            self.module.Distribution.entry_points = self.property
-        if vars(self.module.Lookup)["__init__"] is self.own_lookup_init:
-            self.module.Lookup.__init__ = self.lookup_init
+        for (_, name), (owner, theirs, ours) in self.parts.items():
+            if vars(owner).get(name) is ours:
+                setattr(owner, name, theirs)
         if self.own_new and vars(self.module.PathDistribution).get("__new__") is self.own_new:
             del self.module.PathDistribution.__new__
 
@@ -76,6 +82,16 @@ class Replacement:
         self.read += 1
         return self.read >= worth or self.read == ONE_BY_ONE and self.is_question_worth_it() \
             or self.read < ONE_BY_ONE and may_have_rules()
+
+    def names_can_be_asked(self):
+        """To find one distribution Python lists every directory; and to read its name or version, it
+        imports a parser of e-mail, if nobody has, which takes longer than to load entrydb."""
+        if self.ask:
+            return self.ask_name
+        if self.names_are_worth_it is None:
+            self.names_are_worth_it = not worth or "email.message" not in sys.modules \
+                or count_distributions(LISTING_IS_LONG) >= LISTING_IS_LONG
+        return self.names_are_worth_it and self.connect() and self.ask_name
 
     def ask_python(self, params):
         """Its function asks for every distribution; that it is worth it has been decided."""
@@ -113,9 +129,7 @@ class Replacement:
             return False
 
 
-def make_function(replacement):
-    own = replacement.function
-
+def make_function(replacement, own):
     def entry_points(**params):
         if not replacement.active:
             return own(**params)
@@ -126,9 +140,16 @@ def make_function(replacement):
     def with_any_arguments(*arguments, **params):
         return own(*arguments, **params) if arguments else entry_points(**params)
 
-    takes_no_other = own.__code__.co_flags & (VARIABLE_ARGUMENTS | VARIABLE_KEYWORDS) == VARIABLE_KEYWORDS \
-        and not own.__code__.co_argcount + own.__code__.co_kwonlyargcount
-    return looking_like(own, entry_points if takes_no_other else with_any_arguments)
+    return looking_like(own, entry_points if takes_the_same(own, entry_points) else with_any_arguments)
+
+
+def takes_the_same(own, function):
+    """By number, kinds and names of parameters."""
+    ours, theirs = function.__code__, own.__code__
+    taken = ours.co_argcount
+    return taken == theirs.co_argcount and ours.co_kwonlyargcount == theirs.co_kwonlyargcount \
+        and (ours.co_flags ^ theirs.co_flags) & VARIABLE == 0 \
+        and ours.co_varnames[:taken] == theirs.co_varnames[:taken]
 
 
 def looking_like(own, function):
@@ -140,12 +161,16 @@ def looking_like(own, function):
     return function
 
 
-def make_getter(replacement):
-    found = replacement.property
+def getter_of(found):
     own = getattr(found, "fget", None)
-    if type(found) is not property or type(own) is not type(make_getter):
+    if type(found) is not property or type(own) is not type(getter_of):
         def own(self):  # of a wrapper, which may have the fget of what it wraps
             return found.__get__(self, type(self))
+    return own
+
+
+def make_entry_points(replacement, found):
+    own = getter_of(found)
 
     def entry_points(self):
         if replacement.active and (replacement.ask or replacement.is_reading_worth_it()
@@ -153,13 +178,39 @@ def make_getter(replacement):
             return replacement.ask_distribution(self)
         return own(self)
 
-    return looking_like(own, entry_points)
+    return property(looking_like(own, entry_points), doc=found.__doc__)
 
 
-def make_lookup_init(replacement):
+def make_distribution(replacement, own):
+    def distribution(distribution_name):
+        ask = replacement.active and replacement.names_can_be_asked()
+        found = ask and ask(distribution_name)
+        return found or own(distribution_name)
+
+    return looking_like(own, distribution) if takes_the_same(own, distribution) else own
+
+
+def make_name(replacement, found):
+    return make_header(replacement, found, NAME)
+
+
+def make_version(replacement, found):
+    return make_header(replacement, found, VERSION)
+
+
+def make_header(replacement, found, which):
+    own = getter_of(found)
+
+    def header(self):
+        value = replacement.active and replacement.names_can_be_asked() \
+            and replacement.ask_header(self, which)
+        return value or own(self)
+
+    return property(looking_like(own, header), doc=found.__doc__)
+
+
+def make_lookup_init(replacement, own):
     """That a directory is listed is no reason to load anything."""
-    own = replacement.lookup_init
-
     def __init__(self, path):
         fill = replacement.active and replacement.fill
         if not fill or not fill(self, path):

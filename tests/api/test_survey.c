@@ -4,6 +4,7 @@
  */
 #include "site.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define OTHER "other/lib/python3.12/site-packages"
@@ -87,6 +88,66 @@ static void test_survey(void **state)
 	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_FRESH);
 }
 
+/* The directory that is found by a name; "" if none is. */
+static const char *found_by(struct site *site, const char *name)
+{
+	const entrydb_distribution *found;
+
+	entrydb_set_free(site->set);
+	site->set = NULL;
+	assert_int_equal(entrydb_find(site->db, name, &site->set, &site->error), 0);
+	found = entrydb_set_distribution(site->set, 0);
+	return found ? strrchr(entrydb_distribution_file(found), '/') + 1 : "";
+}
+
+static void check_names(struct site *site)
+{
+	assert_string_equal(found_by(site, "same"), "same-1.dist-info");
+	assert_string_equal(found_by(site, "A-.Name"), "a_name-1.dist-info");
+	assert_string_equal(found_by(site, "loud"), "Loud-1.DIST-INFO");
+	assert_string_equal(found_by(site, "other"), "");
+	assert_string_equal(found_by(site, ""), "");
+}
+
+/* By the name of the directory, whatever METADATA says; the first on the path. */
+static void test_find(void **state)
+{
+	struct site *site = *state;
+
+	make_distributions(site);
+	site_distribution(site, OTHER, "a_name-1.dist-info", "other", "1", one);
+	site_distribution(site, OTHER, "Loud-1.DIST-INFO", "other", "1", one);
+	check_names(site);
+	site_sleep(SITE_SETTLED);
+	site_run(site, "update", site_path(site, "venv"), site_path(site, "other"), NULL);
+	check_names(site);
+	site_remove(site, SITE_PACKAGES "/same-1.dist-info");
+	assert_string_equal(found_by(site, "same"), "same-2.dist-info");
+}
+
+static void test_metadata(void **state)
+{
+	static const char file[] = SITE_PACKAGES "/same-1.dist-info";
+	struct site *site = *state;
+	char *name = NULL, *version = NULL;
+
+	make_distributions(site);
+	assert_int_equal(
+	        entrydb_read_metadata(site_path(site, file), &name, &version, &site->error), 0);
+	assert_string_equal(name, "same");
+	assert_string_equal(version, "1");
+	free(name);
+	free(version);
+	site_write(site, SITE_PACKAGES "/same-1.dist-info/METADATA", "Name: n\nVersion: \n\n\xff");
+	assert_int_equal(
+	        entrydb_read_metadata(site_path(site, file), &name, &version, &site->error),
+	        ENTRYDB_EFORMAT);
+	site_remove(site, file);
+	assert_int_equal(
+	        entrydb_read_metadata(site_path(site, file), &name, &version, &site->error),
+	        ENTRYDB_ENOTFOUND);
+}
+
 /* Nothing was read of what was shadowed, and then it is so no more. */
 static void test_shadowed_no_more(void **state)
 {
@@ -158,6 +219,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        SITE_TEST(test_survey),
+	        SITE_TEST(test_find),
+	        SITE_TEST(test_metadata),
 	        SITE_TEST(test_shadowed_no_more),
 	        SITE_TEST(test_shadowed_and_broken),
 	        SITE_TEST(test_entries_lead_to_targets),

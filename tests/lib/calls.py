@@ -68,7 +68,8 @@ class Maker:
 
     def make(self):
         call = self.pick([self.ask] * 11 + [self.ask_lightly] * 4 + [self.walk] * 3
-                         + [self.ask_distribution, self.ask_metadata])()
+                         + [self.ask_distribution, self.ask_metadata]
+                         + [self.ask_name] * 3 + [self.walk_names])()
         number = self.random.random()
         if number < 0.06:
             call.circumstances = self.odd_path()
@@ -109,6 +110,29 @@ class Maker:
         name = self.pick(self.facts.distribution_names + ["nobody", "foo", ""])
         return Call(f"{module.__name__}.distribution({name!r}).entry_points",
                     lambda _: module.distribution(name).entry_points)
+
+    def names(self):
+        """Each spelled in one of the ways that lead to it, or nearly."""
+        name = self.pick(self.facts.distribution_names + ["nobody", "foo", ""])
+        return self.pick([str, str.upper, str.title, lambda text: text.replace("-", "_"),
+                          lambda text: text.replace("_", "-."), lambda text: text + "-"])(name)
+
+    def ask_name(self):
+        """Its distribution, version and name."""
+        module, names = self.pick(self.modules), [self.names() for _ in range(3)]
+        def call(seen):
+            def look(name):
+                found = module.distribution(name)
+                return str(type(found)), repr(vars(found)), found.version, found.name
+            return [[seen.attempt(look, name), seen.attempt(lambda: (module.version(name),))]
+                    for name in names]
+        return WalkCall(f"{module.__name__}: distribution() and version() of {names!r}", call)
+
+    def walk_names(self):
+        module = self.pick(self.modules)
+        def call(seen):
+            return [[seen.attempt(lambda: (each.name, each.version)) for each in module.distributions()]]
+        return WalkCall(f"{module.__name__}: names and versions of all distributions", call)
 
     def ask_metadata(self):
         module = self.pick(self.modules)

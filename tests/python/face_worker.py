@@ -73,8 +73,8 @@ class Face:
         """importlib.metadata's own function and property in their places."""
         replacements = list(self.replacements.values())
         for each in replacements:
-            each.module.entry_points = each.function
-            each.module.Distribution.entry_points = each.property
+            for (_, name), (owner, theirs, _) in each.parts.items():
+                setattr(owner, name, theirs)
         try:
             yield
         finally:

@@ -31,6 +31,8 @@ def questions():
     yield lambda: rows(module.entry_points(group="demo"))
     yield lambda: rows(module.entry_points(group="demo", name="d1"))
     yield lambda: [rows(each.entry_points) for each in module.distributions()]
+    yield lambda: [module.version("d1"), text(vars(module.distribution("D2")))]
+    yield lambda: [(each.name, each.version) for each in module.distributions()]
 
 
 def attempt(question):

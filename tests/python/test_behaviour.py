@@ -1210,6 +1210,37 @@ class BehaviourTest(ScriptTest):
                                "inspect", "typing"}, more
             """, prelude="")
 
+    def test_names_and_versions(self):
+        """From the database and from METADATA, and by nobody's parser of e-mail."""
+        self.each_python("""
+            import entrydb
+            parser = "email.feedparser" in sys.modules
+            replacement = sys.modules["_entrydb_replacement"].replacements["importlib.metadata"]
+            own, calls = vars(metadata.Distribution)["metadata"], []
+            for name in "d1", "D1":
+                dist = metadata.distribution(name)
+                assert (dist.version, dist.name, metadata.version(name)) == ("1.0", "d1", "1.0")
+                assert entrydb.version(name) == "1.0"
+                assert replacement.ask_name(name)._path == dist._path
+                assert vars(dist) == vars(metadata.Distribution.from_name(name))
+            assert all(each.version == "1.0" for each in metadata.distributions(path=[SITE]))
+            assert ("email.feedparser" in sys.modules) == parser
+            for ask in metadata.version, metadata.distribution, entrydb.version:
+                try:
+                    ask("nobody")
+                except metadata.PackageNotFoundError as error:
+                    assert error.args == ("nobody",)
+                else:
+                    raise AssertionError("found")
+            with open(f"{SITE}/d1-1.0.dist-info/METADATA", "w") as stream:
+                stream.write("Name: d1\\nVersion: 2.0\\n")  # in place
+            assert metadata.version("d1") == entrydb.version("d1") == "2.0"
+            metadata.Distribution.metadata = property(lambda self: {"Version": "mine"})
+            assert metadata.version("d1") == "mine"
+            metadata.Distribution.metadata = own
+            assert metadata.version("d1") == "2.0"
+            """)
+
     def test_light_objects(self):
         self.each_python("""
             import pickle

@@ -64,13 +64,8 @@ static int read_headers(struct tree *tree, struct arena *arena, struct slice chi
 	return 0;
 }
 
-/*
- * The headers of a distribution. @strict: its identity depends on them, so that
- * whatever importlib.metadata would raise on is an error; otherwise the beginning of the
- * file will do.
- */
-static int parse_headers(struct tree *tree, struct arena *arena, struct slice child, bool strict,
-                         struct metadata *out, struct error *error)
+int distribution_parse_headers(struct tree *tree, struct arena *arena, struct slice child,
+                               bool strict, struct metadata *out, struct error *error)
 {
 	struct slice text = SLICE("");
 	int code = read_headers(tree, arena, child, !strict, &text, error);
@@ -105,8 +100,8 @@ static void find_name(struct reading *reading, struct distribution_record *distr
 		return;
 	}
 	if (code >= 0)
-		code = parse_headers(reading->tree, &scratch, distribution->directory, true,
-		                     &headers, &error);
+		code = distribution_parse_headers(reading->tree, &scratch, distribution->directory,
+		                                  true, &headers, &error);
 	if (code < 0) {
 		mark_unusable(reading, distribution, &error);
 	} else if (slice_is_null(headers.name)) {
@@ -129,7 +124,8 @@ int distribution_read_headers(struct tree *tree, struct arena *arena,
 	struct metadata headers;
 	bool failed = false;
 	struct error own = {0};
-	int code = parse_headers(tree, &scratch, distribution->directory, false, &headers, &own);
+	int code = distribution_parse_headers(tree, &scratch, distribution->directory, false,
+	                                      &headers, &own);
 	int failure;
 
 	if (code > 0) {

@@ -7,6 +7,7 @@
 
 #include "db/base/error.h"
 #include "db/record.h"
+#include "libquery/disk/metadata/metadata.h"
 #include "libquery/disk/tree/tree.h"
 
 #define ENTRY_POINTS_TXT_MAX ((size_t)16 << 20) /* bytes */
@@ -28,6 +29,14 @@ enum distribution_part {
  */
 int distribution_read(struct tree *tree, struct arena *arena, unsigned what,
                       struct distribution_record *distribution, struct error *error);
+
+/*
+ * The headers of the distribution @child: 1 read, 0 there are none, or negative. @strict: its
+ * identity depends on them, so that whatever importlib.metadata would raise on is an error;
+ * otherwise the beginning of the file will do.
+ */
+int distribution_parse_headers(struct tree *tree, struct arena *arena, struct slice child,
+                               bool strict, struct metadata *out, struct error *error);
 
 /*
  * Read name and version, where distribution_read() was not asked to: 1 read, 0 there

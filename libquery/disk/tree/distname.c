@@ -93,6 +93,29 @@ size_t distname_lookup_key(struct slice child, char *out, size_t room)
 	return collapse(before_first_dash(slice_between(low.ptr, dot)), out);
 }
 
+/* base.lower().rpartition(".")[0].partition("-")[0].replace("-", "_") */
+size_t distname_egg_key(struct slice path_entry, char *out, size_t room)
+{
+	const char *slash = path_entry.len ? memrchr(path_entry.ptr, '/', path_entry.len) : NULL;
+	const char *base = slash ? slash + 1 : path_entry.ptr;
+	struct slice low = {out, unicode_lower(slice_between(base, path_entry.ptr + path_entry.len),
+	                                       out, room)};
+	const char *dot = low.len > 0 ? memrchr(low.ptr, '.', low.len) : NULL;
+
+	return dot ? before_first_dash(slice_between(low.ptr, dot)).len : 0;
+}
+
+/* name.lower().replace("-", "_") */
+size_t distname_legacy(struct slice name, char *out, size_t room)
+{
+	size_t n = unicode_lower(name, out, room);
+
+	for (size_t i = 0; i < n; i++)
+		if (out[i] == '-')
+			out[i] = '_';
+	return n;
+}
+
 /* The start of the extension of @child by os.path.splitext(), or NULL. */
 static const char *find_extension(struct slice child)
 {

@@ -37,6 +37,13 @@ bool distname_is_egg_base(struct slice path_entry);
 size_t distname_lookup_key(struct slice child, char *out, size_t room);
 
 /*
+ * The same for an egg's own metadata, by the last component of its path entry, as spelled; and of
+ * a @name that is looked for: Python's older rule, which joins nothing.
+ */
+size_t distname_egg_key(struct slice path_entry, char *out, size_t room);
+size_t distname_legacy(struct slice name, char *out, size_t room);
+
+/*
  * The name that @child itself gives to its distribution: without the directories that it
  * lies in, in an archive, and its extension, up to the first '-'; part of @child. False when it
  * gives none and METADATA must be asked: the extension is not exactly .dist-info or .egg-info, or

@@ -6,10 +6,10 @@ is not to be changed; `python -m entrydb on` does so for a whole environment.
 """
 
 __version__ = "0.1.0"
-__all__ = ["EntryPoint", "EntryPoints", "accelerate", "decelerate", "entry_points"]
+__all__ = ["EntryPoint", "EntryPoints", "accelerate", "decelerate", "entry_points", "version"]
 
 # Imported when first used, so that one of them does not cost the import of the others.
-_LATER = ("EntryPoint", "EntryPoints", "entry_points")
+_LATER = ("EntryPoint", "EntryPoints", "entry_points", "version")
 
 
 def accelerate():

@@ -6,6 +6,7 @@ from operator import attrgetter
 from _entrydb_replacement import environ, submodule
 
 from . import _metadata_module, _native
+from ._metadata_module import WITH_METADATA
 from ._databases import database, finders, item, split
 
 WALK_BEGINS = 4       # distributions of one path entry that were asked for, one by one
@@ -88,6 +89,8 @@ class Answer:
         walk = walker(known, self.read)
         self.replacement.ask_distribution = obedient(walk) if has_rules() else walk
         self.replacement.fill = known.filler()
+        self.replacement.ask_header = self.header
+        self.replacement.ask_name = None if known.finds is None else self.find_distribution
 
     def is_own(self):
         """Is all that would answer the module's own?"""
@@ -118,6 +121,29 @@ class Answer:
         if found is None:
             return None
         return self.collect(found, group, params, rest)
+
+    def find_distribution(self, name):
+        """Of that name, as distribution() would; None where that has to answer, or to raise."""
+        if type(name) is not str or not name or not self.is_own() or self.caller.finds is None:
+            return None
+        known = provider(self.caller)
+        handle = known and database(known.rules)
+        found = handle and handle.find(name)
+        if not found or self.caller.finds == WITH_METADATA and not _native.headers(found[1]):
+            return None
+        return known.locator()(*found)
+
+    def header(self, distribution, which):
+        """The name or version of a distribution that is nothing but a directory of metadata; None
+        where Python has to read, and maybe to raise, or to put lines together."""
+        known = self.caller
+        if type(distribution) is not known.PathDistribution or len(vars(distribution)) != 1:
+            return None
+        path = vars(distribution).get("_path")
+        if type(path) is not known.path_type or not self.is_own() or self.caller.finds is None:
+            return None
+        found = _native.headers(str(path))
+        return found and found[which] and found[which].isprintable() and found[which]
 
     def collect(self, found, group, params, rest):
         """As the module's own function ends, for these entry points."""

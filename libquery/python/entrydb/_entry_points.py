@@ -2,6 +2,7 @@
 
 import sys
 
+from . import _native
 from ._databases import database, finders, is_standard_finder, split
 
 _INVALID = "Invalid object reference"
@@ -156,6 +157,17 @@ def entry_points(**params):
     importlib.metadata.entry_points(**params) answers, in the order of discovery."""
     found = _from_database(params)
     return _from_importlib_metadata(params) if found is None else found  # obedient, both of them
+
+
+def version(name):
+    """What importlib.metadata.version(name) answers."""
+    handle = _database() if type(name) is str and name else None
+    found = handle and handle.find(name)
+    headers = found and _native.headers(found[1])
+    if headers and headers[1] and headers[1].isprintable():
+        return headers[1]
+    import importlib.metadata
+    return importlib.metadata.version(name)
 
 
 def _from_database(params):

@@ -52,15 +52,28 @@ _PARSING = frozenset((
 ))
 
 
+FIRST, WITH_METADATA = 1, 2  # which of several distributions of one name is found
+
+# Digest of what finds a distribution by its name -> one of these.
+_FINDING = {
+    0x9c13837deeb2a914: FIRST,          # CPython 3.10
+    0x8c4f30277256c3ca: FIRST,          # 3.11
+    0x0e225811160178dc: FIRST,          # 3.12
+    0x46dd06eb58c14d6c: FIRST,          # 3.13
+    0xbc0714e8659fa0be: WITH_METADATA,  # importlib_metadata 10.2
+}
+
+
 class MetadataModule:
     """A metadata module: how its objects are made; if it was recognised, by which rules it
     answers, and what it was then."""
 
-    def __init__(self, module, digest=0, seen=None, names=None):
+    def __init__(self, module, digest=0, naming=0, seen=None, names=None):
         names = names or vars(module)
         self.module = module
         self.rules = _KNOWN.get(digest, 0)
         self.parses = digest in _PARSING
+        self.finds = _FINDING.get(naming)  # a distribution by its name: which one?
         self.seen = seen
         self.EntryPoint = names["EntryPoint"]
         self.EntryPoints = names["EntryPoints"]
@@ -243,9 +256,8 @@ def _replaced(module):
     found = _replacement(module)
     if not found:
         return {}, ()
-    parts = {("", "entry_points"): found.function, ("Distribution", "entry_points"): found.property,
-             ("Lookup", "__init__"): found.lookup_init}
-    return parts, (found.own_function, found.own_property, found.own_new, found.own_lookup_init)
+    parts = {place: theirs for place, (_, theirs, _) in found.parts.items()}
+    return parts, (*(ours for _, _, ours in found.parts.values()), found.own_new)
 
 
 def maker():

@@ -361,6 +361,54 @@ bool database_number(PyObject *self, unsigned long long *number)
 	return code == 0;
 }
 
+PyDoc_STRVAR(find_doc,
+             "find(name, /)\n--\n\n"
+             "(path entry, metadata directory) of the distribution of that name; None where\n"
+             "importlib.metadata has to be asked.");
+
+static PyObject *place_of(const entrydb_set *set)
+{
+	const entrydb_distribution *found = entrydb_set_distribution(set, 0);
+
+	if (!found)
+		Py_RETURN_NONE;
+	return Py_BuildValue("(NN)", PyUnicode_DecodeFSDefault(entrydb_distribution_path(found)),
+	                     PyUnicode_DecodeFSDefault(entrydb_distribution_file(found)));
+}
+
+/* What was found is kept as long as the disk stays as it is. */
+static PyObject *database_find(PyObject *self, PyObject *name)
+{
+	struct database *database = (struct database *)self;
+	entrydb_error error = ENTRYDB_ERROR_INIT;
+	unsigned long long state = 0;
+	entrydb_set *set = NULL;
+	PyThreadState *thread;
+	const char *text;
+	PyObject *place;
+	int code;
+
+	if (!text_argument(name, &text) || !text)
+		return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+	thread = enter_library();
+	code = entrydb_refresh(database->db, &state, &error);
+	leave_library(thread);
+	place = code < 0 ? NULL : kept_items(database, name, state);
+	if (place || PyErr_Occurred())
+		return place;
+	thread = enter_library();
+	if (code == 0)
+		code = entrydb_find(database->db, text, &set, &error);
+	leave_library(thread);
+	if (code < 0)
+		return not_vouched(code, &error);
+	place = place_of(set);
+	entrydb_set_free(set);
+	if (place && !keep(database, name, state, place))
+		Py_CLEAR(place);
+	return place;
+}
+
 PyDoc_STRVAR(survey_doc,
              "survey()\n--\n\n"
              "Every distribution: a dict from the file name of its metadata to a tuple (name,\n"
@@ -657,6 +705,7 @@ static void database_dealloc(PyObject *self)
 static PyMethodDef database_methods[] = {
         {"select", database_select, METH_VARARGS, select_doc},
         {"refresh", database_refresh, METH_NOARGS, refresh_doc},
+        {"find", database_find, METH_O, find_doc},
         {"survey", database_survey, METH_NOARGS, survey_doc},
         {"all_parse", database_all_parse, METH_NOARGS, all_parse_doc},
         {"path_entries", database_path_entries, METH_NOARGS, path_entries_doc},

@@ -2,6 +2,7 @@
  * module.c - the module entrydb._native; see native.h.
  */
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "libquery/python/native/native.h"
@@ -13,11 +14,11 @@
 PyDoc_STRVAR(
         recognise_doc,
         "recognise(module, originals, ours, /)\n--\n\n"
-        "(digest, seen, names) of a metadata module: a number for what the parts do that make\n"
-        "its answers; as Parts, all that these rest upon; and a dict of the module's, as seen.\n"
-        "None if a part of it, or of what it reads the disk with, is not its own. originals: a\n"
-        "dict from (class, name) to what acceleration has replaced; ours: a tuple of what it\n"
-        "has put in.");
+        "(digest, digest, seen, names) of a metadata module: a number for what its parts do\n"
+        "that answer; one for those that find a distribution by its name, or 0; as Parts, all\n"
+        "that these rest upon; and a dict of the module's, as seen. None if a part of it, or\n"
+        "of what it reads the disk with, is not its own. originals: a dict from (class, name)\n"
+        "to what acceleration has replaced; ours: a tuple of what it has put in.");
 
 PyDoc_STRVAR(is_directory_doc,
              "is_directory(path, /)\n--\n\n"
@@ -36,9 +37,37 @@ static PyObject *is_directory(PyObject *Py_UNUSED(self), PyObject *path)
 	return PyBool_FromLong(is);
 }
 
+PyDoc_STRVAR(headers_doc,
+             "headers(file, /)\n--\n\n"
+             "(name, version) of a metadata directory; None where Python has to read.");
+
+static PyObject *headers(PyObject *Py_UNUSED(self), PyObject *file)
+{
+	PyObject *bytes, *found;
+	char *name = NULL, *version = NULL;
+	PyThreadState *thread;
+	int code;
+
+	if (!PyUnicode_FSConverter(file, &bytes)) {
+		PyErr_Clear();
+		Py_RETURN_NONE;
+	}
+	thread = enter_library();
+	code = entrydb_read_metadata(PyBytes_AsString(bytes), &name, &version, NULL);
+	leave_library(thread);
+	Py_DECREF(bytes);
+	if (code < 0)
+		Py_RETURN_NONE;
+	found = Py_BuildValue("(zz)", name, version);
+	free(name);
+	free(version);
+	return found;
+}
+
 PyDoc_STRVAR(module_doc, "libentrydb for Python; see the package entrydb.");
 
 static PyMethodDef module_methods[] = {
+        {"headers", headers, METH_O, headers_doc},
         {"is_directory", is_directory, METH_O, is_directory_doc},
         {"recognise", recognise, METH_VARARGS, recognise_doc},
         {0},

@@ -64,7 +64,7 @@ struct look {
 	struct owner owners[OWNERS_MAX];
 	size_t count;
 	/* The digest. */
-	unsigned long long hash;
+	unsigned long long hash, naming;
 	bool begun;
 	PyObject *used; /* a set of the names that parts use */
 	/* What is compared from now on; lists of what parts.c says. */
@@ -553,6 +553,12 @@ static const struct part {
 
 #define PARTS (sizeof(parts) / sizeof(*parts))
 
+/* What finds a distribution by its name, and reads name and version. */
+static const struct part naming[] = {
+        {"", {"distribution"}},
+        {"Distribution", {"from_name", "_prefer_valid", "metadata", "name", "version"}},
+};
+
 /* With a space before each but the first. */
 static bool add_word(struct look *look, PyObject *word)
 {
@@ -678,6 +684,21 @@ static bool digest(struct look *look)
 	for (size_t i = 0; done && i < PARTS; i++)
 		done = add_data(look, &parts[i]);
 	return done;
+}
+
+/* Into look->naming; 0: a part is not its own. */
+static void digest_naming(struct look *look)
+{
+	unsigned long long hash = look->hash;
+	bool done = true;
+
+	look->hash = FNV_BASIS;
+	look->begun = false;
+	for (size_t i = 0; done && i < sizeof(naming) / sizeof(*naming); i++)
+		done = add_parts(look, &naming[i]);
+	look->naming = done ? look->hash : 0;
+	look->hash = hash;
+	PyErr_Clear();
 }
 
 /* --- what is compared --- */
@@ -840,9 +861,10 @@ static PyObject *finish(struct look *look, const struct state *state)
 	                                              PyList_AsTuple(look->places),
 	                                              PyList_AsTuple(look->pinned)));
 
-	return compared ? Py_BuildValue("(KNO)", look->hash, make_parts(state, compared),
-	                                look->owners[0].copy)
-	                : NULL;
+	if (!compared)
+		return NULL;
+	return Py_BuildValue("(KKNO)", look->hash, look->naming, make_parts(state, compared),
+	                     look->owners[0].copy);
 }
 
 PyObject *recognise(PyObject *self, PyObject *arguments)
@@ -859,6 +881,8 @@ PyObject *recognise(PyObject *self, PyObject *arguments)
 		done = is_owner_own(&look, &look.owners[i]);
 		PyErr_Clear();
 	}
+	if (done)
+		digest_naming(&look);
 	if (done && gather_compared(&look))
 		made = finish(&look, PyModule_GetState(self));
 	Py_XDECREF(look.held);
