@@ -28,6 +28,9 @@ static void ask(struct worksheet *sheet, struct slice rule)
 		              fact_text(worksheet_text(row, 5))));
 }
 
+/* Columns of the view "judged", behind those of a finding up to its message. */
+enum { SITE = FINDING_FINGERPRINT, PREFIX, POSITION, PATH, NAMED, EVIDENCE };
+
 /* What is below the prefix keeps its name when the environment is moved. */
 static struct slice below(struct slice path, struct slice prefix)
 {
@@ -38,10 +41,9 @@ static struct slice below(struct slice path, struct slice prefix)
  * What tells the finding from all others, for as long as nothing changes: neither where
  * the environment is, nor when something was installed, nor a version.
  */
-static bool put_fingerprint(struct worksheet *sheet, struct worksheet_rows *row)
+static bool find_fingerprint(struct worksheet_rows *row, char hex[SHA256_HEX_SIZE + 1])
 {
-	enum { ID = FINDING_RULE_INDEX + 1, PATH, NAMED, EVIDENCE };
-	struct slice prefix = worksheet_text(row, FINDING_PREFIX);
+	struct slice prefix = worksheet_text(row, PREFIX);
 	const struct slice parts[] = {
 	        worksheet_text(row, FINDING_RULE),
 	        below(worksheet_text(row, PATH), prefix),
@@ -52,7 +54,6 @@ static bool put_fingerprint(struct worksheet *sheet, struct worksheet_rows *row)
 	        worksheet_text(row, EVIDENCE),
 	};
 	CLEANUP(cleanup_free) char *text = NULL;
-	char hex[SHA256_HEX_SIZE + 1];
 	uint8_t digest[SHA256_SIZE];
 	size_t size = 0;
 	FILE *stream = open_memstream(&text, &size);
@@ -68,9 +69,24 @@ static bool put_fingerprint(struct worksheet *sheet, struct worksheet_rows *row)
 		return false;
 	sha256_of(text, size, digest);
 	sha256_hex(digest, hex);
-	worksheet_put(sheet, "fingerprint",
-	              FACTS(fact_number(worksheet_number(row, ID)),
-	                    fact_text((struct slice){hex, FINGERPRINT_SIZE})));
+	return true;
+}
+
+static bool put_result(struct worksheet *sheet, struct worksheet_rows *row, int64_t place)
+{
+	char hex[SHA256_HEX_SIZE + 1];
+	struct fact facts[FINDING_PLACE + 2] = {0};
+
+	if (!find_fingerprint(row, hex))
+		return false;
+	for (int i = FINDING_RULE; i < FINDING_FINGERPRINT; i++)
+		facts[i] = fact_text(worksheet_text(row, i));
+	facts[FINDING_FINGERPRINT] = fact_text((struct slice){hex, FINGERPRINT_SIZE});
+	facts[FINDING_SITE] = fact_number(worksheet_number(row, SITE));
+	facts[FINDING_PREFIX] = fact_text(worksheet_text(row, PREFIX));
+	facts[FINDING_POSITION] = fact_number(worksheet_number(row, POSITION));
+	facts[FINDING_PLACE] = fact_number(place);
+	worksheet_put(sheet, "result", facts);
 	return true;
 }
 
@@ -80,9 +96,9 @@ int findings_judge(struct worksheet *sheet, struct error *error)
 
 	while (worksheet_next(row))
 		ask(sheet, worksheet_text(row, RULE_NAME));
-	row = worksheet_walk(sheet, "told", NULL);
-	while (worksheet_next(row))
-		if (!put_fingerprint(sheet, row))
+	row = worksheet_walk(sheet, "judged", NULL);
+	for (int64_t place = 1; worksheet_next(row); place++)
+		if (!put_result(sheet, row, place))
 			return error_nomem(error);
 	return worksheet_failure(sheet, error);
 }

@@ -19,10 +19,11 @@ enum finding_column {
 	FINDING_FILE, /* absolute */
 	FINDING_MESSAGE,
 	FINDING_FINGERPRINT,
-	FINDING_IS_KNOWN,
 	FINDING_SITE,
-	FINDING_PREFIX, /* of the environment */
-	FINDING_RULE_INDEX,
+	FINDING_PREFIX,   /* of the environment */
+	FINDING_POSITION, /* of the rule, from 1 */
+	FINDING_PLACE,
+	FINDING_IS_KNOWN,
 };
 
 /* The columns of the table "rule", and of the view "summary". */

@@ -12,30 +12,45 @@ CREATE TABLE finding (
 	message      TEXT
 ) STRICT;
 
--- What tells a finding from all others, in digits; and those of --baseline, by the lines of its
--- file, which are put in by baseline_line.
-CREATE TABLE fingerprint (finding INTEGER PRIMARY KEY, digits TEXT NOT NULL) STRICT;
-CREATE TABLE known (line INTEGER PRIMARY KEY, digits TEXT) STRICT;
-CREATE INDEX known_digits ON known (digits);
+-- Each with whom it concerns, in the order in which it is told: by level, by rule, by whom.
+CREATE VIEW judged AS
+SELECT f.rule, r.level, d.title, d.version, e.group_name, e.name,
+       CASE WHEN f.file IS NULL THEN s.path WHEN f.file GLOB '/*' THEN f.file ELSE s.path || '/' || f.file END AS file,
+       f.message, s.id AS site, s.prefix, r.position, s.path, f.file AS named, f.evidence
+  FROM finding f JOIN rule r ON r.name = f.rule JOIN site s ON s.id = f.site
+  LEFT JOIN distribution d ON d.id = f.distribution LEFT JOIN entry_point e ON e.id = f.entry_point
+ ORDER BY CASE r.level WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, r.position,
+          s.id, e.group_name, d.title, d.id, e.name, f.file, f.message;
+
+-- The same, with what tells each from all others: 32 digits.
+CREATE TABLE result (
+	rule         TEXT NOT NULL,
+	level        TEXT NOT NULL,
+	distribution TEXT, -- its title
+	version      TEXT,
+	group_name   TEXT,
+	name         TEXT,
+	file         TEXT NOT NULL, -- absolute
+	message      TEXT,
+	fingerprint  TEXT NOT NULL,
+	site         INTEGER NOT NULL,
+	prefix       TEXT NOT NULL,
+	position     INTEGER NOT NULL, -- of the rule
+	place        INTEGER PRIMARY KEY
+) STRICT;
+
+-- The fingerprints of --baseline, by the lines of its file, which are put in by baseline_line.
+CREATE TABLE known (line INTEGER PRIMARY KEY, fingerprint TEXT) STRICT;
+CREATE INDEX known_fingerprint ON known (fingerprint);
 CREATE VIEW baseline_line AS SELECT line, '' AS text FROM known;
 CREATE TRIGGER baseline_line_put INSTEAD OF INSERT ON baseline_line BEGIN
 	INSERT INTO known VALUES (NEW.line, CASE WHEN json_valid(NEW.text) AND json_type(NEW.text) = 'object'
 	                                    THEN json_extract(NEW.text, '$.fingerprint') END);
 END;
-CREATE VIEW no_fingerprint AS SELECT line FROM known WHERE coalesce(length(digits), 0) <> 32 ORDER BY line;
+CREATE VIEW no_fingerprint AS SELECT line FROM known WHERE coalesce(length(fingerprint), 0) <> 32 ORDER BY line;
 
--- Each with whom it concerns, in the order in which it is told: by level, by rule, by whom.
 CREATE VIEW told AS
-SELECT f.rule, r.level, d.title, d.version, e.group_name, e.name,
-       CASE WHEN f.file IS NULL THEN s.path WHEN f.file GLOB '/*' THEN f.file ELSE s.path || '/' || f.file END AS file,
-       f.message, p.digits, p.digits IN (SELECT digits FROM known) AS is_known, s.id AS site, s.prefix,
-       r.position - 1 AS rule_index, f.id, s.path, f.file AS named, f.evidence,
-       row_number() OVER (ORDER BY CASE r.level WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, r.position,
-                                   s.id, e.group_name, d.title, d.id, e.name, f.file, f.message) AS place
-  FROM finding f JOIN rule r ON r.name = f.rule JOIN site s ON s.id = f.site
-  LEFT JOIN distribution d ON d.id = f.distribution LEFT JOIN entry_point e ON e.id = f.entry_point
-  LEFT JOIN fingerprint p ON p.finding = f.id
- ORDER BY place;
+SELECT *, fingerprint IN (SELECT fingerprint FROM known) AS is_known FROM result ORDER BY place;
 
 CREATE VIEW fresh AS SELECT * FROM told WHERE NOT is_known;
 
@@ -50,31 +65,32 @@ SELECT count(*) FILTER (WHERE level = 'error' AND NOT is_known), count(*) FILTER
 -- to three of a kind, are told one by one.
 CREATE VIEW of_a_kind AS
 SELECT *, count(*) OVER kinds AS count, min(place) OVER kinds AS first
-  FROM (SELECT *, coalesce(title, '') AS owner,
+  FROM (SELECT *, coalesce(distribution, '') AS owner,
                CASE WHEN level = 'note'
                     THEN substr(group_name, 1, min(instr(group_name || '.', '.'), instr(group_name || '_', '_')) - 1)
                     ELSE group_name END AS family,
-               CASE WHEN level = 'warning' THEN title WHEN level = 'error' THEN id END AS apart
+               CASE WHEN level = 'warning' THEN distribution WHEN level = 'error' THEN place END AS apart
           FROM fresh)
-WINDOW kinds AS (PARTITION BY rule, site, family, apart, iif(level = 'note' OR family IS NOT NULL, 0, id));
+WINDOW kinds AS (PARTITION BY rule, site, family, apart, iif(level = 'note' OR family IS NOT NULL, 0, place));
 
--- Whom a line names: the distributions of notes, the first six; the names of warnings.
+-- Whom a line names: the distributions of notes, the first six; the names of warnings. Each once.
 CREATE VIEW named_together AS
-SELECT first, level, iif(level = 'note', owner, name) AS word,
-       row_number() OVER (PARTITION BY first ORDER BY min(place)) AS nth
-  FROM of_a_kind WHERE count > 3 GROUP BY first, word ORDER BY first, min(place);
+SELECT *, sum(again = 1) OVER so_far AS nth, first_value(group_name) OVER so_far AS first_group
+  FROM (SELECT *, row_number() OVER (PARTITION BY first, word ORDER BY place) AS again
+          FROM (SELECT *, iif(level = 'note', owner, name) AS word FROM of_a_kind WHERE count > 3))
+WINDOW so_far AS (PARTITION BY first ORDER BY place)
+ ORDER BY first, place;
 
 CREATE VIEW line AS
 SELECT level, rule, owner || coalesce(' ' || version, '') AS distribution, coalesce(group_name || '/' || name, '') AS entry_point,
        message, prefix, place
   FROM of_a_kind WHERE count <= 3
 UNION ALL
-SELECT k.level, k.rule,
-       iif(k.level = 'note', count(n.word) || iif(count(n.word) = 1, ' distribution', ' distributions'), k.owner),
-       coalesce(k.family || iif(k.family <> k.group_name, '*', '') || ' ', '') || '(' || k.count || ')',
-       group_concat(n.word, ', ') FILTER (WHERE n.nth <= 6 OR n.level = 'warning')
-       || iif(k.level = 'note', iif(count(n.word) > 6, ', ...', '') || ' (--json lists all)', ''),
-       k.prefix, k.place
-  FROM of_a_kind k JOIN named_together n ON n.first = k.first
- WHERE k.place = k.first AND k.count > 3 GROUP BY k.first
+SELECT level, rule,
+       iif(level = 'note', max(nth) || iif(max(nth) = 1, ' distribution', ' distributions'), owner),
+       coalesce(family || iif(family <> first_group, '*', '') || ' ', '') || '(' || count || ')',
+       group_concat(word, ', ') FILTER (WHERE again = 1 AND (nth <= 6 OR level = 'warning'))
+       || iif(level = 'note', iif(max(nth) > 6, ', ...', '') || ' (--json lists all)', ''),
+       prefix, first
+  FROM named_together GROUP BY first
  ORDER BY place;

@@ -109,7 +109,7 @@ static void put_result(struct worksheet_rows *row, bool compared, FILE *stream)
 	put(stream, "{\"ruleId\":");
 	json_string(worksheet_text(row, FINDING_RULE), stream);
 	fprintf(stream, ",\"ruleIndex\":%lld,\"level\":\"%s\",",
-	        (long long)worksheet_number(row, FINDING_RULE_INDEX),
+	        (long long)worksheet_number(row, FINDING_POSITION) - 1,
 	        worksheet_text(row, FINDING_LEVEL).ptr);
 	put_text("message", worksheet_text(row, FINDING_MESSAGE), stream);
 	putc(',', stream);
