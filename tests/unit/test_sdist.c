@@ -1,5 +1,6 @@
 /*
- * test_sdist.c - which file of a source distribution answers, and what it answers.
+ * test_sdist.c - which files of an archive are kept, and which of several egg-infos counts; all
+ * else about source distributions stands in tests/cli/test_add.py.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,16 +22,6 @@ struct fixture {
 	struct error error;
 };
 
-static size_t parsed; /* how often pyproject.toml was read */
-
-static enum pyproject_status count_pyproject(const char *text, size_t length,
-                                             const struct pyproject_sink *sink,
-                                             char problem[PYPROJECT_PROBLEM_SIZE])
-{
-	parsed++;
-	return pyproject_read(text, length, sink, problem);
-}
-
 static enum pyproject_status no_pyproject(const char *text, size_t length,
                                           const struct pyproject_sink *sink,
                                           char problem[PYPROJECT_PROBLEM_SIZE])
@@ -47,7 +38,6 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	*state = f;
-	parsed = 0;
 	if (f)
 		f->members.path = "x.tar.gz";
 	return f ? 0 : -1;
@@ -74,16 +64,6 @@ static void add(struct fixture *f, const char *path, const char *bytes)
 	                 0);
 }
 
-static void read_with(struct fixture *f, sdist_pyproject *pyproject)
-{
-	struct slice top;
-
-	assert_true(sdist_find_top(&f->members, &top));
-	assert_int_equal(sdist_read(&f->members, top, SLICE("spam-1.tar.gz"), pyproject, &f->arena,
-	                            &f->sdist, &f->error),
-	                 0);
-}
-
 static void check_text(struct slice got, const char *expected)
 {
 	assert_int_equal(slice_is_null(got), expected == NULL);
@@ -93,11 +73,15 @@ static void check_text(struct slice got, const char *expected)
 	assert_memory_equal(got.ptr, expected, got.len);
 }
 
-static void check(struct fixture *f, const char *entry_points, const char *error)
+/* As it comes out of an archive called @file. */
+static void read_as(struct fixture *f, const char *file)
 {
-	read_with(f, count_pyproject);
-	check_text(f->sdist.error, error);
-	check_text(f->sdist.entry_points, entry_points);
+	struct slice top;
+
+	assert_true(sdist_find_top(&f->members, &top));
+	assert_int_equal(sdist_read(&f->members, top, slice_of(file), no_pyproject, &f->arena,
+	                            &f->sdist, &f->error),
+	                 0);
 }
 
 static void test_top(void **state)
@@ -159,63 +143,10 @@ static void test_egg_info(void **state)
 	add(f, "spam-1/src/Spam.egg-info/PKG-INFO", HEADERS);
 	add(f, "spam-1/src/Spam.egg-info/entry_points.txt", POINTS);
 	add(f, "spam-1/pyproject.toml", "not toml");
-	check(f, POINTS, NULL);
+	read_as(f, "spam-1.tar.gz");
+	check_text(f->sdist.error, NULL);
+	check_text(f->sdist.entry_points, POINTS);
 	check_text(f->sdist.directory, "spam-1/src/Spam.egg-info");
-	assert_int_equal(parsed, 0);
-}
-
-static void test_egg_info_without_entry_points(void **state)
-{
-	struct fixture *f = *state;
-
-	add(f, "spam-1/spam.egg-info/PKG-INFO", HEADERS);
-	add(f, "spam-1/setup.py", "");
-	check(f, NULL, NULL);
-	check_text(f->sdist.metadata, HEADERS);
-	check_text(f->sdist.directory, "spam-1/spam.egg-info");
-}
-
-static void test_pyproject(void **state)
-{
-	struct fixture *f = *state;
-
-	add(f, "spam-1/PKG-INFO", HEADERS);
-	add(f, "spam-1/pyproject.toml",
-	    "[project]\nname = 'x'\n[project.scripts]\nb = 'c'\na = 'b'\n"
-	    "[project.entry-points.b]\nz = ' y '\n");
-	add(f, "spam-1/setup.cfg", "[options.entry_points]\nno = no=no\n");
-	check(f, "[b]\nz =  y \n[console_scripts]\na = b\nb = c\n", NULL);
-	check_text(f->sdist.directory, "spam-1");
-	check_text(f->sdist.name, "x");
-	check_text(f->sdist.version, "1");
-}
-
-static void test_dynamic(void **state)
-{
-	struct fixture *f = *state;
-
-	add(f, "spam-1/pyproject.toml",
-	    "[project]\ndynamic = ['scripts']\n[project.entry-points.b]\nz = 'y'\n");
-	check(f, NULL, "dynamic, not knowable without a build");
-}
-
-static void test_what_cannot_be_written(void **state)
-{
-	struct fixture *f = *state;
-
-	add(f, "spam-1/pyproject.toml", "[project.scripts]\n'a=b' = 'c'\n");
-	check(f, NULL,
-	      "pyproject.toml: entry_points.txt cannot express one of its groups, names or values");
-}
-
-static void test_needs_build(void **state)
-{
-	struct fixture *f = *state;
-
-	add(f, "spam-1/setup.py", "");
-	check(f, NULL, "setup.py decides, not knowable without a build");
-	add(f, "spam-1/pyproject.toml", "[build-system]\nbuild-backend = 'mine'\n");
-	check(f, NULL, "the build backend decides, not knowable without a build");
 }
 
 static void test_no_parser(void **state)
@@ -223,25 +154,19 @@ static void test_no_parser(void **state)
 	struct fixture *f = *state;
 
 	add(f, "spam-1/pyproject.toml", "");
-	read_with(f, no_pyproject);
+	read_as(f, "spam-1.tar.gz");
 	check_text(f->sdist.error, "pyproject.toml: no parser");
 }
 
 static void test_names(void **state)
 {
 	struct fixture *f = *state;
-	struct slice top;
 
 	add(f, "t/setup.cfg", "");
-	assert_true(sdist_find_top(&f->members, &top));
-	assert_int_equal(sdist_read(&f->members, top, SLICE("a-b-2.0-1.zip"), no_pyproject,
-	                            &f->arena, &f->sdist, &f->error),
-	                 0);
+	read_as(f, "a-b-2.0-1.zip");
 	check_text(f->sdist.name, "a-b");
 	check_text(f->sdist.version, "2.0-1");
-	assert_int_equal(sdist_read(&f->members, top, SLICE("thing.tar.gz"), no_pyproject,
-	                            &f->arena, &f->sdist, &f->error),
-	                 0);
+	read_as(f, "thing.tar.gz");
 	check_text(f->sdist.name, "thing");
 	check_text(f->sdist.version, NULL);
 }
@@ -251,17 +176,8 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        TEST(test_top),
-	        TEST(test_members),
-	        TEST(test_later_members_replace),
-	        TEST(test_egg_info),
-	        TEST(test_egg_info_without_entry_points),
-	        TEST(test_pyproject),
-	        TEST(test_dynamic),
-	        TEST(test_what_cannot_be_written),
-	        TEST(test_needs_build),
-	        TEST(test_no_parser),
-	        TEST(test_names),
+	        TEST(test_top),      TEST(test_members),   TEST(test_later_members_replace),
+	        TEST(test_egg_info), TEST(test_no_parser), TEST(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
