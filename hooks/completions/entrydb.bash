@@ -28,7 +28,7 @@ _entrydb_value() {
     case $2 in
     --db | --sarif | --baseline | --facts) _entrydb_offer_files -f "$3" ;;
     --path | --root | --prefix) _entrydb_offer_files -d "$3" ;;
-    --python) _entrydb_offer "$3" < <(printf '%s\n' 3.10 3.11 3.12 3.13 3.14 im10) ;;
+    --python) _entrydb_offer "$3" < <(printf '%s\n' 3.10 3.11 3.12 3.13 3.14 3.15 im10) ;;
     --fresh) _entrydb_offer "$3" < <(printf '%s\n' trust roots exact) ;;
     --fail-on) _entrydb_offer "$3" < <(printf '%s\n' note warning error none) ;;
     --color) _entrydb_offer "$3" < <(printf '%s\n' auto always never) ;;

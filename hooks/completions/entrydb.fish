@@ -19,7 +19,7 @@ function __entrydb_value --argument-names program option
         case --path --root --prefix
             __fish_complete_directories (string replace --regex '^--\w+=' '' -- (commandline -ct))
         case --python
-            printf '%s\n' 3.10 3.11 3.12 3.13 3.14 im10
+            printf '%s\n' 3.10 3.11 3.12 3.13 3.14 3.15 im10
         case --fresh
             printf '%s\n' trust roots exact
         case --fail-on

@@ -23,6 +23,7 @@
 #include "indexer/progress.h"
 #include "indexer/startup.h"
 #include "indexer/update/edit.h"
+#include "indexer/update/events.h"
 #include "indexer/update/needed.h"
 #include "indexer/update/seal.h"
 #include "indexer/verb.h"
@@ -35,7 +36,8 @@
 struct update {
 	const struct options *options;
 	const struct database *database;
-	const struct database_root *wanted; /* the root that is being read */
+	const struct database_root *wanted; /* the root that is being read, */
+	struct stat status;                 /* and what it was when that began */
 	struct writer *writer;
 	struct edit_result *result;
 	struct progress progress;
@@ -69,21 +71,12 @@ static void report_broken(struct update *update, const struct root_record *root)
 /* The root no longer exists: all its distributions are removed. */
 static int remove_root(struct update *update, const struct root_record *known, struct error *error)
 {
+	struct events events = {update->writer, known->path, error};
 	int code = 0;
 
 	for (size_t i = 0; code == 0 && i < known->distribution_count; i++) {
-		const struct distribution_record *row = &known->distributions[i];
-
 		update->result->stored.removed++;
-		code = writer_log(update->writer,
-		                  &(struct event_record){
-		                          .action = SLICE("remove"),
-		                          .root = known->path,
-		                          .distribution = slice_is_null(row->name) ? row->directory
-		                                                                   : row->name,
-		                          .old_version = row->version,
-		                  },
-		                  error);
+		code = events_remove(&events, &known->distributions[i]);
 	}
 	return code < 0 ? code : writer_drop_root(update->writer, known->id, error);
 }
@@ -104,12 +97,11 @@ static struct timespec now_after(void *payload, int64_t time)
 	return writer_time_past(update->writer, root.st_dev, time > changed ? time : changed);
 }
 
-static bool is_unchanged(const struct update *update, const struct root_record *known,
-                         const struct stat *status)
+static bool is_unchanged(const struct update *update, const struct root_record *known)
 {
 	return known->kinds == scan_kinds(known->kind, update->kinds) && known->settled &&
 	       known->watched == 0 && !writer_is_marked(update->writer) &&
-	       stamp_equal(known->stamp, stamp_of(status)) &&
+	       stamp_equal(known->stamp, stamp_of(&update->status)) &&
 	       (update->options->fresh == ENTRYDB_FRESH_ROOTS || known->kind == ROOT_ZIP);
 }
 
@@ -172,21 +164,18 @@ static int show_progress(void *payload, size_t done, size_t total)
  * that times do not prove.
  */
 static const struct carried *carried_here(const struct update *update,
-                                          const struct database_root *wanted,
                                           const struct root_record *known, struct carried *room)
 {
-	struct stat root;
-
 	if (!known || update->options->fresh == ENTRYDB_FRESH_EXACT ||
-	    writer_is_marked(update->writer) || writer_carried(update->writer, room, NULL) <= 0 ||
-	    stat(wanted->path, &root) != 0)
+	    writer_is_marked(update->writer) || writer_carried(update->writer, room, NULL) <= 0)
 		return NULL;
-	return carried_with(room, known->stamp, stamp_of(&root)) ? room : NULL;
+	return carried_with(room, known->stamp, stamp_of(&update->status)) ? room : NULL;
 }
 
-static int scan(struct update *update, const struct database_root *wanted,
-                const struct root_record *known, struct root_record *root, struct error *error)
+static int scan(struct update *update, const struct root_record *known, struct root_record *root,
+                struct error *error)
 {
+	const struct database_root *wanted = update->wanted;
 	struct carried carried;
 	struct scan_options how = {
 	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
@@ -195,7 +184,7 @@ static int scan(struct update *update, const struct database_root *wanted,
 	        .in_place = !layout_is_known(wanted->inside),
 	        .egg_base = slice_of(wanted->root_path),
 	        .known = known,
-	        .carried = carried_here(update, wanted, known, &carried),
+	        .carried = carried_here(update, known, &carried),
 	        .readers = update->readers,
 	        .linkage = update->linkage,
 	        .kinds = update->kinds,
@@ -213,23 +202,21 @@ static int scan(struct update *update, const struct database_root *wanted,
 	return code;
 }
 
-static int scan_and_store(struct update *update, const struct database_root *wanted,
-                          struct root_record *known, struct error *error)
+static int scan_and_store(struct update *update, struct root_record *known, struct error *error)
 {
 	CLEANUP(root_record_free) struct root_record root = {0};
-	int code;
+	int code = scan(update, known, &root, error);
 
-	update->wanted = wanted;
-	code = scan(update, wanted, known, &root, error);
 	if (code < 0 && interrupted())
 		return code;
 	if (code < 0)
 		return skip_root(update, known, error);
-	root.path = slice_of(wanted->root_path);
+	root.path = slice_of(update->wanted->root_path);
 	report_broken(update, &root);
 	if (update->options->sealed && !root.settled)
 		return error_set(error, ERROR_BUSY,
-		                 "%s: it changed while it was read; seal it again", wanted->path);
+		                 "%s: it changed while it was read; seal it again",
+		                 update->wanted->path);
 	if (update->options->sealed)
 		seal_root(&root);
 	update->result->roots++;
@@ -237,16 +224,15 @@ static int scan_and_store(struct update *update, const struct database_root *wan
 	return store_root(update->writer, &root, known, &update->result->stored, error);
 }
 
-static int update_absent(struct update *update, const struct database_root *wanted,
-                         struct root_record *known, int errnum, struct error *error)
+static int update_absent(struct update *update, struct root_record *known, struct error *error)
 {
-	bool is_gone = errnum == ENOENT || errnum == ENOTDIR;
+	bool is_gone = errno == ENOENT || errno == ENOTDIR;
 
 	if (is_gone && known)
 		return remove_root(update, known, error);
 	if (is_gone && update->options->hook)
 		return 0; /* a hook's site directories may come and go */
-	error_errno(error, errnum, "%s", wanted->path);
+	error_errno(error, errno, "%s", update->wanted->path);
 	return skip_root(update, known, error);
 }
 
@@ -254,19 +240,18 @@ static int update_root(struct update *update, const struct database_root *wanted
                        struct error *error)
 {
 	CLEANUP(root_record_free) struct root_record known = {0};
-	struct stat status;
 	int found = writer_find_root(update->writer, slice_of(wanted->root_path), &known, error);
 
+	update->wanted = wanted;
 	if (found < 0)
 		return found;
-	if (stat(wanted->path, &status) != 0)
-		return update_absent(update, wanted, found ? &known : NULL, errno, error);
-	if (found && is_unchanged(update, &known, &status)) {
-		update->result->roots++;
-		update->result->distributions += known.distribution_count;
-		return 0;
-	}
-	return scan_and_store(update, wanted, found ? &known : NULL, error);
+	if (stat(wanted->path, &update->status) != 0)
+		return update_absent(update, found ? &known : NULL, error);
+	if (!found || !is_unchanged(update, &known))
+		return scan_and_store(update, found ? &known : NULL, error);
+	update->result->roots++;
+	update->result->distributions += known.distribution_count;
+	return 0;
 }
 
 /* --- the roots that no argument names --- */
@@ -325,18 +310,6 @@ static int update_others(struct update *update, struct error *error)
 }
 
 /* --- one database --- */
-
-static void summarize(const struct options *options, const struct database *database,
-                      const struct edit_result *result)
-{
-	const struct store_counts *stored = &result->stored;
-
-	note(options,
-	     "%s: %zu site directories, %zu distributions: %zu added, %zu changed, %zu removed, "
-	     "%zu broken",
-	     database->file, result->roots, result->distributions, stored->added, stored->changed,
-	     stored->removed, stored->broken);
-}
 
 static int update_in(struct edit *edit, void *payload, struct error *error)
 {
@@ -407,7 +380,11 @@ static enum status update_database(const struct options *options, const struct d
 		return options->sealed ? fail(&error) : give_up(database, &error);
 	error_clear(&error);
 	if (has_done_any(&result)) {
-		summarize(options, database, &result);
+		note(options,
+		     "%s: %zu site directories, %zu distributions: %zu added, %zu changed, "
+		     "%zu removed, %zu broken",
+		     database->file, result.roots, result.distributions, result.stored.added,
+		     result.stored.changed, result.stored.removed, result.stored.broken);
 		manifests_follow(options, database);
 	}
 	return result.failed ? STATUS_COULD_NOT : STATUS_DONE;
