@@ -29,8 +29,6 @@ CONTEXT = "class context:\n    target_prefix = '/the/prefix'\n"
 # As conda does: a plugin that cannot be imported fails the command.
 HOST = """
 import entrydb_conda as plugin
-
-import support
 found = list(plugin.conda_post_commands())
 print("hook" if hasattr(plugin.conda_post_commands, "is_hook") else "no hook", len(found))
 for each in found:
