@@ -1,5 +1,5 @@
 /*
- * carry_over.c - see carry_over.h.
+ * carry_over.c - a file that cannot be used gives its audit trail to the one that replaces it.
  */
 #include "db/carry_over.h"
 
@@ -7,14 +7,15 @@
 #include <sys/stat.h>
 
 #include "db/base/cleanup.h"
-#include "db/columns.h"
 #include "db/identity.h"
-#include "db/rows.h"
+#include "db/tables.h"
 
 /* 1: the event was copied, or makes no sense; 0: there are no more. */
 static int copy_event(struct sql *sql, struct sql *old, sqlite3_stmt *from, struct error *error)
 {
 	sqlite3_stmt *to = sql_get(sql, SQL_PUT_EVENT, error);
+	struct event_record event;
+	bool whole;
 	int code;
 
 	if (!to)
@@ -22,15 +23,12 @@ static int copy_event(struct sql *sql, struct sql *old, sqlite3_stmt *from, stru
 	code = sql_step(old, from, error);
 	if (code <= 0)
 		return code;
-	for (int i = EVENT_ACTION; i <= EVENT_COMMAND; i++)
-		sql_bind(sql, to, PARAMETER(i), sql_column(from, i));
-	sqlite3_bind_int64(to, PARAMETER(EVENT_TIME), sqlite3_column_int64(from, EVENT_TIME));
-	sqlite3_bind_int64(to, PARAMETER(EVENT_UID), sqlite3_column_int64(from, EVENT_UID));
+	whole = row_read(from, 0, &event_table, &event);
 	if (sql_check_row(old, error) < 0)
 		return ERROR_NOMEM;
-	if (slice_is_null(sql_column(from, EVENT_ACTION)) ||
-	    slice_is_null(sql_column(from, EVENT_ROOT)))
+	if (!whole)
 		return 1;
+	row_bind(sql, to, 1, &event_table, &event);
 	code = sql_run(sql, to, error);
 	return code < 0 ? code : 1;
 }

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "db/columns.h"
-
 /* https://www.sqlite.org/fileformat.html, 1.3; offsets in bytes */
 #define HEADER_SIZE          100
 #define HEADER_WRITE_VERSION 18 /* and the read version behind it */
@@ -106,6 +104,9 @@ int identity_newer(int fd, const char *file, uint32_t *version, struct error *er
 #define STATEMENTS_MAX 31 /* a bit for each, and one to shift by */
 
 /* The statements of schema.sql that make something. */
+/* The columns of SQL_SCHEMA. */
+enum { SCHEMA_TYPE, SCHEMA_NAME, SCHEMA_TABLE, SCHEMA_SQL };
+
 struct schema {
 	const char *statements[STATEMENTS_MAX];
 	int count;

@@ -1,5 +1,5 @@
 /*
- * reader.c - see reader.h. What is opened for a single question must be cheap:
+ * reader.c - answers from one published file. What is opened for a single question must be cheap:
  * one open, one read of the header, and no statement prepared before its use.
  */
 #include "db/reader.h"
@@ -15,10 +15,10 @@
 #include "db/base/safe_path.h"
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
-#include "db/columns.h"
 #include "db/identity.h"
 #include "db/publish.h"
 #include "db/rows.h"
+#include "db/tables.h"
 
 #define READ_AHEAD ((off_t)1 << 20) /* bytes */
 #define JSON_GROWS 8                /* times, at most: a byte may become \u001b, or \\x1b */
@@ -223,40 +223,17 @@ int reader_select_plugins(struct reader *reader, struct slice kind, struct slice
 	return start_selection(reader, ids, kind, name, error);
 }
 
-static void read_row(sqlite3_stmt *statement, struct reader_row *row)
-{
-	row->id = sqlite3_column_int64(statement, SELECTED_ID);
-	row->root = row->id >> (ENTRY_POINT_ID_SHIFT + DISTRIBUTION_ID_SHIFT);
-	row->ordinal = (uint32_t)(row->id & (ENTRY_POINTS_MAX - 1));
-	row->group = sql_column(statement, SELECTED_GROUP);
-	row->name = sql_column(statement, SELECTED_NAME);
-	row->value = sql_column(statement, SELECTED_VALUE);
-	row->module = sql_column(statement, SELECTED_MODULE);
-	row->attr = sql_column(statement, SELECTED_ATTR);
-	row->extras = sql_column(statement, SELECTED_EXTRAS);
-	row->position = (uint32_t)sqlite3_column_int(statement, SELECTED_POSITION);
-	row->contested = sqlite3_column_int(statement, SELECTED_CONTESTED) != 0;
-	row->has_metadata = sqlite3_column_int(statement, SELECTED_HAS_METADATA) != 0;
-	row->normalized_name = sql_column(statement, SELECTED_NORMALIZED_NAME);
-	row->distribution = sql_column(statement, SELECTED_DISTRIBUTION);
-	row->version = sql_column(statement, SELECTED_VERSION);
-	row->directory = sql_column(statement, SELECTED_DIRECTORY);
-}
-
-static bool is_complete(const struct reader_row *row)
-{
-	return !slice_is_null(row->group) && !slice_is_null(row->name) &&
-	       !slice_is_null(row->value) && !slice_is_null(row->directory);
-}
-
 int reader_next(struct reader *reader, struct reader_row *row, struct error *error)
 {
 	int code = sql_step(&reader->sql, reader->selection, error);
 
 	if (code > 0) {
-		read_row(reader->selection, row);
+		bool whole = row_read(reader->selection, 0, &selected_table, row);
+
+		row->root = row->id >> (ENTRY_POINT_ID_SHIFT + DISTRIBUTION_ID_SHIFT);
+		row->ordinal = (uint32_t)(row->id & (ENTRY_POINTS_MAX - 1));
 		code = sql_check_row(&reader->sql, error);
-		if (code == 0 && is_complete(row))
+		if (code == 0 && whole)
 			return 1;
 		if (code == 0)
 			code = sql_damaged(&reader->sql, error);
@@ -272,14 +249,9 @@ static int each_holder(struct reader *reader, sqlite3_stmt *statement,
 	int code;
 
 	while ((code = sql_step(&reader->sql, statement, error)) > 0) {
-		struct reader_holder holder = {
-		        .id = sqlite3_column_int64(statement, HOLDER_ID),
-		        .position = (uint32_t)sqlite3_column_int64(statement, HOLDER_POSITION),
-		        .has_metadata = sqlite3_column_int(statement, HOLDER_HAS_METADATA) != 0,
-		        .directory = sql_column(statement, HOLDER_DIRECTORY),
-		};
+		struct reader_holder holder;
 
-		if (slice_is_null(holder.directory)) {
+		if (!row_read(statement, 0, &holder_table, &holder)) {
 			code = sql_damaged(&reader->sql, error);
 			break;
 		}
@@ -332,13 +304,7 @@ int reader_broken(struct reader *reader, int64_t root,
 
 		if (code < 0)
 			return code;
-		problem.id = sqlite3_column_int64(statement, BROKEN_ID);
-		problem.position = (uint32_t)sqlite3_column_int64(statement, BROKEN_POSITION);
-		problem.has_metadata = sqlite3_column_int(statement, BROKEN_HAS_METADATA) != 0;
-		problem.normalized_name = sql_column(statement, BROKEN_NORMALIZED_NAME);
-		problem.directory = sql_column(statement, BROKEN_DIRECTORY);
-		problem.error = sql_column(statement, BROKEN_ERROR);
-		if (slice_is_null(problem.directory))
+		if (!row_read(statement, 0, &problem_table, &problem))
 			return sql_damaged(&reader->sql, error);
 		answer = each(payload, &problem);
 	}
@@ -359,14 +325,14 @@ int reader_target(struct reader *reader, int64_t entry_point, struct target_reco
 	code = sql_step(&reader->sql, statement, error);
 	if (code <= 0)
 		return code;
-	is_whole = rows_target(statement, 0, out);
+	is_whole = row_read(statement, 0, &target_table, out);
 	if (sql_check_row(&reader->sql, error) < 0)
 		return ERROR_NOMEM;
 	return is_whole ? 1 : sql_damaged(&reader->sql, error);
 }
 
 int reader_events(struct reader *reader,
-                  int (*each)(void *payload, const struct reader_event *event), void *payload,
+                  int (*each)(void *payload, const struct event_record *event), void *payload,
                   struct error *error)
 {
 	sqlite3_stmt *statement = sql_get(&reader->sql, SQL_EVENTS, error);
@@ -375,20 +341,11 @@ int reader_events(struct reader *reader,
 	if (!statement)
 		return sql_code(&reader->sql);
 	while (answer == 0 && (code = sql_step(&reader->sql, statement, error)) != 0) {
-		struct reader_event event;
+		struct event_record event;
 
 		if (code < 0)
 			return code;
-		event.time = sqlite3_column_int64(statement, EVENT_TIME);
-		event.action = sql_column(statement, EVENT_ACTION);
-		event.root = sql_column(statement, EVENT_ROOT);
-		event.distribution = sql_column(statement, EVENT_DISTRIBUTION);
-		event.old_version = sql_column(statement, EVENT_OLD_VERSION);
-		event.version = sql_column(statement, EVENT_VERSION);
-		event.detail = sql_column(statement, EVENT_DETAIL);
-		event.command = sql_column(statement, EVENT_COMMAND);
-		event.uid = sqlite3_column_int64(statement, EVENT_UID);
-		if (slice_is_null(event.action) || slice_is_null(event.root))
+		if (!row_read(statement, 0, &event_table, &event))
 			return sql_damaged(&reader->sql, error);
 		answer = each(payload, &event);
 	}

@@ -70,17 +70,6 @@ int reader_listed(struct reader *reader, struct root_record *root, struct error 
 /* See rows_startups(). */
 int reader_startups(struct reader *reader, struct root_record *root, struct error *error);
 
-/* A row of a selection: the entry point and what is needed to judge it. */
-struct reader_row {
-	int64_t id; /* of the entry point */
-	int64_t root;
-	uint32_t position, ordinal;
-	bool contested; /* another row of the file has the same normalized name */
-	bool has_metadata;
-	struct slice group, name, value, module, attr, extras;
-	struct slice normalized_name, distribution, version, directory;
-};
-
 /* Start a selection; a null slice selects any. One selection at a time. */
 int reader_select(struct reader *reader, struct slice group, struct slice name,
                   struct error *error);
@@ -91,14 +80,6 @@ int reader_select_plugins(struct reader *reader, struct slice kind, struct slice
 
 /* 1: @row is filled; 0: no more. */
 int reader_next(struct reader *reader, struct reader_row *row, struct error *error);
-
-/* A distribution of a given normalized name. */
-struct reader_holder {
-	int64_t id;
-	uint32_t position;
-	bool has_metadata;
-	struct slice directory;
-};
 
 /* Call @each for every distribution of that name, in no particular order. */
 int reader_holders(struct reader *reader, struct slice normalized_name,
@@ -113,13 +94,6 @@ int reader_called(struct reader *reader, int64_t root, struct slice normalized_n
                   void (*each)(void *payload, const struct reader_holder *holder), void *payload,
                   struct error *error);
 
-struct reader_problem {
-	int64_t id; /* of the distribution */
-	uint32_t position;
-	bool has_metadata;
-	struct slice normalized_name, directory, error;
-};
-
 /* Call @each for every broken distribution of a root. */
 int reader_broken(struct reader *reader, int64_t root,
                   int (*each)(void *payload, const struct reader_problem *problem), void *payload,
@@ -129,15 +103,9 @@ int reader_broken(struct reader *reader, int64_t root,
 int reader_target(struct reader *reader, int64_t entry_point, struct target_record *out,
                   struct error *error);
 
-struct reader_event {
-	int64_t time; /* seconds since 1970 */
-	int64_t uid;
-	struct slice action, root, distribution, old_version, version, detail, command;
-};
-
 /* Call @each for every event, oldest first; a non-zero answer ends the walk and is returned. */
 int reader_events(struct reader *reader,
-                  int (*each)(void *payload, const struct reader_event *event), void *payload,
+                  int (*each)(void *payload, const struct event_record *event), void *payload,
                   struct error *error);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * record.c - see record.h. The words for what a target is stand here and nowhere else:
+ * record.c - the words for what records hold stand here and nowhere else:
  * they are a contract, with those who read the database by SQL and with users.
  */
 #include "db/record.h"
@@ -7,6 +7,13 @@
 #include <stdlib.h>
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static const char *const root_kinds[] = {
+        [ROOT_ABSENT] = "absent",
+        [ROOT_DIRECTORY] = "directory",
+        [ROOT_ZIP] = "zip",
+        [ROOT_ARCHIVE] = "archive",
+};
 
 static const char *const kinds[] = {
         [TARGET_UNRESOLVED] = "unresolved", [TARGET_PYTHON] = "python",
@@ -50,6 +57,18 @@ static size_t find_name(const char *const *names, size_t count, struct slice nam
 	while (i < count && !slice_equal(slice_of(names[i]), name))
 		i++;
 	return i;
+}
+
+const char *root_kind_name(enum root_kind kind)
+{
+	return root_kinds[kind];
+}
+
+void root_kind_find(struct slice name, enum root_kind *out)
+{
+	size_t found = find_name(root_kinds, COUNT(root_kinds), name);
+
+	*out = found < COUNT(root_kinds) ? (enum root_kind)found : ROOT_ABSENT;
 }
 
 bool target_kind_find(struct slice name, enum target_kind *out)

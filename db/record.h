@@ -43,6 +43,10 @@ enum root_kind {
 	ROOT_ARCHIVE,   /* a package archive, catalogued; never on sys.path */
 };
 
+/* The words for them, in the database: see record.c. What is none of them is ROOT_ABSENT. */
+const char *root_kind_name(enum root_kind kind);
+void root_kind_find(struct slice name, enum root_kind *out);
+
 /* What an entry point leads to. */
 enum target_kind {
 	TARGET_UNRESOLVED, /* the state says why */
@@ -201,8 +205,37 @@ bool startups_equal(const struct root_record *a, const struct root_record *b);
 /* Release the records; the struct itself is the caller's. */
 void root_record_free(struct root_record *root);
 
+/* What an update, or a verb, has done. */
 struct event_record {
-	struct slice action, root, distribution, old_version, version, detail;
+	int64_t time; /* seconds since 1970 */
+	int64_t uid;
+	struct slice action, root, distribution, old_version, version, detail, command;
+};
+
+/* A row of a selection: the entry point and what is needed to judge it. */
+struct reader_row {
+	int64_t id; /* of the entry point */
+	int64_t root;
+	uint32_t position, ordinal;
+	bool contested; /* another row of the file has the same normalized name */
+	bool has_metadata;
+	struct slice group, name, value, module, attr, extras;
+	struct slice normalized_name, distribution, version, directory;
+};
+
+/* A distribution of a given normalized name. */
+struct reader_holder {
+	int64_t id;
+	uint32_t position;
+	bool has_metadata;
+	struct slice directory;
+};
+
+struct reader_problem {
+	int64_t id; /* of the distribution */
+	uint32_t position;
+	bool has_metadata;
+	struct slice normalized_name, directory, error;
 };
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * rows.c - see rows.h.
+ * rows.c - roots with all that belongs to them, from rows.
  */
 #include "db/rows.h"
 
@@ -7,33 +7,9 @@
 #include <string.h>
 
 #include "db/base/array.h"
-#include "db/columns.h"
+#include "db/tables.h"
 
 /* --- roots --- */
-
-static enum root_kind kind_of(struct slice name)
-{
-	if (slice_equal(name, SLICE("directory")))
-		return ROOT_DIRECTORY;
-	if (slice_equal(name, SLICE("zip")))
-		return ROOT_ZIP;
-	return slice_equal(name, SLICE("archive")) ? ROOT_ARCHIVE : ROOT_ABSENT;
-}
-
-static void read_root(sqlite3_stmt *row, struct root_record *root)
-{
-	root->id = sqlite3_column_int64(row, ROOT_ID);
-	root->kind = kind_of(sql_column(row, ROOT_KIND));
-	root->stamp.mtime = sqlite3_column_int64(row, ROOT_MTIME);
-	root->stamp.ctime = sqlite3_column_int64(row, ROOT_CTIME);
-	root->stamp.inode = sqlite3_column_int64(row, ROOT_INODE);
-	root->size = sqlite3_column_int64(row, ROOT_SIZE);
-	root->settled = sqlite3_column_int(row, ROOT_SETTLED) != 0;
-	root->distribution_count = (size_t)sqlite3_column_int64(row, ROOT_DISTRIBUTIONS);
-	root->broken = (uint32_t)sqlite3_column_int64(row, ROOT_BROKEN);
-	root->watched = (uint32_t)sqlite3_column_int64(row, ROOT_WATCHED);
-	root->kinds = sqlite3_column_int64(row, ROOT_KINDS);
-}
 
 int rows_root(struct sql *sql, struct slice path, struct root_record *out, struct error *error)
 {
@@ -46,7 +22,8 @@ int rows_root(struct sql *sql, struct slice path, struct root_record *out, struc
 	sql_bind(sql, row, 1, path);
 	code = sql_step(sql, row, error);
 	if (code > 0) {
-		read_root(row, &root);
+		row_read(row, 0, &root_table, &root);
+		root.path = path;
 		code = sql_check_row(sql, error);
 		if (code == 0) {
 			*out = root;
@@ -66,11 +43,11 @@ int rows_roots(struct sql *sql, root_each *each, void *payload, struct error *er
 	if (!row)
 		return sql_code(sql);
 	while (answer == 0 && (code = sql_step(sql, row, error)) != 0) {
-		struct root_record root = {.path = sql_column(row, ROOT_PATH)};
+		struct root_record root = {0};
 
 		if (code < 0)
 			return code;
-		read_root(row, &root);
+		row_read(row, 0, &root_table, &root);
 		if (sql_check_row(sql, error) < 0)
 			return ERROR_NOMEM;
 		if (root.id <= last || slice_is_null(root.path))
@@ -91,82 +68,15 @@ int rows_publication(struct sql *sql, struct publication_record *out, struct err
 		return sql_code(sql);
 	code = sql_step(sql, row, error);
 	if (code > 0)
-		*out = (struct publication_record){
-		        .inode = sqlite3_column_int64(row, PUBLICATION_INODE),
-		        .time = sqlite3_column_int64(row, PUBLICATION_TIME),
-		        .sealed = sqlite3_column_int(row, PUBLICATION_SEALED) != 0,
-		};
+		row_read(row, 0, &publication_table, out);
 	sqlite3_reset(row);
 	return code;
 }
 
 /* --- distributions --- */
 
-static struct outline read_outline(sqlite3_stmt *row, int size, int mtime)
-{
-	return (struct outline){
-	        .exists = sqlite3_column_type(row, size) != SQLITE_NULL,
-	        .size = sqlite3_column_int64(row, size),
-	        .mtime = sqlite3_column_int64(row, mtime),
-	};
-}
-
-/* False for a row that lacks what it must have. */
-static bool read_distribution(sqlite3_stmt *row, struct arena *arena,
-                              struct distribution_record *out, bool *failed)
-{
-	const struct {
-		struct slice *text;
-		enum distribution_column column;
-	} texts[] = {
-	        {&out->directory, DISTRIBUTION_DIRECTORY},
-	        {&out->normalized_name, DISTRIBUTION_NORMALIZED_NAME},
-	        {&out->name, DISTRIBUTION_NAME},
-	        {&out->version, DISTRIBUTION_VERSION},
-	        {&out->error, DISTRIBUTION_ERROR},
-	        {&out->record_sha256, DISTRIBUTION_RECORD_SHA256},
-	};
-
-	*out = (struct distribution_record){
-	        .id = sqlite3_column_int64(row, DISTRIBUTION_ID),
-	        .position = (uint32_t)sqlite3_column_int64(row, DISTRIBUTION_POSITION),
-	        .has_metadata = sqlite3_column_int(row, DISTRIBUTION_HAS_METADATA) != 0,
-	        .has_headers = true,
-	        .settled = sqlite3_column_int(row, DISTRIBUTION_SETTLED) != 0,
-	        .directory_stamp = sqlite3_column_int64(row, DISTRIBUTION_DIRECTORY_STAMP),
-	        .files_stamp = sqlite3_column_int64(row, DISTRIBUTION_FILES_STAMP),
-	        .entry_points_txt = read_outline(row, DISTRIBUTION_ENTRY_POINTS_SIZE,
-	                                         DISTRIBUTION_ENTRY_POINTS_MTIME),
-	        .metadata =
-	                read_outline(row, DISTRIBUTION_METADATA_SIZE, DISTRIBUTION_METADATA_MTIME),
-	};
-	distribution_set_watched(out, sqlite3_column_int(row, DISTRIBUTION_WATCHED));
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		*texts[i].text = arena_copy(arena, sql_column(row, (int)texts[i].column), failed);
-	return !slice_is_null(out->directory);
-}
-
-static bool read_listed(sqlite3_stmt *row, struct arena *arena, struct distribution_record *out,
-                        bool *failed)
-{
-	*out = (struct distribution_record){
-	        .id = sqlite3_column_int64(row, LISTED_ID),
-	        .directory = arena_copy(arena, sql_column(row, LISTED_DIRECTORY), failed),
-	        .position = (uint32_t)sqlite3_column_int64(row, LISTED_POSITION),
-	        .name = arena_copy(arena, sql_column(row, LISTED_NAME), failed),
-	        .version = arena_copy(arena, sql_column(row, LISTED_VERSION), failed),
-	        .error = arena_copy(arena, sql_column(row, LISTED_ERROR), failed),
-	        .has_headers = true,
-	};
-	return !slice_is_null(out->directory);
-}
-
-/* From a row of a statement; false for one that lacks what it must have. */
-typedef bool distribution_reader(sqlite3_stmt *row, struct arena *arena,
-                                 struct distribution_record *out, bool *failed);
-
 /* There must be as many as the root row announces. */
-static int read_distributions(struct sql *sql, enum sql_id statement, distribution_reader *read,
+static int read_distributions(struct sql *sql, enum sql_id statement, const struct table *table,
                               struct root_record *root, struct error *error)
 {
 	sqlite3_stmt *row = sql_get(sql, statement, error);
@@ -184,13 +94,16 @@ static int read_distributions(struct sql *sql, enum sql_id statement, distributi
 		return error_nomem(error);
 	sqlite3_bind_int64(row, 1, root->id);
 	while ((code = sql_step(sql, row, error)) != 0) {
+		struct distribution_record *out = &root->distributions[count];
 		bool whole;
 
 		if (code < 0)
 			return code;
-		if (count == room)
+		if (count++ == room)
 			return sql_damaged(sql, error);
-		whole = read(row, &root->arena, &root->distributions[count++], &failed);
+		whole = row_read(row, 0, table, out);
+		row_keep(table, out, &root->arena, &failed);
+		out->has_headers = true;
 		if (failed || sql_check_row(sql, NULL) < 0)
 			return error_nomem(error);
 		if (!whole)
@@ -205,83 +118,35 @@ static int read_distributions(struct sql *sql, enum sql_id statement, distributi
 
 /* --- entry points and targets --- */
 
-const int rows_target_columns[TARGET_TEXTS] = {
-        TARGET_OBJECT,  TARGET_SYMBOL,       TARGET_BUILD_ID,  TARGET_SHA256,    TARGET_GLIBC,
-        TARGET_GLIBCXX, TARGET_MISSING_LIST, TARGET_UNDEFINED, TARGET_PYTHON_BY,
-};
-
-bool rows_target(sqlite3_stmt *row, int first, struct target_record *out)
+static bool read_kept(sqlite3_stmt *row, int first, const struct table *table, struct arena *arena,
+                      void *record, bool *failed)
 {
-	struct slice *texts[TARGET_TEXTS];
+	bool whole = row_read(row, first, table, record);
 
-	*out = (struct target_record){
-	        .machine = sqlite3_column_int(row, first + TARGET_MACHINE),
-	        .size = sqlite3_column_int64(row, first + TARGET_SIZE),
-	};
-	target_texts(out, texts);
-	for (size_t i = 0; i < TARGET_TEXTS; i++)
-		*texts[i] = sql_column(row, first + rows_target_columns[i]);
-	return target_kind_find(sql_column(row, first + TARGET_KIND), &out->kind) &&
-	       target_state_find(sql_column(row, first + TARGET_STATE), &out->state);
-}
-
-/* The same with texts that stay. */
-static bool copy_target(sqlite3_stmt *row, int first, struct arena *arena,
-                        struct target_record *out, bool *failed)
-{
-	struct slice *texts[TARGET_TEXTS];
-
-	if (!rows_target(row, first, out))
-		return false;
-	target_texts(out, texts);
-	for (size_t i = 0; i < TARGET_TEXTS; i++)
-		*texts[i] = arena_copy(arena, *texts[i], failed);
-	return true;
-}
-
-/* False where the words of the row are not known. */
-static bool read_target(sqlite3_stmt *row, struct arena *arena, const struct target_record **out,
-                        bool *failed)
-{
-	struct target_record *target;
-
-	*out = NULL;
-	if (sqlite3_column_type(row, ENTRY_POINT_END + TARGET_KIND) == SQLITE_NULL)
-		return true;
-	target = arena_calloc(arena, 1, sizeof(*target));
-	if (!target) {
-		*failed = true;
-		return true;
-	}
-	*out = target;
-	return copy_target(row, ENTRY_POINT_END, arena, target, failed);
+	row_keep(table, record, arena, failed);
+	return whole;
 }
 
 /* Without its target. False for a row that lacks what it must have. */
 static bool read_line(sqlite3_stmt *row, struct arena *arena, void *item, bool *failed)
 {
-	struct entry_point_record *out = item;
-	const struct {
-		struct slice *text;
-		enum entry_point_column column;
-	} texts[] = {
-	        {&out->group, ENTRY_POINT_GROUP}, {&out->name, ENTRY_POINT_NAME},
-	        {&out->value, ENTRY_POINT_VALUE}, {&out->module, ENTRY_POINT_MODULE},
-	        {&out->attr, ENTRY_POINT_ATTR},   {&out->extras, ENTRY_POINT_EXTRAS},
-	};
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		*texts[i].text = arena_copy(arena, sql_column(row, (int)texts[i].column), failed);
-	out->target = NULL;
-	return !slice_is_null(out->group) && !slice_is_null(out->name) &&
-	       !slice_is_null(out->value);
+	((struct entry_point_record *)item)->target = NULL;
+	return read_kept(row, 1, &entry_point_table, arena, item, failed);
 }
 
 static bool read_entry_point(sqlite3_stmt *row, struct arena *arena, void *item, bool *failed)
 {
+	int first = 1 + entry_point_table.count;
 	struct entry_point_record *out = item;
+	struct target_record *target;
 
-	return read_line(row, arena, out, failed) && read_target(row, arena, &out->target, failed);
+	if (!read_line(row, arena, out, failed))
+		return false;
+	if (sqlite3_column_type(row, first) == SQLITE_NULL)
+		return true;
+	out->target = target = arena_calloc(arena, 1, sizeof(*target));
+	*failed |= !target;
+	return !target || read_kept(row, first, &target_table, arena, target, failed);
 }
 
 static void give_entry_points(struct distribution_record *owner, void *items, size_t count)
@@ -296,10 +161,8 @@ static bool read_plugin(sqlite3_stmt *row, struct arena *arena, void *item, bool
 {
 	struct plugin_record *out = item;
 
-	out->kind = arena_copy(arena, sql_column(row, PLUGIN_KIND), failed);
-	out->name = arena_copy(arena, sql_column(row, PLUGIN_NAME), failed);
-	return copy_target(row, PLUGIN_END, arena, &out->target, failed) &&
-	       !slice_is_null(out->kind) && !slice_is_null(out->name) &&
+	return read_kept(row, 1, &plugin_table, arena, out, failed) &&
+	       read_kept(row, 1 + plugin_table.count, &target_table, arena, &out->target, failed) &&
 	       !slice_is_null(out->target.object) && !slice_is_null(out->target.symbol);
 }
 
@@ -481,7 +344,7 @@ int rows_distributions(struct sql *sql, struct root_record *root, bool belonging
 {
 	static const struct belongings *const all[] = {&entry_points, &plugins, NULL};
 	static const struct belongings *const none[] = {NULL};
-	int code = read_distributions(sql, SQL_DISTRIBUTIONS, read_distribution, root, error);
+	int code = read_distributions(sql, SQL_DISTRIBUTIONS, &distribution_table, root, error);
 
 	return code < 0 ? code : read_with(sql, root, belongings ? all : none, error);
 }
@@ -489,24 +352,12 @@ int rows_distributions(struct sql *sql, struct root_record *root, bool belonging
 int rows_listed(struct sql *sql, struct root_record *root, struct error *error)
 {
 	static const struct belongings *const kinds[] = {&lines, NULL};
-	int code = read_distributions(sql, SQL_LISTED, read_listed, root, error);
+	int code = read_distributions(sql, SQL_LISTED, &listed_table, root, error);
 
 	return code < 0 ? code : read_with(sql, root, kinds, error);
 }
 
 /* --- start-up code --- */
-
-static bool read_startup(sqlite3_stmt *row, struct arena *arena, struct startup_record *out,
-                         bool *failed)
-{
-	*out = (struct startup_record){
-	        .file = arena_copy(arena, sql_column(row, STARTUP_FILE), failed),
-	        .code = arena_copy(arena, sql_column(row, STARTUP_CODE), failed),
-	        .line = sqlite3_column_int64(row, STARTUP_LINE),
-	};
-	return startup_kind_find(sql_column(row, STARTUP_KIND), &out->kind) &&
-	       !slice_is_null(out->file) && !slice_is_null(out->code);
-}
 
 static int read_startups(struct sql *sql, sqlite3_stmt *row, struct root_record *root,
                          struct startup_record **rows, struct error *error)
@@ -516,8 +367,8 @@ static int read_startups(struct sql *sql, sqlite3_stmt *row, struct root_record 
 
 	while ((code = sql_step(sql, row, error)) > 0) {
 		bool failed = !array_grow(rows, root->startup_count, sizeof(**rows), &room);
-		bool whole = failed || read_startup(row, &root->arena,
-		                                    &(*rows)[root->startup_count++], &failed);
+		bool whole = failed || read_kept(row, 1, &startup_table, &root->arena,
+		                                 &(*rows)[root->startup_count++], &failed);
 
 		if (failed || sql_check_row(sql, NULL) < 0)
 			return error_nomem(error);

@@ -36,13 +36,4 @@ int rows_entry_points(struct sql *sql, struct distribution_record *distribution,
 /* Fill @root, whose id is set, with its start-up code, into its arena. */
 int rows_startups(struct sql *sql, struct root_record *root, struct error *error);
 
-/* The column of each of target_texts(). */
-extern const int rows_target_columns[TARGET_TEXTS];
-
-/*
- * Read TARGET_COLUMNS, which begin at column @first; the slices stay until the next
- * step. False where a word of the row is none of record.h's.
- */
-bool rows_target(sqlite3_stmt *row, int first, struct target_record *out);
-
 #endif

@@ -1,17 +1,20 @@
 /*
- * sql_statements.c - every SQL statement that the project runs, in one table,
- * so that the schema and all that depends on it can be read side by side.
- * (The schema itself, and the views for people, are in schema.sql.)
+ * sql_statements.c - every SQL statement that the project runs, in one table, so that the schema
+ * and all that depends on it can be read side by side. (The schema itself, and the views for
+ * people, are in schema.sql.)
  */
-#include "db/columns.h"
-#include "db/sql.h"
+#include "db/tables.h"
 
-#define COLUMNS(list)    list(COLUMN_FIRST, COLUMN_NEXT)
-#define PARAMETERS(list) list(PARAMETER_FIRST, PARAMETER_NEXT)
+#define COLUMN_FIRST(text, type, member)    text
+#define COLUMN_NEXT(text, type, member)     ", " text
+#define PARAMETER_FIRST(text, type, member) "?"
+#define PARAMETER_NEXT(text, type, member)  ", ?"
+#define COLUMNS(list)                       list(COLUMN_FIRST, COLUMN_NEXT)
+#define PARAMETERS(list)                    list(PARAMETER_FIRST, PARAMETER_NEXT)
 
-/* A row of all the columns of @list, each by its PARAMETER(). */
-#define PUT(verb, table, list)                                                                     \
-	verb " INTO " table " (" COLUMNS(list) ") VALUES (" PARAMETERS(list) ")"
+/* A row of all the columns of @list, after an identifier that is bound first, or "". */
+#define PUT(verb, table, id, parameter, list)                                                      \
+	verb " INTO " table " (" id COLUMNS(list) ") VALUES (" parameter PARAMETERS(list) ")"
 
 /* The rows of root ?1, by the range of their identifiers. */
 #define DISTRIBUTIONS_OF_ROOT        "BETWEEN (?1 << 20) AND (?1 << 20) + 1048575"
@@ -48,18 +51,18 @@ const char *const sql_statements[SQL_COUNT] = {
         [SQL_LISTED] = "SELECT " COLUMNS(LISTED_COLUMNS) " FROM distribution "
                                                          "WHERE id " DISTRIBUTIONS_OF_ROOT,
         [SQL_LISTED_ENTRY_POINTS] =
-                "SELECT " COLUMNS(ENTRY_POINT_COLUMNS) " FROM entry_point "
-                                                       "WHERE id " ENTRY_POINTS_OF_ROOT
-                                                       " ORDER BY id",
-        [SQL_ENTRY_POINTS] = "SELECT " COLUMNS(ENTRY_POINT_COLUMNS) ", " COLUMNS(
+                "SELECT id, " COLUMNS(ENTRY_POINT_COLUMNS) " FROM entry_point "
+                                                           "WHERE id " ENTRY_POINTS_OF_ROOT
+                                                           " ORDER BY id",
+        [SQL_ENTRY_POINTS] = "SELECT id, " COLUMNS(ENTRY_POINT_COLUMNS) ", " COLUMNS(
                 TARGET_COLUMNS) " FROM entry_point LEFT JOIN target ON target.entry_point = "
                                 "entry_point.id "
                                 "WHERE id " ENTRY_POINTS_OF_ROOT " ORDER BY id",
-        [SQL_ENTRY_POINTS_OF] = "SELECT " COLUMNS(ENTRY_POINT_COLUMNS) ", " COLUMNS(
+        [SQL_ENTRY_POINTS_OF] = "SELECT id, " COLUMNS(ENTRY_POINT_COLUMNS) ", " COLUMNS(
                 TARGET_COLUMNS) " FROM entry_point LEFT JOIN target ON target.entry_point = "
                                 "entry_point.id "
                                 "WHERE id " ENTRY_POINTS_OF_DISTRIBUTION " ORDER BY id",
-        [SQL_PLUGINS] = "SELECT " COLUMNS(PLUGIN_COLUMNS) ", " COLUMNS(
+        [SQL_PLUGINS] = "SELECT id, " COLUMNS(PLUGIN_COLUMNS) ", " COLUMNS(
                 TARGET_COLUMNS) " FROM plugin CROSS JOIN target ON entry_point = id "
                                 "WHERE id " ENTRY_POINTS_OF_ROOT " ORDER BY id",
         [SQL_STARTUPS] = "SELECT " COLUMNS(
@@ -81,9 +84,9 @@ const char *const sql_statements[SQL_COUNT] = {
                                 "directory NOT GLOB '*.dist-info' AND "
                                 "directory NOT GLOB '*.egg-info')",
         [SQL_BROKEN] = "SELECT " COLUMNS(
-                BROKEN_COLUMNS) " FROM distribution "
-                                "WHERE error IS NOT NULL AND id " DISTRIBUTIONS_OF_ROOT
-                                " ORDER BY position",
+                PROBLEM_COLUMNS) " FROM distribution "
+                                 "WHERE error IS NOT NULL AND id " DISTRIBUTIONS_OF_ROOT
+                                 " ORDER BY position",
         [SQL_TARGET] = "SELECT " COLUMNS(TARGET_COLUMNS) " FROM target WHERE entry_point = ?1",
         [SQL_PUBLICATION] = "SELECT " COLUMNS(PUBLICATION_COLUMNS) " FROM publication",
         [SQL_EVENTS] = "SELECT " COLUMNS(EVENT_COLUMNS) " FROM event ORDER BY id",
@@ -117,7 +120,9 @@ const char *const sql_statements[SQL_COUNT] = {
                                                "shown(distribution), shown(old_version), "
                                                "shown(version), shown(detail), "
                                                "shown(command), uid) FROM event",
-        [SQL_SCHEMA] = "SELECT " COLUMNS(SCHEMA_COLUMNS) " FROM sqlite_schema",
+        [SQL_SCHEMA] = "SELECT "
+                       "type, name, tbl_name, sql"
+                       " FROM sqlite_schema",
         [SQL_CHECK] = "PRAGMA integrity_check(1)",
         [SQL_IS_COHERENT] = "SELECT NOT EXISTS (SELECT 1 FROM distribution "
                             "WHERE id >> 20 NOT IN (SELECT id FROM root)) "
@@ -135,7 +140,7 @@ const char *const sql_statements[SQL_COUNT] = {
                             "(SELECT count(*), count(error), total(watched <> 0) FROM distribution "
                             "WHERE id BETWEEN r.id << 20 AND (r.id + 1 << 20) - 1))",
 
-        [SQL_PUT_ROOT] = PUT("INSERT OR REPLACE", "root", ROOT_COLUMNS),
+        [SQL_PUT_ROOT] = PUT("INSERT OR REPLACE", "root", "", "", ROOT_COLUMNS),
         [SQL_DROP_ROOT] = "DELETE FROM root WHERE id = ?1",
         [SQL_DROP_ROOT_DISTRIBUTIONS] = "DELETE FROM distribution WHERE id " DISTRIBUTIONS_OF_ROOT,
         [SQL_DROP_ROOT_ENTRY_POINTS] = "DELETE FROM entry_point WHERE id " ENTRY_POINTS_OF_ROOT,
@@ -144,22 +149,24 @@ const char *const sql_statements[SQL_COUNT] = {
         [SQL_LAST_ROOT] = "SELECT coalesce(max(id), 0) FROM root",
         [SQL_LAST_DISTRIBUTION] =
                 "SELECT max(id) FROM distribution WHERE id " DISTRIBUTIONS_OF_ROOT,
-        [SQL_PUT_DISTRIBUTION] = PUT("INSERT OR REPLACE", "distribution", DISTRIBUTION_COLUMNS),
+        [SQL_PUT_DISTRIBUTION] =
+                PUT("INSERT OR REPLACE", "distribution", "", "", DISTRIBUTION_COLUMNS),
         [SQL_ANCHOR_DISTRIBUTION] =
                 "UPDATE distribution SET position = ?2, settled = ?3, watched = ?4, "
                 "directory_stamp = ?5, files_stamp = ?6, entry_points_size = ?7, "
                 "entry_points_mtime = ?8, metadata_size = ?9, metadata_mtime = ?10 WHERE id = ?1",
         [SQL_DROP_DISTRIBUTION] = "DELETE FROM distribution WHERE id = ?1",
-        [SQL_PUT_ENTRY_POINT] = PUT("INSERT", "entry_point", ENTRY_POINT_COLUMNS),
+        [SQL_PUT_ENTRY_POINT] = PUT("INSERT", "entry_point", "id, ", "?, ", ENTRY_POINT_COLUMNS),
         [SQL_DROP_ENTRY_POINTS] = "DELETE FROM entry_point WHERE id " ENTRY_POINTS_OF_DISTRIBUTION,
-        [SQL_PUT_PLUGIN] = PUT("INSERT", "plugin", PLUGIN_COLUMNS),
+        [SQL_PUT_PLUGIN] = PUT("INSERT", "plugin", "id, ", "?, ", PLUGIN_COLUMNS),
         [SQL_DROP_PLUGINS] = "DELETE FROM plugin WHERE id " ENTRY_POINTS_OF_DISTRIBUTION,
-        [SQL_PUT_TARGET] = PUT("INSERT", "target", TARGET_COLUMNS),
+        [SQL_PUT_TARGET] = PUT("INSERT", "target", "entry_point, ", "?, ", TARGET_COLUMNS),
         [SQL_DROP_TARGETS] = "DELETE FROM target WHERE entry_point " ENTRY_POINTS_OF_DISTRIBUTION,
-        [SQL_PUT_PUBLICATION] = PUT("INSERT OR REPLACE", "publication", PUBLICATION_COLUMNS),
-        [SQL_PUT_STARTUP] = PUT("INSERT", "startup", STARTUP_COLUMNS),
+        [SQL_PUT_PUBLICATION] =
+                PUT("INSERT OR REPLACE", "publication", "id, ", "?, ", PUBLICATION_COLUMNS),
+        [SQL_PUT_STARTUP] = PUT("INSERT", "startup", "id, ", "?, ", STARTUP_COLUMNS),
         [SQL_DROP_ROOT_STARTUPS] = "DELETE FROM startup WHERE id " DISTRIBUTIONS_OF_ROOT,
-        [SQL_PUT_EVENT] = PUT("INSERT", "event", EVENT_COLUMNS),
+        [SQL_PUT_EVENT] = PUT("INSERT", "event", "", "", EVENT_COLUMNS),
         [SQL_CONTEST] =
                 "UPDATE distribution SET contested = NOT contested WHERE normalized_name IS NOT "
                 "NULL "

@@ -1,10 +1,9 @@
 /*
- * writer_rows.c - the rows that a writer puts and drops; see writer.h. rows.c reads them.
+ * writer_rows.c - the rows that a writer puts and drops; rows.c reads them.
  */
 #include <unistd.h>
 
-#include "db/columns.h"
-#include "db/rows.h"
+#include "db/tables.h"
 #include "db/writer_state.h"
 
 /* The first column of the first row of a statement bound to @key; *number stays where it is NULL.
@@ -37,25 +36,19 @@ static int run_for_id(struct writer *writer, enum sql_id what, int64_t id, struc
 	return sql_run(&writer->sql, statement, error);
 }
 
-static const char *kind_name(enum root_kind kind)
+/* Put a row: its identifier first, unless that is 0, then the columns of each table. */
+static int put(struct writer *writer, enum sql_id what, int64_t id, const struct table *table,
+               const void *record, struct error *error)
 {
-	static const char *const names[] = {
-	        [ROOT_ABSENT] = "absent",
-	        [ROOT_DIRECTORY] = "directory",
-	        [ROOT_ZIP] = "zip",
-	        [ROOT_ARCHIVE] = "archive",
-	};
+	sqlite3_stmt *statement = sql_get(&writer->sql, what, error);
 
-	return names[kind];
-}
-
-/* Zero stands for a number that is not known. */
-static void bind_number(sqlite3_stmt *statement, int parameter, int64_t number)
-{
-	if (number)
-		sqlite3_bind_int64(statement, parameter, number);
-	else
-		sqlite3_bind_null(statement, parameter);
+	if (!statement)
+		return sql_code(&writer->sql);
+	if (id)
+		sqlite3_bind_int64(statement, 1, id);
+	row_bind(&writer->sql, statement, 1 + (id != 0), table, record);
+	writer->changed = true;
+	return sql_run(&writer->sql, statement, error);
 }
 
 static int give_root_id(struct writer *writer, struct root_record *root, struct error *error)
@@ -76,31 +69,9 @@ static int give_root_id(struct writer *writer, struct root_record *root, struct 
 
 int writer_put_root(struct writer *writer, struct root_record *root, struct error *error)
 {
-	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_ROOT, error);
+	int code = root->id ? 0 : give_root_id(writer, root, error);
 
-	if (!statement)
-		return sql_code(&writer->sql);
-	if (root->id == 0) {
-		int code = give_root_id(writer, root, error);
-
-		if (code < 0)
-			return code;
-	}
-	sqlite3_bind_int64(statement, PARAMETER(ROOT_ID), root->id);
-	sql_bind(&writer->sql, statement, PARAMETER(ROOT_PATH), root->path);
-	sql_bind(&writer->sql, statement, PARAMETER(ROOT_KIND), slice_of(kind_name(root->kind)));
-	sqlite3_bind_int64(statement, PARAMETER(ROOT_MTIME), root->stamp.mtime);
-	sqlite3_bind_int64(statement, PARAMETER(ROOT_CTIME), root->stamp.ctime);
-	sqlite3_bind_int64(statement, PARAMETER(ROOT_INODE), root->stamp.inode);
-	bind_number(statement, PARAMETER(ROOT_SIZE), root->size);
-	sqlite3_bind_int64(statement, PARAMETER(ROOT_SETTLED), root->settled);
-	sqlite3_bind_int64(statement, PARAMETER(ROOT_DISTRIBUTIONS),
-	                   (int64_t)root->distribution_count);
-	sqlite3_bind_int64(statement, PARAMETER(ROOT_BROKEN), root->broken);
-	sqlite3_bind_int64(statement, PARAMETER(ROOT_WATCHED), root->watched);
-	sqlite3_bind_int64(statement, PARAMETER(ROOT_KINDS), root->kinds);
-	writer->changed = true;
-	return sql_run(&writer->sql, statement, error);
+	return code < 0 ? code : put(writer, SQL_PUT_ROOT, 0, &root_table, root, error);
 }
 
 /* Identifiers are given in turn within a root; the last one is looked up once per root. */
@@ -127,105 +98,23 @@ static int give_id(struct writer *writer, const struct root_record *root,
 	return 0;
 }
 
-static int put_target(struct writer *writer, int64_t id, const struct target_record *target,
-                      struct error *error)
-{
-	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_TARGET, error);
-	struct target_record copy = *target;
-	struct slice *texts[TARGET_TEXTS];
-
-	if (!statement)
-		return sql_code(&writer->sql);
-	sqlite3_bind_int64(statement, PARAMETER(TARGET_ENTRY_POINT), id);
-	sql_bind(&writer->sql, statement, PARAMETER(TARGET_KIND),
-	         slice_of(target_kind_name(target->kind)));
-	sql_bind(&writer->sql, statement, PARAMETER(TARGET_STATE),
-	         slice_of(target_state_name(target->state)));
-	target_texts(&copy, texts);
-	for (size_t i = 0; i < TARGET_TEXTS; i++)
-		sql_bind(&writer->sql, statement, PARAMETER(rows_target_columns[i]), *texts[i]);
-	bind_number(statement, PARAMETER(TARGET_MACHINE), target->machine);
-	bind_number(statement, PARAMETER(TARGET_SIZE), target->size);
-	return sql_run(&writer->sql, statement, error);
-}
-
 static int put_entry_point(struct writer *writer, int64_t id,
                            const struct entry_point_record *entry_point, struct error *error)
 {
-	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_ENTRY_POINT, error);
-	int code;
+	int code = put(writer, SQL_PUT_ENTRY_POINT, id, &entry_point_table, entry_point, error);
 
-	if (!statement)
-		return sql_code(&writer->sql);
-	sqlite3_bind_int64(statement, PARAMETER(ENTRY_POINT_ID), id);
-	sql_bind(&writer->sql, statement, PARAMETER(ENTRY_POINT_GROUP), entry_point->group);
-	sql_bind(&writer->sql, statement, PARAMETER(ENTRY_POINT_NAME), entry_point->name);
-	sql_bind(&writer->sql, statement, PARAMETER(ENTRY_POINT_VALUE), entry_point->value);
-	sql_bind(&writer->sql, statement, PARAMETER(ENTRY_POINT_MODULE), entry_point->module);
-	sql_bind(&writer->sql, statement, PARAMETER(ENTRY_POINT_ATTR), entry_point->attr);
-	sql_bind(&writer->sql, statement, PARAMETER(ENTRY_POINT_EXTRAS), entry_point->extras);
-	code = sql_run(&writer->sql, statement, error);
 	if (code == 0 && entry_point->target)
-		code = put_target(writer, id, entry_point->target, error);
+		code = put(writer, SQL_PUT_TARGET, id, &target_table, entry_point->target, error);
 	return code;
 }
 
 static int put_plugin(struct writer *writer, int64_t id, const struct plugin_record *plugin,
                       struct error *error)
 {
-	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_PLUGIN, error);
-	int code;
+	int code = put(writer, SQL_PUT_PLUGIN, id, &plugin_table, plugin, error);
 
-	if (!statement)
-		return sql_code(&writer->sql);
-	sqlite3_bind_int64(statement, PARAMETER(PLUGIN_ID), id);
-	sql_bind(&writer->sql, statement, PARAMETER(PLUGIN_KIND), plugin->kind);
-	sql_bind(&writer->sql, statement, PARAMETER(PLUGIN_NAME), plugin->name);
-	code = sql_run(&writer->sql, statement, error);
-	return code < 0 ? code : put_target(writer, id, &plugin->target, error);
-}
-
-static void bind_outline(sqlite3_stmt *statement, int size, int mtime,
-                         const struct outline *outline)
-{
-	if (!outline->exists)
-		return;
-	sqlite3_bind_int64(statement, size, outline->size);
-	sqlite3_bind_int64(statement, mtime, outline->mtime);
-}
-
-static int put_distribution_row(struct writer *writer,
-                                const struct distribution_record *distribution, struct error *error)
-{
-	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_DISTRIBUTION, error);
-
-	if (!statement)
-		return sql_code(&writer->sql);
-	sqlite3_bind_int64(statement, PARAMETER(DISTRIBUTION_ID), distribution->id);
-	sql_bind(&writer->sql, statement, PARAMETER(DISTRIBUTION_DIRECTORY),
-	         distribution->directory);
-	sqlite3_bind_int64(statement, PARAMETER(DISTRIBUTION_POSITION), distribution->position);
-	sql_bind(&writer->sql, statement, PARAMETER(DISTRIBUTION_NORMALIZED_NAME),
-	         distribution->normalized_name);
-	sql_bind(&writer->sql, statement, PARAMETER(DISTRIBUTION_NAME), distribution->name);
-	sql_bind(&writer->sql, statement, PARAMETER(DISTRIBUTION_VERSION), distribution->version);
-	sql_bind(&writer->sql, statement, PARAMETER(DISTRIBUTION_ERROR), distribution->error);
-	sql_bind(&writer->sql, statement, PARAMETER(DISTRIBUTION_RECORD_SHA256),
-	         distribution->record_sha256);
-	sqlite3_bind_int(statement, PARAMETER(DISTRIBUTION_HAS_METADATA),
-	                 distribution->has_metadata);
-	sqlite3_bind_int(statement, PARAMETER(DISTRIBUTION_WATCHED),
-	                 distribution_watched(distribution));
-	sqlite3_bind_int(statement, PARAMETER(DISTRIBUTION_SETTLED), distribution->settled);
-	sqlite3_bind_int64(statement, PARAMETER(DISTRIBUTION_DIRECTORY_STAMP),
-	                   distribution->directory_stamp);
-	sqlite3_bind_int64(statement, PARAMETER(DISTRIBUTION_FILES_STAMP),
-	                   distribution->files_stamp);
-	bind_outline(statement, PARAMETER(DISTRIBUTION_ENTRY_POINTS_SIZE),
-	             PARAMETER(DISTRIBUTION_ENTRY_POINTS_MTIME), &distribution->entry_points_txt);
-	bind_outline(statement, PARAMETER(DISTRIBUTION_METADATA_SIZE),
-	             PARAMETER(DISTRIBUTION_METADATA_MTIME), &distribution->metadata);
-	return sql_run(&writer->sql, statement, error);
+	return code < 0 ? code
+	                : put(writer, SQL_PUT_TARGET, id, &target_table, &plugin->target, error);
 }
 
 static int drop_entry_points(struct writer *writer, int64_t distribution, struct error *error)
@@ -269,7 +158,8 @@ int writer_put_distribution(struct writer *writer, const struct root_record *roo
 	else
 		code = writer_drop_distribution(writer, distribution->id, error);
 	if (code == 0)
-		code = put_distribution_row(writer, distribution, error);
+		code = put(writer, SQL_PUT_DISTRIBUTION, 0, &distribution_table, distribution,
+		           error);
 	if (code == 0)
 		code = contest_name(writer, distribution->normalized_name, error);
 	first = distribution->id << ENTRY_POINT_ID_SHIFT;
@@ -286,36 +176,8 @@ int writer_put_distribution(struct writer *writer, const struct root_record *roo
 int writer_anchor_distribution(struct writer *writer,
                                const struct distribution_record *distribution, struct error *error)
 {
-	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_ANCHOR_DISTRIBUTION, error);
-
-	if (!statement)
-		return sql_code(&writer->sql);
-	sqlite3_bind_int64(statement, 1, distribution->id);
-	sqlite3_bind_int64(statement, 2, distribution->position);
-	sqlite3_bind_int64(statement, 3, distribution->settled);
-	sqlite3_bind_int64(statement, 4, distribution_watched(distribution));
-	sqlite3_bind_int64(statement, 5, distribution->directory_stamp);
-	sqlite3_bind_int64(statement, 6, distribution->files_stamp);
-	bind_outline(statement, 7, 8, &distribution->entry_points_txt);
-	bind_outline(statement, 9, 10, &distribution->metadata);
-	writer->changed = true;
-	return sql_run(&writer->sql, statement, error);
-}
-
-static int put_startup(struct writer *writer, int64_t id, const struct startup_record *startup,
-                       struct error *error)
-{
-	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_STARTUP, error);
-
-	if (!statement)
-		return sql_code(&writer->sql);
-	sqlite3_bind_int64(statement, PARAMETER(STARTUP_ID), id);
-	sql_bind(&writer->sql, statement, PARAMETER(STARTUP_FILE), startup->file);
-	sqlite3_bind_int64(statement, PARAMETER(STARTUP_LINE), startup->line);
-	sql_bind(&writer->sql, statement, PARAMETER(STARTUP_KIND),
-	         slice_of(startup_kind_name(startup->kind)));
-	sql_bind(&writer->sql, statement, PARAMETER(STARTUP_CODE), startup->code);
-	return sql_run(&writer->sql, statement, error);
+	return put(writer, SQL_ANCHOR_DISTRIBUTION, distribution->id, &anchored_table, distribution,
+	           error);
 }
 
 int writer_put_startups(struct writer *writer, const struct root_record *root, struct error *error)
@@ -324,7 +186,8 @@ int writer_put_startups(struct writer *writer, const struct root_record *root, s
 	int code = run_for_id(writer, SQL_DROP_ROOT_STARTUPS, root->id, error);
 
 	for (size_t i = 0; code == 0 && i < root->startup_count; i++)
-		code = put_startup(writer, first + (int64_t)i, &root->startups[i], error);
+		code = put(writer, SQL_PUT_STARTUP, first + (int64_t)i, &startup_table,
+		           &root->startups[i], error);
 	return code;
 }
 
@@ -353,22 +216,12 @@ int writer_drop_root(struct writer *writer, int64_t id, struct error *error)
 
 int writer_log(struct writer *writer, const struct event_record *event, struct error *error)
 {
-	sqlite3_stmt *statement;
+	struct event_record row = *event;
 
 	if (writer->sealed)
 		return 0;
-	statement = sql_get(&writer->sql, SQL_PUT_EVENT, error);
-	if (!statement)
-		return sql_code(&writer->sql);
-	sqlite3_bind_int64(statement, PARAMETER(EVENT_TIME), writer->publication.began.tv_sec);
-	sql_bind(&writer->sql, statement, PARAMETER(EVENT_ACTION), event->action);
-	sql_bind(&writer->sql, statement, PARAMETER(EVENT_ROOT), event->root);
-	sql_bind(&writer->sql, statement, PARAMETER(EVENT_DISTRIBUTION), event->distribution);
-	sql_bind(&writer->sql, statement, PARAMETER(EVENT_OLD_VERSION), event->old_version);
-	sql_bind(&writer->sql, statement, PARAMETER(EVENT_VERSION), event->version);
-	sql_bind(&writer->sql, statement, PARAMETER(EVENT_DETAIL), event->detail);
-	sql_bind(&writer->sql, statement, PARAMETER(EVENT_COMMAND), slice_of(writer->command));
-	sqlite3_bind_int64(statement, PARAMETER(EVENT_UID), getuid());
-	writer->changed = true;
-	return sql_run(&writer->sql, statement, error);
+	row.time = writer->publication.began.tv_sec;
+	row.uid = getuid();
+	row.command = slice_of(writer->command);
+	return put(writer, SQL_PUT_EVENT, 0, &event_table, &row, error);
 }

@@ -13,10 +13,10 @@
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/carry_over.h"
-#include "db/columns.h"
 #include "db/identity.h"
 #include "db/integrity.h"
 #include "db/rows.h"
+#include "db/tables.h"
 
 #define SET_ASIDE_SUFFIX "damaged"
 #define TICK_PART        1000000 /* nanoseconds: a part of a tick of the kernel's clock, */
@@ -269,10 +269,8 @@ static int put_publication(struct writer *writer, struct error *error)
 	code = describe_publication(writer, &said, error);
 	if (code < 0)
 		return code;
-	sqlite3_bind_int64(statement, PARAMETER(PUBLICATION_ID), 1);
-	sqlite3_bind_int64(statement, PARAMETER(PUBLICATION_INODE), said.inode);
-	sqlite3_bind_int64(statement, PARAMETER(PUBLICATION_TIME), said.time);
-	sqlite3_bind_int64(statement, PARAMETER(PUBLICATION_SEALED), said.sealed);
+	sqlite3_bind_int64(statement, 1, 1);
+	row_bind(&writer->sql, statement, 2, &publication_table, &said);
 	return sql_run(&writer->sql, statement, error);
 }
 

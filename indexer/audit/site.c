@@ -60,7 +60,7 @@ struct history {
 	struct slice root; /* as the database spells it */
 };
 
-static int put_event(void *payload, const struct reader_event *event)
+static int put_event(void *payload, const struct event_record *event)
 {
 	const struct history *history = payload;
 

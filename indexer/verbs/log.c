@@ -32,7 +32,7 @@ static const struct column columns[] = {
 
 /* An event of one of the databases. */
 struct event {
-	struct reader_event facts; /* texts in the arena of the log */
+	struct event_record facts; /* texts in the arena of the log */
 	const char *database;      /* borrowed */
 	size_t number; /* in the order of the databases, and in each of its identifiers */
 };
@@ -52,10 +52,10 @@ static void cleanup_log(struct log *log)
 	arena_free(&log->texts);
 }
 
-static int keep_event(void *payload, const struct reader_event *event)
+static int keep_event(void *payload, const struct event_record *event)
 {
 	struct log *log = payload;
-	struct reader_event facts = *event;
+	struct event_record facts = *event;
 	struct slice *texts[] = {&facts.action,      &facts.root,    &facts.distribution,
 	                         &facts.old_version, &facts.version, &facts.detail,
 	                         &facts.command};
@@ -101,7 +101,7 @@ static const char *text_or(struct slice text, const char *otherwise)
 }
 
 /* "name 1.0 -> 2.0", "name 1.0", "name group/entry: value", or what else it is about. malloc'd. */
-static char *describe(const struct reader_event *facts)
+static char *describe(const struct event_record *facts)
 {
 	bool both = facts->old_version.len && facts->version.len;
 	const char *only =
@@ -117,7 +117,7 @@ static char *describe(const struct reader_event *facts)
 
 static void put(struct output *output, const struct event *event)
 {
-	const struct reader_event *facts = &event->facts;
+	const struct event_record *facts = &event->facts;
 	CLEANUP(cleanup_free) char *what = describe(facts);
 	char time[TIME_SIZE], user[32];
 

@@ -32,7 +32,7 @@ struct last {
 	char *command; /* NULL: there is none */
 };
 
-static int keep_last(void *payload, const struct reader_event *event)
+static int keep_last(void *payload, const struct event_record *event)
 {
 	struct last *last = payload;
 

@@ -37,7 +37,7 @@ static void each_holder(void *payload, const struct reader_holder *holder)
 	touch(holder->directory);
 }
 
-static int each_event(void *payload, const struct reader_event *event)
+static int each_event(void *payload, const struct event_record *event)
 {
 	(void)payload;
 	touch(event->action);

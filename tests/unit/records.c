@@ -212,7 +212,7 @@ static int put_one_root(void *payload, const struct root_record *root)
 	return code;
 }
 
-static int put_event(void *payload, const struct reader_event *event)
+static int put_event(void *payload, const struct event_record *event)
 {
 	struct dump *dump = payload;
 
