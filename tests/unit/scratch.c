@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,9 +123,9 @@ bool scratch_exists(const char *path)
 	return lstat(scratch_path(path), &status) == 0;
 }
 
-char *scratch_read(const char *path, size_t *length)
+static char *read_all(const char *path, size_t *length)
 {
-	int fd = open(scratch_path(path), O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat status;
 	char *bytes;
 
@@ -136,6 +137,20 @@ char *scratch_read(const char *path, size_t *length)
 	assert_int_equal(read(fd, bytes, *length), status.st_size);
 	close(fd);
 	return bytes;
+}
+
+char *scratch_read(const char *path, size_t *length)
+{
+	return read_all(scratch_path(path), length);
+}
+
+char *scratch_plugin(const char *name, size_t *length)
+{
+	char path[PATH_MAX];
+
+	assert_non_null(getenv("ENTRYDB_TEST_PLUGINS"));
+	snprintf(path, sizeof(path), "%s/%s", getenv("ENTRYDB_TEST_PLUGINS"), name);
+	return read_all(path, length);
 }
 
 void scratch_check(const char *path, const char *text)

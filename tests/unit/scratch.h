@@ -40,8 +40,9 @@ bool scratch_exists(const char *path);
 /* A file with these bytes, of no name. */
 int scratch_memory(const void *bytes, size_t length);
 
-/* The file's bytes, malloc'd. */
+/* The file's bytes, malloc'd; and those of one of the plugins of fixtures/plugins, as built. */
 char *scratch_read(const char *path, size_t *length);
+char *scratch_plugin(const char *name, size_t *length);
 
 /* What @run answers, 0 to 127, in a process of that user's alone; the tests run as root. */
 int scratch_as(unsigned user, int (*run)(void *payload), void *payload);

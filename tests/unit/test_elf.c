@@ -24,30 +24,13 @@ struct fixture {
 	size_t length;
 };
 
-static int open_plugin(const char *name)
-{
-	char path[4096];
-	const char *directory = getenv("ENTRYDB_TEST_PLUGINS");
-
-	assert_non_null(directory);
-	assert_true(snprintf(path, sizeof(path), "%s/%s", directory, name) < (int)sizeof(path));
-	return open(path, O_RDONLY | O_CLOEXEC);
-}
-
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	int fd = open_plugin("versioned.so");
-	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -1;
-	f->length = (size_t)st.st_size;
-	f->bytes = malloc(f->length);
+	f->bytes = scratch_plugin("versioned.so", &f->length);
 	*state = f;
-	if (read(fd, f->bytes, f->length) != (ssize_t)f->length)
-		return -1;
-	return close(fd);
+	return 0;
 }
 
 static int teardown(void **state)
@@ -65,26 +48,27 @@ struct said {
 	struct elf_facts facts;
 };
 
-static int examine_fd(int fd, const char *wanted, const char *init, struct said *out,
-                      struct error *error)
+static int examine_bytes(const char *bytes, size_t length, const char *wanted, const char *init,
+                         struct said *out)
 {
 	CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;
-	int code = elf_file_open(fd, &file, error);
+	CLEANUP(cleanup_close) int fd = scratch_memory(bytes, length);
+	int code = elf_file_open(fd, &file, NULL);
 
 	if (code < 0)
 		return code;
 	out->header = *elf_file_header(file);
-	return elf_file_find(file, slice_of(wanted), slice_of(init), &out->facts, error);
+	return elf_file_find(file, slice_of(wanted), slice_of(init), &out->facts, NULL);
 }
 
 static struct said examine(const char *name, const char *wanted, const char *init)
 {
+	CLEANUP(cleanup_free) char *bytes = NULL;
 	struct said said;
-	int fd = open_plugin(name);
+	size_t length;
 
-	assert_true(fd >= 0);
-	assert_int_equal(examine_fd(fd, wanted, init, &said, NULL), 0);
-	close(fd);
+	bytes = scratch_plugin(name, &length);
+	assert_int_equal(examine_bytes(bytes, length, wanted, init, &said), 0);
 	return said;
 }
 
@@ -141,26 +125,19 @@ static void test_program(void **state)
 	assert_false(examine("program", "entry", NULL).header.is_shared_object);
 }
 
-static int examine_bytes(const char *bytes, size_t length, struct error *error)
+static int examine_damaged(const char *bytes, size_t length)
 {
-	int fd = scratch_memory(bytes, length);
 	struct said said;
-	int code = examine_fd(fd, "entry", "PyInit_x", &said, error);
 
-	close(fd);
-	return code;
+	return examine_bytes(bytes, length, "entry", "PyInit_x", &said);
 }
 
 static void test_not_elf(void **state)
 {
-	struct error error = {0};
-
 	(void)state;
-	assert_int_equal(examine_bytes("#!/bin/sh\n", 10, &error), ERROR_FORMAT);
-	assert_string_equal(error_text(&error), "not an ELF file");
-	assert_int_equal(examine_bytes("", 0, &error), ERROR_FORMAT);
-	assert_int_equal(examine_bytes("\177ELF", 4, &error), ERROR_FORMAT);
-	error_clear(&error);
+	assert_int_equal(examine_damaged("#!/bin/sh\n", 10), ERROR_FORMAT);
+	assert_int_equal(examine_damaged("", 0), ERROR_FORMAT);
+	assert_int_equal(examine_damaged("\177ELF", 4), ERROR_FORMAT);
 }
 
 /* The section headers stand at the end, so a file cut short has none. */
@@ -169,7 +146,7 @@ static void test_truncated(void **state)
 	struct fixture *f = *state;
 
 	for (size_t length = 0; length < f->length; length += 61) {
-		int code = examine_bytes(f->bytes, length, NULL);
+		int code = examine_damaged(f->bytes, length);
 
 		assert_true(code == 0 || code == ERROR_FORMAT);
 	}
@@ -189,20 +166,18 @@ static void test_damaged(void **state)
 		char saved = f->bytes[at];
 
 		f->bytes[at] = (char)0xFF;
-		examine_bytes(f->bytes, f->length, NULL);
+		examine_damaged(f->bytes, f->length);
 		f->bytes[at] = saved;
 	}
-	assert_int_equal(examine_bytes(f->bytes, f->length, NULL), 0);
+	assert_int_equal(examine_damaged(f->bytes, f->length), 0);
 }
 
 static void test_unreadable(void **state)
 {
-	struct said said;
-	struct error error = {0};
+	struct elf_file *file;
 
 	(void)state;
-	assert_true(examine_fd(-1, "x", "y", &said, &error) < 0);
-	error_clear(&error);
+	assert_true(elf_file_open(-1, &file, NULL) < 0);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)

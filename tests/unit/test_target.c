@@ -2,15 +2,13 @@
  * test_target.c - from values to files: by RECORD alone, by the directory, and
  * for the plugins of fixtures/plugins, whose kinds are known.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -19,13 +17,10 @@
 #include "libquery/disk/target/target.h"
 #include "scratch.h"
 
-#define PATH_ROOM  4096      /* bytes */
-#define PLUGIN_MAX (8 << 20) /* bytes; sanitizers make programs large */
 #define TAGGED(xy) ".cpython-" xy "-x86_64-linux-gnu.so"
 
 struct fixture {
-	char directory[64]; /* the path entry */
-	int site_fd;
+	int site_fd; /* of the path entry */
 	struct arena arena;
 	struct target_query query;
 	struct target_record target;
@@ -35,22 +30,12 @@ static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
-	strcpy(f->directory, "/tmp/test_target_XXXXXX");
+	scratch_enter();
 	*state = f;
-	if (!mkdtemp(f->directory))
-		return -1;
-	f->site_fd = open(f->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	f->site_fd = open(scratch_top(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	f->query.site.fd = f->site_fd;
 	f->query.group = SLICE("some.group");
 	return f->site_fd < 0 ? -1 : 0;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *place)
-{
-	(void)st;
-	(void)type;
-	(void)place;
-	return remove(path);
 }
 
 static int teardown(void **state)
@@ -59,54 +44,20 @@ static int teardown(void **state)
 
 	arena_free(&f->arena);
 	close(f->site_fd);
-	nftw(f->directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 	free(f);
+	scratch_leave();
 	return 0;
 }
 
-static void make_parents(struct fixture *f, const char *path)
-{
-	char parent[PATH_ROOM];
-
-	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
-		snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
-		assert_true(mkdirat(f->site_fd, parent, 0755) == 0 || errno == EEXIST);
-	}
-}
-
-static void write_file(struct fixture *f, const char *path, const char *bytes, size_t length)
-{
-	int fd;
-
-	make_parents(f, path);
-	fd = openat(f->site_fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, bytes, length), (ssize_t)length);
-	close(fd);
-}
-
-static size_t read_plugin(const char *plugin, char *bytes, size_t room)
-{
-	char path[PATH_ROOM];
-	ssize_t length;
-	int fd;
-
-	assert_non_null(getenv("ENTRYDB_TEST_PLUGINS"));
-	snprintf(path, sizeof(path), "%s/%s", getenv("ENTRYDB_TEST_PLUGINS"), plugin);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(fd >= 0);
-	length = read(fd, bytes, room);
-	close(fd);
-	assert_true(length > 0 && (size_t)length < room);
-	return (size_t)length;
-}
-
 /* Put a plugin, or an empty file when @plugin is NULL, at @path. */
-static void install(struct fixture *f, const char *path, const char *plugin)
+static void install(const char *path, const char *plugin)
 {
-	static char bytes[PLUGIN_MAX];
+	CLEANUP(cleanup_free) char *bytes = NULL;
+	size_t length = 0;
 
-	write_file(f, path, bytes, plugin ? read_plugin(plugin, bytes, sizeof(bytes)) : 0);
+	if (plugin)
+		bytes = scratch_plugin(plugin, &length);
+	scratch_write(path, bytes, length);
 }
 
 static void assert_same(const struct target_record *a, const struct target_record *b)
@@ -216,7 +167,7 @@ static void test_native(void **state)
 {
 	struct fixture *f = *state;
 
-	install(f, "pkg/plugin.so", "native.so");
+	install("pkg/plugin.so", "native.so");
 	f->query.site.record.text = SLICE("pkg/__init__.py,,\npkg/plugin.so,sha256=abc,99\n");
 	check(f, "pkg.plugin", "entry", "native ok", "pkg/plugin.so");
 	assert_true(slice_equal(f->target.symbol, SLICE("entry")));
@@ -233,8 +184,8 @@ static void test_extension(void **state)
 {
 	struct fixture *f = *state;
 
-	install(f, "needs_python.abi3.so", "needs_python.so");
-	install(f, "other" TAGGED("312"), "needs_python.so");
+	install("needs_python.abi3.so", "needs_python.so");
+	install("other" TAGGED("312"), "needs_python.so");
 	check(f, "needs_python", "entry", "extension ok", "needs_python.abi3.so");
 	check(f, "needs_python", NULL, "extension ok", "needs_python.abi3.so");
 	check(f, "other", "x", "extension ok", "other" TAGGED("312"));
@@ -245,9 +196,9 @@ static void test_broken_objects(void **state)
 {
 	struct fixture *f = *state;
 
-	write_file(f, "text.so", "no object", 9);
-	install(f, "program.so", "program");
-	assert_int_equal(mkdirat(f->site_fd, "dir.so", 0755), 0);
+	scratch_text("text.so", "no object");
+	install("program.so", "program");
+	scratch_directory("dir.so");
 	f->query.site.record.text = SLICE("text.so,,\nprogram.so,,\ndir.so,,\ngone.so,,\n");
 	check(f, "text", "entry", "unresolved no-symbol", "text.so");
 	check(f, "program", "entry", "unresolved no-symbol", "program.so");
@@ -277,7 +228,7 @@ static void test_order(void **state)
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < PREFERENCES; i++)
-		install(f, by_preference[i], "native.so");
+		install(by_preference[i], "native.so");
 	for (size_t i = 0; i < PREFERENCES; i++) {
 		bool python = strstr(by_preference[i], ".py") != NULL &&
 		              strstr(by_preference[i], ".so") == NULL;
@@ -291,11 +242,11 @@ static void test_order(void **state)
 static void test_order_in_record(void **state)
 {
 	struct fixture *f = *state;
-	char record[PATH_ROOM] = "";
+	char record[PATH_MAX] = "";
 
 	f->query.site.fd = -1;
 	for (size_t i = 0; i < PREFERENCES; i++) {
-		char longer[PATH_ROOM];
+		char longer[PATH_MAX];
 
 		snprintf(longer, sizeof(longer), "%.3000s,,\n%.900s",
 		         by_preference[PREFERENCES - 1 - i], record);
@@ -317,9 +268,9 @@ static void test_directory(void **state)
 {
 	struct fixture *f = *state;
 
-	install(f, "pkg/__init__.py", NULL);
-	install(f, "pkg/cli.py", NULL);
-	install(f, "pkg/deep/er/x.py", NULL);
+	install("pkg/__init__.py", NULL);
+	install("pkg/cli.py", NULL);
+	install("pkg/deep/er/x.py", NULL);
 	f->query.site.record.text = SLICE("mine.py,,\n");
 	check(f, "pkg", "x", "python ok", "pkg/__init__.py");
 	check(f, "pkg.cli", "x", "python ok", "pkg/cli.py");
@@ -335,8 +286,8 @@ static void test_dangling_link(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(symlinkat("nowhere", f->site_fd, "m.so"), 0);
-	install(f, "m.py", NULL);
+	assert_int_equal(symlink("nowhere", "m.so"), 0);
+	install("m.py", NULL);
 	check(f, "m", "x", "python ok", "m.py");
 }
 
@@ -357,7 +308,7 @@ static void test_libraries(void **state)
 	char record[512] = "";
 
 	for (size_t i = 0; i < sizeof(better) / sizeof(*better); i++) {
-		install(f, better[i], "native.so");
+		install(better[i], "native.so");
 		strcat(strcat(record, better[i]), ",,\n");
 		f->query.site.record.text = (struct slice){0};
 		check(f, "pkg.towel", "entry", "native ok", better[i]);
@@ -368,15 +319,15 @@ static void test_libraries(void **state)
 	check(f, "pkg.towel", "no_such", "unresolved missing", NULL);
 	check(f, "pkg.towel", "entry.more", "unresolved missing", NULL);
 	check(f, "pkg.libtowel", "entry", "native ok", "pkg/libtowel.so");
-	install(f, "pkg/towel.py", NULL); /* import comes first, whatever lies there */
+	install("pkg/towel.py", NULL); /* import comes first, whatever lies there */
 	f->query.site.record.text = (struct slice){0};
 	check(f, "pkg.towel", "entry", "python ok", "pkg/towel.py");
-	install(f, "pkg/libtext.so.1", NULL);
+	install("pkg/libtext.so.1", NULL);
 	check(f, "pkg.text", "entry", "unresolved missing", NULL);
-	install(f, "pkg/libstray.so.x", "native.so");
-	install(f, "pkg/stray.so-1", "native.so");
+	install("pkg/libstray.so.x", "native.so");
+	install("pkg/stray.so-1", "native.so");
 	check(f, "pkg.stray", "entry", "unresolved missing", NULL);
-	install(f, "libtop.so.3", "native.so");
+	install("libtop.so.3", "native.so");
 	check(f, "top", "entry", "native ok", "libtop.so.3");
 	f->query.editable = true;
 	check(f, "pkg.stray", "entry", "unresolved unresolved-editable", NULL);
@@ -387,10 +338,10 @@ static void test_bundled(void **state)
 	struct fixture *f = *state;
 
 	f->query.group = SLICE("jax_plugins");
-	install(f, "jax_plugins/xla/__init__.py", NULL);
-	install(f, "jax_plugins/xla/plugin.so", "native.so");
-	install(f, "jax_plugins/xla/helper.so", "plain.so");
-	install(f, "xla.libs/copy.so", "native.so");
+	install("jax_plugins/xla/__init__.py", NULL);
+	install("jax_plugins/xla/plugin.so", "native.so");
+	install("jax_plugins/xla/helper.so", "plain.so");
+	install("xla.libs/copy.so", "native.so");
 	f->query.site.record.text =
 	        SLICE("jax_plugins/xla/__init__.py,,\njax_plugins/xla/helper.so,,\n"
 	              "jax_plugins/xla/plugin.so,sha256=xyz,5\nxla.libs/copy.so,,\n"
@@ -410,10 +361,10 @@ static void test_ambiguous(void **state)
 	struct fixture *f = *state;
 
 	f->query.group = SLICE("jax_plugins");
-	install(f, "p/__init__.py", NULL);
-	install(f, "p/c.so", "native.so");
-	install(f, "p/a.so", "native.so");
-	install(f, "p/b.so", "native.so");
+	install("p/__init__.py", NULL);
+	install("p/c.so", "native.so");
+	install("p/a.so", "native.so");
+	install("p/b.so", "native.so");
 	f->query.site.record.text = SLICE("p/__init__.py,,\np/c.so,,\np/a.so,,\np/b.so,,\n");
 	check(f, "p", NULL, "unresolved ambiguous", NULL);
 	f->query.site.record.text = (struct slice){0};
@@ -425,7 +376,7 @@ static void test_bundle_without_object(void **state)
 	struct fixture *f = *state;
 
 	f->query.group = SLICE("jax_plugins");
-	install(f, "p/helper.so", "plain.so");
+	install("p/helper.so", "plain.so");
 	f->query.site.record.text = SLICE("p/__init__.py,,\np/helper.so,,\nm.py,,\n");
 	check(f, "p", NULL, "python ok", "p/__init__.py");
 	check(f, "m", NULL, "python ok", "m.py");
@@ -434,12 +385,14 @@ static void test_bundle_without_object(void **state)
 /* A wheel with one file, native.so under the name in the payload. */
 static int fetch(void *payload, struct slice path, uint64_t *unpacked, struct error *error)
 {
-	static char bytes[PLUGIN_MAX];
+	CLEANUP(cleanup_free) char *bytes = NULL;
+	size_t length;
 
 	if (!slice_equal(path, slice_of(payload)))
 		return error_set(error, ERROR_NOTFOUND, "not in the wheel");
-	*unpacked = read_plugin("native.so", bytes, PLUGIN_MAX);
-	return scratch_memory(bytes, *unpacked);
+	bytes = scratch_plugin("native.so", &length);
+	*unpacked = length;
+	return scratch_memory(bytes, length);
 }
 
 static void test_wheel(void **state)
@@ -447,7 +400,7 @@ static void test_wheel(void **state)
 	struct fixture *f = *state;
 	char name[] = "x-1.data/platlib/pkg/a.so";
 
-	install(f, "pkg/elsewhere.py", NULL); /* not looked at */
+	install("pkg/elsewhere.py", NULL); /* not looked at */
 	f->query.site.fd = -1;
 	f->query.objects.fetch = fetch;
 	f->query.objects.payload = name;
