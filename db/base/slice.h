@@ -77,4 +77,14 @@ static inline struct slice slice_first(struct slice s, size_t n)
 	return (struct slice){s.ptr, n};
 }
 
+/* Take the first line off @text, which is not empty: its bytes without the line end. */
+static inline struct slice slice_take_line(struct slice *text)
+{
+	const char *end = memchr(text->ptr, '\n', text->len);
+	struct slice line = end ? slice_between(text->ptr, end) : *text;
+
+	*text = slice_from(*text, line.len + (end != NULL));
+	return line;
+}
+
 #endif

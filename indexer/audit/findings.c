@@ -119,10 +119,8 @@ int findings_compare(struct worksheet *sheet, const char *file, struct error *er
 		                 BASELINE_MAX);
 	text.ptr = bytes;
 	for (int64_t number = 1; text.len > 0; number++) {
-		const char *end = memchr(text.ptr, '\n', text.len);
-		struct slice line = end ? slice_between(text.ptr, end) : text;
+		struct slice line = slice_take_line(&text);
 
-		text = slice_from(text, line.len + (end != NULL));
 		if (line.len > 0)
 			worksheet_put(sheet, "baseline_line",
 			              FACTS(fact_number(number), fact_text(line)));

@@ -186,15 +186,13 @@ static void find_zip(struct places *places)
 static struct slice home_of(struct slice text)
 {
 	while (text.len > 0) {
-		const char *end = memchr(text.ptr, '\n', text.len);
-		struct slice line = end ? slice_between(text.ptr, end) : text;
+		struct slice line = slice_take_line(&text);
 		const char *equals = line.len ? memchr(line.ptr, '=', line.len) : NULL;
 		struct slice key =
 		        equals ? unicode_strip(slice_between(line.ptr, equals)) : (struct slice){0};
 
 		if (key.len == 4 && strncasecmp(key.ptr, "home", 4) == 0)
 			return unicode_strip(slice_between(equals + 1, line.ptr + line.len));
-		text = slice_from(text, line.len + (end != NULL));
 	}
 	return (struct slice){0};
 }

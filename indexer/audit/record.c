@@ -489,11 +489,9 @@ static void put_requirements(struct collect *collect, int64_t distribution, stru
 	CLEANUP(arena_free) struct arena names = ARENA_INIT;
 
 	while (text.len > 0) {
-		const char *end = memchr(text.ptr, '\n', text.len);
-		struct slice line = end ? slice_between(text.ptr, end) : text;
+		struct slice line = slice_take_line(&text);
 		struct slice name = required_name(line);
 
-		text = slice_from(text, line.len + (end != NULL));
 		if (line.len == 0)
 			return; /* the headers end */
 		if (name.len == 0)

@@ -6,6 +6,8 @@
 --     evidence                          what tells it from another finding at the same place,
 --                                       as long as nothing changes: a part of its identity
 --     message                           for people
+--
+-- What columns follow are the view's own.
 
 -- error: nothing honest looks like this. warning: somebody should look. note: good to know.
 CREATE TABLE rule (
@@ -147,18 +149,15 @@ SELECT c.site, c.distribution, c.entry_point, c.file, c.value AS evidence,
 
 -- Commands whose names are near those of others, and not of their own distribution.
 CREATE VIEW alike AS
-SELECT n.is_slip, c.site, c.distribution, c.entry_point, c.file, c.value AS evidence,
+SELECT c.site, c.distribution, c.entry_point, c.file, c.value AS evidence,
        '''' || c.name || iif(n.is_slip, ''' is one slip away from ''', ''' begins or ends unlike ''')
-       || n.known || '''; it runs ' || c.value || o.since AS message
+       || n.known || '''; it runs ' || c.value || o.since AS message, n.is_slip
   FROM near_command n JOIN command c ON c.name = n.name JOIN origin o ON o.distribution = c.distribution
  WHERE NOT c.managed
    AND coalesce(c.normalized_name, '') NOT IN (SELECT distribution FROM provider WHERE command = n.known);
 
-CREATE VIEW "command-lookalike" AS
-SELECT site, distribution, entry_point, file, evidence, message FROM alike WHERE is_slip;
-
-CREATE VIEW "command-near" AS
-SELECT site, distribution, entry_point, file, evidence, message FROM alike WHERE NOT is_slip;
+CREATE VIEW "command-lookalike" AS SELECT * FROM alike WHERE is_slip;
+CREATE VIEW "command-near" AS SELECT * FROM alike WHERE NOT is_slip;
 
 CREATE VIEW "command-shadows" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value || ' ' || c.place AS evidence,
@@ -191,28 +190,23 @@ SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
   FROM claim c CROSS JOIN announced a LEFT JOIN script s ON s.entry_point = a.id
  WHERE a.is_command AND a.name = c.name AND a.commands = c.commands;
 
--- What the three rules about names have in common.
+-- What the rules about names have in common.
 CREATE VIEW strange_name AS
-SELECT t.trait, d.site, d.id AS distribution, t.entry_point,
-       CASE WHEN t.entry_point IS NULL THEN d.directory ELSE d.directory || '/entry_points.txt' END
-           AS file,
-       t.field || ' ' || t.shown AS evidence, t.field, t.shown
+SELECT d.site, d.id AS distribution, t.entry_point,
+       d.directory || iif(t.entry_point IS NULL, '', '/entry_points.txt') AS file,
+       t.field || ' ' || t.shown AS evidence,
+       CASE t.trait
+       WHEN 'control' THEN 'the ' || t.field || ' holds characters that are not shown as they are'
+       WHEN 'confusable' THEN 'the ' || t.field || ' looks like ''' || t.shown || ''' and is not'
+       WHEN 'path' THEN 'the ' || t.field || ' is a path or an option rather than a name'
+       ELSE d.directory || ' says that it is ' || t.shown END AS message,
+       t.trait
   FROM trait t JOIN distribution d ON d.id = t.distribution;
 
-CREATE VIEW "name-control" AS
-SELECT site, distribution, entry_point, file, evidence,
-       'the ' || field || ' holds characters that are not shown as they are' AS message
-  FROM strange_name WHERE trait = 'control';
-
-CREATE VIEW "name-confusable" AS
-SELECT site, distribution, entry_point, file, evidence,
-       'the ' || field || ' looks like ''' || shown || ''' and is not' AS message
-  FROM strange_name WHERE trait = 'confusable';
-
-CREATE VIEW "name-path" AS
-SELECT site, distribution, entry_point, file, evidence,
-       'the ' || field || ' is a path or an option rather than a name' AS message
-  FROM strange_name WHERE trait = 'path';
+CREATE VIEW "name-control" AS SELECT * FROM strange_name WHERE trait = 'control';
+CREATE VIEW "name-confusable" AS SELECT * FROM strange_name WHERE trait = 'confusable';
+CREATE VIEW "name-path" AS SELECT * FROM strange_name WHERE trait = 'path';
+CREATE VIEW "name-mismatch" AS SELECT * FROM strange_name WHERE trait = 'mismatch';
 
 -- What is imported for an entry point: its module; and the package at the top, which anybody can
 -- make of a namespace by an __init__ of his.
@@ -222,11 +216,6 @@ UNION
 SELECT a.id, substr(a.module, 1, instr(a.module, '.') - 1)
   FROM announced a JOIN owner w ON w.module = a.module AND w.distribution = a.distribution
  WHERE instr(a.module, '.');
-
-CREATE VIEW "name-mismatch" AS
-SELECT site, distribution, entry_point, file, evidence,
-       file || ' says that it is ' || shown AS message
-  FROM strange_name WHERE trait = 'mismatch';
 
 CREATE VIEW "module-foreign" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
@@ -301,23 +290,14 @@ SELECT site, id AS distribution, NULL AS entry_point, directory AS file, error A
 
 -- What needs no more than a complaint.
 CREATE VIEW complained AS
-SELECT c.rule, c.site, c.distribution, NULL AS entry_point, c.file, c.what AS evidence,
-       c.file || ': ' || c.what AS message, s.managed
+SELECT c.site, c.distribution, NULL AS entry_point, c.file, c.what AS evidence,
+       c.file || ': ' || c.what AS message, c.rule, s.managed
   FROM complaint c JOIN site s ON s.id = c.site;
 
-CREATE VIEW "file-changed" AS
-SELECT site, distribution, entry_point, file, evidence, message FROM complained WHERE rule = 'file-changed';
-
-CREATE VIEW "environment-replaced" AS
-SELECT site, distribution, entry_point, file, evidence, message FROM complained
- WHERE rule = 'environment-replaced' AND NOT managed;
-
-CREATE VIEW "metadata-foreign" AS
-SELECT site, distribution, entry_point, file, evidence, message FROM complained
- WHERE rule = 'metadata-foreign' AND NOT managed;
-
-CREATE VIEW "unread" AS
-SELECT site, distribution, entry_point, file, evidence, message FROM complained WHERE rule = 'unread';
+CREATE VIEW "file-changed" AS SELECT * FROM complained WHERE rule = 'file-changed';
+CREATE VIEW "environment-replaced" AS SELECT * FROM complained WHERE rule = 'environment-replaced' AND NOT managed;
+CREATE VIEW "metadata-foreign" AS SELECT * FROM complained WHERE rule = 'metadata-foreign' AND NOT managed;
+CREATE VIEW "unread" AS SELECT * FROM complained WHERE rule = 'unread';
 
 CREATE VIEW in_place_of_source AS
 SELECT b.*, (SELECT o.distribution FROM owner o JOIN distribution d ON d.id = o.distribution

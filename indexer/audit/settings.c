@@ -87,13 +87,8 @@ static void read_list(struct collect *collect, const char *file)
 		return;
 	}
 	collect_text(collect, file, LIST_MAX, &bytes, &text);
-	for (size_t number = 1; text.len > 0 && collect_goes_on(collect); number++) {
-		const char *end = memchr(text.ptr, '\n', text.len);
-		struct slice line = end ? slice_between(text.ptr, end) : text;
-
-		text = slice_from(text, line.len + (end != NULL));
-		read_line(collect, line, file, number);
-	}
+	for (size_t number = 1; text.len > 0 && collect_goes_on(collect); number++)
+		read_line(collect, slice_take_line(&text), file, number);
 }
 
 void settings_read_lists(struct collect *collect)

@@ -96,13 +96,18 @@ void ask_reader(const char *file)
 {
 	struct error error = {0};
 	struct reader *reader = NULL;
+	FILE *nowhere = fopen("/dev/null", "w");
+	size_t rows;
 
-	if (reader_open(file, (uid_t)-1, &reader, &error) == 0) {
+	if (nowhere && reader_open(file, (uid_t)-1, &reader, &error) == 0) {
 		reader_roots(reader, each_root, reader, &error);
 		select_all(reader);
 		reader_holders(reader, SLICE("d1"), each_holder, NULL, &error);
 		reader_events(reader, each_event, NULL, &error);
+		reader_document(reader, nowhere, &rows, &error);
 	}
+	if (nowhere)
+		fclose(nowhere);
 	if (error.code < 0)
 		touch(slice_of(error_text(&error)));
 	reader_close(reader);

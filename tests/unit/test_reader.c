@@ -361,6 +361,34 @@ static void tamper(const char *statements)
 	sqlite3_close(db);
 }
 
+/* JSON, which PostgreSQL takes: no NUL, nothing but UTF-8, keys of 300 bytes. */
+static void test_document(void **state)
+{
+	struct fixture *f = *state;
+	char *text = NULL;
+	size_t size, rows;
+	FILE *stream = open_memstream(&text, &size);
+
+	tamper("INSERT INTO startup VALUES ((SELECT min(id) FROM root) << 20, 'a.pth', 7, "
+	       "'import', CAST(x'FF225C0A' AS TEXT)); "
+	       "UPDATE entry_point SET group_name = printf('%.*c', 400, 'k') WHERE name = '';");
+	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), 0);
+	assert_int_equal(reader_document(f->reader, stream, &rows, &f->error), 0);
+	fclose(stream);
+	f->now = text;
+	assert_memory_equal(text, "[[[\"r\",\"d0-1.dist-info\",\"D\",null,", 32);
+	assert_non_null(strstr(
+	        text,
+	        "],[[\"r\",\"D\",\"g\",\"n\\\\x00x\",\"not a value\",\"python\",\"ok\",null],"));
+	assert_non_null(strstr(
+	        text,
+	        "[\"r\",\"D\",\"g\",\"native\",\"p.n:entry [x,y]\",\"native\",\"ok\",\"p/n.so\"]"));
+	assert_non_null(strstr(
+	        text, "],[[\"r\",\"a.pth\",7,\"import\",\"\\\\xff\\\"\\\\\\\\\\\\x0a\"]],["));
+	assert_int_equal(strspn(strstr(text, "kkkk"), "k"), 300);
+	assert_string_equal(text + strlen(text) - 2, "]]");
+}
+
 /* A table that is a view without end; texts that are NULL. See test_other_schemas, too. */
 static void test_other_schemas(void **state)
 {
@@ -451,6 +479,7 @@ int main(void)
 	        TEST(test_select),
 	        TEST(test_target),
 	        TEST(test_plugins),
+	        TEST(test_document),
 	        TEST(test_no_memory),
 	        TEST(test_system_calls_fail),
 	        TEST(test_no_descriptors),
