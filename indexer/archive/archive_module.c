@@ -1,8 +1,9 @@
 /*
- * archive_module.c - see archive_module.h. The module lies beside the program
- * where it was built, and in the program's library directory where it is installed;
- * both are found from the program's own path, so that an installation can be moved.
- * Whoever can replace the module can replace the program, so nothing is checked.
+ * archive_module.c - loads a module of the program when it is first needed.
+ *
+ * The module lies beside the program where it was built, and in the program's library directory
+ * where it is installed; both are found from the program's own path, so that an installation can
+ * be moved. Whoever can replace the module can replace the program, so nothing is checked.
  */
 #include "indexer/archive/archive_module.h"
 

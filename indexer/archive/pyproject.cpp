@@ -1,6 +1,6 @@
 /*
- * pyproject.cpp - see pyproject.h. The only C++ here, and the only file that
- * knows the TOML parser; without one it still answers, with a refusal.
+ * pyproject.cpp - reads what a pyproject.toml declares; the only C++ here, and the only file that
+ * knows the TOML parser: without one it still answers, with a refusal.
  */
 #include "indexer/archive/pyproject.h"
 
@@ -25,7 +25,10 @@
 #if __has_include(<toml++/impl/unicode.h>)
 #include <toml++/impl/forward_declarations.h>
 #undef TOML_UNREACHABLE
-#define TOML_UNREACHABLE return {}
+#define TOML_UNREACHABLE                                                                           \
+	return                                                                                     \
+	{                                                                                          \
+	}
 #include <toml++/impl/unicode.h>
 #undef TOML_UNREACHABLE
 #define TOML_UNREACHABLE __builtin_unreachable()
@@ -51,7 +54,7 @@ pyproject_text text_of(std::string_view text)
 
 /* The table at @key, or NULL; anything else there is against the specification. */
 const toml::table *table_at(const toml::table &parent, std::string_view key,
-			    const std::string &path)
+                            const std::string &path)
 {
 	const toml::node *node = parent.get(key);
 
@@ -102,9 +105,9 @@ class reader
 		read_string(project, "version", PYPROJECT_VERSION);
 		read_dynamic(project);
 		read_group(table_at(project, "scripts", "project.scripts"), "console_scripts",
-			   "project.scripts");
+		           "project.scripts");
 		read_group(table_at(project, "gui-scripts", "project.gui-scripts"), "gui_scripts",
-			   "project.gui-scripts");
+		           "project.gui-scripts");
 		read_groups(table_at(project, "entry-points", "project.entry-points"));
 	}
 
@@ -120,7 +123,8 @@ class reader
 			std::string_view name = item.value_or(std::string_view());
 
 			if (!item.is_string())
-				throw bad_project("project.dynamic contains something other than strings");
+				throw bad_project(
+				        "project.dynamic contains something other than strings");
 			if (name == "entry-points" || name == "scripts" || name == "gui-scripts")
 				tell(PYPROJECT_DYNAMIC, "");
 		}
@@ -136,22 +140,22 @@ class reader
 
 			if (group == "console_scripts" || group == "gui_scripts")
 				throw bad_project(path + " is not allowed: use project." +
-						  (group[0] == 'c' ? "scripts" : "gui-scripts"));
+				                  (group[0] == 'c' ? "scripts" : "gui-scripts"));
 			read_group(table_at(*groups, group, path), group, path);
 		}
 	}
 
 	void read_group(const toml::table *table, std::string_view group,
-			const std::string &path) const
+	                const std::string &path) const
 	{
 		if (!table)
 			return;
 		for (auto &&[key, node] : *table) {
 			if (!node.is_string())
 				throw bad_project(path + "." + std::string(key.str()) +
-						  " is not a string");
+				                  " is not a string");
 			if (sink->entry_point(sink->payload, text_of(group), text_of(key.str()),
-					      text_of(node.as_string()->get())) != 0)
+			                      text_of(node.as_string()->get())) != 0)
 				throw sink_failed();
 		}
 	}
@@ -160,20 +164,20 @@ class reader
 void set_problem(char problem[PYPROJECT_PROBLEM_SIZE], std::string_view text)
 {
 	std::snprintf(problem, PYPROJECT_PROBLEM_SIZE, "%.*s", static_cast<int>(text.size()),
-		      text.data());
+	              text.data());
 }
 
 } // namespace
 
 pyproject_status pyproject_read(const char *text, size_t length, const pyproject_sink *sink,
-				char problem[PYPROJECT_PROBLEM_SIZE])
+                                char problem[PYPROJECT_PROBLEM_SIZE])
 try {
 	reader(sink).read(toml::parse(std::string_view(text, length)));
 	return PYPROJECT_OK;
 } catch (const toml::parse_error &error) {
 	std::snprintf(problem, PYPROJECT_PROBLEM_SIZE, "line %u: %.*s",
-		      static_cast<unsigned>(error.source().begin.line),
-		      static_cast<int>(error.description().size()), error.description().data());
+	              static_cast<unsigned>(error.source().begin.line),
+	              static_cast<int>(error.description().size()), error.description().data());
 	return PYPROJECT_BAD;
 } catch (const bad_project &error) {
 	set_problem(problem, error.what());
@@ -192,10 +196,10 @@ try {
 #else
 
 pyproject_status pyproject_read(const char *, size_t, const pyproject_sink *,
-				char problem[PYPROJECT_PROBLEM_SIZE])
+                                char problem[PYPROJECT_PROBLEM_SIZE])
 {
 	std::snprintf(problem, PYPROJECT_PROBLEM_SIZE,
-		      "this entrydb was built without a TOML parser and cannot read it");
+	              "this entrydb was built without a TOML parser and cannot read it");
 	return PYPROJECT_NONE;
 }
 

@@ -1,8 +1,8 @@
 /*
- * sdist.c - see sdist.h.
+ * sdist.c - finds the entry points of a source distribution without building it.
  *
- * What is declared is rewritten as the entry_points.txt that a build would leave,
- * so that one parser judges all. Build back ends sort it by group and name.
+ * What is declared is rewritten as the entry_points.txt that a build would leave, so that one
+ * parser judges all. Build back ends sort it by group and name.
  */
 #include "indexer/archive/sdist.h"
 

@@ -36,6 +36,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t place = 0; zip_next(zip, &place, &m);)
 		if (count++ < READS_MAX)
 			check(zip, &m);
-	require(count == zip_count(zip));
 	return 0;
 }

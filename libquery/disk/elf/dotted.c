@@ -1,5 +1,5 @@
 /*
- * dotted.c - see dotted.h.
+ * dotted.c - compares versions by their numbers, not their letters.
  */
 #include "libquery/disk/elf/dotted.h"
 

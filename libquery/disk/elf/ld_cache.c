@@ -1,6 +1,8 @@
 /*
- * ld_cache.c - see ld_cache.h. The entries are ordered, but by rules that have changed;
- * a search through all of them is quick enough, and right for any order.
+ * ld_cache.c - looks a library up where the dynamic linker does first.
+ *
+ * The entries are ordered, but by rules that have changed; a search through all of them is quick
+ * enough, and right for any order.
  */
 #include "libquery/disk/elf/ld_cache.h"
 

@@ -1,5 +1,5 @@
 /*
- * library.c - see library.h.
+ * library.c - keeps what linking asks of a library, so that its file is read once.
  */
 #include "libquery/disk/elf/library.h"
 

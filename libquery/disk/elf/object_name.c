@@ -1,5 +1,5 @@
 /*
- * object_name.c - see object_name.h.
+ * object_name.c - tells by its name alone whether a file may be a shared object.
  */
 #include "libquery/disk/elf/object_name.h"
 

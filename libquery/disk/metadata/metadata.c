@@ -1,14 +1,15 @@
 /*
- * metadata.c - see metadata.h. Where a directory's name does not name its distribution,
- * the Name in its METADATA does, and decides which distribution hides which. A general
- * reader of mail headers would be too clever: what counts is which lines Python's
- * email.feedparser takes for headers, and what importlib.metadata then makes of a value
- * that goes over several lines.
+ * metadata.c - reads two headers of METADATA exactly as Python's mail parser does.
  *
- * A line belongs to the headers when it matches ^(From |[!-9;-~]*:|[\t ]). The first
- * that does not, be it empty or not, ends them. A header goes on over all lines that
- * begin with a space or a tab. "From " lines and those without a name before ':' are
- * dropped, together with what continues them.
+ * Where a directory's name does not name its distribution, the Name in its METADATA does, and
+ * decides which distribution hides which. A general reader of mail headers would be too clever:
+ * what counts is which lines Python's email.feedparser takes for headers, and what
+ * importlib.metadata then makes of a value that goes over several lines.
+ *
+ * A line belongs to the headers when it matches ^(From |[!-9;-~]*:|[\t ]). The first that does
+ * not, be it empty or not, ends them. A header goes on over all lines that begin with a space or a
+ * tab. "From " lines and those without a name before ':' are dropped, together with what continues
+ * them.
  */
 #include "libquery/disk/metadata/metadata.h"
 

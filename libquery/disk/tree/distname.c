@@ -1,8 +1,10 @@
 /*
- * distname.c - see distname.h. Each function is one expression of importlib.metadata,
- * which stands above it. They look alike and are not: str.lower() sees the whole name
- * in one of them and a part of it in another, which matters to a final sigma; and
- * os.path.splitext() takes leading dots for a part of the name, rpartition() does not.
+ * distname.c - derives the names of distributions as importlib.metadata does.
+ *
+ * Each function is one expression of importlib.metadata, which stands above it. They look alike
+ * and are not: str.lower() sees the whole name in one of them and a part of it in another, which
+ * matters to a final sigma; and os.path.splitext() takes leading dots for a part of the name,
+ * rpartition() does not.
  */
 #include "libquery/disk/tree/distname.h"
 

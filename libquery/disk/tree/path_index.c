@@ -1,5 +1,5 @@
 /*
- * path_index.c - see path_index.h.
+ * path_index.c - keeps paths sorted, so that those with one beginning stand together.
  */
 #include "libquery/disk/tree/path_index.h"
 

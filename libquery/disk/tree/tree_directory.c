@@ -1,7 +1,9 @@
 /*
- * tree_directory.c - see tree_directory.h. The order of readdir is kept, since the
- * answers of importlib.metadata depend on it. Files are opened relative to the
- * directory's descriptor: shorter walks for the kernel, and no race with a rename above.
+ * tree_directory.c - reads distributions that lie in a directory.
+ *
+ * The order of readdir is kept, since the answers of importlib.metadata depend on it. Files are
+ * opened relative to the directory's descriptor: shorter walks for the kernel, and no race with a
+ * rename above.
  */
 #include "libquery/disk/tree/tree_directory.h"
 

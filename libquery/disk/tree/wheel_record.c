@@ -1,9 +1,9 @@
 /*
- * wheel_record.c - see wheel_record.h.
+ * wheel_record.c - finds files in a RECORD without parsing all of it.
  *
- * A full update asks this of every entry point of every distribution, so the
- * usual question, "is a/b.py in it?", must cost one search and no allocation. A search
- * reads each line at most once, however often the needle is in it.
+ * A full update asks this of every entry point of every distribution, so the usual question, "is
+ * a/b.py in it?", must cost one search and no allocation. A search reads each line at most once,
+ * however often the needle is in it.
  */
 #include "libquery/disk/tree/wheel_record.h"
 

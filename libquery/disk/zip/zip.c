@@ -60,11 +60,6 @@ int zip_open(int fd, const char *path, struct zip **out, struct error *error)
 	return code;
 }
 
-size_t zip_count(const struct zip *zip)
-{
-	return zip->directory.count;
-}
-
 bool zip_next(const struct zip *zip, size_t *place, struct zip_member *out)
 {
 	return zip_directory_next(&zip->directory, place, out);

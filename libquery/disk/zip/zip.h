@@ -35,9 +35,6 @@ static inline void cleanup_zip(struct zip **zip)
 	zip_close(*zip);
 }
 
-/* How many members there are, duplicates included. */
-size_t zip_count(const struct zip *zip);
-
 /*
  * The next member, in the order of the directory (Python's namelist()); false at the end.
  * Begin with *place 0. From the place of a member a walk gives that member again.
