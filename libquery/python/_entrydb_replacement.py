@@ -366,6 +366,7 @@ def watch_loader(loader):
         loader.exec_module = Execution(loader)
 
 
+refreshes = False  # see _refresh.py
 connecting = _thread.allocate_lock()
 replacements = {}  # by the name of the metadata module
 

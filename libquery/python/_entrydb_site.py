@@ -29,6 +29,7 @@ def watcher(name, path=None, target=None):
 watcher.find_spec = watcher  # a class would take longer to make
 watcher.is_entrydb = True    # whichever copy of this module has made it
 watcher.rest = None
+watcher.refreshes = False
 
 
 def is_watcher(finder):
@@ -50,16 +51,23 @@ def rest():
             own.rest = bootstrap._load(external.spec_from_file_location(name, f"{home}/{name}.py"))
         except (FileNotFoundError, NotADirectoryError):  # frozen, or in a zip
             own.rest = __import__(name)
+        own.rest.refreshes = own.refreshes
     return own.rest
 
 
-def start():
-    """Begin; once begun, nothing more happens. ENTRYDB=0 in the environment forbids it."""
+def start(refreshes=False):
+    """Begin; once begun, nothing more happens. ENTRYDB=0 in the environment forbids it.
+    refreshes: a database that is found stale is brought up to date at the end."""
     if any(map(is_watcher, sys.meta_path)) or os.environ.get("ENTRYDB") == "0":
         return
+    watcher.refreshes = refreshes
     sys.meta_path.insert(0, watcher)
     if "importlib.metadata" in sys.modules or "importlib_metadata" in sys.modules:
         rest().replace_in_loaded()
+
+
+def start_refreshing():
+    start(True)
 
 
 def stop():

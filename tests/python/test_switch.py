@@ -11,6 +11,7 @@ import pwd
 import shutil
 import signal
 import subprocess
+import time
 import unittest
 
 import reference
@@ -193,6 +194,47 @@ class Verbs(SwitchTest):
         for arguments in (("--help",), ("-h",), ("on", "--help"), ("status", "-h")):
             said = self.entrydb(*arguments)
             self.assertTrue(said.startswith("usage: python -m entrydb on|off|status"))
+
+
+class Refresh(SwitchTest):
+    """uv, say, changes a site directory, and nobody updates the database."""
+
+    ASK = "import importlib.metadata as m; print([e.name for e in m.entry_points(group='demo')])"
+
+    def ask(self, **variables):
+        with open(f"{self.environment.site}/_entrydb_replacement.py") as stream:
+            text = stream.read()
+        write(f"{self.environment.site}/_entrydb_replacement.py", text.replace("worth = 70 ", "worth = 0 "))
+        return run(self.environment.python, "-c", self.ASK, **variables).stdout
+
+    def state(self):
+        said = run(f"{self.environment.prefix}/bin/entrydb", "log").stdout
+        return said.count("omega")
+
+    def wait_for(self, count):
+        until = time.monotonic() + 20
+        while self.state() != count and time.monotonic() < until:
+            time.sleep(0.1)
+        self.assertEqual(self.state(), count)
+
+    def test_a_stale_database(self):
+        self.entrydb("on")
+        support.add_distribution(self.environment.site, "omega")
+        self.assertIn("omega", self.ask(ENTRYDB_REFRESH="0"))
+        time.sleep(1)
+        self.assertEqual(self.state(), 0)
+        for _ in range(5):
+            self.assertIn("omega", self.ask())
+        self.wait_for(1)
+        self.assertIn("starts its update", self.entrydb("status"))
+
+    def test_forbidden(self):
+        self.entrydb("on", "--no-refresh")
+        support.add_distribution(self.environment.site, "omega")
+        self.assertIn("omega", self.ask())
+        time.sleep(1)
+        self.assertEqual(self.state(), 0)
+        self.assertNotIn("starts its update", self.entrydb("status"))
 
 
 class Sitecustomize(SwitchTest):

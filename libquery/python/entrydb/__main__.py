@@ -8,7 +8,7 @@ import sys
 
 USAGE = """\
 usage: python -m entrydb on|off|status [--all-venvs DIR]
-       python -m entrydb on --sitecustomize
+       python -m entrydb on [--no-refresh|--sitecustomize]
        python -m entrydb COMMAND [ARGUMENT...]
 
 Let importlib.metadata answer from the database:
@@ -18,6 +18,7 @@ Let importlib.metadata answer from the database:
   status    print whether this interpreter does so and, if not, why; and what each path
             entry is answered from
 
+  --no-refresh      do not start an update where a process has found the database stale
   --all-venvs DIR   in all virtual environments below DIR that have entrydb installed
   --sitecustomize   by a file sitecustomize.py instead of a .pth file: Python starts sooner,
                     and there can only be one; refused where another one is found
@@ -28,7 +29,8 @@ the command to run. Uninstalling or upgrading entrydb switches it off.
 Any other COMMAND (list, groups, why, update, ...) runs the program entrydb for the path
 entries and by the rules of this interpreter. See 'entrydb --help' and entrydb(1).
 
-Environment: ENTRYDB=0 switches the acceleration off for one process.
+Environment: ENTRYDB=0 switches the acceleration off for one process, ENTRYDB_REFRESH=0 the
+update at its end.
 
 Exit status: 0 done, or on; 1 off, or no environment found; 2 usage; 3 could not.
 """
@@ -52,6 +54,9 @@ def switch(verb, arguments):
     if verb == "on" and arguments == ["--sitecustomize"]:
         from . import _environment
         return _environment.own().on_by_sitecustomize()
+    if verb == "on" and arguments == ["--no-refresh"]:
+        from . import _environment
+        return _environment.own().on(refreshes=False)
     directory = chosen(arguments)
     if directory is None:
         return usage_error()

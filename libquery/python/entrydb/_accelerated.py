@@ -1,13 +1,15 @@
 """The accelerated answers: importlib.metadata's own objects, found through the database."""
 
+import atexit
 import os
 from operator import attrgetter
 
+import _entrydb_replacement
 from _entrydb_replacement import environ, submodule
 
 from . import _metadata_module, _native
 from ._metadata_module import WITH_METADATA
-from ._databases import database, finders, item, split
+from ._databases import database, finders, item, path_entries, split
 
 WALK_BEGINS = 4       # distributions of one path entry that were asked for, one by one
 WALK_PAUSE_MAX = 4096
@@ -25,8 +27,26 @@ def connect(replacement):
         return has_rules() and obey_rules(replacement)
     answer = Answer(replacement)
     answer.adopt(known)
+    refresh_at_exit()
     replacement.ask = answer  # last: it says that all is there
     return True
+
+
+def refresh_at_exit():
+    if _entrydb_replacement.refreshes and environ.get("ENTRYDB_REFRESH") != "0" \
+            and environ.get("ENTRYDB_FRESH") != "exact":
+        atexit.unregister(refresh)
+        atexit.register(refresh, os.getpid())
+
+
+def refresh(pid):
+    """Not in a child of fork(). What goes wrong is nobody's concern."""
+    try:
+        stale = [each[:2] for each in path_entries() if each[1] and each[2] == "scanned"]
+        if stale and pid == os.getpid():
+            submodule("_refresh").start(stale)
+    except Exception:
+        pass
 
 
 def has_rules():
@@ -129,7 +149,7 @@ class Answer:
         known = provider(self.caller)
         handle = known and database(known.rules)
         found = handle and handle.find(name)
-        if not found or self.caller.finds == WITH_METADATA and not _native.headers(found[1]):
+        if not found or self.caller.finds == WITH_METADATA and not _named(found[1]):
             return None
         return known.locator()(*found)
 
@@ -154,6 +174,12 @@ class Answer:
             found.sort(key=by_group)
         found = self.caller.EntryPoints(found)
         return found.select(**rest) if rest else found
+
+
+def _named(file):
+    """Does its METADATA, or what stands for it, have a Name?"""
+    found = _native.headers(file)
+    return found and found[0] is not None
 
 
 def obedient(walk):

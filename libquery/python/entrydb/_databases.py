@@ -36,6 +36,11 @@ def database(rules=0):
     return found
 
 
+def path_entries():
+    """What all handles have found of theirs."""
+    return [each for _, handle in tuple(_kept.values()) for each in handle.path_entries()]
+
+
 def _is_same(known, entry):
     return known is entry or type(entry) is str
 

@@ -20,13 +20,13 @@ from . import _files, _program
 MODULE = "_entrydb_site.py"
 # What a process imports that is accelerated, or installs.
 LOADED = (MODULE, "_entrydb_replacement.py", *(f"entrydb/{name}.py" for name in (
-    "_accelerated", "_databases", "_metadata_module", "_hook", "_program")))
+    "_accelerated", "_databases", "_metadata_module", "_hook", "_program", "_refresh")))
 
 # Run, and so compiled, twice in a virtual environment, and maybe where the module is gone or
 # damaged: site would print six lines at each start.
-PTH_TEXT = ('import sys; exec("try: __import__(\'_entrydb_site\').start()\\n'
+PTH_TEXT = ('import sys; exec("try: __import__(\'_entrydb_site\').{}()\\n'
             'except Exception: pass")\n')
-START_TEXT = "_entrydb_site:start\n"
+START_TEXT = "_entrydb_site:{}\n"
 FILES = {"entrydb.start": START_TEXT, "entrydb.pth": PTH_TEXT}
 
 # The same in one file, which begins with the module itself: one import less.
@@ -72,8 +72,8 @@ class Environment:
             return False
         return text.startswith(SITECUSTOMIZE_SIGN)
 
-    def on(self):
-        return self._change("on", lambda: self._on(self._pth()))
+    def on(self, refreshes=True):
+        return self._change("on", lambda: self._on(self._pth(refreshes)))
 
     def on_by_sitecustomize(self):
         return self._change("on --sitecustomize", lambda: self._on(self._sitecustomize()))
@@ -117,12 +117,13 @@ class Environment:
         print(f"{self.label}: on ({_files.printable(self.path)}/{list(files)[-1]})", flush=True)
         return self._update()
 
-    def _pth(self):
+    def _pth(self, refreshes):
         """The files, with their texts, by which it is on."""
         if not self.is_read:
             raise Refused("Python runs no .pth file of this directory; a program can call "
                                  "entrydb.accelerate() itself")
-        return FILES
+        function = "start_refreshing" if refreshes else "start"
+        return {name: text.format(function) for name, text in FILES.items()}
 
     def _sitecustomize(self):
         """The same; refused where Python finds another one, that would hide ours, or be hidden."""

@@ -31,9 +31,18 @@ def restore_signals():
 
 def run_beside(*arguments):
     """Its exit status, less than 0 for a signal. subprocess would take longer to import."""
-    child = os.posix_spawn(PATH, ["entrydb", *arguments], os.environ, setsigdef=_IGNORED_BY_PYTHON,
-                           file_actions=[(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)])
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return os.waitstatus_to_exitcode(os.waitpid(_start(arguments, [0]), 0)[1])
+
+
+def start_detached(*arguments):
+    """In a session of its own, with nothing of this process's."""
+    _start(arguments, [0, 1, 2], setsid=True)
+
+
+def _start(arguments, closed, **how):
+    return os.posix_spawn(PATH, ["entrydb", *arguments], os.environ, setsigdef=_IGNORED_BY_PYTHON,
+                          file_actions=[(os.POSIX_SPAWN_OPEN, file, os.devnull, os.O_RDWR, 0)
+                                        for file in closed], **how)
 
 
 def run(arguments, environment=None):

@@ -17,5 +17,5 @@ def run_hidden():
         _load(spec)
 
 
-sys.modules.setdefault("_entrydb_site", sys.modules[__name__]).start()
+sys.modules.setdefault("_entrydb_site", sys.modules[__name__]).start_refreshing()
 run_hidden()

@@ -17,6 +17,8 @@ def show(environment):
     print(f"this interpreter, Python {sys.version.split()[0]}: "
           + (f"importlib.metadata is not accelerated: {reason}" if reason else
              "importlib.metadata is accelerated" + unless_few()))
+    if not reason and sys.modules["_entrydb_replacement"].refreshes and os.environ.get("ENTRYDB_REFRESH") != "0":
+        print("a process that finds a database stale starts its update")
     if not broken:
         show_path_entries()
     return not reason
