@@ -93,22 +93,6 @@ void terminal_put_escaped(FILE *stream, enum style style, struct slice text)
 		end(stream);
 }
 
-/* One where the C library does not know. */
-static size_t character_width(uint32_t c)
-{
-	int width = wcwidth((wchar_t)c);
-
-	return width < 0 ? 1 : (size_t)width;
-}
-
-static bool is_ascii(struct slice text)
-{
-	for (size_t i = 0; i < text.len; i++)
-		if ((unsigned char)text.ptr[i] >= 0x80)
-			return false;
-	return true;
-}
-
 /* In the locale of the process, which is C, no character but those of ASCII has a width. */
 static size_t width_in_utf8(struct slice text)
 {
@@ -117,8 +101,11 @@ static size_t width_in_utf8(struct slice text)
 	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
 	size_t width = 0;
 
-	while (at < end)
-		width += character_width(utf8_next(&at, end));
+	while (at < end) {
+		int one = wcwidth((wchar_t)utf8_next(&at, end));
+
+		width += one < 0 ? 1 : (size_t)one;
+	}
 	if (utf8) {
 		uselocale(before);
 		freelocale(utf8);
@@ -128,5 +115,8 @@ static size_t width_in_utf8(struct slice text)
 
 size_t terminal_width(struct slice text)
 {
-	return is_ascii(text) ? text.len : width_in_utf8(text);
+	for (size_t i = 0; i < text.len; i++)
+		if ((unsigned char)text.ptr[i] >= 0x80)
+			return width_in_utf8(text);
+	return text.len;
 }

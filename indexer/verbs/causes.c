@@ -116,17 +116,6 @@ static int add_host(struct search *search, const char *directory, struct slice n
 	return code;
 }
 
-/* The same in a package, or in its lib/. */
-static int add_package(struct search *search, const char *package, struct slice name)
-{
-	CLEANUP(cleanup_free) char *lib = text_format("%s/lib", package);
-	int code = add_host(search, package, name);
-
-	if (code == 0)
-		code = lib ? add_host(search, lib, name) : error_nomem(search->error);
-	return code;
-}
-
 /* Another package, which is imported before, may bring that library: libc10.so is torch's. */
 static int find_host(struct search *search, struct slice name)
 {
@@ -134,9 +123,15 @@ static int find_host(struct search *search, struct slice name)
 	const char *child;
 	int code = 0, more = directory ? 1 : -1;
 
-	while (code == 0 && more > 0 && (more = file_next(directory, &child)) > 0)
-		if (!strchr(child, '.'))
-			code = add_package(search, child, name);
+	while (code == 0 && more > 0 && (more = file_next(directory, &child)) > 0) {
+		CLEANUP(cleanup_free) char *lib = text_format("%s/lib", child);
+
+		if (strchr(child, '.'))
+			continue;
+		code = lib ? add_host(search, child, name) : error_nomem(search->error);
+		if (code == 0)
+			code = add_host(search, lib, name);
+	}
 	if (more < 0 && errno_is_failure(errno))
 		return error_errno(search->error, errno, "%s", search->path);
 	return code;
@@ -253,24 +248,24 @@ static int judge_extensions(struct search *search)
 
 /* --- its text --- */
 
-static bool mentions(struct slice text, struct slice word)
+/* Is @attr in the text, or anything by which names can be in a module that are not in its text? */
+static bool may_define(struct slice text, struct slice attr)
 {
-	return memmem(text.ptr, text.len, word.ptr, word.len) != NULL;
-}
+	const struct slice words[] = {
+	        attr,         SLICE("*"), SLICE("__getattr__"), SLICE("globals"), SLICE("setattr"),
+	        SLICE("exec")};
 
-/* Can names be in the module that are not in its text? */
-static bool has_other_names(struct slice text)
-{
-	return mentions(text, SLICE("*")) || mentions(text, SLICE("__getattr__")) ||
-	       mentions(text, SLICE("globals")) || mentions(text, SLICE("setattr")) ||
-	       mentions(text, SLICE("exec"));
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (memmem(text.ptr, text.len, words[i].ptr, words[i].len))
+			return true;
+	return false;
 }
 
 static int judge_text(struct search *search)
 {
 	CLEANUP(cleanup_free) char *file = NULL;
 	CLEANUP(cleanup_free) char *text = NULL;
-	struct slice path, whole;
+	struct slice path;
 	size_t length = 0;
 	int code = find_module(search, search->tree->fd, &path);
 
@@ -281,22 +276,13 @@ static int judge_text(struct search *search)
 	            : error_nomem(search->error);
 	if (code <= 0 || length >= MODULE_TEXT_MAX)
 		return code < 0 ? code : 0;
-	whole = (struct slice){text, length};
-	if (mentions(whole, search->attr) || has_other_names(whole))
+	if (may_define((struct slice){text, length}, search->attr))
 		return 0;
 	return add(search, text_format("%s has no %.*s in it", path.ptr, (int)search->attr.len,
 	                               search->attr.ptr));
 }
 
 /* --- the whole --- */
-
-/* What the entry point names first, of a dotted attribute. */
-static struct slice first_part(struct slice attr)
-{
-	const char *dot = attr.len ? memchr(attr.ptr, '.', attr.len) : NULL;
-
-	return dot ? slice_between(attr.ptr, dot) : attr;
-}
 
 static int read_record(struct search *search, struct slice directory)
 {
@@ -349,11 +335,12 @@ static int find_all(struct search *search, struct slice directory, const entrydb
 int causes_find(const char *sysroot, const entrydb_entry_point *entry_point,
                 const entrydb_target *target, struct sites *out, struct error *error)
 {
+	const char *attr = entrydb_entry_point_attr(entry_point);
 	CLEANUP(cleanup_search)
 	struct search search = {
 	        .path = entrydb_entry_point_path(entry_point),
 	        .module = slice_of(entrydb_entry_point_module(entry_point)),
-	        .attr = first_part(slice_of(entrydb_entry_point_attr(entry_point))),
+	        .attr = slice_first(slice_of(attr), attr ? strcspn(attr, ".") : 0),
 	        .causes = out,
 	        .error = error,
 	};

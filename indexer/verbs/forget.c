@@ -59,15 +59,6 @@ static int add_user_databases(const struct options *options, struct databases *d
 	return code;
 }
 
-/* Does not create a database. */
-static int forget_in(const struct options *options, const struct database *database,
-                     struct edit_result *result, struct error *error)
-{
-	if (access(database->file, F_OK) == 0)
-		return edit_database(options, database, forget_roots, NULL, result, error);
-	return errno_is_failure(errno) ? error_errno(error, errno, "%s", database->file) : 0;
-}
-
 enum status command_forget(const struct options *options)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
@@ -77,8 +68,15 @@ enum status command_forget(const struct options *options)
 
 	if (code == 0)
 		code = add_user_databases(options, &databases, &error);
-	for (size_t i = 0; code >= 0 && i < databases.count; i++)
-		code = forget_in(options, &databases.items[i], &result, &error);
+	for (size_t i = 0; code >= 0 && i < databases.count; i++) {
+		const struct database *database = &databases.items[i];
+
+		if (access(database->file, F_OK) == 0)
+			code = edit_database(options, database, forget_roots, NULL, &result,
+			                     &error);
+		else if (errno_is_failure(errno))
+			code = error_errno(&error, errno, "%s", database->file);
+	}
 	if (code < 0)
 		return fail(&error);
 	if (result.forgotten == 0) {

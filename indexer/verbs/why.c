@@ -106,14 +106,6 @@ static void print_target(const entrydb_target *target)
 	target_print(target);
 }
 
-static void print_verdict(const entrydb_verdict *verdict)
-{
-	if (entrydb_verdict_allowed(verdict))
-		print_line(STYLE_PLAIN, "  allowed      yes");
-	else
-		print_line(STYLE_BAD, "  allowed      no: %s", entrydb_verdict_reason(verdict));
-}
-
 static void print_text(const struct facts *facts)
 {
 	const entrydb_entry_point *e = facts->entry_point;
@@ -133,7 +125,11 @@ static void print_text(const struct facts *facts)
 	print_line(STYLE_PLAIN, "  known from   %s: %s (%s)",
 	           or_else(database_of(facts->path_entry), "the disk"), state_of(facts->path_entry),
 	           reason_of(facts->path_entry));
-	print_verdict(facts->verdict);
+	if (entrydb_verdict_allowed(facts->verdict))
+		print_line(STYLE_PLAIN, "  allowed      yes");
+	else
+		print_line(STYLE_BAD, "  allowed      no: %s",
+		           entrydb_verdict_reason(facts->verdict));
 }
 
 /* --- JSON --- */
