@@ -16,6 +16,7 @@
 #include "libquery/layout.h"
 #include "libquery/names.h"
 #include "libquery/native/quarantine.h"
+#include "libquery/needed.h"
 #include "libquery/object_id.h"
 #include "libquery/policy.h"
 
@@ -98,7 +99,9 @@ static int prepare(struct load *load, struct error *error)
 	code = policy_allows(load->db, load->entry_point, error);
 	if (code == 0)
 		code = find_object(load, error);
-	return code == 0 ? loader_check(&load->object, &load->status, error) : code;
+	if (code == 0)
+		code = loader_check(&load->object, &load->status, error);
+	return code;
 }
 
 /* --- is it what it should be? --- */
@@ -127,6 +130,14 @@ static int check_quarantine(struct load *load, struct error *error)
 	                 "%s (of %s) is set aside: %s; to try it again, run: entrydb quarantine "
 	                 "--clear %s",
 	                 load->object.path, load->object.distribution, reason, load->id);
+}
+
+/* An object that is open already has been asked about. */
+static int check_object(struct load *load, struct error *error)
+{
+	int code = needed_check(&load->object, error);
+
+	return code < 0 ? code : check_quarantine(load, error);
 }
 
 static int check_same(const struct load *load, const char *what, const char *is, const char *should,
@@ -187,7 +198,6 @@ static int open_guarded(struct load *load, void **handle, struct error *error)
 	return code;
 }
 
-/* An object that is open already has been asked about. */
 static int open_object(struct load *load, void **handle, struct error *error)
 {
 	unsigned flags = load->options->flags;
@@ -196,7 +206,7 @@ static int open_object(struct load *load, void **handle, struct error *error)
 	*handle = loader_find(load->db->loader, &load->status);
 	if (*handle)
 		return 0;
-	code = check_quarantine(load, error);
+	code = check_object(load, error);
 	if (code == 0 && flags & ENTRYDB_LOAD_SAME)
 		code = check_build(load, error);
 	if (code == 0 && flags & ENTRYDB_LOAD_HASH)
@@ -265,7 +275,7 @@ int load_check(entrydb *db, const entrydb_entry_point *entry_point, char **objec
 	int code = prepare(&load, error);
 
 	if (code == 0)
-		code = check_quarantine(&load, error);
+		code = check_object(&load, error);
 	if (code == 0) {
 		*object = (char *)load.object.path;
 		load.object.path = NULL;

@@ -401,6 +401,32 @@ class Loading(TrustTest):
         os.lchown(f"{theirs}/pkg", 0, 0)
         self.assertEqual(self.load("host", "plugin")[0], 0)
 
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_a_library_beside_it(self):
+        """What the dynamic linker loads with a plugin is asked about as the plugin is."""
+        info = add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.libplugin:entry\n")
+        libs = f"{self.site}/pkg.libs"
+        os.makedirs(f"{self.site}/pkg")
+        os.makedirs(libs)
+        for name, needs in (("deeper", []), ("helper", ["deeper"])):
+            subprocess.run(["cc", "-shared", "-fPIC", "-nostdlib", "-x", "c", "-", "-x", "none", "-o", f"{libs}/lib{name}.so",
+                            "-Wl,--no-as-needed,-rpath,$ORIGIN", f"-Wl,-soname,lib{name}.so",
+                            *(f"{libs}/lib{each}.so" for each in needs)], input=b"int unused;", check=True)
+        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", f"{self.site}/pkg/libplugin.so", "-Wl,--no-as-needed",
+                        f"{libs}/libhelper.so", "-Wl,-rpath,$ORIGIN/../pkg.libs"], input=b"int entry(void) { return 1; }", check=True)
+        write(f"{info}/RECORD", "pkg/libplugin.so,,\n")
+        self.assertEqual(self.load("host", "plugin"), (0, "\n"))
+        for path in (f"{libs}/libhelper.so", f"{libs}/libdeeper.so", libs):
+            os.chown(path, self.other.uid, self.other.gid)
+            code, text = self.load("host", "plugin")
+            self.assertLess(code, 0, path)
+            self.assertIn(f"{path} belongs to user {self.other.uid}", text.replace("pkg/../", ""))
+            os.chown(path, 0, 0)
+        os.chmod(f"{libs}/libdeeper.so", 0o775)
+        self.assertEqual(self.load("host", "plugin")[0], 0)
+        os.chown(f"{libs}/libdeeper.so", 0, self.other.gid)
+        self.assertLess(self.load("host", "plugin")[0], 0)
+
     def test_a_host_with_more_rights_than_its_user(self):
         """A set-uid program that has put its user back can take root again; so could what it loads."""
         info = add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.libplugin:getpid\n")

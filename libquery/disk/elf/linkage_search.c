@@ -274,11 +274,7 @@ static int try_in(struct closure *closure, struct slice directory, struct slice 
 	return try_path(closure, (struct slice){path, (size_t)length}, is_system, out);
 }
 
-/*
- * An entry of RPATH or RUNPATH, with $ORIGIN replaced, put into @to. False for what leads
- * nowhere that is known here: other tokens, and paths relative to where the process is.
- */
-static bool expand(struct slice entry, struct slice origin, char to[PATH_MAX], struct slice *out)
+bool linkage_expand(struct slice entry, struct slice origin, char to[PATH_MAX], struct slice *out)
 {
 	static const char *const tokens[] = {"$ORIGIN", "${ORIGIN}"};
 	struct slice rest = entry, before = SLICE("");
@@ -313,7 +309,7 @@ static int try_paths(struct closure *closure, struct slice paths, const struct l
 		struct slice entry = colon ? slice_between(paths.ptr, colon) : paths;
 
 		paths = slice_from(paths, entry.len + (colon != NULL));
-		if (expand(entry, origin, text, &directory))
+		if (linkage_expand(entry, origin, text, &directory))
 			code = try_in(closure, directory, name, library->is_system, out);
 	}
 	return code;
@@ -399,7 +395,7 @@ static int try_named_path(struct closure *closure, size_t user, struct slice nam
 	char text[PATH_MAX];
 	struct slice path;
 
-	if (!expand(name, path_directory(library->path), text, &path))
+	if (!linkage_expand(name, path_directory(library->path), text, &path))
 		return 0;
 	return try_path(closure, path, library->is_system, out);
 }

@@ -7,6 +7,8 @@
 #ifndef LIBQUERY_DISK_ELF_LINKAGE_SEARCH_H
 #define LIBQUERY_DISK_ELF_LINKAGE_SEARCH_H
 
+#include <limits.h>
+
 #include "libquery/disk/elf/ld_cache.h"
 #include "libquery/disk/elf/library.h"
 
@@ -71,6 +73,12 @@ struct closure {
 	bool any_machine;      /* a library will do that is not for the object's machine */
 	struct error *error;
 };
+
+/*
+ * An entry of RPATH or RUNPATH, with $ORIGIN replaced, put into @to. False for what leads
+ * nowhere that is known here: other tokens, and paths relative to where the process is.
+ */
+bool linkage_expand(struct slice entry, struct slice origin, char to[PATH_MAX], struct slice *out);
 
 /* Before the first search for an object: its libraries are kept until the next one. */
 void closure_begin(struct closure *closure);
