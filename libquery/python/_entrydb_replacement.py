@@ -13,7 +13,6 @@ import posix
 import sys
 
 worth = 70                   # distributions that Python reads as fast as entrydb is loaded
-LISTING_IS_LONG = 350        # of these, too
 HOME = os.path.dirname(__file__) + "/entrydb"
 itself = sys.modules[__name__]  # whatever a program drops from there
 environ, list_directory, stat = os.environ, posix.listdir, posix.stat
@@ -38,7 +37,6 @@ class Replacement:
         self.wait = self.pause = 0
         self.read = self.count = 0  # distributions: by Python so far, and for one question
         self.asking = None          # the thread in which Python answers
-        self.names_are_worth_it = None
         self.parts = {}             # by (class or "", name): its owner, what stood there, and ours
         self.function = self.add("", "entry_points", make_function)
         self.property = self.add("Distribution", "entry_points", make_entry_points)
@@ -84,14 +82,12 @@ class Replacement:
             or self.read < ONE_BY_ONE and may_have_rules()
 
     def names_can_be_asked(self):
-        """To find one distribution Python lists every directory; and to read its name or version, it
-        imports a parser of e-mail, if nobody has, which takes longer than to load entrydb."""
-        if self.ask:
-            return self.ask_name
-        if self.names_are_worth_it is None:
-            self.names_are_worth_it = not worth or "email.message" not in sys.modules \
-                or count_distributions(LISTING_IS_LONG) >= LISTING_IS_LONG
-        return self.names_are_worth_it and self.connect() and self.ask_name
+        """To read a name or version Python imports a parser of e-mail, from 3.13 on only then: that
+        takes longer than to load entrydb. Where somebody has imported it, to list the directories
+        does not."""
+        if not self.ask and (not worth or "email.message" not in sys.modules):
+            self.connect()
+        return self.ask and self.ask_name
 
     def ask_python(self, params):
         """Its function asks for every distribution; that it is worth it has been decided."""
