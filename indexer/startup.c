@@ -13,8 +13,7 @@
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/unicode.h"
-
-#define BYTE_ORDER_MARK SLICE("\xef\xbb\xbf")
+#include "libquery/disk/metadata/pth.h"
 
 /* --- files --- */
 
@@ -59,15 +58,16 @@ struct reading {
 	struct startup_record *rows; /* malloc'd while their number is not known */
 	size_t count, room;
 	struct startup_record next; /* of the file that is being read */
+	struct error *error;
 };
 
-static int keep(struct reading *reading, struct slice code, struct error *error)
+static int keep(struct reading *reading, struct slice code)
 {
 	if (reading->count == STARTUPS_MAX)
-		return error_set(error, ERROR_LIMIT, "more than %u lines of start-up code",
+		return error_set(reading->error, ERROR_LIMIT, "more than %u lines of start-up code",
 		                 STARTUPS_MAX);
 	if (!array_grow(&reading->rows, reading->count, sizeof(*reading->rows), &reading->room))
-		return error_nomem(error);
+		return error_nomem(reading->error);
 	reading->next.code =
 	        code.len > STARTUP_CODE_MAX ? slice_first(code, STARTUP_CODE_MAX) : code;
 	reading->rows[reading->count++] = reading->next;
@@ -83,52 +83,28 @@ static bool is_code(struct slice line, enum startup_kind kind)
 	return line.len > 0 && line.ptr[0] != '#';
 }
 
-static struct slice next_line(struct slice *text)
+static int read_line(void *payload, size_t number, struct slice line)
 {
-	const char *begin = text->ptr, *at = begin, *end = begin + text->len, *stop = begin;
-	bool ended = false;
+	struct reading *reading = payload;
 
-	while (at < end && !ended) {
-		stop = at;
-		ended = unicode_is_line_break(utf8_next(&at, end));
-	}
-	if (!ended)
-		stop = at;
-	if (ended && *stop == '\r' && at < end && *at == '\n')
-		at++;
-	*text = slice_between(at, end);
-	return slice_between(begin, stop);
-}
-
-static int read_lines(struct reading *reading, struct slice text, struct error *error)
-{
-	int code = 0;
-
-	if (slice_starts(text, BYTE_ORDER_MARK))
-		text = slice_from(text, BYTE_ORDER_MARK.len);
-	for (reading->next.line = 1; code == 0 && text.len > 0; reading->next.line++) {
-		struct slice line = next_line(&text);
-
-		if (is_code(line, reading->next.kind))
-			code = keep(reading, unicode_strip(line), error);
-	}
-	return code;
+	reading->next.line = (int64_t)number;
+	return is_code(line, reading->next.kind) ? keep(reading, unicode_strip(line)) : 0;
 }
 
 /* What is too large to be read is no less worth knowing of. */
-static int keep_unread(struct reading *reading, struct error *why, struct error *error)
+static int keep_unread(struct reading *reading, struct error *why)
 {
 	bool failed = false;
 	struct slice code = arena_copy(&reading->out->arena, slice_of(error_text(why)), &failed);
 
 	if (error_is_failure(why->code))
-		return error_move(error, why);
+		return error_move(reading->error, why);
 	error_clear(why);
 	reading->next.line = 0;
-	return failed ? error_nomem(error) : keep(reading, code, error);
+	return failed ? error_nomem(reading->error) : keep(reading, code);
 }
 
-static int read_file(struct tree *tree, struct reading *reading, struct error *error)
+static int read_file(struct tree *tree, struct reading *reading)
 {
 	struct tree_request request = {reading->next.file, "", STARTUP_FILE_MAX, false};
 	struct slice text = {0};
@@ -141,24 +117,23 @@ static int read_file(struct tree *tree, struct reading *reading, struct error *e
 		return 0;
 	}
 	if (code < 0)
-		return keep_unread(reading, &why, error);
+		return keep_unread(reading, &why);
 	if (text.len > TREE_KEPT_MAX - tree->kept)
-		return error_set(error, ERROR_LIMIT, "more than %zu bytes of start-up code",
-		                 TREE_KEPT_MAX);
+		return error_set(reading->error, ERROR_LIMIT,
+		                 "more than %zu bytes of start-up code", TREE_KEPT_MAX);
 	tree->kept += text.len;
-	return read_lines(reading, text, error);
+	return pth_read(text, true, read_line, reading);
 }
 
-static int read_files(struct tree *tree, const struct path_index *files, struct reading *reading,
-                      struct error *error)
+static int read_files(struct tree *tree, const struct path_index *files, struct reading *reading)
 {
 	int code = 0;
 
 	for (size_t i = 0; code == 0 && i < files->count; i++) {
 		reading->next = (struct startup_record){.file = files->paths[i]};
 		kind_of(reading->next.file, &reading->next.kind);
-		code = reading->next.kind == STARTUP_MODULE ? keep(reading, SLICE(""), error)
-		                                            : read_file(tree, reading, error);
+		code = reading->next.kind == STARTUP_MODULE ? keep(reading, SLICE(""))
+		                                            : read_file(tree, reading);
 	}
 	return code;
 }
@@ -166,8 +141,8 @@ static int read_files(struct tree *tree, const struct path_index *files, struct 
 static int read_all(struct tree *tree, const struct path_index *files, struct root_record *out,
                     struct error *error)
 {
-	struct reading reading = {.out = out};
-	int code = read_files(tree, files, &reading, error);
+	struct reading reading = {.out = out, .error = error};
+	int code = read_files(tree, files, &reading);
 
 	if (code == 0 && reading.count > 0) {
 		out->startups = arena_alloc(&out->arena, reading.count * sizeof(*reading.rows));

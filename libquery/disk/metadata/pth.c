@@ -10,12 +10,12 @@
 #include "db/base/arena.h"
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
-#include "db/base/slice.h"
 #include "db/base/small_file.h"
 #include "db/base/text.h"
+#include "db/base/unicode.h"
 #include "libquery/disk/tree/path_index.h"
 
-#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+#define BYTE_ORDER_MARK SLICE("\xef\xbb\xbf")
 
 struct walk {
 	const char *directory, *site;
@@ -53,6 +53,39 @@ static int list(const struct walk *walk, struct arena *arena, struct path_index 
 
 /* --- the lines --- */
 
+static bool ends_line(uint32_t point, bool everywhere)
+{
+	return everywhere ? unicode_is_line_break(point) : point == '\n' || point == '\r';
+}
+
+static struct slice next_line(struct slice *text, bool everywhere)
+{
+	const char *begin = text->ptr, *at = begin, *end = begin + text->len, *stop = begin;
+	bool ended = false;
+
+	while (at < end && !ended) {
+		stop = at;
+		ended = ends_line(utf8_next(&at, end), everywhere);
+	}
+	if (!ended)
+		stop = at;
+	if (ended && *stop == '\r' && at < end && *at == '\n')
+		at++;
+	*text = slice_between(at, end);
+	return slice_between(begin, stop);
+}
+
+int pth_read(struct slice text, bool everywhere, pth_line *each, void *payload)
+{
+	int code = 0;
+
+	if (slice_starts(text, BYTE_ORDER_MARK))
+		text = slice_from(text, BYTE_ORDER_MARK.len);
+	for (size_t number = 1; code == 0 && text.len > 0; number++)
+		code = each(payload, number, next_line(&text, everywhere));
+	return code;
+}
+
 /* os.path.normpath() of an absolute path, in place. */
 static void normalize(char *path)
 {
@@ -86,10 +119,12 @@ static bool is_code_or_nothing(struct slice line)
 	       slice_starts(line, SLICE("import\t"));
 }
 
-static int give_line(const struct walk *walk, struct slice line)
+static int give_line(void *payload, size_t number, struct slice line)
 {
+	const struct walk *walk = payload;
 	CLEANUP(cleanup_free) char *path = NULL;
 
+	(void)number;
 	while (line.len > 0 && strchr(" \t\f\v", line.ptr[line.len - 1]))
 		line.len--;
 	if (is_code_or_nothing(line) || memchr(line.ptr, '\0', line.len))
@@ -104,24 +139,7 @@ static int give_line(const struct walk *walk, struct slice line)
 	return walk->each(walk->payload, path);
 }
 
-static int give_lines(const struct walk *walk, struct slice text)
-{
-	int code = 0;
-
-	if (slice_starts(text, SLICE(BYTE_ORDER_MARK)))
-		text = slice_from(text, sizeof(BYTE_ORDER_MARK) - 1);
-	while (code == 0 && text.len > 0) {
-		size_t len = 0;
-
-		while (len < text.len && text.ptr[len] != '\n' && text.ptr[len] != '\r')
-			len++;
-		code = give_line(walk, slice_first(text, len));
-		text = slice_from(text, len + (len < text.len));
-	}
-	return code;
-}
-
-static int give_file(const struct walk *walk, const char *name)
+static int give_file(struct walk *walk, const char *name)
 {
 	CLEANUP(cleanup_free) char *path = text_format("%s/%s", walk->directory, name);
 	CLEANUP(cleanup_free) char *text = NULL;
@@ -131,7 +149,7 @@ static int give_file(const struct walk *walk, const char *name)
 	if (!path)
 		return error_nomem(walk->error);
 	code = small_file_read(path, PTH_FILE_MAX, &text, &len, walk->error);
-	return code > 0 ? give_lines(walk, (struct slice){text, len}) : code;
+	return code > 0 ? pth_read((struct slice){text, len}, false, give_line, walk) : code;
 }
 
 int pth_walk(const char *directory, const char *site, pth_each *each, void *payload,

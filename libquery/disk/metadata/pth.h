@@ -9,8 +9,18 @@
 #define LIBQUERY_DISK_METADATA_PTH_H
 
 #include "db/base/error.h"
+#include "db/base/slice.h"
 
 #define PTH_FILE_MAX ((size_t)1 << 20) /* bytes of a .pth file that are looked at */
+
+/* Called for a line, numbered from 1, without what ends it; non-zero ends the reading. */
+typedef int pth_line(void *payload, size_t number, struct slice line);
+
+/*
+ * Call @each for the lines of a .pth file's @text; what it returned, or 0. They end at "\n"
+ * and "\r", or, with @everywhere, wherever str.splitlines() ends them.
+ */
+int pth_read(struct slice text, bool everywhere, pth_line *each, void *payload);
 
 /* Called for each path, which need not exist; non-zero ends the walk. */
 typedef int pth_each(void *payload, const char *path);
