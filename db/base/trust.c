@@ -29,7 +29,9 @@ bool trust_is_privileged(void)
 
 const char *trust_environment(const char *name)
 {
-	return trust_is_privileged() ? NULL : getenv(name);
+	const char *value = getenv(name);
+
+	return value && trust_is_privileged() ? NULL : value;
 }
 
 /* Are not all users mapped? */

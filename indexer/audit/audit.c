@@ -160,7 +160,7 @@ enum status command_audit(const struct options *options)
 	else
 		code = databases_of_arguments(options, false, &audit.databases, &error);
 	if (code == 0)
-		code = collect(audit.sheet, options, &audit.databases, &audit.failed, &error);
+		code = collect(audit.sheet, options, &audit.databases, 0, &audit.failed, &error);
 	if (code == 0)
 		code = report(&audit, &error);
 	return code < 0 ? fail(&error) : conclude(&audit);

@@ -39,8 +39,12 @@ bool collect_status(struct collect *collect, const char *path, struct stat *stat
 bool collect_text(struct collect *collect, const char *path, size_t limit, char **text,
                   struct slice *out)
 {
+	struct stat status;
+
 	*out = (struct slice){0};
 	if (!path || collect->error.code != 0 ||
+	    (collect->readers && (!collect_status(collect, path, &status) ||
+	                          (status.st_mode & collect->readers) != collect->readers)) ||
 	    small_file_read(path, limit, text, &out->len, &collect->error) <= 0)
 		return false;
 	out->ptr = *text;

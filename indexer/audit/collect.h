@@ -34,18 +34,22 @@ struct collect {
 	const struct options *options;
 	const struct databases *databases;
 	struct worksheet *sheet;
+	mode_t readers;     /* as below */
 	struct error error; /* the first failure */
 	bool no_memory;     /* another, where it is told so */
 	bool incomplete;    /* something could not be read, which was said */
 };
 
 /*
- * Read what @databases have and describe into @sheet, which was made from audit_script. What
+ * Read what @databases have and describe into @sheet, which was made from audit_script. @readers:
+ * of what is to be published, who may read it, as permissions; what they may not read is left out;
+ * 0: nothing is published. What
  * could not be read of one of them is told on stderr, and *@incomplete is set; an error is one
  * of the whole.
  */
 int collect(struct worksheet *sheet, const struct options *options,
-            const struct databases *databases, bool *incomplete, struct error *error);
+            const struct databases *databases, mode_t readers, bool *incomplete,
+            struct error *error);
 
 /* --- what all of them stand on --- */
 
@@ -62,7 +66,10 @@ char *collect_path(struct collect *collect, const char *format, ...)
 /* Is anything there, links followed? */
 bool collect_status(struct collect *collect, const char *path, struct stat *status);
 
-/* The first @limit bytes of a regular file: *@text is malloc'd, @out is all of it. Is there one? */
+/*
+ * The first @limit bytes of a regular file that the readers may read: *@text is malloc'd, @out is
+ * all of it. Is there one?
+ */
 bool collect_text(struct collect *collect, const char *path, size_t limit, char **text,
                   struct slice *out);
 

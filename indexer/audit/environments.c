@@ -36,14 +36,16 @@ static void read_database(struct collect *collect, const struct database *databa
 }
 
 int collect(struct worksheet *sheet, const struct options *options,
-            const struct databases *databases, bool *incomplete, struct error *error)
+            const struct databases *databases, mode_t readers, bool *incomplete,
+            struct error *error)
 {
 	static void (*const together[])(struct collect *) = {
 	        files_locate,        pyc_read,
 	        commands_read,       settings_read_quarantine,
 	        record_requirements, settings_read_policy,
 	};
-	struct collect all = {.options = options, .databases = databases, .sheet = sheet};
+	struct collect all = {
+	        .options = options, .databases = databases, .sheet = sheet, .readers = readers};
 	int64_t sites = 0;
 
 	settings_read_lists(&all);

@@ -99,6 +99,7 @@ static void scan(struct site *site, const struct database_root *wanted)
 	        .egg_base = slice_of(wanted->root_path),
 	        .known = site->known.kind == ROOT_DIRECTORY ? &site->known : NULL,
 	        .on_progress = progress_ask,
+	        .readers = site->collect->readers,
 	};
 
 	if (!collect_goes_on(site->collect))

@@ -27,6 +27,8 @@
 #include "indexer/options.h"
 #include "indexer/output.h"
 
+#define EVERYBODY 0444 /* what a fleet is told, everybody here may read */
+
 #define FLEET_VERSION 2                    /* of fleet.sql: what entrydb.known() gives */
 #define JSON_MAX      ((size_t)0x0fffffff) /* bytes of an array, in a jsonb of PostgreSQL's */
 
@@ -178,7 +180,7 @@ static int judge(const struct push *push, const struct database *database,
 	int code = worksheet_open(audit_script, &sheet, error);
 
 	if (code == 0)
-		code = collect(sheet, push->options, &one, &incomplete, error);
+		code = collect(sheet, push->options, &one, EVERYBODY, &incomplete, error);
 	if (code == 0)
 		code = findings_judge(sheet, error);
 	if (code == 0)
@@ -194,6 +196,9 @@ static int read_rows(const struct database *database, struct document *document,
 	CLEANUP(cleanup_reader) struct reader *reader = NULL;
 	int code = reader_open(database->file, geteuid(), &reader, error);
 
+	if (code == 0 && (reader_status(reader).mode & EVERYBODY) != EVERYBODY)
+		code = error_set(error, ERROR_PERMISSION,
+		                 "%s is not pushed: not everybody may read it", database->file);
 	if (code == 0)
 		code = begin(document, error);
 	if (code == 0)

@@ -75,6 +75,25 @@ class Pushing(Fleet):
         actions = SERVER.sql(f"SELECT action, distribution FROM entrydb.event v {OF_HOST} '{self.role}' AND v.root = '{SITE}'")
         self.assertEqual(sorted(map(tuple, actions)), [("index", ""), ("install", "beta"), ("remove", "alpha")])
 
+    @support.needs_root
+    def test_what_not_everybody_may_read(self):
+        """A private entry point reaches no fleet, nor what is found about it; nor a private database."""
+        info = add_distribution(self.site, "private", text="[console_scripts]\nsecret = is:swordfish\n")
+        os.chmod(f"{info}/entry_points.txt", 0o600)
+        write(f"{self.site}/private.pth", "import swordfish\n")
+        os.chmod(f"{self.site}/private.pth", 0o600)
+        self.update()
+        self.push()
+        for table in ("distribution", "entry_point", "finding", "startup", "event"):
+            rows = SERVER.sql(f"SELECT v.* FROM entrydb.{table} v {OF_HOST} '{self.role}'")
+            self.assertNotIn("swordfish", repr(rows), table)
+        os.chmod(self.database, 0o600)
+        add_distribution(self.site, "beta")
+        self.update()
+        os.chmod(self.database, 0o600)
+        reply = self.push(status=COULD_NOT)
+        self.assertIn(f"{self.database} is not pushed: not everybody may read it", reply.err)
+
     def test_what_has_not_changed_is_not_sent(self):
         self.update()
         self.push()
