@@ -367,7 +367,7 @@ static int read_startups(struct sql *sql, sqlite3_stmt *row, struct root_record 
 
 	while ((code = sql_step(sql, row, error)) > 0) {
 		bool failed = !array_grow(rows, root->startup_count, sizeof(**rows), &room);
-		bool whole = failed || read_kept(row, 1, &startup_table, &root->arena,
+		bool whole = failed || read_kept(row, 0, &startup_table, &root->arena,
 		                                 &(*rows)[root->startup_count++], &failed);
 
 		if (failed || sql_check_row(sql, NULL) < 0)
