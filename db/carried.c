@@ -1,5 +1,5 @@
 /*
- * carried.c - see carried.h.
+ * carried.c - compares what a copy has kept of a file: its name, size and time.
  */
 #include "db/carried.h"
 

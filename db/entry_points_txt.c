@@ -1,5 +1,5 @@
 /*
- * entry_points_txt.c - see entry_points_txt.h. One parser for the indexer and for
+ * entry_points_txt.c - parses entry_points.txt. One parser for the indexer and for
  * every library and program that reads an entry_points.txt itself, since two readings
  * of one format drift apart. Nearly every such file is ASCII with '\n' line ends, and
  * thousands are read when an environment is indexed: for those, lines are found by

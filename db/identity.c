@@ -1,5 +1,5 @@
 /*
- * identity.c - see identity.h.
+ * identity.c - tells our own databases from those of others, before a row is believed.
  */
 #include "db/identity.h"
 

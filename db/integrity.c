@@ -1,5 +1,5 @@
 /*
- * integrity.c - see integrity.h.
+ * integrity.c - looks for damage before a file is copied and written to.
  */
 #include "db/integrity.h"
 

@@ -1,5 +1,5 @@
 /*
- * publish.c - see publish.h. Every step that can fail is checked before the
+ * publish.c - replaces one database file by another. Every step that can fail is checked before the
  * rename, because it cannot be undone.
  */
 #include "db/publish.h"

@@ -1,5 +1,5 @@
 /*
- * sql.c - see sql.h.
+ * sql.c - SQLite, with precautions against hostile files and with prepared statements.
  */
 #include "db/sql.h"
 

@@ -1,5 +1,6 @@
 /*
- * value.c - see value.h. The pattern of importlib.metadata, word for word:
+ * value.c - takes the value of an entry point apart. The pattern of importlib.metadata, word for
+ * word:
  *
  *     (?P<module>[\w.]+)\s*(:\s*(?P<attr>[\w.]+)\s*)?((?P<extras>\[.*\])\s*)?$
  *

@@ -71,7 +71,7 @@ int databases_check_owner(const char *prefix, uid_t uid, gid_t gid, const char *
 int database_check_owner(const struct database *database, struct error *error);
 
 /*
- * The permissions of what is published for @database: it can be read by whoever can read
+ * The permissions of what is published for @database: it can be read by all who can read
  * all of the site directories. Where there is none (any more), they stay as they are.
  * 0 or a failure.
  */

@@ -1,5 +1,5 @@
 /*
- * version.c - see version.h.
+ * version.c - reads versions as PEP 440 spells them, and orders them.
  *
  *     [v][EPOCH!]RELEASE[{a|b|rc}N][.postN][.devN][+LOCAL]
  *

@@ -14,7 +14,7 @@
  *
  * What has been found on the disk is proven for as long as the stamp of the path entry stays,
  * where that stamp is old enough (scan.h) and nothing was read that changes in place; level exact
- * and a mark believe no proof. When a database is replaced, all of it is found anew.
+ * and a mark believe no stamp. When a database is replaced, all of it is found anew.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static struct source *source_of(struct entrydb *db, const struct path_entry *ent
 	return entry->source == SOURCE_NONE ? NULL : &db->sources.items[entry->source];
 }
 
-/* Are stamps no proof, so that all is read? */
+/* Is everything to be read, whatever the stamps are? */
 static bool believes_no_stamp(struct entrydb *db, const struct path_entry *entry)
 {
 	const struct source *source = source_of(db, entry);

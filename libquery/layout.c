@@ -1,5 +1,5 @@
 /*
- * layout.c - see layout.h. The rules of path names stand here and nowhere else.
+ * layout.c - where everything is kept. The rules of path names stand here and nowhere else.
  */
 #include "libquery/layout.h"
 

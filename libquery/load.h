@@ -1,5 +1,5 @@
 /*
- * load.h - what is asked before an object is loaded, for whoever has others load it.
+ * load.h - the checks before an object is loaded, for callers that have others load it.
  * Private to libquery/ and the program.
  */
 #ifndef LIBQUERY_LOAD_H

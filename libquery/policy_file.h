@@ -26,12 +26,12 @@
  *     ENTRYDB_DISABLE > the user's file > those of the environments > the system's
  *
  * layout.h says where they are. An environment's file is for the entry points of that
- * environment alone: whoever owns one environment decides nothing about another. With a
+ * environment alone: the owner of one environment decides nothing about another. With a
  * sysroot, the user's file does not count; in a privileged process, only the system's does.
  *
  * A file counts if root, the effective user or, for an environment's, the owner of the prefix
  * wrote it and nobody else could. One that cannot be trusted, read or understood as a whole
- * is an error for whoever wants to load, since what it disables is not known. If reading
+ * is an error for callers that load, since what it disables is not known. If reading
  * fails for now (a failure, error.h), the rules stay as they were.
  */
 #ifndef LIBQUERY_POLICY_FILE_H

@@ -1,5 +1,5 @@
 /*
- * site_kinds.c - see site_kinds.h.
+ * site_kinds.c - the kinds of plugins that this machine knows besides the built-in ones.
  */
 #include "libquery/site_kinds.h"
 

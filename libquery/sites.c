@@ -1,6 +1,6 @@
 /*
- * sites.c - see sites.h. What Python's module site computes at start, computed
- * from names alone: no Python is run.
+ * sites.c - which directories are on sys.path. What Python's module site computes at start,
+ * computed from names alone: no Python is run.
  */
 #include "libquery/sites.h"
 

@@ -1,6 +1,6 @@
 /*
- * source.c - see source.h. Each opening, and each giving up, is a new generation: what
- * was concluded from the file as it was is concluded again.
+ * source.c - the database files of a handle. Each opening, and each giving up, is a new generation:
+ * what was concluded from the file as it was is concluded again.
  */
 #include "libquery/source.h"
 
@@ -66,7 +66,7 @@ static size_t find_of(struct sources *sources, const char *file, uid_t owner)
 	return at == NAME_MAP_NONE ? add_source(sources, file, owner) : at;
 }
 
-/* Most files are root's or our own, whoever's path entry asks: those are opened once. */
+/* Most files are root's or our own: those are opened once for all path entries. */
 size_t sources_find(struct sources *sources, const char *file, uid_t owner)
 {
 	size_t own = find_of(sources, file, TRUST_NO_OTHER);

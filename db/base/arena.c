@@ -1,5 +1,5 @@
 /*
- * arena.c - see arena.h.
+ * arena.c - many small pieces of memory that are released at once.
  */
 #include "db/base/arena.h"
 

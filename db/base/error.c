@@ -1,5 +1,5 @@
 /*
- * error.c - see error.h. Kept apart so that no module formats messages itself.
+ * error.c - codes and messages. Kept apart so that no module formats messages itself.
  */
 #include "db/base/error.h"
 

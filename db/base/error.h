@@ -40,7 +40,7 @@ enum error_code {
  * A failure is not a fact. That a file is not there, that it may not be read, that it is
  * of the wrong kind or says nonsense, are facts: they can be remembered and acted upon.
  * That there is no memory, that there are too many open files, that a disk does not
- * answer, say nothing about what was asked: whoever meets such a failure gives no answer,
+ * answer, say nothing about what was asked: code that meets such a failure gives no answer,
  * keeps what was known before, and asks again later.
  */
 static inline bool error_is_failure(int code)

@@ -1,5 +1,5 @@
 /*
- * escape.c - see escape.h.
+ * escape.c - makes text safe to be shown on a terminal, or sent to another program.
  */
 #include "db/base/escape.h"
 

@@ -1,5 +1,5 @@
 /*
- * name_map.c - see name_map.h. Open addressing, at most half full.
+ * name_map.c - a hash table. Open addressing, at most half full.
  */
 #include "db/base/name_map.h"
 

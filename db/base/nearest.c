@@ -1,5 +1,5 @@
 /*
- * nearest.c - see nearest.h. The distance is "optimal string alignment": rows of the
+ * nearest.c - what the user may have meant. The distance is "optimal string alignment": rows of the
  * usual table for Levenshtein's distance, with the swap of two neighbours as one change.
  */
 #include "db/base/nearest.h"

@@ -1,5 +1,5 @@
 /*
- * path.c - see path.h.
+ * path.c - joins and splits path names, without asking the disk.
  */
 #include "db/base/path.h"
 

@@ -1,5 +1,5 @@
 /*
- * safe_path.c - one walk along a path, by descriptors, for whoever writes, publishes or loads.
+ * safe_path.c - one walk along a path, by descriptors, for writing, publishing and loading.
  */
 #include "db/base/safe_path.h"
 
@@ -63,7 +63,8 @@ static const char *name_of(const struct walk *walk)
 	return walk->done[0] ? walk->done : "/";
 }
 
-/* For what is loaded: whoever owns a directory, or can write to it, decides what lies there. */
+/* For what is loaded: the owner of a directory, and all who can write to it, decide what is in it.
+ */
 static int check_hop(const struct walk *walk, struct error *error)
 {
 	switch (trust_of(walk->fd, &walk->status, TRUST_NO_OTHER)) {

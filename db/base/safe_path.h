@@ -62,7 +62,7 @@ int safe_load_check(const char *path, struct stat *status, struct error *error);
 
 /*
  * Open the file at @path, absolute, to publish what is in it. *@search: the permissions to read
- * of whoever may search all directories on the way, those of links, too. ERROR_PERMISSION where
+ * of all who may search every directory on the way, those of links, too. ERROR_PERMISSION where
  * somebody else owns one of them, or may have made a link.
  */
 int safe_publish_open(const char *path, int *fd, mode_t *search);

@@ -1,5 +1,5 @@
 /*
- * text.c - see text.h.
+ * text.c - formatted strings in memory of their own.
  */
 #include "db/base/text.h"
 

@@ -22,7 +22,7 @@ enum trust {
 };
 
 /*
- * Has the process, or had it when it was started, rights that whoever started it has not? Also
+ * Has the process, or had it when it was started, rights that its user has not? Also
  * after a set-uid program has put its effective user back, as long as it can take root again.
  */
 bool trust_is_privileged(void);

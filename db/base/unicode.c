@@ -1,8 +1,8 @@
 /*
- * unicode.c - see unicode.h. The C library answers such questions by the locale of
- * the process and by its own edition of Unicode; an index must give the same answer
- * to every process, and the answer must be Python's. Hence own tables, which
- * unicode_tables.py takes from CPython. ASCII is answered without them.
+ * unicode.c - what Python knows of characters. The C library answers such questions by the locale
+ * of the process and by its own edition of Unicode; an index must give the same answer to every
+ * process, and the answer must be Python's. Hence own tables, which unicode_tables.py takes from
+ * CPython. ASCII is answered without them.
  */
 #include "db/base/unicode.h"
 

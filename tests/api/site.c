@@ -1,5 +1,5 @@
 /*
- * site.c - see site.h.
+ * site.c - a site directory for the tests of the library.
  */
 #include "site.h"
 

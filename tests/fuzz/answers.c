@@ -1,5 +1,5 @@
 /*
- * answers.c - see answers.h.
+ * answers.c - compares what two ways of asking have answered.
  */
 #include "tests/fuzz/answers.h"
 

@@ -1,5 +1,5 @@
 /*
- * archives.c - see archives.h.
+ * archives.c - archives, made from the bytes of a fuzzer.
  */
 #include "tests/fuzz/archives.h"
 

@@ -1,5 +1,5 @@
 /*
- * ask.c - see ask.h.
+ * ask.c - asks a handle everything that a caller could.
  */
 #include "tests/fuzz/ask.h"
 

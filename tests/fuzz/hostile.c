@@ -1,5 +1,5 @@
 /*
- * hostile.c - see hostile.h.
+ * hostile.c - trees of files, made from the bytes of a fuzzer.
  */
 #include "tests/fuzz/hostile.h"
 

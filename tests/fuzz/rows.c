@@ -1,5 +1,5 @@
 /*
- * rows.c - see rows.h.
+ * rows.c - rows of a database, made from the bytes of a fuzzer.
  */
 #include "tests/fuzz/rows.h"
 

@@ -1,5 +1,5 @@
 /*
- * scratch.c - see scratch.h.
+ * scratch.c - a directory for each input, removed after it.
  */
 #include "tests/fuzz/scratch.h"
 

@@ -1,5 +1,5 @@
 /*
- * faults.c - see faults.h.
+ * faults.c - system calls that fail when a test says so.
  */
 #include "faults.h"
 

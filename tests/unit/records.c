@@ -1,5 +1,5 @@
 /*
- * records.c - see records.h.
+ * records.c - records made up for tests, and compared.
  */
 #include "records.h"
 

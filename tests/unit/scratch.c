@@ -1,5 +1,5 @@
 /*
- * scratch.c - see scratch.h.
+ * scratch.c - a directory for each test, removed after it.
  */
 #include "scratch.h"
 

@@ -1,7 +1,7 @@
 /*
- * distribution.c - see distribution.h. A distribution is broken when importlib.metadata
- * would raise on it; the reason is kept in its record, and the others are read all the
- * same.
+ * distribution.c - one distribution, as importlib.metadata reads it. It is broken when
+ * importlib.metadata would raise on it; the reason is kept in its record, and the others are read
+ * all the same.
  */
 #include "libquery/disk/metadata/distribution.h"
 

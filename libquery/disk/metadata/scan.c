@@ -173,7 +173,7 @@ static int holds(const struct holding *holding, size_t i, struct error *error)
 static void look_ahead(const void *payload, size_t index, struct ahead_file *out)
 {
 	out->answer = holds(payload, index, NULL);
-	out->left = out->answer < 0; /* what is wrong is said by whoever looks again */
+	out->left = out->answer < 0; /* the caller looks again, and reports the error */
 }
 
 /* Does the row of distribution @i hold? Far away, many are looked at in one go. */

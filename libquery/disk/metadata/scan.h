@@ -56,8 +56,8 @@ enum scan_depth {
 
 /*
  * The names that the scans for one question have met. Python reads no entry points of a
- * distribution that another one shadows, and so they are not read here, either. It is no
- * judgement: whoever judges reads what is wanted after all (distribution.h).
+ * distribution that another one shadows, and so they are not read here, either. This is
+ * no decision about shadowing: what is needed after all is read later (distribution.h).
  */
 struct scan_met {
 	struct name_map names;

@@ -87,7 +87,7 @@ static void start_threads(struct ahead *ahead)
 	pthread_attr_destroy(&attributes);
 }
 
-/* --- whoever wants the files --- */
+/* --- the caller --- */
 
 bool ahead_pays(struct ahead_pace *pace, int64_t began, size_t left)
 {

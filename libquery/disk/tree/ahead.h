@@ -2,8 +2,8 @@
  * ahead.h - small files that will be wanted one after another, read several at once.
  *
  * A file system beyond a network, or a disk that has to look for each file, answers many
- * requests in the time that it takes for one. So a few threads read, or look, ahead of whoever
- * wants the files, who still gets them one by one, in order.
+ * requests in the time that it takes for one. So a few threads read, or look, ahead of the
+ * caller, who still gets the files one by one, in order.
  *
  * The threads are joined before ahead_end() returns. All signals are blocked in them: those
  * of a host are for its own threads. Where no thread can be made, the caller reads everything
@@ -19,12 +19,12 @@
 
 #define AHEAD_THREADS 16
 #define AHEAD_WINDOW  128                 /* files that may be read and not taken yet */
-#define AHEAD_BYTES   ((size_t)64 * 1024) /* a larger file is left to whoever wants it */
+#define AHEAD_BYTES   ((size_t)64 * 1024) /* a larger file is left to the caller */
 
 /* What was found at a name. */
 struct ahead_file {
 	int errnum;         /* why it could not be opened or read; 0: it was */
-	int answer;         /* of whoever does not read, but only looks */
+	int answer;         /* for callers that look at files without reading them */
 	bool left;          /* nothing was found out: read it yourself */
 	struct stat status; /* where it was opened */
 	char *bytes;        /* malloc'd, of a regular file; NULL: of none, or it is left */

@@ -91,8 +91,8 @@ struct tree {
  * Call @each for every child, in the order of importlib.metadata; a non-zero answer ends
  * the walk. Default: there are none.
  *
- * Here and below, what is not so is not an error; an error that is a failure (error.h) says
- * that it could not be found out.
+ * Here and below, "no" is returned as 0, never as an error; an error that is a failure
+ * (error.h) says that it could not be found out.
  */
 int tree_children(struct tree *tree, tree_each *each, void *payload, struct error *error);
 
