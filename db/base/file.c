@@ -14,6 +14,8 @@
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
 
+#define PATH_OF_FD_ROOM (sizeof("/proc/self/fd/") + 3 * sizeof(int))
+
 /* --- below a sysroot --- */
 
 __attribute__((weak)) const struct file_sysroot *file_sysroot(void)
@@ -62,6 +64,39 @@ static int open_below(const char *path, int flags)
 	return fd;
 }
 
+static int open_again(int directory, const char *name, int flags)
+{
+	int fd;
+
+	do {
+		fd = openat(directory, name, flags);
+	} while (fd < 0 && errno == EINTR);
+	return fd;
+}
+
+static void path_of_fd(char path[PATH_OF_FD_ROOM], int fd)
+{
+	snprintf(path, PATH_OF_FD_ROOM, "/proc/self/fd/%d", fd);
+}
+
+/* What a link leads to, unless that is a device: to open one may rewind a tape. */
+static int open_no_device(int directory, const char *name, int flags)
+{
+	CLEANUP(cleanup_close) int seen = open_again(directory, name, O_PATH | O_CLOEXEC);
+	char path[PATH_OF_FD_ROOM];
+	struct stat status;
+
+	if (seen < 0 || fstat(seen, &status) != 0)
+		return -1;
+	if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) {
+		errno = ENXIO;
+		return -1;
+	}
+	path_of_fd(path, seen);
+	return open_again(AT_FDCWD, path, flags);
+}
+
+/* Only root can make a device, but others links to one, which root would open for them. */
 int file_open(int directory, const char *name, int flags)
 {
 	CLEANUP(cleanup_free) char *inside = path_below(directory, name);
@@ -72,10 +107,10 @@ int file_open(int directory, const char *name, int flags)
 		flags |= O_NONBLOCK | O_NOCTTY;
 	if (inside)
 		return open_below(inside, flags);
-	do {
-		fd = openat(directory, name, flags);
-	} while (fd < 0 && errno == EINTR);
-	return fd;
+	if (flags & (O_PATH | O_DIRECTORY | O_NOFOLLOW) || geteuid() != 0)
+		return open_again(directory, name, flags);
+	fd = open_again(directory, name, flags | O_NOFOLLOW);
+	return fd < 0 && errno == ELOOP ? open_no_device(directory, name, flags) : fd;
 }
 
 static int status_below(const char *path, struct stat *status)
@@ -131,10 +166,10 @@ int file_write(int fd, const void *bytes, size_t size)
 
 char *file_real_path(int fd)
 {
-	char link[sizeof("/proc/self/fd/") + 3 * sizeof(fd)], path[PATH_MAX];
+	char link[PATH_OF_FD_ROOM], path[PATH_MAX];
 	ssize_t len;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	path_of_fd(link, fd);
 	len = readlink(link, path, sizeof(path));
 	return len > 0 && (size_t)len < sizeof(path) && path[0] == '/' ? strndup(path, (size_t)len)
 	                                                               : NULL;

@@ -5,10 +5,12 @@ of his own while root runs the program on them.
 """
 
 import base64
+import contextlib
 import glob
 import hashlib
 import os
 import pwd
+import re
 import shutil
 import stat
 import struct
@@ -260,6 +262,27 @@ def acl(uid):
     """An access control list that lets that user write, as setfacl makes it."""
     entries = [(1, 6, 0xffffffff), (2, 6, uid), (4, 4, 0xffffffff), (16, 6, 0xffffffff), (32, 4, 0xffffffff)]
     return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *each) for each in entries)
+
+
+class Looking(TrustTest):
+    @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
+    def test_devices(self):
+        """Root opens none by the link of another, whatever it looks for."""
+        info = add_distribution(self.site, "tape")
+        for name in ("entry_points.txt", "METADATA", "RECORD"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{info}/{name}")
+            os.symlink("/dev/full", f"{info}/{name}")
+        os.symlink("/dev/full", f"{self.site}/tape.pth")
+        self.other.own(self.prefix)
+        for verb in (["list", "--fresh", "exact", "--path", self.site], ["audit", self.site], ["verify", self.prefix],
+                     ["why", "demo", "tape", "--path", self.site]):
+            trace = f"{self.top}/trace"
+            subprocess.run([shutil.which("strace"), "-f", "-qq", "-e", "trace=openat,openat2,open", "-y", "-o", trace, PROGRAM, *verb],
+                           env=self.environment(), capture_output=True, check=False)
+            with open(trace, encoding="utf-8") as lines:
+                opened = [line for line in lines if re.search(r"= \d+<(/dev/full|[^>]*char)", line) and "O_PATH" not in line]
+            self.assertEqual(opened, [], verb)
 
 
 class Results(TrustTest):
