@@ -10,6 +10,7 @@
 #include "db/base/cleanup.h"
 #include "indexer/options.h"
 #include "indexer/suggest.h"
+#include "indexer/sysroot.h"
 
 /* What a command is for: help groups them so. */
 enum purpose { KEEPS, ASKS, DECIDES, CHECKS, PURPOSES };
@@ -416,6 +417,8 @@ static enum status run(const struct command *command, struct options *options)
 	if (command->is & PATHS)
 		join_paths(options);
 	status = check(command, options);
+	if (status == STATUS_DONE && options->sysroot)
+		status = sysroot_enter(options);
 	if (status != STATUS_DONE)
 		return status;
 	if (options->hook) { /* whatever else the line says */

@@ -14,7 +14,6 @@
 #include "indexer/commands.h"
 #include "indexer/hook.h"
 #include "indexer/options.h"
-#include "indexer/sysroot.h"
 
 /* --- the standard streams --- */
 
@@ -76,8 +75,6 @@ static enum status run_line(int argc, char **argv, const char *hook)
 		return STATUS_COULD_NOT;
 	}
 	status = options_parse(argc, argv, commands_pass_on, &options);
-	if (status == STATUS_DONE && options.sysroot)
-		status = sysroot_enter(&options);
 	return status == STATUS_DONE ? finish_output(commands_run(&options)) : status;
 }
 
