@@ -1,26 +1,18 @@
 #!/usr/bin/env python3
-"""A test of the test: programs that are wrong on purpose must be caught.
+"""Programs that are wrong on purpose must be caught; see lib/survivors.py.
 
 usage: mutants.py [--seed N] [--cases N] [NAME...]
 
-Each mutant is a wrapper that runs the program ($ENTRYDB, default
-build/indexer/entrydb) and spoils its answer; differential.py must find a
-difference in every one, and none in the wrapper that spoils nothing.
-Status 0 all caught, 1 one survived, 77 skipped.
+Each mutant is a wrapper that runs the program ($ENTRYDB, default build/indexer/entrydb) and spoils its answer.
 """
 
-import argparse
 import os
-import re
-import subprocess
 import sys
-import tempfile
 
 import reference
+import survivors
 from mutant import CALL_MUTANTS, ROW_MUTANTS
 from program import LIB, LONG, default_program
-
-HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def write_wrapper(scratch, name):
@@ -37,44 +29,11 @@ def write_wrapper(scratch, name):
     return place
 
 
-def differential(scratch, name, options):
-    """Status of differential.py over one mutant, and the last line that it printed."""
-    env = dict(os.environ, ENTRYDB=write_wrapper(scratch, name), PYTHONPATH=LIB,
-               ENTRYDB_TEST_PYTHONS=reference.one_that_differs().executable)
-    command = [sys.executable, f"{HERE}/differential.py", "--seed", str(options.seed), "--cases",
-               str(options.cases), "--stop-after", "1", "--keep", f"{scratch}/{name}.kept"]
-    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    return done.returncode, done.stdout.decode(errors="backslashreplace")
-
-
-def verdict(scratch, name, options):
-    status, printed = differential(scratch, name, options)
-    if status == 77:
-        print(printed)
-        sys.exit(77)
-    # A crash of the test has status 1 as well: only counted differences count.
-    differing = re.search(r", (\d+) cases differ, ", printed)
-    caught = status == 1 and differing and int(differing[1]) > 0
-    good = status == 0 if name == "none" else bool(caught)
-    print(f"{name}: {'as it should be' if good else 'WRONG'}: {printed.splitlines()[-1]}", flush=True)
-    if not good:
-        print(printed)
-    return good
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--cases", type=int, default=100 if LONG else 12)
-    parser.add_argument("names", nargs="*", metavar="NAME")
-    options = parser.parse_args()
-    names = options.names or ["none", *ROW_MUTANTS, *CALL_MUTANTS]
-    with tempfile.TemporaryDirectory(prefix="entrydb-mutants-") as scratch:
-        os.environ["TMPDIR"] = scratch
-        results = [verdict(scratch, name, options) for name in names]
-    print(f"{sum(results)} of {len(results)} as they should be")
-    return 0 if all(results) else 1
+def how(scratch, name, cases):
+    return ["--cases", str(cases)], {"ENTRYDB": write_wrapper(scratch, name),
+                                     "ENTRYDB_TEST_PYTHONS": reference.one_that_differs().executable}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(survivors.main(os.path.dirname(os.path.abspath(__file__)), [*ROW_MUTANTS, *CALL_MUTANTS],
+                          100 if LONG else 12, how))

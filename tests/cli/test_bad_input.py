@@ -10,7 +10,6 @@ import stat
 import subprocess
 import tempfile
 import threading
-import time
 
 import support
 from support import (COULD_NOT, DATABASE, DONE, NOT_FOUND, SITE, STRANGER, CommandTest, add_distribution,
@@ -20,7 +19,6 @@ from support import (COULD_NOT, DATABASE, DONE, NOT_FOUND, SITE, STRANGER, Comma
 
 MANY = int(os.environ.get("ENTRYDB_TEST_MANY", "100000"))
 QUICK_DISK = "/dev/shm"  # where so many files are made in seconds
-FLIPS = int(os.environ.get("ENTRYDB_TEST_FLIPS", "40"))
 MEGABYTE = 1 << 20
 
 
@@ -382,50 +380,6 @@ class DamagedDatabases(BadTest):
         with open(self.database, "r+b") as file:
             file.seek((page[0] - 1) * 4096)
             file.write(b"\xff" * 4096)
-
-    def test_facts_that_make_no_sense(self):
-        """Sound pages, mad numbers: nothing may be believed so far as to crash."""
-        kept = f"{self.top}/kept.db"
-        shutil.copy2(self.database, kept)
-        for statement in ("UPDATE root SET distributions = -1", "UPDATE root SET distributions = 1 << 40",
-                          "UPDATE root SET watched = 5, distributions = 1 << 40",
-                          "UPDATE root SET watched = 5, distributions = -1",
-                          "UPDATE root SET watched = 1 << 40", "UPDATE root SET broken = 1 << 40",
-                          "UPDATE distribution SET position = 1 << 40", "UPDATE distribution SET position = -1",
-                          "UPDATE distribution SET id = id + (1 << 60)", "UPDATE entry_point SET id = id + (1 << 60)",
-                          "UPDATE root SET id = (1 << 62) + id", "UPDATE root SET path = '../../../../etc' || id",
-                          "UPDATE root SET path = '' WHERE id = 1", "DELETE FROM root", "DELETE FROM distribution",
-                          "UPDATE distribution SET directory = '../../..', watched = 1",
-                          "UPDATE distribution SET normalized_name = NULL, name = NULL",
-                          "UPDATE root SET kind = 'zip'", "UPDATE root SET kind = 'archive'"):
-            with self.subTest(statement=statement):
-                shutil.copy2(kept, self.database)
-                change_database(self.database, "PRAGMA ignore_check_constraints = 1", statement)
-                for words in (["list", "demo"], ["list", "--fresh", "exact"], ["why", "demo", "alpha"], ["groups"]):
-                    self.run_program(*words, "--path", self.site)
-                self.run_program("list", "--db", self.database)
-                self.run_program("verify", self.prefix)
-                self.run_program("update", self.prefix)
-                self.run_program("forget", self.site)
-
-    def test_flipped_bits(self):
-        """Any answer but a crash or a hang; what is found damaged is built anew."""
-        seed = int(os.environ.get("ENTRYDB_TEST_SEED", time.time_ns() % 1_000_000))
-        choose = random.Random(seed)
-        with open(self.database, "rb") as file:
-            good = file.read()
-        for number in range(FLIPS):
-            with self.subTest(seed=seed, number=number):
-                bad = bytearray(good)
-                for _ in range(choose.choice((1, 1, 10, 500))):
-                    bad[choose.randrange(len(bad))] ^= 1 << choose.randrange(8)
-                write(self.database, bytes(bad))
-                self.run_program("list", "--path", self.site)
-                self.run_program("why", "demo", "alpha", "--path", self.site, "--fresh", "exact")
-                self.run_program("verify", self.prefix)
-                self.run_program("log", "--db", self.database)
-                self.run_program("update", self.prefix)
-        write(self.database, good)
 
     def test_an_index_that_lacks_a_row(self):
         """quick_check does not compare an index with its table: the answer is still made of rows that agree."""

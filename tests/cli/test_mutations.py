@@ -27,15 +27,16 @@ FACTS = ("SELECT d.directory, e.group_name, e.name, e.value FROM distribution d 
 
 class MutationTest(CommandTest):
     number = 0  # of the round
+    least = 1   # how many there are, if they take long
 
     def setUp(self):
         super().setUp()
         self.choose = random.Random(SEED)
 
     def each_round(self):
-        """Numbers, until the time is over; at least one."""
+        """Numbers, until the time is over."""
         began = time.monotonic()
-        while self.number == 0 or time.monotonic() - began < SECONDS:
+        while self.number < self.least or time.monotonic() - began < SECONDS:
             yield self.number
             self.number += 1
         print(f"\n{type(self).__name__}: {self.number} rounds (seed {SEED})", flush=True)
@@ -79,7 +80,7 @@ class Databases(MutationTest):
         "UPDATE distribution SET directory = '../../../etc' || id WHERE {some}", "DELETE FROM entry_point WHERE {some}",
         "UPDATE entry_point SET id = id + {value} WHERE {some}",
         "UPDATE distribution SET id = id + {value} WHERE {some}",
-        "UPDATE root SET id = {value} WHERE {some}", "UPDATE root SET path = '../' || path WHERE {some}",
+        "DELETE FROM root WHERE {some}", "UPDATE root SET id = {value} WHERE {some}", "UPDATE root SET path = '../' || path WHERE {some}",
         "UPDATE entry_point SET name = printf('%.*c', 100000, 'x') WHERE {some}",
         "UPDATE root SET kind = 'zip' WHERE {some}",
         "UPDATE entry_point SET value = char(27, 10, 0, 155) || value WHERE {some}", "DELETE FROM target WHERE {some}",
@@ -96,6 +97,8 @@ class Databases(MutationTest):
               "9223372036854775807", "9e99", "''", "'../x'", "'/etc'", "'lib/python3.11/site-packages'",
               "x'00ff'", "char(27, 10, 0, 155)", "printf('%.*c', 100000, 'x')")
 
+    least = 2 * len(STATEMENTS)  # each of them, and as many of all kinds
+
     def setUp(self):
         super().setUp()
         for number in range(60):
@@ -109,11 +112,13 @@ class Databases(MutationTest):
             self.good = file.read()
 
     def test_questions_and_healing(self):
-        for _ in self.each_round():
+        for number in self.each_round():
             write(self.database, self.good)
-            how = self.choose.choice((self.change_bytes, self.change_pages, self.change_by_statement,
-                                      self.change_column))
-            how()
+            if number < len(self.STATEMENTS):
+                self.change_by_statement(self.STATEMENTS[number])
+            else:
+                self.choose.choice((self.change_bytes, self.change_pages, self.change_column,
+                                    lambda: self.change_by_statement(self.choose.choice(self.STATEMENTS))))()
             told = self.integrity_tells()
             self.ask()
             os.mkdir(f"{self.site}/passing")  # so that the directory is listed again
@@ -134,12 +139,12 @@ class Databases(MutationTest):
             data[to:to + PAGE] = self.choose.choice((data[source:source + PAGE], bytes(PAGE), os.urandom(PAGE)))
         write(self.database, bytes(data))
 
-    def change_by_statement(self):
+    def change_by_statement(self, statement):
         words = {"value": self.choose.choice((-1, 0, 1, 7, 1 << 31, 1 << 40, 1 << 62, -(1 << 63))),
                  "number": self.choose.choice(("distributions", "broken", "watched", "mtime", "settled")),
                  "row": self.choose.choice(("position", "directory_stamp", "watched", "settled", "has_metadata")),
                  "some": f"rowid % {self.choose.choice((1, 2, 50))} = 0", "page": self.choose.randrange(30)}
-        self.execute(self.choose.choice(self.STATEMENTS).format(**words))
+        self.execute(statement.format(**words))
 
     def change_column(self):
         """Of each table any, in all of its rows or in one of them."""

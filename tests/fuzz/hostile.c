@@ -1,5 +1,5 @@
 /*
- * hostile.c - trees of files, made from the bytes of a fuzzer.
+ * hostile.c - changes a sound database as the bytes of a fuzzer say.
  */
 #include "tests/fuzz/hostile.h"
 

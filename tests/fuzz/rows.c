@@ -1,5 +1,5 @@
 /*
- * rows.c - rows of a database, made from the bytes of a fuzzer.
+ * rows.c - checks the rows of a scan, whatever was read.
  */
 #include "tests/fuzz/rows.h"
 

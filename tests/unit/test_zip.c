@@ -142,16 +142,10 @@ static void finish(struct fixture *f)
 	put_number(f->bytes, &f->length, 0, 2);
 }
 
-static int open_bytes(struct fixture *f, const char *bytes, size_t length)
-{
-	assert_int_equal(ftruncate(f->fd, 0), 0);
-	assert_int_equal(pwrite(f->fd, bytes, length, 0), (ssize_t)length);
-	return zip_open(f->fd, "some.zip", &f->zip, &f->error);
-}
-
 static int reopen(struct fixture *f)
 {
-	return open_bytes(f, f->bytes, f->length);
+	assert_int_equal(pwrite(f->fd, f->bytes, f->length, 0), (ssize_t)f->length);
+	return zip_open(f->fd, "some.zip", &f->zip, &f->error);
 }
 
 /* The last member of that name. */
@@ -188,20 +182,6 @@ static void assert_unreadable(struct fixture *f, const char *name, int code, con
 	assert_int_equal(zip_read(f->zip, &m, 1000, &data, &f->error), code);
 	assert_null(data.ptr);
 	assert_non_null(strstr(error_text(&f->error), text));
-}
-
-static void test_stored_and_deflated(void **state)
-{
-	struct fixture *f = *state;
-
-	add(f, (struct member){.name = "a", .data = SLICE("stored")});
-	add(f, (struct member){.name = "d/b", .data = SLICE("deflated\n"), .deflate = true});
-	add(f, (struct member){.name = "empty", .data = SLICE(""), .deflate = true});
-	finish(f);
-	assert_int_equal(reopen(f), 0);
-	assert_read(f, "a", SLICE("stored"));
-	assert_read(f, "d/b", SLICE("deflated\n"));
-	assert_read(f, "empty", SLICE(""));
 }
 
 static void test_refused_members(void **state)
@@ -271,27 +251,6 @@ static void test_unpack(void **state)
 	}
 }
 
-/* Each record of the directory names the same bytes: a bomb without any depth. */
-static void test_overlap(void **state)
-{
-	struct fixture *f = *state;
-	size_t record;
-
-	add(f, (struct member){.name = "a", .data = SLICE("a very long member")});
-	add(f, (struct member){.name = "b", .data = SLICE("b")});
-	record = f->directory_length;
-	add(f, (struct member){.name = "within", .data = SLICE("x")});
-	add(f, (struct member){.name = "last", .data = SLICE("last")});
-	memset(f->directory + record + 42, 0, 4);
-	f->directory[record + 42] = 35; /* within a: neither is it in order */
-	finish(f);
-	assert_int_equal(reopen(f), 0);
-	assert_unreadable(f, "a", ERROR_FORMAT, "overlaps");
-	error_clear(&f->error);
-	assert_read(f, "b", SLICE("b"));
-	assert_read(f, "last", SLICE("last"));
-}
-
 static void add_many(struct fixture *f)
 {
 	char name[32];
@@ -333,19 +292,6 @@ static void test_many(void **state)
 	assert_int_equal(setitimer(ITIMER_PROF, &limit, NULL), 0);
 }
 
-/* Cut at every length: never more than an error. */
-static void test_truncated(void **state)
-{
-	struct fixture *f = *state;
-
-	add(f, (struct member){.name = "a", .data = SLICE("1"), .deflate = true});
-	add(f, (struct member){.name = "\x82", .data = SLICE("2")});
-	finish(f);
-	for (size_t length = 0; length < f->length; length++)
-		assert_int_equal(open_bytes(f, f->bytes, length), ERROR_FORMAT);
-	assert_null(f->zip);
-}
-
 /* The file shrinks while it is open: the bytes are gone, the process is not. */
 static void test_shrinks(void **state)
 {
@@ -376,15 +322,9 @@ static void test_not_a_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        TEST(test_stored_and_deflated),
-	        TEST(test_refused_members),
-	        TEST(test_limits),
-	        TEST(test_unpack),
-	        TEST(test_overlap),
-	        TEST(test_many),
-	        TEST(test_truncated),
-	        TEST(test_shrinks),
-	        TEST(test_not_a_file),
+	        TEST(test_refused_members), TEST(test_limits),
+	        TEST(test_unpack),          TEST(test_many),
+	        TEST(test_shrinks),         TEST(test_not_a_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
