@@ -21,12 +21,10 @@ static void database_free(struct database *item)
 {
 	for (size_t i = 0; i < item->root_count; i++) {
 		free(item->roots[i].path);
-		free(item->roots[i].inside);
 		free(item->roots[i].root_path);
 	}
 	name_map_free(&item->by_root_path);
 	free(item->roots);
-	free(item->sysroot);
 	free(item->file);
 }
 
@@ -39,52 +37,22 @@ void databases_free(struct databases *databases)
 	*databases = (struct databases){0};
 }
 
-/* May the file, or the first directory above it that exists, be written? 1, 0 or a failure. */
-static int is_writable(const char *file, struct error *error)
+/* --root, or NULL where that is the whole machine. */
+static const char *sysroot_of(const struct options *options)
 {
-	CLEANUP(cleanup_free) char *path = strdup(file);
-	char *slash;
-
-	if (!path)
-		return error_nomem(error);
-	while ((slash = strrchr(path, '/'))) {
-		*slash = '\0';
-		if (access(path[0] ? path : "/", W_OK) == 0)
-			return 1;
-		if (errno_is_failure(errno))
-			return error_errno(error, errno, "%s", path);
-		if (errno != ENOENT && errno != ENOTDIR)
-			return 0;
-	}
-	return 0;
-}
-
-/* --root, or NULL where that is the whole machine; malloc'd. */
-static int find_sysroot(const struct options *options, char **out, struct error *error)
-{
-	*out = NULL;
-	if (!options->sysroot)
-		return 0;
-	*out = layout_absolute(options->sysroot);
-	if (!*out)
-		return error_errno(error, errno, "%s", options->sysroot);
-	if (strcmp(*out, "/") == 0)
-		free(take(*out));
-	return 0;
+	return options->sysroot && strcmp(options->sysroot, "/") != 0 ? options->sysroot : NULL;
 }
 
 /* Below --root, links in the way of a database lead to what they mean in there. */
 static int find_owner(const char *file, const char *sysroot, uid_t *uid, gid_t *gid,
                       struct error *error)
 {
-	CLEANUP(cleanup_free) char *directory = strdup(file);
-	char *slash = directory ? strrchr(directory, '/') : NULL;
+	const char *slash = strrchr(file, '/');
+	size_t length = slash && slash != file ? (size_t)(slash - file) : 1;
+	CLEANUP(cleanup_free) char *directory = strndup(slash ? file : ".", length);
 
-	if (!directory)
-		return error_nomem(error);
-	if (slash)
-		slash[slash == directory] = '\0';
-	return safe_path_owner(slash ? directory : ".", sysroot, uid, gid, error);
+	return directory ? safe_path_owner(directory, sysroot, uid, gid, error)
+	                 : error_nomem(error);
 }
 
 int databases_check_owner(const char *prefix, uid_t uid, gid_t gid, const char *command,
@@ -98,20 +66,6 @@ int databases_check_owner(const char *prefix, uid_t uid, gid_t gid, const char *
 	                 prefix, uid, uid, gid, command);
 }
 
-/* Somebody else's directory on the way to a root of root's may lead anywhere. */
-static int check_way(const struct database *database, const struct database_root *root,
-                     const char *command, struct error *error)
-{
-	struct error own = {0};
-	uid_t uid;
-	gid_t gid;
-	int code = safe_path_owner(root->path, database->sysroot, &uid, &gid, &own);
-
-	if (code < 0)
-		return error_move_failure(error, &own);
-	return databases_check_owner(root->path, uid, gid, command, error);
-}
-
 int database_check_owner(const struct database *database, struct error *error)
 {
 	CLEANUP(cleanup_free) char *prefix = layout_base(database->file);
@@ -121,24 +75,49 @@ int database_check_owner(const struct database *database, struct error *error)
 	if (!command)
 		return error_nomem(error);
 	code = databases_check_owner(prefix, database->uid, database->gid, command, error);
-	for (size_t i = 0; code == 0 && geteuid() == 0 && i < database->root_count; i++)
-		code = check_way(database, &database->roots[i], command, error);
+	/* Somebody else's directory on the way to a root of root's may lead anywhere. */
+	for (size_t i = 0; code == 0 && geteuid() == 0 && i < database->root_count; i++) {
+		const char *path = database->roots[i].path;
+		struct error own = {0};
+		uid_t uid;
+		gid_t gid;
+
+		code = safe_path_owner(path, database->sysroot, &uid, &gid, &own);
+		code = code < 0 ? error_move_failure(error, &own)
+		                : databases_check_owner(path, uid, gid, command, error);
+	}
 	return code;
 }
 
 /*
- * Can the caller write it? Root: is it anybody's in particular? Not where everybody may
- * write: what lies there is anybody's. 1, 0 or a failure.
+ * Can the caller write the file, or the first directory above it that exists? Root: is it
+ * anybody's in particular? Not where everybody may write: what lies there is anybody's.
+ * 1, 0 or a failure.
  */
 static int is_for_caller(const char *file, struct error *error)
 {
+	CLEANUP(cleanup_free) char *path = strdup(file);
 	struct error own = {0};
+	char *slash;
 	uid_t uid;
 	gid_t gid;
 
+	if (!path)
+		return error_nomem(error);
 	if (find_owner(file, NULL, &uid, &gid, &own) < 0)
 		return error_move_failure(error, &own);
-	return uid == geteuid() ? is_writable(file, error) : geteuid() == 0;
+	if (uid != geteuid())
+		return geteuid() == 0;
+	while ((slash = strrchr(path, '/'))) {
+		*slash = '\0';
+		if (access(path[0] ? path : "/", W_OK) == 0)
+			return 1;
+		if (errno_is_failure(errno))
+			return error_errno(error, errno, "%s", path);
+		if (errno != ENOENT && errno != ENOTDIR)
+			return 0;
+	}
+	return 0;
 }
 
 /* What --db names, and how that spells the path. */
@@ -155,14 +134,14 @@ static int choose_given(const char *file, const char *inside, struct coverage *o
 }
 
 /* The prefix's, if it can be had; else the user's own. */
-static int choose_database(const struct options *options, const char *sysroot, bool to_write,
-                           const char *inside, struct coverage *out, struct error *error)
+static int choose_database(const struct options *options, bool to_write, const char *inside,
+                           struct coverage *out, struct error *error)
 {
 	int code;
 
 	if (options->database)
 		return choose_given(options->database, inside, out, error);
-	code = layout_of_prefix(inside, sysroot, out);
+	code = layout_of_prefix(inside, sysroot_of(options), out);
 	if (code > 0 && to_write && !options->sysroot) {
 		code = is_for_caller(out->database, error);
 		if (code < 0)
@@ -180,17 +159,10 @@ static int choose_database(const struct options *options, const char *sysroot, b
 	return code < 0 ? error_nomem(error) : 0;
 }
 
-static struct database *find_database(const struct databases *databases, const char *file)
-{
-	uint32_t at = name_map_get(&databases->by_file, slice_of(file));
-
-	return at == NAME_MAP_NONE ? NULL : &databases->items[at];
-}
-
 /* NULL without memory. */
 static struct database *add_database(struct databases *databases, const char *file)
 {
-	struct database new = {.file = file ? strdup(file) : NULL};
+	struct database new = {.file = strdup(file)};
 	bool failed = !new.file || !array_grow(&databases->items, databases->count, sizeof(new),
 	                                       &databases->room);
 
@@ -205,23 +177,6 @@ static struct database *add_database(struct databases *databases, const char *fi
 	return &databases->items[databases->count++];
 }
 
-static bool add_root(struct database *database, const char *path, const char *inside,
-                     const char *root_path)
-{
-	struct database_root root;
-	bool failed = false;
-
-	if (name_map_get(&database->by_root_path, slice_of(root_path)) != NAME_MAP_NONE)
-		return true;
-	if (!array_grow(&database->roots, database->root_count, sizeof(root), &database->root_room))
-		return false;
-	root = (struct database_root){strdup(path), strdup(inside), strdup(root_path)};
-	database->roots[database->root_count++] = root;
-	if (root.root_path)
-		name_map_put(&database->by_root_path, slice_of(root.root_path), 0, &failed);
-	return root.path && root.inside && root.root_path && !failed;
-}
-
 int databases_add_file(const char *file, bool may_replace, struct databases *out,
                        struct error *error)
 {
@@ -233,16 +188,19 @@ int databases_add_file(const char *file, bool may_replace, struct databases *out
 	return 0;
 }
 
-/* @sysroot is taken over, unless a file was named, which may lie outside of it. */
+/* A file that --db names may lie outside of the sysroot. */
 static int add_with_owner(const struct options *options, bool to_write, const char *file,
-                          char **sysroot, struct databases *out, struct error *error)
+                          struct databases *out, struct error *error)
 {
-	const char *within = options->database ? NULL : *sysroot;
-	uid_t uid = geteuid();
-	gid_t gid = getegid();
+	struct database like = {
+	        .may_replace = !options->database,
+	        .sysroot = options->database ? NULL : sysroot_of(options),
+	        .uid = geteuid(),
+	        .gid = getegid(),
+	};
 	struct database *database;
 	struct error own = {0};
-	int code = find_owner(file, within, &uid, &gid, &own);
+	int code = find_owner(file, like.sysroot, &like.uid, &like.gid, &own);
 
 	code = to_write ? error_move(error, &own) : error_move_failure(error, &own);
 	if (code < 0)
@@ -250,77 +208,72 @@ static int add_with_owner(const struct options *options, bool to_write, const ch
 	database = add_database(out, file);
 	if (!database)
 		return error_nomem(error);
-	database->may_replace = !options->database;
-	database->sysroot = within ? take(*sysroot) : NULL;
-	database->uid = uid;
-	database->gid = gid;
+	like.file = database->file;
+	*database = like;
 	return 0;
+}
+
+static bool add_root(struct database *database, const char *sysroot, const char *inside,
+                     const char *root_path)
+{
+	struct database_root root;
+	bool failed = false;
+
+	if (name_map_get(&database->by_root_path, slice_of(root_path)) != NAME_MAP_NONE)
+		return true;
+	if (!array_grow(&database->roots, database->root_count, sizeof(root), &database->root_room))
+		return false;
+	root.path = text_format("%s%s", sysroot, inside);
+	root.inside = root.path + (root.path ? strlen(sysroot) : 0);
+	root.root_path = strdup(root_path);
+	database->roots[database->root_count++] = root;
+	if (root.root_path)
+		name_map_put(&database->by_root_path, slice_of(root.root_path), 0, &failed);
+	return root.path && root.root_path && !failed;
 }
 
 int databases_add_path(const struct options *options, bool to_write, const char *path,
                        struct databases *out, struct error *error)
 {
 	CLEANUP(coverage_free) struct coverage coverage = {0};
-	CLEANUP(cleanup_free) char *sysroot = NULL;
-	CLEANUP(cleanup_free) char *real = NULL;
-	int code = find_sysroot(options, &sysroot, error);
+	const char *sysroot = sysroot_of(options);
+	int code = choose_database(options, to_write, path, &coverage, error);
+	uint32_t at;
 
-	if (code == 0)
-		code = choose_database(options, sysroot, to_write, path, &coverage, error);
 	if (code < 0)
 		return code;
-	real = text_format("%s%s", sysroot ? sysroot : "", path);
-	if (!find_database(out, coverage.database))
-		code = add_with_owner(options, to_write, coverage.database, &sysroot, out, error);
+	at = name_map_get(&out->by_file, slice_of(coverage.database));
+	if (at == NAME_MAP_NONE) {
+		at = (uint32_t)out->count;
+		code = add_with_owner(options, to_write, coverage.database, out, error);
+	}
 	if (code < 0)
 		return code;
-	return real && add_root(find_database(out, coverage.database), real, path,
-	                        coverage.root_path)
+	return add_root(&out->items[at], sysroot ? sysroot : "", path, coverage.root_path)
 	               ? 0
 	               : error_nomem(error);
 }
 
-/* The machine has many owners: a place that is not ours does not stop the others. */
-static int add_or_leave(const struct options *options, bool to_write, const char *path,
-                        struct databases *out, struct error *error)
-{
-	int code = databases_add_path(options, to_write, path, out, error);
-
-	if (code != ERROR_PERMISSION || !to_write)
-		return code;
-	message("%s is left alone: %s", path, error_text(error));
-	error_clear(error);
-	out->left_alone++;
-	return 0;
-}
-
-/*
- * Who can search the directories on the way to a root, as permissions to read; those on the way
- * to the database, which keep others from both, do not count.
- */
-static mode_t search_beyond(const struct database *database, const struct database_root *root)
-{
-	CLEANUP(error_clear) struct error unused = {0};
-	mode_t of_database, of_root;
-
-	safe_search(database->file, database->sysroot, &of_database, &unused);
-	safe_search(root->path, database->sysroot, &of_root, &unused);
-	return of_root | ~of_database;
-}
-
 int database_mode(const struct database *database, mode_t *mode, struct error *error)
 {
+	CLEANUP(error_clear) struct error unused = {0};
+	mode_t to_database, to_root;
 	bool has_site = false;
 	struct stat status;
 	int code = 0;
 
 	*mode = 0444;
+	safe_search(database->file, database->sysroot, &to_database, &unused);
 	for (size_t i = 0; code >= 0 && i < database->root_count; i++) {
-		code = file_status(AT_FDCWD, database->roots[i].path, &status, error);
-		if (code > 0 && S_ISDIR(status.st_mode)) {
-			*mode &= status.st_mode & search_beyond(database, &database->roots[i]);
-			has_site = true;
-		}
+		const char *path = database->roots[i].path;
+
+		code = file_status(AT_FDCWD, path, &status, error);
+		if (code <= 0 || !S_ISDIR(status.st_mode))
+			continue;
+		/* What keeps others from the database already does not count. */
+		safe_search(path, database->sysroot, &to_root, &unused);
+		*mode &= status.st_mode & (to_root | ~to_database);
+		has_site = true;
 	}
 	if (code >= 0 && !has_site)
 		code = file_status(AT_FDCWD, database->file, &status, error);
@@ -391,35 +344,22 @@ static int expand_argument(const struct options *options, const char *argument, 
                            struct error *error)
 {
 	CLEANUP(cleanup_free) char *path = layout_absolute(argument);
-	CLEANUP(cleanup_free) char *sysroot = NULL;
+	const char *sysroot = sysroot_of(options);
 	size_t before = sites->count;
-	int code;
+	int code = 0;
 
 	if (!path)
 		return error_errno(error, errno, "%s", argument);
-	code = find_sysroot(options, &sysroot, error);
-	if (code == 0 && !layout_is_known(path))
+	if (!layout_is_known(path)) {
 		code = sites_of_prefix(sites, path, sysroot, error);
-	if (code == 0 && sites->count == before && !layout_is_known(path))
-		code = add_known_sites(sites, path, sysroot, error);
+		if (code == 0 && sites->count == before)
+			code = add_known_sites(sites, path, sysroot, error);
+	}
 	if (code == 0 && sites->count == before)
 		code = check_access(path, sysroot, error);
 	if (code == 0 && sites->count == before && !sites_add(sites, path))
 		code = error_nomem(error);
 	return code;
-}
-
-/* What exists, and what the system's database knows: a site directory may be gone by now. */
-static int add_machine(const struct options *options, struct sites *sites, struct error *error)
-{
-	CLEANUP(cleanup_free) char *sysroot = NULL;
-	int code = find_sysroot(options, &sysroot, error);
-
-	if (code == 0)
-		code = sites_of_machine(sites, options->sysroot, error);
-	if (code < 0 || options->database)
-		return code;
-	return add_known_sites(sites, "/", sysroot, error);
 }
 
 int databases_of_arguments(const struct options *options, bool to_write, struct databases *out,
@@ -428,12 +368,23 @@ int databases_of_arguments(const struct options *options, bool to_write, struct 
 	CLEANUP(sites_free) struct sites sites = {0};
 	int code = 0;
 
-	if (options->argument_count == 0)
-		code = add_machine(options, &sites, error);
+	if (options->argument_count == 0) {
+		code = sites_of_machine(&sites, options->sysroot, error);
+		if (code == 0 && !options->database)
+			code = add_known_sites(&sites, "/", sysroot_of(options), error);
+	}
 	for (size_t i = 0; code == 0 && i < options->argument_count; i++)
 		code = expand_argument(options, options->arguments[i], &sites, error);
-	for (size_t i = 0; code == 0 && i < sites.count; i++)
-		code = add_or_leave(options, to_write, sites.paths[i], out, error);
+	for (size_t i = 0; code == 0 && i < sites.count; i++) {
+		code = databases_add_path(options, to_write, sites.paths[i], out, error);
+		if (code != ERROR_PERMISSION || !to_write)
+			continue;
+		/* Many own a machine: a place that is not ours does not stop the others. */
+		message("%s is left alone: %s", sites.paths[i], error_text(error));
+		error_clear(error);
+		out->left_alone++;
+		code = 0;
+	}
 	return code;
 }
 

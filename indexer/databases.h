@@ -12,9 +12,9 @@
 
 /* A root that a command is to work on. */
 struct database_root {
-	char *path;      /* as the caller's machine has it, below the sysroot if there is one */
-	char *inside;    /* as it is below the sysroot; equal to path without one */
-	char *root_path; /* as the database spells it */
+	char *path;         /* as the caller's machine has it, below the sysroot if there is one */
+	const char *inside; /* the part of path below the sysroot */
+	char *root_path;    /* as the database spells it */
 };
 
 struct database {
@@ -22,7 +22,7 @@ struct database {
 	struct database_root *roots;
 	size_t root_count, root_room;
 	struct name_map by_root_path; /* those in roots */
-	char *sysroot;                /* NULL, or what the file's path begins with */
+	const char *sysroot;          /* NULL, or what the file's path begins with; borrowed */
 	bool may_replace;             /* the file's name is ours alone, not one from --db */
 	uid_t uid;                    /* the owner of the place: see safe_path.h */
 	gid_t gid;
