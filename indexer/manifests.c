@@ -5,13 +5,13 @@
 #include "indexer/manifests.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
-#include "db/base/file.h"
 #include "db/base/safe_path.h"
 #include "db/base/sha256.h"
 #include "db/base/small_file.h"
@@ -24,10 +24,12 @@ typedef char *content_function(const entrydb_entry_point *plugin, const char *ob
 
 static content_function adbc_content, opencl_content;
 
-static const struct host {
+struct manifests_host {
 	const char *name, *kind, *directory, *suffix;
 	content_function *content;
-} hosts[] = {
+};
+
+static const struct manifests_host hosts[] = {
         {"adbc", "adbc", "etc/adbc/drivers", ".toml", adbc_content},
         {"opencl", "opencl", "etc/OpenCL/vendors", ".icd", opencl_content},
 };
@@ -47,7 +49,7 @@ struct manifest {
 /* What one directory is brought up to date with. */
 struct work {
 	const struct options *options;
-	const struct host *host;
+	const struct manifests_host *host;
 	const char *prefix, *sysroot, *database;
 	int fd; /* of the directory */
 	struct manifest *items;
@@ -56,17 +58,12 @@ struct work {
 	struct error *error;
 };
 
-static const struct host *find_host(const char *name)
+const struct manifests_host *manifests_find(const char *name)
 {
 	for (size_t i = 0; i < HOST_COUNT; i++)
 		if (strcmp(hosts[i].name, name) == 0)
 			return &hosts[i];
 	return NULL;
-}
-
-bool manifests_know(const char *host)
-{
-	return find_host(host) != NULL;
 }
 
 static void cleanup_work(struct work *work)
@@ -151,43 +148,34 @@ static char *opencl_content(const entrydb_entry_point *plugin, const char *objec
 /* --- which files --- */
 
 /* A name comes from a package, and becomes one of a file. */
-static bool is_plain(const char *name)
+static bool is_plain(struct slice name)
 {
-	size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	                             "0123456789-_+.");
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	                              "0123456789-_+.";
 
-	return length > 0 && length <= MANIFEST_NAME_MAX && name[length] == '\0' && name[0] != '.';
+	for (size_t i = 0; i < name.len; i++)
+		if (!memchr(letters, name.ptr[i], sizeof(letters) - 1))
+			return false;
+	return name.len > 0 && name.len <= MANIFEST_NAME_MAX && name.ptr[0] != '.';
 }
 
-/* The path as hosts see it, without the sysroot; NULL: one line of text cannot hold it. */
-static const char *object_path(const struct work *work, const char *absolute)
+/* The path as hosts see it is without the sysroot. Of plugins of one name the first counts. */
+static int want(struct work *work, const entrydb_entry_point *plugin, const char *object)
 {
-	size_t sysroot = work->sysroot ? strlen(work->sysroot) : 0;
-
-	if (strchr(absolute, '\n'))
-		return NULL;
-	return strncmp(absolute, work->sysroot ? work->sysroot : "", sysroot) == 0
-	               ? absolute + sysroot
-	               : absolute;
-}
-
-/* The first on the path counts. */
-static int want(struct work *work, const entrydb_entry_point *plugin, const char *path)
-{
-	CLEANUP(cleanup_free) char *name = NULL;
-	const char *object = object_path(work, path);
+	const char *name = entrydb_entry_point_name(plugin);
+	CLEANUP(cleanup_free) char *file = text_format("%s%s", name, work->host->suffix);
+	struct slice sysroot = slice_of(work->sysroot);
 	struct manifest *item;
 
-	if (!object || !is_plain(entrydb_entry_point_name(plugin)))
+	if (strchr(object, '\n') ||
+	    !is_plain(slice_of(name))) /* a manifest has one line for the path */
 		return 0;
-	name = text_format("%s%s", entrydb_entry_point_name(plugin), work->host->suffix);
-	item = name ? manifest_of(work, slice_of(name)) : NULL;
-	if (!item)
-		return error_nomem(work->error);
-	if (item->content)
-		return 0;
-	item->content = work->host->content(plugin, object);
-	if (!item->content)
+	item = file ? manifest_of(work, slice_of(file)) : NULL;
+	if (item && !item->content)
+		item->content = work->host->content(
+		        plugin,
+		        object + (slice_starts(slice_of(object), sysroot) ? sysroot.len : 0));
+	if (!item || !item->content)
 		return error_nomem(work->error);
 	hash_of(slice_of(item->content), item->wanted);
 	return 0;
@@ -206,9 +194,7 @@ static int want_one(struct work *work, entrydb *db, const entrydb_entry_point *p
 	if (code < 0 && !error_is_failure(code) && !work->options->hook)
 		message("no manifest for '%s': %s", entrydb_entry_point_name(plugin),
 		        error_text(&own));
-	if (code < 0)
-		return error_move_failure(work->error, &own);
-	return want(work, plugin, object);
+	return code < 0 ? error_move_failure(work->error, &own) : want(work, plugin, object);
 }
 
 static int collect_wanted(struct work *work)
@@ -238,23 +224,9 @@ static int read_file(const struct work *work, const char *name, size_t limit, ch
                      size_t *length)
 {
 	CLEANUP(cleanup_close) int fd = safe_openat(work->fd, name, O_RDONLY | O_NONBLOCK, 0);
-	CLEANUP(cleanup_free) char *bytes = NULL;
-	struct stat status;
-	ssize_t got;
+	int code = small_file_read_fd(fd, name, limit + 1, out, length, work->error);
 
-	if (fd < 0 || fstat(fd, &status) != 0)
-		return errno_is_failure(errno) ? error_errno(work->error, errno, "%s", name) : 0;
-	if (!S_ISREG(status.st_mode) || (uint64_t)status.st_size > limit)
-		return 0;
-	bytes = malloc(limit + 1);
-	if (!bytes)
-		return error_nomem(work->error);
-	got = file_read(fd, bytes, limit);
-	if (got < 0)
-		return error_errno(work->error, errno, "cannot read %s", name);
-	*length = (size_t)got;
-	*out = take(bytes);
-	return 1;
+	return code > 0 ? *length <= limit : code;
 }
 
 static int write_file(const struct work *work, const char *name, const char *content)
@@ -263,16 +235,6 @@ static int write_file(const struct work *work, const char *name, const char *con
 		return 0;
 	return error_errno(work->error, errno, "cannot write %s/%s/%s", work->prefix,
 	                   work->host->directory, name);
-}
-
-/* The foreign one is taken off the list, too. */
-static void leave(struct work *work, struct manifest *item)
-{
-	if (!work->options->hook)
-		message("%s/%s/%s: left alone, since it was not written by entrydb, or was changed",
-		        work->prefix, work->host->directory, item->name);
-	work->result->foreign++;
-	item->wanted[0] = '\0';
 }
 
 /* Write it, or remove what was written for a plugin that is gone, unless others wrote it. */
@@ -297,7 +259,12 @@ static int settle(struct work *work, struct manifest *item)
 	} else if (code > 0 && strcmp(hash, item->wanted) == 0) {
 		work->result->unchanged++;
 	} else if (is_there && !is_ours) {
-		leave(work, item);
+		if (!work->options->hook)
+			message("%s/%s/%s: left alone, since it was not written by entrydb, or was "
+			        "changed",
+			        work->prefix, work->host->directory, item->name);
+		work->result->foreign++;
+		item->wanted[0] = '\0'; /* it is taken off the list, too */
 	} else {
 		work->result->written++;
 		return write_file(work, item->name, item->content);
@@ -307,28 +274,10 @@ static int settle(struct work *work, struct manifest *item)
 
 /* --- the list --- */
 
-/* A line: the hash, a space, the name. Others are passed over. */
-static int read_line(struct work *work, struct slice line)
-{
-	char name[MANIFEST_NAME_MAX + 1];
-	struct slice rest = slice_from(line, SHA256_HEX_SIZE + 1);
-	struct manifest *item;
-
-	if (line.len <= SHA256_HEX_SIZE + 1 || line.ptr[SHA256_HEX_SIZE] != ' ' ||
-	    rest.len > MANIFEST_NAME_MAX)
-		return 0;
-	snprintf(name, sizeof(name), "%.*s", (int)rest.len, rest.ptr);
-	if (!is_plain(name))
-		return 0;
-	item = manifest_of(work, slice_of(name));
-	if (!item)
-		return error_nomem(work->error);
-	if (!item->listed[0])
-		memcpy(item->listed, line.ptr, SHA256_HEX_SIZE);
-	return 0;
-}
-
-/* 1: there is a list; 0: there is none; or a failure. */
+/*
+ * A line: the hash, a space, the name. Others are passed over. 1: there is a list; 0: there is
+ * none; or a failure.
+ */
 static int read_list(struct work *work)
 {
 	CLEANUP(cleanup_free) char *text = NULL;
@@ -336,12 +285,18 @@ static int read_list(struct work *work)
 	int code = read_file(work, MANIFESTS_LIST, MANIFESTS_LIST_MAX, &text, &length);
 
 	for (struct slice rest = {text, length}; code > 0 && rest.len > 0;) {
-		const char *end = memchr(rest.ptr, '\n', rest.len);
-		struct slice line = end ? slice_between(rest.ptr, end) : rest;
+		struct slice line = slice_take_line(&rest);
+		struct slice name = slice_from(line, SHA256_HEX_SIZE + 1);
+		struct manifest *item;
 
-		if (read_line(work, line) < 0)
-			return ERROR_NOMEM;
-		rest = slice_from(rest, line.len + (end != NULL));
+		if (line.len <= SHA256_HEX_SIZE + 1 || line.ptr[SHA256_HEX_SIZE] != ' ' ||
+		    !is_plain(name))
+			continue;
+		item = manifest_of(work, name);
+		if (!item)
+			return error_nomem(work->error);
+		if (!item->listed[0])
+			memcpy(item->listed, line.ptr, SHA256_HEX_SIZE);
 	}
 	return code;
 }
@@ -365,16 +320,23 @@ static int write_list(const struct work *work)
 
 /* --- the whole --- */
 
+/* A user's own database, and one that --db names, may describe anything. */
+static bool has_prefix(const struct database *database)
+{
+	return database->may_replace && layout_is_of_prefix(database->file);
+}
+
 /* Without @begin, a missing directory or list means that no manifests are kept. */
 static int bring_up_to_date(struct work *work, bool begin)
 {
 	CLEANUP(cleanup_free)
 	char *path = text_format("%s/%s", work->prefix, work->host->directory);
-	int code =
-	        path ? safe_directory_open(path, work->sysroot, begin ? SAFE_CREATE : SAFE_EXISTING,
-	                                   &work->fd, work->error)
-	             : error_nomem(work->error);
+	int code;
 
+	if (!path)
+		return error_nomem(work->error);
+	code = safe_directory_open(path, work->sysroot, begin ? SAFE_CREATE : SAFE_EXISTING,
+	                           &work->fd, work->error);
 	if (code == ERROR_NOTFOUND && !begin) {
 		error_clear(work->error);
 		return 0;
@@ -389,21 +351,15 @@ static int bring_up_to_date(struct work *work, bool begin)
 	return code < 0 ? code : write_list(work);
 }
 
-/* A user's own database, and one that --db names, may describe anything. */
-static bool has_prefix(const struct database *database)
-{
-	return database->may_replace && layout_is_of_prefix(database->file);
-}
-
 int manifests_write(const struct options *options, const struct database *database,
-                    const char *host, bool begin, struct manifests_result *result,
+                    const struct manifests_host *host, bool begin, struct manifests_result *result,
                     struct error *error)
 {
 	CLEANUP(cleanup_free) char *prefix = layout_base(database->file);
 	CLEANUP(cleanup_work)
 	struct work work = {
 	        .options = options,
-	        .host = find_host(host),
+	        .host = host,
 	        .prefix = prefix,
 	        .sysroot = database->sysroot,
 	        .database = database->file,
@@ -436,7 +392,7 @@ void manifests_follow(const struct options *options, const struct database *data
 
 		if (!list || access(list, F_OK) != 0)
 			continue;
-		if (manifests_write(options, database, hosts[i].name, false, &result, &error) < 0)
+		if (manifests_write(options, database, &hosts[i], false, &result, &error) < 0)
 			message("%s", error_text(&error));
 		error_clear(&error);
 	}

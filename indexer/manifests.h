@@ -25,8 +25,9 @@ struct manifests_result {
 	size_t foreign; /* left alone, since others have written them; reported */
 };
 
-/* Is @host one of those above? */
-bool manifests_know(const char *host);
+/* One of those above; NULL: there is none of that name. */
+struct manifests_host;
+const struct manifests_host *manifests_find(const char *name);
 
 /* Those hosts' names, for a message. */
 extern const char manifests_hosts[];
@@ -37,7 +38,7 @@ extern const char manifests_hosts[];
  * the database belongs to no prefix; ERROR_PERMISSION: see database_check_owner().
  */
 int manifests_write(const struct options *options, const struct database *database,
-                    const char *host, bool begin, struct manifests_result *result,
+                    const struct manifests_host *host, bool begin, struct manifests_result *result,
                     struct error *error);
 
 /* All hosts whose manifests are kept, after an update; failures are only reported. */

@@ -13,12 +13,20 @@
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
 
-static int read_whole(int fd, const char *path, size_t limit, char **text, size_t *len,
-                      struct error *error)
+int small_file_read_fd(int fd, const char *path, size_t limit, char **text, size_t *len,
+                       struct error *error)
 {
-	CLEANUP(cleanup_free) char *bytes = malloc(limit + 1);
+	CLEANUP(cleanup_free) char *bytes = NULL;
+	struct stat status;
 	ssize_t got;
 
+	if (fd < 0 && !errno_is_failure(errno))
+		return 0;
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return error_errno(error, errno, "cannot open %s", path);
+	if (!S_ISREG(status.st_mode))
+		return 0;
+	bytes = malloc(limit + 1);
 	if (!bytes)
 		return error_nomem(error);
 	got = file_read(fd, bytes, limit);
@@ -33,13 +41,8 @@ static int read_whole(int fd, const char *path, size_t limit, char **text, size_
 int small_file_read(const char *path, size_t limit, char **text, size_t *len, struct error *error)
 {
 	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, 0);
-	struct stat status;
 
-	if (fd < 0 && !errno_is_failure(errno))
-		return 0;
-	if (fd < 0 || fstat(fd, &status) != 0)
-		return error_errno(error, errno, "cannot open %s", path);
-	return S_ISREG(status.st_mode) ? read_whole(fd, path, limit, text, len, error) : 0;
+	return small_file_read_fd(fd, path, limit, text, len, error);
 }
 
 int small_file_write(int directory, const char *name, struct slice text, mode_t mode)

@@ -20,6 +20,10 @@
  */
 int small_file_read(const char *path, size_t limit, char **text, size_t *len, struct error *error);
 
+/* The same of @fd, which was opened as @path; where it is -1, errno says why. */
+int small_file_read_fd(int fd, const char *path, size_t limit, char **text, size_t *len,
+                       struct error *error);
+
 /*
  * Write @text under another name, and put it in the place of the file @name in @directory, whatever
  * that was. @mode: of the file, whatever the umask. 0, or -1 and errno.

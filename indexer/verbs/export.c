@@ -8,7 +8,8 @@
 #include "indexer/verb.h"
 
 /* What is exported is what is installed now. */
-static enum status update_and_export(const struct options *options, const char *host)
+static enum status update_and_export(const struct options *options,
+                                     const struct manifests_host *host)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
 	struct options silent = *options;
@@ -40,13 +41,13 @@ static enum status update_and_export(const struct options *options, const char *
 enum status command_export(const struct options *options)
 {
 	CLEANUP(sites_free) struct sites sites = {0};
-	const char *host = options->arguments[0];
+	const struct manifests_host *host = manifests_find(options->arguments[0]);
 	struct options rest = *options;
 	struct error error = {0};
 
-	if (!manifests_know(host))
-		return usage_error("export", "there is no host '%s': expected %s", host,
-		                   manifests_hosts);
+	if (!host)
+		return usage_error("export", "there is no host '%s': expected %s",
+		                   options->arguments[0], manifests_hosts);
 	rest.arguments++;
 	rest.argument_count--;
 	if (rest.argument_count == 0) {
