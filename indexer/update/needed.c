@@ -3,14 +3,11 @@
  */
 #include "indexer/update/needed.h"
 
-#include <sys/stat.h>
-
 #include "db/base/cleanup.h"
 #include "db/reader.h"
 #include "indexer/known_roots.h"
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/layout.h"
-#include "libquery/site_kinds.h"
 #include "libquery/sites.h"
 
 struct question {
@@ -46,14 +43,11 @@ static bool rows_hold(const struct root_record *rows, const struct root_record *
 	return true;
 }
 
-static bool times_hold(const struct question *question, const struct root_record *row,
-                       const char *path)
+bool root_times_hold(const struct root_record *row, const struct plugin_kinds *kinds,
+                     const struct stat *status)
 {
-	struct stat status;
-
-	return stat(path, &status) == 0 && row->settled && row->watched == 0 &&
-	       row->kinds == scan_kinds(row->kind, question->kinds) &&
-	       stamp_equal(row->stamp, stamp_of(&status));
+	return row->settled && row->watched == 0 && row->kinds == scan_kinds(row->kind, kinds) &&
+	       stamp_equal(row->stamp, stamp_of(status));
 }
 
 /* A root that is not there is none that the database has to know. */
@@ -69,12 +63,14 @@ static bool root_holds(const struct question *question, const struct database_ro
 	        .known = &rows,
 	        .readers = question->readers,
 	};
+	struct stat status;
 	int found = question->reader ? reader_root(question->reader, root_path, &rows, NULL) : 0;
 
 	if (found <= 0)
 		return found == 0 && !question->kinds && known_root_is_gone(wanted->path);
 	if (question->kinds)
-		return times_hold(question, &rows, wanted->path);
+		return stat(wanted->path, &status) == 0 &&
+		       root_times_hold(&rows, question->kinds, &status);
 	return reader_distributions(question->reader, &rows, false, NULL) == 0 &&
 	       scan_path(wanted->path, &how, &disk, NULL) == 0 &&
 	       rows_hold(&rows, &disk, question->lenient);

@@ -8,7 +8,11 @@
 #ifndef INDEXER_UPDATE_NEEDED_H
 #define INDEXER_UPDATE_NEEDED_H
 
+#include <sys/stat.h>
+
+#include "db/record.h"
 #include "indexer/databases.h"
+#include "libquery/site_kinds.h"
 
 /*
  * At the level "roots" the times of the site directories decide, as for a query; else each
@@ -18,5 +22,9 @@
  * longer new. Where nothing can be written that is no loss.
  */
 bool update_is_needed(const struct options *options, const struct database *database, bool lenient);
+
+/* Do the times of the site directory, @status, prove its row, plugins of those @kinds included? */
+bool root_times_hold(const struct root_record *row, const struct plugin_kinds *kinds,
+                     const struct stat *status);
 
 #endif

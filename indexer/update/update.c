@@ -59,15 +59,6 @@ static void complain(struct update *update, struct slice directory, const char *
 	message("%s/%.*s: %s", update->wanted->path, (int)directory.len, directory.ptr, why);
 }
 
-/* A hook does not: they are recorded, and would be reported after each transaction. */
-static void report_broken(struct update *update, const struct root_record *root)
-{
-	for (size_t i = 0; i < root->distribution_count && !update->options->hook; i++)
-		if (!slice_is_null(root->distributions[i].error))
-			complain(update, root->distributions[i].directory,
-			         root->distributions[i].error.ptr);
-}
-
 /* The root no longer exists: all its distributions are removed. */
 static int remove_root(struct update *update, const struct root_record *known, struct error *error)
 {
@@ -97,27 +88,6 @@ static struct timespec now_after(void *payload, int64_t time)
 	return writer_time_past(update->writer, root.st_dev, time > changed ? time : changed);
 }
 
-static bool is_unchanged(const struct update *update, const struct root_record *known)
-{
-	return known->kinds == scan_kinds(known->kind, update->kinds) && known->settled &&
-	       known->watched == 0 && !writer_is_marked(update->writer) &&
-	       stamp_equal(known->stamp, stamp_of(&update->status)) &&
-	       (update->options->fresh == ENTRYDB_FRESH_ROOTS || known->kind == ROOT_ZIP);
-}
-
-/* importlib.metadata takes such a root for empty; here it is an error, and its rows are kept. */
-static int why_unreadable(const struct database_root *wanted, struct error *error)
-{
-	struct tree *tree;
-	int code = tree_open(wanted->path, &tree, error);
-
-	if (code < 0)
-		return code == ERROR_FORMAT ? ERROR_NOTFOUND : code;
-	tree_close(tree);
-	return error_set(error, ERROR_NOTFOUND,
-	                 "%s: could not be read, but can be now; update again", wanted->path);
-}
-
 /* Readers are to look themselves, and the next update is to try again. */
 static int unsettle(struct update *update, struct root_record *known, struct error *error)
 {
@@ -137,8 +107,7 @@ static int skip_root(struct update *update, struct root_record *known, struct er
 	bool unsettles = known && error_is_failure(error->code);
 
 	progress_erase(&update->progress);
-	message("%s", error_text(error));
-	error_clear(error);
+	fail(error);
 	update->result->failed++;
 	return unsettles ? unsettle(update, known, error) : 0;
 }
@@ -196,10 +165,18 @@ static int scan(struct update *update, const struct root_record *known, struct r
 	        .payload = update,
 	};
 	int code = scan_path(wanted->path, &how, root, error);
+	struct tree *tree;
 
-	if (code == 0 && root->kind == ROOT_ABSENT)
-		code = why_unreadable(wanted, error);
-	return code;
+	if (code < 0 || root->kind != ROOT_ABSENT)
+		return code;
+	/* importlib.metadata takes such a root for empty; here it is an error, and rows are kept.
+	 */
+	code = tree_open(wanted->path, &tree, error);
+	if (code < 0)
+		return code == ERROR_FORMAT ? ERROR_NOTFOUND : code;
+	tree_close(tree);
+	return error_set(error, ERROR_NOTFOUND,
+	                 "%s: could not be read, but can be now; update again", wanted->path);
 }
 
 static int scan_and_store(struct update *update, struct root_record *known, struct error *error)
@@ -212,7 +189,11 @@ static int scan_and_store(struct update *update, struct root_record *known, stru
 	if (code < 0)
 		return skip_root(update, known, error);
 	root.path = slice_of(update->wanted->root_path);
-	report_broken(update, &root);
+	/* A hook reports none: they are recorded, and would be told after each transaction. */
+	for (size_t i = 0; i < root.distribution_count && !update->options->hook; i++)
+		if (!slice_is_null(root.distributions[i].error))
+			complain(update, root.distributions[i].directory,
+			         root.distributions[i].error.ptr);
 	if (update->options->sealed && !root.settled)
 		return error_set(error, ERROR_BUSY,
 		                 "%s: it changed while it was read; seal it again",
@@ -241,13 +222,15 @@ static int update_root(struct update *update, const struct database_root *wanted
 {
 	CLEANUP(root_record_free) struct root_record known = {0};
 	int found = writer_find_root(update->writer, slice_of(wanted->root_path), &known, error);
+	bool by_times = update->options->fresh == ENTRYDB_FRESH_ROOTS || known.kind == ROOT_ZIP;
 
 	update->wanted = wanted;
 	if (found < 0)
 		return found;
 	if (stat(wanted->path, &update->status) != 0)
 		return update_absent(update, found ? &known : NULL, error);
-	if (!found || !is_unchanged(update, &known))
+	if (!found || !by_times || writer_is_marked(update->writer) ||
+	    !root_times_hold(&known, update->kinds, &update->status))
 		return scan_and_store(update, found ? &known : NULL, error);
 	update->result->roots++;
 	update->result->distributions += known.distribution_count;
