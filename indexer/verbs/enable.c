@@ -41,22 +41,15 @@ static int prefix_file(const struct options *options, char **out, struct error *
 	return *out ? 0 : error_nomem(error);
 }
 
-static int user_file(char **out, struct error *error)
-{
-	if (layout_user_policy(out) < 0)
-		return error_nomem(error);
-	return *out ? 0
-	            : error_set(error, ERROR_NOTFOUND,
-	                        "HOME is not set: there is no place for your rules");
-}
-
 static int find_file(const struct options *options, char **out, struct error *error)
 {
-	if (options->user)
-		return user_file(out, error);
 	if (options->prefix)
 		return prefix_file(options, out, error);
-	*out = layout_policy(options->sysroot, SLICE(""));
+	if (!options->user)
+		*out = layout_policy(options->sysroot, SLICE(""));
+	else if (layout_user_policy(out) == 0 && !*out)
+		return error_set(error, ERROR_NOTFOUND,
+		                 "HOME is not set: there is no place for your rules");
 	return *out ? 0 : error_nomem(error);
 }
 
@@ -83,9 +76,9 @@ static struct policy_rule rule_of(const struct options *options, struct arena *a
 	return rule;
 }
 
-/* Would the text forbid what the rule names, were there no such line? */
-static int is_forbidden(struct slice text, const struct policy_rule *rule, bool *out,
-                        struct error *error)
+/* Is there a line that disables just this? And would the text forbid what the rule names? */
+static int ask(struct slice text, const struct policy_rule *rule, bool *disables, bool *forbids,
+               struct error *error)
 {
 	CLEANUP(policy_rules_free) struct policy_rules rules = {0};
 	int code = policy_rules_read(text, &rules, error);
@@ -97,9 +90,14 @@ static int is_forbidden(struct slice text, const struct policy_rule *rule, bool 
 	        .distribution = rule->distribution,
 	        .program = rule->program,
 	};
+	const struct policy_rule *line;
 
-	*out = code == 0 && !policy_decide(&policy, &subject).allowed;
-	return code;
+	if (code < 0)
+		return code;
+	line = policy_edit_find(&rules, rule);
+	*disables = line && line->action == POLICY_DISABLE;
+	*forbids = !policy_decide(&policy, &subject).allowed;
+	return 0;
 }
 
 /* --- the change --- */
@@ -111,18 +109,6 @@ struct change {
 	bool outer_forbids; /* a file that counts less forbids it, too */
 };
 
-/* Is there a line that disables just this? */
-static int has_line(struct slice text, const struct policy_rule *rule, bool *out,
-                    struct error *error)
-{
-	CLEANUP(policy_rules_free) struct policy_rules rules = {0};
-	int code = policy_rules_read(text, &rules, error);
-	const struct policy_rule *line = code == 0 ? policy_edit_find(&rules, rule) : NULL;
-
-	*out = line && line->action == POLICY_DISABLE;
-	return code;
-}
-
 /*
  * Enabling takes a line away. Where there is none, or something else forbids it all the
  * same, a line has to say so.
@@ -132,25 +118,22 @@ static int make_text(struct slice text, const struct change *change, char **out,
 {
 	struct policy_rule rule = change->rule;
 	CLEANUP(cleanup_free) char *without = NULL;
-	bool has = false, forbidden = false;
+	bool disables = false, forbids = true;
 	int code = 0;
 
-	if (rule.action == POLICY_ENABLE)
-		code = has_line(text, &rule, &has, error);
-	if (code < 0 || !has || change->outer_forbids)
-		return code < 0 ? code : policy_edit(text, &rule, out, error);
-	rule.action = POLICY_SILENT;
-	code = policy_edit(text, &rule, &without, error);
-	if (code == 0)
-		code = is_forbidden(slice_of(without), &rule, &forbidden, error);
-	if (code < 0)
-		return code;
-	if (!forbidden) {
-		*out = take(without);
-		return 0;
+	if (rule.action == POLICY_ENABLE && !change->outer_forbids)
+		code = ask(text, &rule, &disables, &forbids, error);
+	if (code == 0 && disables) {
+		rule.action = POLICY_SILENT;
+		code = policy_edit(text, &rule, &without, error);
+		if (code == 0)
+			code = ask(slice_of(without), &rule, &disables, &forbids, error);
+		if (code == 0 && !forbids)
+			*out = take(without);
 	}
-	rule.action = POLICY_ENABLE;
-	return policy_edit(text, &rule, out, error);
+	if (code < 0 || *out)
+		return code;
+	return policy_edit(text, &change->rule, out, error);
 }
 
 /* The text that is published, through the new file; empty where nothing is. malloc'd. */
@@ -159,30 +142,15 @@ static int read_text(struct publication *publication, char **text, size_t *lengt
 {
 	struct error own = {0};
 	int code = publication_copy(publication, &own);
-	ssize_t got = 0;
 
-	*text = malloc(POLICY_TEXT_MAX + 1);
 	if (code < 0 && code != ERROR_NOTFOUND)
 		return error_move(error, &own);
 	error_clear(&own);
-	if (!*text)
-		return error_nomem(error);
-	if (code == 0)
-		got = lseek(publication->new_fd, 0, SEEK_SET) == 0
-		              ? file_read(publication->new_fd, *text, POLICY_TEXT_MAX + 1)
-		              : -1;
-	*length = got > 0 ? (size_t)got : 0;
-	return got < 0 ? error_errno(error, errno, "cannot read %s", publication->path) : 0;
-}
-
-static int write_text(const struct publication *publication, const char *text, struct error *error)
-{
-	int fd = publication->new_fd;
-
-	if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0 ||
-	    file_write(fd, text, strlen(text)) != 0)
-		return error_errno(error, errno, "cannot write %s", publication->path);
-	return 0;
+	if (lseek(publication->new_fd, 0, SEEK_SET) != 0)
+		return error_errno(error, errno, "cannot read %s", publication->path);
+	code = small_file_read_fd(publication->new_fd, publication->path, POLICY_TEXT_MAX + 1, text,
+	                          length, error);
+	return code < 0 ? code : 0;
 }
 
 static int publish_change(const struct change *change, struct error *error)
@@ -203,7 +171,9 @@ static int publish_change(const struct change *change, struct error *error)
 	if (code == 0)
 		code = make_text((struct slice){old, length}, change, &new, error);
 	if (code == 0)
-		code = write_text(&publication, new, error);
+		code = publication_restart(&publication, error);
+	if (code == 0 && file_write(publication.new_fd, new, strlen(new)) != 0)
+		return error_errno(error, errno, "cannot write %s", publication.path);
 	return code == 0 ? publication_finish(&publication, FILE_MODE, error) : code;
 }
 
@@ -235,6 +205,7 @@ static int ask_system(const struct options *options, struct change *change, stru
 	CLEANUP(cleanup_free) char *file = layout_policy(options->sysroot, SLICE(""));
 	CLEANUP(cleanup_free) char *text = NULL;
 	size_t length = 0;
+	bool disables;
 	int code;
 
 	if (!file)
@@ -242,17 +213,9 @@ static int ask_system(const struct options *options, struct change *change, stru
 	if (strcmp(file, change->file) == 0)
 		return 0;
 	code = small_file_read(file, POLICY_TEXT_MAX + 1, &text, &length, error);
-	return code > 0 ? is_forbidden((struct slice){text, length}, &change->rule,
-	                               &change->outer_forbids, error)
+	return code > 0 ? ask((struct slice){text, length}, &change->rule, &disables,
+	                      &change->outer_forbids, error)
 	                : code;
-}
-
-static enum status explain_failure(const struct options *options, struct error *error)
-{
-	if (error->code == ERROR_PERMISSION && !options->user && !options->prefix)
-		note(options, "the system's rules are root's; --user has your own, --prefix those "
-		              "of an environment");
-	return fail(error);
 }
 
 static enum status run(const struct options *options, enum policy_action action)
@@ -274,8 +237,11 @@ static enum status run(const struct options *options, enum policy_action action)
 		code = ask_system(options, &change, &error);
 	if (code == 0)
 		code = change_file(options, &change, &error);
+	if (code == ERROR_PERMISSION && !options->user && !options->prefix)
+		note(options, "the system's rules are root's; --user has your own, --prefix those "
+		              "of an environment");
 	if (code < 0)
-		return explain_failure(options, &error);
+		return fail(&error);
 	note(options, "%s: %s %s", file, options->arguments[0],
 	     action == POLICY_ENABLE ? "enabled" : "disabled");
 	return STATUS_DONE;
