@@ -174,23 +174,6 @@ static void give_plugins(struct distribution_record *owner, void *items, size_t 
 
 /* --- what belongs to a distribution --- */
 
-#define NUMBER_OF(id) ((size_t)((id) & (DISTRIBUTIONS_MAX - 1)))
-
-/* The distributions by the number in their identifiers; NULL where there is none. */
-static struct distribution_record **by_number(const struct root_record *root, size_t *room)
-{
-	struct distribution_record **table;
-
-	*room = 0;
-	for (size_t i = 0; i < root->distribution_count; i++)
-		if (NUMBER_OF(root->distributions[i].id) >= *room)
-			*room = NUMBER_OF(root->distributions[i].id) + 1;
-	table = calloc(*room + 1, sizeof(struct distribution_record *));
-	for (size_t i = 0; table && i < root->distribution_count; i++)
-		table[NUMBER_OF(root->distributions[i].id)] = &root->distributions[i];
-	return table;
-}
-
 /* The rows of one table, whose identifiers begin with those of distributions. */
 struct belongings {
 	enum sql_id statement; /* its first column: the identifier */
@@ -230,19 +213,6 @@ static bool give_to_owner(struct group *group, struct arena *arena)
 	return true;
 }
 
-/* Where the distributions of a root are, by their numbers. */
-struct owners {
-	struct distribution_record **by_number;
-	size_t count;
-};
-
-static struct distribution_record *owner_of(const struct owners *owners, int64_t id)
-{
-	size_t number = NUMBER_OF(id >> ENTRY_POINT_ID_SHIFT);
-
-	return number < owners->count ? owners->by_number[number] : NULL;
-}
-
 static int read_item(struct sql *sql, sqlite3_stmt *row, struct group *group, struct arena *arena,
                      struct error *error)
 {
@@ -258,18 +228,25 @@ static int read_item(struct sql *sql, sqlite3_stmt *row, struct group *group, st
 	return whole ? 0 : sql_damaged(sql, error);
 }
 
-static int read_groups(struct sql *sql, struct root_record *root, const struct owners *owners,
-                       struct group *group, struct error *error)
+/* Both come by identifier; a row without a distribution is read, but belongs to none. */
+static int read_groups(struct sql *sql, struct root_record *root, struct group *group,
+                       struct error *error)
 {
 	sqlite3_stmt *row = sql_get(sql, group->kind->statement, error);
+	struct distribution_record *next = root->distributions;
+	const struct distribution_record *end = next + root->distribution_count;
 	int code, read;
 
 	if (!row)
 		return sql_code(sql);
 	sqlite3_bind_int64(row, 1, root->id);
 	while ((code = sql_step(sql, row, error)) > 0) {
-		struct distribution_record *owner = owner_of(owners, sqlite3_column_int64(row, 0));
+		int64_t id = sqlite3_column_int64(row, 0) >> ENTRY_POINT_ID_SHIFT;
+		struct distribution_record *owner;
 
+		while (next < end && next->id < id)
+			next++;
+		owner = next < end && next->id == id ? next : NULL;
 		if (owner != group->owner && !give_to_owner(group, &root->arena))
 			return error_nomem(error);
 		group->owner = owner;
@@ -283,11 +260,11 @@ static int read_groups(struct sql *sql, struct root_record *root, const struct o
 	return code;
 }
 
-static int read_belongings(struct sql *sql, struct root_record *root, const struct owners *owners,
-                           const struct belongings *kind, struct error *error)
+static int read_belongings(struct sql *sql, struct root_record *root, const struct belongings *kind,
+                           struct error *error)
 {
 	struct group group = {.kind = kind};
-	int code = read_groups(sql, root, owners, &group, error);
+	int code = read_groups(sql, root, &group, error);
 
 	free(group.items);
 	return code;
@@ -320,22 +297,15 @@ int rows_entry_points(struct sql *sql, struct distribution_record *distribution,
 	return code;
 }
 
-/* With what each of @kinds says, until a NULL. In order of position. */
+/* With what each of @kinds says, until a NULL; then in order of position. */
 static int read_with(struct sql *sql, struct root_record *root,
                      const struct belongings *const *kinds, struct error *error)
 {
-	struct owners owners = {0};
 	int code = 0;
 
-	root_record_sort(root); /* cheaper than in SQL, which would copy every row once more */
-	if (!*kinds)
-		return 0;
-	owners.by_number = by_number(root, &owners.count);
-	if (!owners.by_number)
-		return error_nomem(error);
 	while (code == 0 && *kinds)
-		code = read_belongings(sql, root, &owners, *kinds++, error);
-	free(owners.by_number);
+		code = read_belongings(sql, root, *kinds++, error);
+	root_record_sort(root); /* cheaper than in SQL, which would copy every row once more */
 	return code;
 }
 

@@ -47,9 +47,11 @@ const char *const sql_statements[SQL_COUNT] = {
         [SQL_ROOTS] = "SELECT " COLUMNS(ROOT_COLUMNS) " FROM root ORDER BY id",
         [SQL_DISTRIBUTIONS] =
                 "SELECT " COLUMNS(DISTRIBUTION_COLUMNS) " FROM distribution "
-                                                        "WHERE id " DISTRIBUTIONS_OF_ROOT,
-        [SQL_LISTED] = "SELECT " COLUMNS(LISTED_COLUMNS) " FROM distribution "
-                                                         "WHERE id " DISTRIBUTIONS_OF_ROOT,
+                                                        "WHERE id " DISTRIBUTIONS_OF_ROOT
+                                                        " ORDER BY id",
+        [SQL_LISTED] =
+                "SELECT " COLUMNS(LISTED_COLUMNS) " FROM distribution "
+                                                  "WHERE id " DISTRIBUTIONS_OF_ROOT " ORDER BY id",
         [SQL_LISTED_ENTRY_POINTS] =
                 "SELECT id, " COLUMNS(ENTRY_POINT_COLUMNS) " FROM entry_point "
                                                            "WHERE id " ENTRY_POINTS_OF_ROOT
