@@ -20,7 +20,7 @@ import unittest
 import managers
 import target_root
 import tiny_packages
-from target_root import BROKEN, RootTest, package, support
+from target_root import RootTest, package, support
 
 HOOKS = f"{support.TOP}/hooks/apk"
 SHELLS = ("dash", "bash", "busybox ash")
@@ -126,8 +126,8 @@ class Apk(managers.Manager):
     def install(self, each):
         return self.install_file(self.maker.apk(each))
 
-    def remove(self, each):
-        return self.command("del", each.system_name)
+    def remove_named(self, *names):
+        return self.command("del", *names)
 
 
 # --- without apk ---
@@ -253,16 +253,16 @@ class ApkTest(RootTest):
             self.assertNotIn(word, output)
 
 
-class Package(ApkTest):
+class Package(target_root.SharedPackage, ApkTest):
     def test_without_a_trace(self):
         """All packages, with what the program and Python write, come and go."""
         before = self.files()
         self.check_quiet(self.install_entrydb())
         for name in SPLIT:
-            self.check_quiet(self.run_manager(self.manager.install_file(f"{self.built}/{name}.apk")))
+            self.check_quiet(self.install_file(f"{self.built}/{name}.apk"))
         self.assertTrue(os.path.exists(self.manager.database))
         self.assertIn("entrydb", self.known())
-        self.run_manager(self.manager.command("del", "entrydb", *SPLIT))
+        self.remove_named("entrydb", *SPLIT)
         self.assertEqual(sorted(self.files() - before), [])
 
     @unittest.skipUnless(LONG, "builds the packages once more: only with --long")
@@ -274,64 +274,24 @@ class Package(ApkTest):
             self.assertTrue(filecmp.cmp(f"{self.built}/{name}.apk", f"{again}/{name}.apk",
                                         shallow=False), name)
 
-    def test_installed_last(self):
-        """Its own trigger records what is there already."""
-        self.install(package("alpha"), package("beta"))
-        self.check_quiet(self.install_entrydb())
-        self.check(package("alpha"), package("beta"))
-
-    def test_removed(self):
-        self.install_entrydb()
-        self.install(package("alpha"))
-        self.check_quiet(self.run_manager(self.manager.command("del", "entrydb")))
-        self.assertFalse(os.path.exists(f"{self.root}/var/lib/entrydb"))
-        self.install(package("beta"))
-        self.check_careful(package("alpha"), package("beta"))
-
 
 class Transactions(target_root.SharedTransactions, ApkTest):
-    def setUp(self):
-        super().setUp()
-        self.install_entrydb()
+    ways_around_the_hook = ("--no-scripts",)
 
-    def test_other_packages(self):
-        """What has no Python distribution in it does not call the program."""
-        calls = self.count_refreshes()
-        self.run_manager(self.manager.install_file(self.make_apk(
-            "other", {"usr/lib/python3.12/os.py": b"", "usr/share/other/METADATA": b""})))
-        self.assertEqual(calls(), 0)
+    def other_package(self):
+        return self.make_apk("other", {"usr/lib/python3.12/os.py": b"", "usr/share/other/METADATA": b""})
+
+    def check_failure_told(self, broken, output):
+        """apk says nothing of it."""
+        self.assertNotIn("ERROR", output)
 
     def test_egg_that_is_a_file(self):
         path = self.make_apk("egg", {f"{SITE}/egg-1.egg-info":
                                      support.metadata("egg", "1").encode()})
-        self.run_manager(self.manager.install_file(path))
+        self.install_file(path)
         self.assertEqual(self.known(), ["egg"])
-        self.run_manager(self.manager.command("del", "egg"))
+        self.remove_named("egg")
         self.check()
-
-    def test_program_that_fails(self):
-        for name, content in BROKEN.items():
-            with self.subTest(name):
-                self.replace_program(content)
-                self.assertNotIn("ERROR", self.install(package("alpha")))
-                self.check_careful(package("alpha"))
-                self.assertNotIn("ERROR", self.remove(package("alpha")))
-
-    def test_without_the_hook(self):
-        """Readers find out for themselves; the next transaction makes up for it."""
-        self.install(package("beta"))
-        self.install(package("alpha"), options=["--no-scripts"])
-        self.assertIsNotNone(self.difference("trust"))
-        self.check_careful(package("alpha"), package("beta"))
-        self.install(package("gamma"))
-        self.check(package("alpha"), package("beta"), package("gamma"))
-
-    def test_switched_off(self):
-        os.mkdir(f"{self.root}/etc/entrydb")
-        support.write(f"{self.root}/etc/entrydb/no-apk-hook", "")
-        calls = self.count_refreshes()
-        self.check_quiet(self.install(package("beta")))
-        self.assertEqual(calls(), 0)
 
     def test_input_is_left_alone(self):
         """It may be the rest of the caller's script."""
@@ -344,10 +304,8 @@ class Transactions(target_root.SharedTransactions, ApkTest):
 
     def test_audit_trail(self):
         prefix = self.in_namespace(f"mount -t proc proc {self.root}/proc")
-        self.install(package("alpha"), prefix=prefix)
-        command = self.commands()[-1]
-        self.assertTrue(command.startswith(f"apk: {apk_program()} add --root {self.root}"), command)
-        self.assertIn("alpha-1.0-r1.apk", command)
+        self.run_manager(self.manager.command("add", self.manager.maker.apk(package("alpha"))), prefix=prefix)
+        self.assertEqual(self.commands()[-1], "apk: apk add alpha-1.0-r1.apk")
 
 
 if __name__ == "__main__":

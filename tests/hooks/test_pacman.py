@@ -16,8 +16,7 @@ import unittest
 
 import managers
 import target_root
-import tiny_packages
-from target_root import BROKEN, RootTest, archives, package, support
+from target_root import RootTest, archives, package, support
 
 FILES = {"entrydb": ("usr/bin/entrydb", "usr/lib/entrydb/entrydb-archive.so",
                      "usr/lib/entrydb/entrydb-fleet.so", "usr/lib/libentrydb.so.0",
@@ -32,28 +31,6 @@ FILES = {"entrydb": ("usr/bin/entrydb", "usr/lib/entrydb/entrydb-archive.so",
 MODULE = r"usr/lib/python3\.\d+/site-packages/entrydb/(_native\.abi3\.so|bin/entrydb|__init__\.py)"
 LONG = "ENTRYDB_TEST_LONG" in os.environ
 BULK = 1000  # distributions; pacman sends their names to the hook
-
-
-def pack(path, tree):
-    """As makepkg does it, with the directories: pacman removes those that it knows of."""
-    work = f"{path}.d"
-    archives.write_files(work, tree)
-    archives.tool("bsdtar", "-cf", path, ".PKGINFO", "usr", cwd=work)
-
-
-class Maker(tiny_packages.Maker):
-    def pacman(self, package):
-        return self.once(f"{self.place}/{package.stem}-{package.build}.pkg.tar",
-                         lambda path: pack(path, self.pacman_tree(package)))
-
-
-class Pacman(managers.Pacman):
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.maker = Maker(self.maker.place, self.site_inside)
-
-    def install_file(self, path):
-        return self.command("-Udd", "--overwrite", "*", path)
 
 
 def packages(place):
@@ -112,7 +89,7 @@ def contents(path):
 
 
 class PacmanTest(RootTest):
-    manager_class = Pacman
+    manager_class = managers.Pacman
     manager_keeps = ("/var/lib/pacman", "/cache", "/hooks", "/gpg")
 
     @classmethod
@@ -132,14 +109,12 @@ class PacmanTest(RootTest):
             self.assertNotIn(word, output)
 
 
-class Package(PacmanTest):
+class Package(target_root.SeveralPackages, PacmanTest):
+    FILES = FILES
+
     def test_files(self):
         found = {name_of(path): members(path) for path in packages(self.built)}
-        self.assertEqual(set(found), set(FILES))
-        for name, expected in FILES.items():
-            for path in expected:
-                self.assertIn(path, found[name])
-        self.assertFalse([path for each in found.values() for path in each if path.endswith(".a")])
+        self.check_files(found)
         module = [path for path in found["python-entrydb"] if re.fullmatch(MODULE, path)]
         self.assertEqual(len(module), 3, found["python-entrydb"])
         self.assertFalse([path for path in found["entrydb"] if "site-packages" in path])
@@ -159,7 +134,7 @@ class Package(PacmanTest):
         verify = [word for word in self.manager.command("-Qkk", *FILES)
                   if word not in ("--noconfirm", "--noprogressbar")]
         self.assertNotIn("warning", self.run_manager(verify))
-        self.run_manager(self.manager.command("-Rdd", *FILES))
+        self.remove_named(*FILES)
         self.assertEqual(sorted(self.files() - before), [])
 
     @unittest.skipUnless(LONG, "builds the packages once more: only with --long")
@@ -175,156 +150,63 @@ class Package(PacmanTest):
     def test_version(self):
         self.assertIn(f"entrydb-{target_root.version()}-1-", self.package)
 
-    def test_installed_last(self):
-        """Its own hook records what is there already."""
-        self.install(package("alpha"), package("beta"))
-        self.check_quiet(self.install_entrydb())
-        self.check(package("alpha"), package("beta"))
 
-    def test_installed_again(self):
-        self.install_entrydb()
-        self.install(package("alpha"))
-        self.check_quiet(self.install_entrydb())
-        self.check(package("alpha"))
+class Transactions(target_root.MoreTransactions, PacmanTest):
+    ways_around_the_hook = ("a link",)
 
-    def test_removed(self):
-        self.install_entrydb()
-        self.install(package("alpha"))
-        self.check_quiet(self.run_manager(self.manager.command("-Rdd", "entrydb")))
-        self.assertFalse(os.path.exists(f"{self.root}/var/lib/entrydb"))
-        self.install(package("beta"))
-        self.check_careful(package("alpha"), package("beta"))
-
-
-class Transactions(target_root.SharedTransactions, PacmanTest):
     def setUp(self):
         super().setUp()
-        self.install_entrydb()
         # What Python's own package has there; else the directory would go with the last package.
-        self.run_manager(self.manager.install_file(self.make_package_of(
-            "python", {f"{self.manager.site_inside.strip('/')}/README.txt": b""})))
+        self.install_file(self.make("python", {f"{self.manager.site_inside.strip('/')}/README.txt": b""}))
 
-    def test_no_python_left(self):
-        self.install(package("alpha"))
-        self.run_manager(self.manager.command("-Rdd", "python", "python3-alpha"))
-        self.assertFalse(os.path.exists(self.site))
-        self.check()
+    def make(self, name, files):
+        return self.manager.maker.pacman_file(name, name, "1-1", files)
 
-    def test_reinstalled(self):
-        self.install(package("alpha"))
-        support.write(f"{self.site}/alpha-1.0.dist-info/entry_points.txt",
-                      "[demo]\nalpha = by:hand\n")
-        self.install(package("alpha"))
-        self.check(package("alpha"))
-
-    def test_other_packages(self):
-        """What has no Python distribution in it does not call the program."""
-        calls = self.count_refreshes()
-        self.run_manager(self.manager.install_file(self.make_package_of(
-            "other", {"usr/lib/python3.11/os.py": b"", "usr/share/other/METADATA": b""})))
-        self.assertEqual(calls(), 0)
-
-    def test_eggs(self):
-        """Older ways to leave metadata: a directory, and a single file."""
-        site = self.manager.site_inside.strip("/")
-        metadata = support.metadata("one", "1").encode()
-        for name, files in (("one", {"one.egg-info/PKG-INFO": metadata}),
-                            ("two", {"two-1.egg-info": support.metadata("two", "1").encode()})):
-            with self.subTest(name):
-                path = self.make_package_of(name, archives.below(site, files))
-                self.run_manager(self.manager.install_file(path))
-                self.assertEqual(self.known(), [name])
-                self.run_manager(self.manager.command("-Rdd", name))
-                self.check()
-
-    def test_many_names(self):
-        self.check_quiet(self.run_manager(self.manager.install_file(self.bulk())))
-        self.assertIsNone(self.difference("trust"))
-        self.check_quiet(self.run_manager(self.manager.command("-Rdd", "bulk")))
-        self.check()
+    def other_package(self):
+        return self.make("other", {"usr/lib/python3.11/os.py": b"", "usr/share/other/METADATA": b""})
 
     def bulk(self):
         site = self.manager.site_inside.strip("/")
-        return self.make_package_of("bulk", {
-            f"{site}/bulk{number}-1.dist-info/METADATA":
-                support.metadata(f"bulk{number}", "1").encode() for number in range(BULK)})
+        return self.make("bulk", {f"{site}/bulk{number}-1.dist-info/METADATA":
+                                  support.metadata(f"bulk{number}", "1").encode() for number in range(BULK)})
 
-    def make_package_of(self, name, files):
-        path = f"{self.built}/{name}.pkg.tar"
-        if not os.path.exists(path):
-            info = (f"pkgname = {name}\npkgbase = {name}\npkgver = 1-1\npkgdesc = x\nurl = x\n"
-                    "builddate = 1700000000\npackager = x\nsize = 10\narch = any\nlicense = x\n")
-            pack(path, {".PKGINFO": info.encode()} | files)
-        return path
+    def test_no_python_left(self):
+        self.install(package("alpha"))
+        self.remove_named("python", "python3-alpha")
+        self.assertFalse(os.path.exists(self.site))
+        self.check()
 
-    def test_program_that_fails(self):
-        """pacman tells of it, and goes on."""
-        for name, content in BROKEN.items():
+    def test_eggs(self):
+        """Older ways to leave metadata: a directory, and a single file."""
+        for name, path in (("one", "one.egg-info/PKG-INFO"), ("two", "two-1.egg-info")):
             with self.subTest(name):
-                self.replace_program(content)
-                output = self.install(package("alpha"))
-                if name != "reads nothing":  # there, it depends on who is faster
-                    self.assertIn("error: ", output)
-                self.check_careful(package("alpha"))
-                self.remove(package("alpha"))
+                files = {path: support.metadata(name, "1").encode()}
+                self.install_file(self.make(name, archives.below(self.manager.site_inside.strip("/"), files)))
+                self.assertEqual(self.known(), [name])
+                self.remove_named(name)
+                self.check()
 
-    def test_program_that_does_not_read(self):
-        self.replace_program(BROKEN["reads nothing"])
-        self.run_manager(self.manager.install_file(self.bulk()))
-        self.assertIsNone(self.difference("exact"))
+    def check_failure_told(self, broken, output):
+        """pacman tells of it, and goes on."""
+        if broken != "reads nothing":  # there, it depends on who is faster
+            self.assertIn("error: ", output)
 
     def switch_off(self):
         os.symlink("/dev/null", f"{self.root}/hooks/entrydb.hook")
 
-    def test_switched_off(self):
-        """Readers find out for themselves; the next transaction makes up for it."""
-        self.install(package("beta"))
-        calls = self.count_refreshes()
+    def install_around_the_hook(self, way, *packages):
         self.switch_off()
-        self.install(package("alpha"))
-        self.assertEqual(calls(), 0)
-        self.assertIsNotNone(self.difference("trust"))
-        self.check_careful(package("alpha"), package("beta"))
+        self.install(*packages)
         os.unlink(f"{self.root}/hooks/entrydb.hook")
-        self.install(package("gamma"))
-        self.check(package("alpha"), package("beta"), package("gamma"))
-
-    def test_same_version_without_the_hook(self):
-        self.install(package("alpha"))
-        self.switch_off()
-        self.install(package("alpha", number=2))
-        self.assertIsNotNone(self.difference("trust"))
-        self.assertIsNone(self.difference("exact"))
-
-    def test_nothing_can_be_written(self):
-        self.install(package("beta"))
-        path = f"{self.root}/var/lib/entrydb"
-        prefix = self.in_namespace(f"mount --bind {path} {path}",
-                                   f"mount -o remount,ro,bind {path}")
-        output = self.install(package("alpha"), prefix=prefix)
-        self.assertIn("entrydb: ", output)
-        self.assertNotIn("command failed", output)
-        self.check_careful(package("alpha"), package("beta"))
 
     def test_audit_trail(self):
         """Of a long command line the trail has the beginning: most options go to a file."""
-        prefix = self.in_namespace(f"mount -t proc proc {self.root}/proc")
         support.write(self.manager.config, "[options]\nArchitecture = auto\nSigLevel = Never\n"
                       f"RootDir = {self.root}\nDBPath = {self.root}/var/lib/pacman\n"
                       f"CacheDir = {self.root}/cache\nLogFile = {self.top}/log\n")
         self.manager.command = lambda *words: ["pacman", "--config", self.manager.config,
                                                "--noconfirm", *words]
-        self.install(package("alpha"), prefix=prefix)
-        self.install(package("alpha", "2.0"), prefix=prefix)
-        self.install(package("beta"))
-        self.assertEqual(support.distribution_events(self.manager.database)[-3:],
-                         [("index", None, None, None), ("upgrade", "alpha", "1.0", "2.0"),
-                          ("install", "Beta.tools", None, "1.0")])
-        first, second, third = self.commands()[-3:]
-        for command, version in ((first, "1.0"), (second, "2.0")):
-            self.assertTrue(command.startswith("pacman: pacman --config "), command)
-            self.assertIn(f"alpha-{version}-1.pkg.tar", command)
-        self.assertEqual(third, "pacman")  # without /proc
+        self.check_audit_trail("pacman: pacman --config ", "alpha-{}-1.pkg.tar")
 
 
 if __name__ == "__main__":

@@ -83,6 +83,11 @@ class Manager:
     def database(self):
         return f"{self.root}/var/lib/entrydb/entry_points.db"
 
+    # -- transactions --
+
+    def remove(self, package):
+        return self.remove_named(package.system_name)
+
     # -- after a failure --
 
     def recover(self):
@@ -114,8 +119,8 @@ class Dpkg(Manager):
     def install(self, package):
         return self.command("--install", self.maker.deb(package))
 
-    def remove(self, package):
-        return self.command("--purge", package.system_name)
+    def remove_named(self, *names):
+        return self.command("--purge", *names)
 
     def recover(self):
         subprocess.run(self.command("--configure", "--pending"), env=self.env,
@@ -132,10 +137,13 @@ class Rpm(Manager):
                 "--nodeps", *words]
 
     def install(self, package):
-        return self.command("--upgrade", "--force", self.maker.rpm(package))
+        return self.install_file(self.maker.rpm(package))
 
-    def remove(self, package):
-        return self.command("--erase", package.system_name)
+    def install_file(self, path):
+        return self.command("--upgrade", "--force", path)
+
+    def remove_named(self, *names):
+        return self.command("--erase", *names)
 
 
 class Pacman(Manager):
@@ -158,10 +166,13 @@ class Pacman(Manager):
                 "--logfile", f"{self.top}/log", "--noconfirm", "--noprogressbar", *words]
 
     def install(self, package):
-        return self.command("-Udd", "--overwrite", "*", self.maker.pacman(package))
+        return self.install_file(self.maker.pacman(package))
 
-    def remove(self, package):
-        return self.command("-Rdd", package.system_name)
+    def install_file(self, path):
+        return self.command("-Udd", "--overwrite", "*", path)
+
+    def remove_named(self, *names):
+        return self.command("-Rdd", *names)
 
     def recover(self):
         """pacman itself names the file that its next run wants gone."""

@@ -194,8 +194,14 @@ class RootTest(unittest.TestCase):
             found.update(f"{directory}/{name}" for name in names if "entrydb" in name)
         return found
 
+    def install_file(self, path):
+        return self.run_manager(self.manager.install_file(path))
+
     def install_entrydb(self):
-        return self.run_manager(self.manager.install_file(self.package))
+        return self.install_file(self.package)
+
+    def remove_named(self, *names):
+        return self.run_manager(self.manager.remove_named(*names))
 
     # -- what the hook calls ----------------------------------------------
 
@@ -279,10 +285,58 @@ def package(name, package_version="1.0", number=1):
                    package_version, number)
 
 
+class SharedPackage:
+    """What holds of the package of entrydb for every manager; beside RootTest."""
+
+    def test_installed_last(self):
+        """What it runs itself records what is there already."""
+        self.install(package("alpha"), package("beta"))
+        self.check_quiet(self.install_entrydb())
+        self.check(package("alpha"), package("beta"))
+
+    def test_removed(self):
+        self.install_entrydb()
+        self.install(package("alpha"))
+        self.check_quiet(self.remove_named("entrydb"))
+        self.assertFalse(os.path.exists(f"{self.root}/var/lib/entrydb"))
+        self.install(package("beta"))
+        self.check_careful(package("alpha"), package("beta"))
+
+
+class SeveralPackages(SharedPackage):
+    """The same, for rpm and pacman; FILES: what each package that is built has, in Python's format."""
+
+    def check_files(self, found, **words):
+        """found: the name of a package -> the paths in it."""
+        self.assertEqual(set(found), set(self.FILES))
+        for name, expected in self.FILES.items():
+            for path in expected:
+                self.assertIn(path.format(**words), found[name])
+        self.assertFalse([path for each in found.values() for path in each if path.endswith(".a")])
+
+    def test_installed_again(self):
+        self.install_entrydb()
+        self.install(package("alpha"))
+        self.check_quiet(self.install_entrydb())
+        self.check(package("alpha"))
+
+
 class SharedTransactions:
-    """What holds for every manager; beside RootTest."""
+    """What holds for every manager once entrydb is installed; beside RootTest."""
 
     upgrade_calls = 1  # of the program, in one transaction that upgrades
+    ways_around_the_hook = ()  # options of the manager
+
+    def setUp(self):
+        super().setUp()
+        self.install_entrydb()
+
+    def other_package(self):
+        """Without a Python distribution in it."""
+        raise NotImplementedError
+
+    def check_failure_told(self, broken, output):
+        """broken: how the program is, of BROKEN."""
 
     def test_history(self):
         old, new, other = package("alpha"), package("alpha", "2.0"), package("beta")
@@ -315,3 +369,102 @@ class SharedTransactions:
             act(*packages)
             self.assertEqual(calls(), count)
             self.check(*expected)
+
+    def test_other_packages(self):
+        """What has no Python distribution in it does not call the program."""
+        calls = self.count_refreshes()
+        self.install_file(self.other_package())
+        self.assertEqual(calls(), 0)
+
+    def test_program_that_fails(self):
+        for name, content in BROKEN.items():
+            with self.subTest(name):
+                self.replace_program(content)
+                self.check_failure_told(name, self.install(package("alpha")))
+                self.check_careful(package("alpha"))
+                self.remove(package("alpha"))
+
+    def install_around_the_hook(self, way, *packages):
+        self.install(*packages, options=[way])
+
+    def test_without_the_hook(self):
+        """Readers find out for themselves; the next transaction makes up for it."""
+        self.install(package("beta"))
+        for way in self.ways_around_the_hook:
+            with self.subTest(way):
+                self.install_around_the_hook(way, package("alpha"))
+                self.assertIsNotNone(self.difference("trust"))
+                self.check_careful(package("alpha"), package("beta"))
+                self.install(package("gamma"))
+                self.check(package("alpha"), package("beta"), package("gamma"))
+                self.remove(package("alpha"), package("gamma"))
+
+    def switch_off(self):
+        os.mkdir(f"{self.root}/etc/entrydb")
+        support.write(f"{self.root}/etc/entrydb/no-{self.manager.hook}-hook", "")
+
+    def test_switched_off(self):
+        self.install(package("alpha"))
+        self.switch_off()
+        calls = self.count_refreshes()
+        self.check_quiet(self.install(package("beta")))
+        self.remove(package("beta"))
+        self.assertEqual(calls(), 0)
+
+
+class MoreTransactions(SharedTransactions):
+    """The same, for rpm and pacman."""
+
+    reinstall_options = ()
+
+    def test_reinstalled(self):
+        self.install(package("alpha"))
+        support.write(f"{self.site}/alpha-1.0.dist-info/entry_points.txt", "[demo]\nalpha = by:hand\n")
+        self.install(package("alpha"), options=self.reinstall_options)
+        self.check(package("alpha"))
+
+    def bulk(self):
+        """A package of which the manager has much to tell."""
+        raise NotImplementedError
+
+    def test_bulk(self):
+        self.check_quiet(self.install_file(self.bulk()))
+        self.assertIsNone(self.difference("trust"))
+        self.check_quiet(self.remove_named("bulk"))
+        self.check()
+
+    def test_program_that_does_not_read(self):
+        self.replace_program(BROKEN["reads nothing"])
+        self.install_file(self.bulk())
+        self.assertIsNone(self.difference("exact"))
+
+    def test_same_version_without_the_hook(self):
+        self.install(package("alpha"))
+        self.install_around_the_hook(self.ways_around_the_hook[-1], package("alpha", number=2))
+        self.assertIsNotNone(self.difference("trust"))
+        self.assertIsNone(self.difference("exact"))
+
+    def test_nothing_can_be_written(self):
+        self.install(package("beta"))
+        path = f"{self.root}/var/lib/entrydb"
+        prefix = self.in_namespace(f"mount --bind {path} {path}", f"mount -o remount,ro,bind {path}")
+        output = self.install(package("alpha"), prefix=prefix)
+        self.assertIn("entrydb: ", output)
+        for told in ("scriptlet failed", "command failed"):
+            self.assertNotIn(told, output)
+        self.check_careful(package("alpha"), package("beta"))
+
+    def check_audit_trail(self, begin, file):
+        """begin: of the commands; file: of a version of alpha."""
+        prefix = self.in_namespace(f"mount -t proc proc {self.root}/proc")
+        self.install(package("alpha"), prefix=prefix)
+        self.install(package("alpha", "2.0"), prefix=prefix)
+        self.install(package("beta"))
+        self.assertEqual(support.distribution_events(self.manager.database)[-3:],
+                         [("index", None, None, None), ("upgrade", "alpha", "1.0", "2.0"),
+                          ("install", "Beta.tools", None, "1.0")])
+        *told, last = self.commands()[-3:]
+        for command, version in zip(told, ("1.0", "2.0"), strict=True):
+            self.assertTrue(command.startswith(begin), command)
+            self.assertIn(file.format(version), command)
+        self.assertEqual(last, self.manager.hook)  # without /proc

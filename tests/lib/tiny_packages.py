@@ -127,25 +127,26 @@ class Maker:
     # -- pacman -----------------------------------------------------------
 
     def pacman(self, package):
-        return self.once(f"{self.place}/{package.stem}-{package.build}.pkg.tar",
-                         lambda path: archives.write_tar(path, self.pacman_tree(package),
-                                                         links=self.directories(package)))
+        return self.pacman_file(f"{package.stem}-{package.build}", package.system_name,
+                                f"{package.version}-{package.build}", self.placed(package))
 
-    def directories(self, package):
-        """pacman removes only directories that a package lists."""
-        names = {os.path.dirname(path) for path in self.placed(package)}
-        while "" not in names:
-            names |= {os.path.dirname(name) for name in names}
-        members = [tarfile.TarInfo(name) for name in sorted(names) if name]
-        for member in members:
-            member.type, member.mode = tarfile.DIRTYPE, 0o755
-        return members
-
-    def pacman_tree(self, package):
-        info = (f"pkgname = {package.system_name}\npkgbase = {package.system_name}\n"
-                f"pkgver = {package.version}-{package.build}\npkgdesc = tiny\nurl = x\n"
+    def pacman_file(self, stem, name, version, tree):
+        info = (f"pkgname = {name}\npkgbase = {name}\npkgver = {version}\npkgdesc = tiny\nurl = x\n"
                 "builddate = 1700000000\npackager = x\nsize = 10\narch = any\nlicense = x\n")
-        return {".PKGINFO": info.encode()} | self.placed(package)
+        return self.once(f"{self.place}/{stem}.pkg.tar",
+                         lambda path: archives.write_tar(path, {".PKGINFO": info.encode()} | tree,
+                                                         links=directories(tree)))
+
+
+def directories(tree):
+    """pacman removes only directories that a package lists."""
+    names = {os.path.dirname(path) for path in tree}
+    while "" not in names:
+        names |= {os.path.dirname(name) for name in names}
+    members = [tarfile.TarInfo(name) for name in sorted(names) if name]
+    for member in members:
+        member.type, member.mode = tarfile.DIRTYPE, 0o755
+    return members
 
 
 def write_wheel(path, package):
