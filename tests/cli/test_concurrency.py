@@ -20,7 +20,7 @@ import support
 from support import (COULD_NOT, DATABASE, DONE, LONG, NOT_FOUND, SITE, STRANGER, CommandTest, add_distribution,
                      entry_points, has_open, held_lock, is_sound, leftovers, listens, needs_root, query,
                      rows, until, write)
-from stress import READER, READER_PROCESSES, READER_THREADS, SECONDS, SEED, WRITERS
+from stress import SEED
 
 ANSWERS = 10  # fewer prove nothing
 ROUNDS = int(os.environ.get("ENTRYDB_TEST_ROUNDS") or (5000 if LONG else 200))
@@ -364,50 +364,6 @@ class Readers(CommandTest):
 
 class States(stress.Stress):
     """Threads of C programs that ask, writers of which some are killed: each answer is a state of the disk."""
-
-    def start_readers(self):
-        return [subprocess.Popen([READER, self.site, str(READER_THREADS), str(SECONDS)], env=self.environment(),
-                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-                for _ in range(READER_PROCESSES)]
-
-    def finish_reader(self, reader):
-        out, err = reader.communicate(timeout=SECONDS + support.SECONDS_ALLOWED)
-        if reader.returncode != 0:
-            self.failures.append(f"reader: {reader.returncode} {err.decode()}")
-        self.answers += [line.split() for line in out.decode().splitlines()]
-
-    def test_each_answer_was_a_state_of_the_disk(self):
-        self.answers = []
-        writers = [threading.Thread(target=self.write, args=(number,)) for number in range(WRITERS)]
-        readers = [threading.Thread(target=self.finish_reader, args=(each,)) for each in self.start_readers()]
-        for thread in writers + readers:
-            thread.start()
-        while any(thread.is_alive() for thread in readers):
-            self.step()
-            time.sleep(0.01)
-        self.stop.set()
-        for thread in writers + readers:
-            thread.join()
-        self.assertFalse(self.failures, f"seed {SEED}: {self.failures[:3]}")
-        self.check_answers()
-        self.check_end()
-
-    def check_answers(self):
-        print(f"\n{self.steps} changes, {len(self.answers)} different answers, writers: {self.ends} (seed {SEED})",
-              flush=True)
-        self.assertGreaterEqual(len(self.answers), READER_PROCESSES * READER_THREADS)
-        self.assertGreater(min(self.ends.values()), 0, "writers were not killed, or did nothing")
-        for begin, end, *names in self.answers:
-            self.assertEqual(len(names), len(set(names)))
-            if not self.history.has(int(begin), int(end), frozenset(names)):
-                self.fail(f"seed {SEED}: never on the disk then: {names}")
-
-    def check_end(self):
-        self.update()
-        self.assertEqual(leftovers(self.database), [])
-        self.assertTrue(is_sound(self.database))
-        rows = query(self.database, "SELECT name, value FROM entry_point WHERE group_name = 'demo' ORDER BY name")
-        self.assertEqual(rows, sorted((name, f"v{version}:f") for name, version in self.versions.items()))
 
 
 if __name__ == "__main__":

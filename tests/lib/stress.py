@@ -14,7 +14,7 @@ import time
 import unittest
 
 import support
-from support import LONG, CommandTest, add_distribution
+from support import LONG, CommandTest, add_distribution, is_sound, leftovers, query
 
 READER_PROCESSES, READER_THREADS, WRITERS, SECONDS = (10, 20, 20, 60) if LONG else (4, 5, 4, 4)
 SEED = int(os.environ.get("ENTRYDB_TEST_SEED", time.time_ns() % 1_000_000))
@@ -85,3 +85,47 @@ class Stress(CommandTest):
             self.ends["killed" if killed else "done"] += 1
             if not killed and (child.returncode != 0 or err):
                 self.failures.append(f"update: {child.returncode} {err}")
+
+    def start_readers(self):
+        return [subprocess.Popen([READER, self.site, str(READER_THREADS), str(SECONDS)], env=self.environment(),
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                for _ in range(READER_PROCESSES)]
+
+    def finish_reader(self, reader):
+        out, err = reader.communicate(timeout=SECONDS + support.SECONDS_ALLOWED)
+        if reader.returncode != 0:
+            self.failures.append(f"reader: {reader.returncode} {err.decode()}")
+        self.answers += [line.split() for line in out.decode().splitlines()]
+
+    def test_each_answer_was_a_state_of_the_disk(self):
+        self.answers = []
+        writers = [threading.Thread(target=self.write, args=(number,)) for number in range(WRITERS)]
+        readers = [threading.Thread(target=self.finish_reader, args=(each,)) for each in self.start_readers()]
+        for thread in writers + readers:
+            thread.start()
+        while any(thread.is_alive() for thread in readers):
+            self.step()
+            time.sleep(0.01)
+        self.stop.set()
+        for thread in writers + readers:
+            thread.join()
+        self.assertFalse(self.failures, f"seed {SEED}: {self.failures[:3]}")
+        self.check_answers()
+        self.check_end()
+
+    def check_answers(self):
+        print(f"\n{self.steps} changes, {len(self.answers)} different answers, writers: {self.ends} (seed {SEED})",
+              flush=True)
+        self.assertGreaterEqual(len(self.answers), READER_PROCESSES * READER_THREADS)
+        self.assertGreater(min(self.ends.values()), 0, "writers were not killed, or did nothing")
+        for begin, end, *names in self.answers:
+            self.assertEqual(len(names), len(set(names)))
+            if not self.history.has(int(begin), int(end), frozenset(names)):
+                self.fail(f"seed {SEED}: never on the disk then: {names}")
+
+    def check_end(self):
+        self.update()
+        self.assertEqual(leftovers(self.database), [])
+        self.assertTrue(is_sound(self.database))
+        rows = query(self.database, "SELECT name, value FROM entry_point WHERE group_name = 'demo' ORDER BY name")
+        self.assertEqual(rows, sorted((name, f"v{version}:f") for name, version in self.versions.items()))
