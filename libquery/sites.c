@@ -72,12 +72,27 @@ static void add(struct search *search, const char *path)
 		search_failed(search, error_nomem(search->error));
 }
 
+/* Formatted text, malloc'd; NULL without memory, which is noted. */
+static char *format(struct search *search, const char *text, ...)
+        __attribute__((format(printf, 2, 3)));
+static char *format(struct search *search, const char *text, ...)
+{
+	va_list arguments;
+	char *formatted;
+
+	va_start(arguments, text);
+	formatted = text_format_list(text, arguments);
+	va_end(arguments);
+	if (!formatted)
+		search_failed(search, error_nomem(search->error));
+	return formatted;
+}
+
 /* stat() of @path in the directory being searched. */
 static bool look_at(struct search *search, const char *path, struct stat *status)
 {
-	CLEANUP(cleanup_free) char *real = text_format("%s%s", search->sysroot, path);
-	int code = real ? file_status(AT_FDCWD, real, status, search->error)
-	                : error_nomem(search->error);
+	CLEANUP(cleanup_free) char *real = format(search, "%s%s", search->sysroot, path);
+	int code = real ? file_status(AT_FDCWD, real, status, search->error) : 0;
 
 	if (code < 0)
 		search_failed(search, code);
@@ -91,27 +106,12 @@ static bool is_directory(struct search *search, const char *path)
 	return look_at(search, path, &status) && S_ISDIR(status.st_mode);
 }
 
-static char *format_path(struct search *search, const char *format, va_list arguments)
+/* @path: malloc'd, and taken over; or NULL. */
+static void add_if_directory(struct search *search, char *path)
 {
-	char *path = text_format_list(format, arguments);
-
-	if (!path)
-		search_failed(search, error_nomem(search->error));
-	return path;
-}
-
-static void add_if_directory(struct search *search, const char *format, ...)
-        __attribute__((format(printf, 2, 3)));
-static void add_if_directory(struct search *search, const char *format, ...)
-{
-	CLEANUP(cleanup_free) char *path = NULL;
-	va_list arguments;
-
-	va_start(arguments, format);
-	path = format_path(search, format, arguments);
-	va_end(arguments);
 	if (path && is_directory(search, path))
 		add(search, path);
+	free(path);
 }
 
 /* --- the Pythons below a prefix --- */
@@ -123,10 +123,8 @@ static int by_version(const void *a, const void *b)
 
 static bool names_python(struct search *search, const char *name)
 {
-	CLEANUP(cleanup_free) char *path = text_format("/lib/%s", name);
+	CLEANUP(cleanup_free) char *path = format(search, "/lib/%s", name);
 
-	if (!path)
-		search_failed(search, error_nomem(search->error));
 	return path && strcmp(name, "python3") != 0 && layout_is_known(path) &&
 	       !strstr(name, ".zip");
 }
@@ -158,11 +156,9 @@ static void add_if_python(struct search *search, const char *name, void *names)
 static void find_pythons(struct search *search, const char *prefix, const char *lib,
                          struct sites *names)
 {
-	CLEANUP(cleanup_free) char *path = text_format("%s%s/%s", search->sysroot, prefix, lib);
+	CLEANUP(cleanup_free) char *path = format(search, "%s%s/%s", search->sysroot, prefix, lib);
 
-	if (!path)
-		search_failed(search, error_nomem(search->error));
-	else
+	if (path)
 		each_name(search, path, add_if_python, names);
 	if (names->count)
 		qsort(names->paths, names->count, sizeof(*names->paths), by_version);
@@ -183,26 +179,18 @@ static int add_pth_path(void *payload, const char *path)
 
 /*
  * A site directory, if it is one, and behind it at once what its .pth files name: before
- * the next site directory, as Python's site adds them.
+ * the next site directory, as Python's site adds them. @given: malloc'd, and taken over; or NULL.
  */
-static void add_site(struct search *search, const char *format, ...)
-        __attribute__((format(printf, 2, 3)));
-static void add_site(struct search *search, const char *format, ...)
+static void add_site(struct search *search, char *given)
 {
-	CLEANUP(cleanup_free) char *path = NULL;
+	CLEANUP(cleanup_free) char *path = given;
 	CLEANUP(cleanup_free) char *real = NULL;
-	va_list arguments;
 
-	va_start(arguments, format);
-	path = format_path(search, format, arguments);
-	va_end(arguments);
 	if (!path || !is_directory(search, path))
 		return;
 	add(search, path);
-	real = text_format("%s%s", search->sysroot, path);
-	if (!real)
-		search_failed(search, error_nomem(search->error));
-	else
+	real = format(search, "%s%s", search->sysroot, path);
+	if (real)
 		search_failed(search, pth_walk(real, path, add_pth_path, search, search->error));
 }
 
@@ -228,14 +216,13 @@ static void own_python(struct search *search, const char *prefix, const char *as
 /* In a virtual environment lib64 is a link to lib: the same directories once more. */
 static bool is_link(struct search *search, const char *prefix, const char *name)
 {
-	CLEANUP(cleanup_free) char *path = text_format("%s%s/%s", search->sysroot, prefix, name);
+	CLEANUP(cleanup_free) char *path = format(search, "%s%s/%s", search->sysroot, prefix, name);
 	struct stat status;
 
 	if (path && lstat(path, &status) == 0)
 		return S_ISLNK(status.st_mode);
-	if (!path || errno_is_failure(errno))
-		search_failed(search, path ? error_errno(search->error, errno, "%s", path)
-		                           : error_nomem(search->error));
+	if (path && errno_is_failure(errno))
+		search_failed(search, error_errno(search->error, errno, "%s", path));
 	return false;
 }
 
@@ -244,20 +231,18 @@ static void add_environment(struct search *search, const char *prefix, const cha
 	char python[PYTHON_MAX];
 
 	own_python(search, prefix, asked, python);
-	add_site(search, "%s/lib/%s/site-packages", prefix, python);
+	add_site(search, format(search, "%s/lib/%s/site-packages", prefix, python));
 	if (!is_link(search, prefix, "lib64"))
-		add_site(search, "%s/lib64/%s/site-packages", prefix, python);
+		add_site(search, format(search, "%s/lib64/%s/site-packages", prefix, python));
 }
 
 /* What /usr/bin/python3 is a link to; Debian and Fedora both make it so. */
 static void system_python(struct search *search, const char *asked, char python[PYTHON_MAX])
 {
-	CLEANUP(cleanup_free) char *path = text_format("%s/usr/bin/python3", search->sysroot);
+	CLEANUP(cleanup_free) char *path = format(search, "%s/usr/bin/python3", search->sysroot);
 	ssize_t len = -1;
 
-	if (!path)
-		search_failed(search, error_nomem(search->error));
-	else if (!asked)
+	if (path && !asked)
 		len = readlink(path, python, PYTHON_MAX - 1);
 	if (path && !asked && len < 0 && errno != EINVAL && errno_is_failure(errno))
 		search_failed(search, error_errno(search->error, errno, "%s", path));
@@ -273,15 +258,15 @@ static void add_system(struct search *search, const char *asked)
 
 	system_python(search, asked, python);
 	if (is_directory(search, "/usr/lib/python3/dist-packages")) {
-		add_site(search, "/usr/local/lib/%s/dist-packages", python);
-		add_site(search, "/usr/lib/python3/dist-packages");
-		add_site(search, "/usr/lib/%s/dist-packages", python);
+		add_site(search, format(search, "/usr/local/lib/%s/dist-packages", python));
+		add_site(search, format(search, "/usr/lib/python3/dist-packages"));
+		add_site(search, format(search, "/usr/lib/%s/dist-packages", python));
 		return;
 	}
-	add_site(search, "/usr/local/lib64/%s/site-packages", python);
-	add_site(search, "/usr/local/lib/%s/site-packages", python);
-	add_site(search, "/usr/lib64/%s/site-packages", python);
-	add_site(search, "/usr/lib/%s/site-packages", python);
+	add_site(search, format(search, "/usr/local/lib64/%s/site-packages", python));
+	add_site(search, format(search, "/usr/local/lib/%s/site-packages", python));
+	add_site(search, format(search, "/usr/lib64/%s/site-packages", python));
+	add_site(search, format(search, "/usr/lib/%s/site-packages", python));
 }
 
 static void add_user(struct search *search, const char *asked)
@@ -292,7 +277,7 @@ static void add_user(struct search *search, const char *asked)
 	if (!home || home[0] != '/' || search->sysroot[0])
 		return;
 	system_python(search, asked, python);
-	add_site(search, "%s/.local/lib/%s/site-packages", home, python);
+	add_site(search, format(search, "%s/.local/lib/%s/site-packages", home, python));
 }
 
 /* Does a line of pyvenv.cfg say "include-system-site-packages = true"? */
@@ -306,11 +291,10 @@ static bool says_system(const char *line)
 
 static bool includes_system(struct search *search, const char *environment)
 {
-	CLEANUP(cleanup_free) char *path = text_format("%s/pyvenv.cfg", environment);
+	CLEANUP(cleanup_free) char *path = format(search, "%s/pyvenv.cfg", environment);
 	CLEANUP(cleanup_free) char *text = NULL;
 	size_t len = 0;
-	int code = path ? small_file_read(path, PYVENV_CFG_MAX, &text, &len, search->error)
-	                : error_nomem(search->error);
+	int code = path ? small_file_read(path, PYVENV_CFG_MAX, &text, &len, search->error) : 0;
 
 	if (code < 0)
 		search_failed(search, code);
@@ -326,12 +310,10 @@ static void add_given(struct search *search, const char *list)
 {
 	for (const char *at = list;; at++) {
 		size_t len = strcspn(at, ":");
-		CLEANUP(cleanup_free) char *path = strndup(at, len);
+		CLEANUP(cleanup_free) char *path = format(search, "%.*s", (int)len, at);
 
 		if (path)
 			add(search, path);
-		else
-			search_failed(search, error_nomem(search->error));
 		at += len;
 		if (!*at)
 			break;
@@ -381,12 +363,14 @@ static void add_library(struct search *search, const char *prefix, const char *l
 	for (size_t i = 0; i < names.count; i++) {
 		const char *name = names.paths[i];
 
-		add_if_directory(search, "%s/%s/%s/site-packages", prefix, lib, name);
-		add_if_directory(search, "%s/%s/%s/dist-packages", prefix, lib, name);
-		add_if_directory(search, "%s/%s/%s", prefix, lib, name);
-		add_if_directory(search, "%s/%s/%s/lib-dynload", prefix, lib, name);
+		add_if_directory(search,
+		                 format(search, "%s/%s/%s/site-packages", prefix, lib, name));
+		add_if_directory(search,
+		                 format(search, "%s/%s/%s/dist-packages", prefix, lib, name));
+		add_if_directory(search, format(search, "%s/%s/%s", prefix, lib, name));
+		add_if_directory(search, format(search, "%s/%s/%s/lib-dynload", prefix, lib, name));
 	}
-	add_if_directory(search, "%s/%s/python3/dist-packages", prefix, lib);
+	add_if_directory(search, format(search, "%s/%s/python3/dist-packages", prefix, lib));
 }
 
 static void add_prefix(struct search *search, const char *prefix)
@@ -408,14 +392,12 @@ int sites_of_prefix(struct sites *sites, const char *prefix, const char *sysroot
 /* PREFIX of PREFIX/bin/python3, links followed; a script (a shim) belongs to no prefix. */
 static void add_python_on_path(struct search *search, const char *directory)
 {
-	CLEANUP(cleanup_free) char *name = text_format("%s/python3", directory);
+	CLEANUP(cleanup_free) char *name = format(search, "%s/python3", directory);
 	CLEANUP(cleanup_free) char *real = NULL;
 	char *slash;
 
-	if (!name) {
-		search_failed(search, error_nomem(search->error));
+	if (!name)
 		return;
-	}
 	if (access(name, X_OK) == 0)
 		real = realpath(name, NULL);
 	if (!real && errno_is_failure(errno))
@@ -436,11 +418,9 @@ static void add_pythons_on_path(struct search *search)
 
 	while (path && *path) {
 		size_t len = strcspn(path, ":");
-		CLEANUP(cleanup_free) char *directory = strndup(path, len);
+		CLEANUP(cleanup_free) char *directory = format(search, "%.*s", (int)len, path);
 
-		if (!directory)
-			search_failed(search, error_nomem(search->error));
-		else if (directory[0] == '/')
+		if (directory && directory[0] == '/')
 			add_python_on_path(search, directory);
 		path += len + (path[len] == ':');
 	}
@@ -450,13 +430,10 @@ static void add_version(struct search *search, const char *name, void *versions)
 {
 	CLEANUP(cleanup_free) char *prefix = NULL;
 
-	if (name[0] == '.')
-		return;
-	prefix = text_format("%s/%s", (const char *)versions, name);
+	if (name[0] != '.')
+		prefix = format(search, "%s/%s", (const char *)versions, name);
 	if (prefix)
 		add_prefix(search, prefix);
-	else
-		search_failed(search, error_nomem(search->error));
 }
 
 static void add_pyenv(struct search *search)
@@ -466,24 +443,20 @@ static void add_pyenv(struct search *search)
 
 	if (!given && !home)
 		return;
-	versions =
-	        given ? text_format("%s/versions", given) : text_format("%s/.pyenv/versions", home);
+	versions = given ? format(search, "%s/versions", given)
+	                 : format(search, "%s/.pyenv/versions", home);
 	if (versions)
 		each_name(search, versions, add_version, versions);
-	else
-		search_failed(search, error_nomem(search->error));
 }
 
 static void add_this_machine(struct search *search)
 {
 	static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
 	const char *home = environment_variable(search, "HOME");
-	CLEANUP(cleanup_free) char *local = home ? text_format("%s/.local", home) : NULL;
+	CLEANUP(cleanup_free) char *local = home ? format(search, "%s/.local", home) : NULL;
 
 	if (local)
 		add_prefix(search, local);
-	else if (home)
-		search_failed(search, error_nomem(search->error));
 	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++)
 		if (environment_variable(search, variables[i]))
 			add_prefix(search, environment_variable(search, variables[i]));
