@@ -8,13 +8,7 @@
 #ifndef TESTS_API_SITE_H
 #define TESTS_API_SITE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "../unit/test.h"
 #include "entrydb.h"
 
 #define SITE_PACKAGES "venv/lib/python3.12/site-packages"

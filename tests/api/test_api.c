@@ -6,10 +6,7 @@
 #include "site.h"
 
 #include <dirent.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define OLD "old/lib/python3.12/site-packages"
 
@@ -580,35 +577,15 @@ static void test_directory_that_is_gone(void **state)
 	assert_int_equal(chdir(site->top), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_version),
-	        cmocka_unit_test(test_null_is_accepted),
-	        cmocka_unit_test(test_rules_parse),
-	        cmocka_unit_test(test_fresh_parse),
-	        SITE_TEST(test_names),
-	        SITE_TEST(test_errors),
-	        SITE_TEST(test_options),
-	        SITE_TEST(test_nothing_there),
-	        SITE_TEST(test_missing_directory_appears),
-	        SITE_TEST(test_default_path),
-	        SITE_TEST(test_select),
-	        SITE_TEST(test_groups_sorted_before_3_12),
-	        SITE_TEST(test_fields),
-	        SITE_TEST(test_no_metadata),
-	        SITE_TEST(test_embedded_nul),
-	        SITE_TEST(test_set_outlives_handle),
-	        SITE_TEST(test_problems),
-	        SITE_TEST(test_shadowing_within),
-	        SITE_TEST(test_shadowing_across),
-	        SITE_TEST(test_late_ones_come_last),
-	        SITE_TEST(test_empty_distribution_shadows),
-	        SITE_TEST(test_path_entry_twice),
-	        SITE_TEST(test_relative),
-	        SITE_TEST(test_relative_indexed),
-	        SITE_TEST(test_directory_that_is_gone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_version), cmocka_unit_test(test_null_is_accepted),
+          cmocka_unit_test(test_rules_parse), cmocka_unit_test(test_fresh_parse),
+          SITE_TEST(test_names), SITE_TEST(test_errors), SITE_TEST(test_options),
+          SITE_TEST(test_nothing_there), SITE_TEST(test_missing_directory_appears),
+          SITE_TEST(test_default_path), SITE_TEST(test_select),
+          SITE_TEST(test_groups_sorted_before_3_12), SITE_TEST(test_fields),
+          SITE_TEST(test_no_metadata), SITE_TEST(test_embedded_nul),
+          SITE_TEST(test_set_outlives_handle), SITE_TEST(test_problems),
+          SITE_TEST(test_shadowing_within), SITE_TEST(test_shadowing_across),
+          SITE_TEST(test_late_ones_come_last), SITE_TEST(test_empty_distribution_shadows),
+          SITE_TEST(test_path_entry_twice), SITE_TEST(test_relative),
+          SITE_TEST(test_relative_indexed), SITE_TEST(test_directory_that_is_gone))

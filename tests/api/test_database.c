@@ -7,11 +7,7 @@
 #include "site.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define OLD   "old/lib/python3.12/site-packages"
 #define NAMED "named.db"
@@ -424,29 +420,12 @@ static void test_option_sysroot_default_path(void **state)
 	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        SITE_TEST(test_states),
-	        SITE_TEST(test_other_permissions),
-	        SITE_TEST(test_exact),
-	        SITE_TEST(test_trust),
-	        SITE_TEST(test_fresh_by_environment),
-	        SITE_TEST(test_database_appears),
-	        SITE_TEST(test_database_replaced),
-	        SITE_TEST(test_database_deleted),
-	        SITE_TEST(test_database_writable_by_all),
-	        SITE_TEST(test_database_of_a_stranger),
-	        SITE_TEST(test_database_damaged),
-	        SITE_TEST(test_option_database),
-	        SITE_TEST(test_named_database_must_serve),
-	        SITE_TEST(test_foreign_database),
-	        SITE_TEST(test_open_file),
-	        SITE_TEST(test_environment_moved),
-	        SITE_TEST(test_option_omit),
-	        SITE_TEST(test_option_sysroot),
-	        SITE_TEST(test_option_sysroot_default_path),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(SITE_TEST(test_states), SITE_TEST(test_other_permissions), SITE_TEST(test_exact),
+          SITE_TEST(test_trust), SITE_TEST(test_fresh_by_environment),
+          SITE_TEST(test_database_appears), SITE_TEST(test_database_replaced),
+          SITE_TEST(test_database_deleted), SITE_TEST(test_database_writable_by_all),
+          SITE_TEST(test_database_of_a_stranger), SITE_TEST(test_database_damaged),
+          SITE_TEST(test_option_database), SITE_TEST(test_named_database_must_serve),
+          SITE_TEST(test_foreign_database), SITE_TEST(test_open_file),
+          SITE_TEST(test_environment_moved), SITE_TEST(test_option_omit),
+          SITE_TEST(test_option_sysroot), SITE_TEST(test_option_sysroot_default_path))

@@ -5,11 +5,8 @@
 #include "site.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #define DESCRIPTORS 128
 
@@ -268,15 +265,18 @@ static void test_database_without_memory(void **state)
 	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_FRESH);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, site_setup, teardown)
+#define EXHAUSTED_TEST(function) cmocka_unit_test_setup_teardown(function, site_setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        TEST(test_scan_without_descriptors), TEST(test_database_without_descriptors),
-	        TEST(test_one_descriptor),           TEST(test_target_without_descriptors),
+	        EXHAUSTED_TEST(test_scan_without_descriptors),
+	        EXHAUSTED_TEST(test_database_without_descriptors),
+	        EXHAUSTED_TEST(test_one_descriptor),
+	        EXHAUSTED_TEST(test_target_without_descriptors),
 #ifndef __SANITIZE_ADDRESS__ /* which has an allocator of its own */
-	        TEST(test_scan_without_memory),      TEST(test_database_without_memory),
+	        EXHAUSTED_TEST(test_scan_without_memory),
+	        EXHAUSTED_TEST(test_database_without_memory),
 #endif
 	};
 

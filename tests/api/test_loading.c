@@ -5,10 +5,7 @@
 #include "site.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const char values[] = "[g]\n"
                              "native = plugins.native:entry\n"
@@ -393,23 +390,9 @@ static void test_owned_by_a_stranger(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        SITE_TEST(test_resolve),
-	        SITE_TEST(test_resolve_old_entry),
-	        SITE_TEST(test_resolve_of_what_is_gone),
-	        SITE_TEST(test_load),
-	        SITE_TEST(test_no_object),
-	        SITE_TEST(test_unresolved),
-	        SITE_TEST(test_policy),
-	        SITE_TEST(test_dlerror_word_for_word),
-	        SITE_TEST(test_symbol_gone_since_indexed),
-	        SITE_TEST(test_load_options),
-	        SITE_TEST(test_identity),
-	        SITE_TEST(test_writable_by_others),
-	        SITE_TEST(test_owned_by_a_stranger),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(SITE_TEST(test_resolve), SITE_TEST(test_resolve_old_entry),
+          SITE_TEST(test_resolve_of_what_is_gone), SITE_TEST(test_load), SITE_TEST(test_no_object),
+          SITE_TEST(test_unresolved), SITE_TEST(test_policy), SITE_TEST(test_dlerror_word_for_word),
+          SITE_TEST(test_symbol_gone_since_indexed), SITE_TEST(test_load_options),
+          SITE_TEST(test_identity), SITE_TEST(test_writable_by_others),
+          SITE_TEST(test_owned_by_a_stranger))

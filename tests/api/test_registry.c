@@ -4,9 +4,6 @@
  * ends and of its autoload, entry by entry.
  */
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "site.h"
 
@@ -355,28 +352,10 @@ static void test_autoload_calls_plainly(void **state)
 	assert_int_equal(entrydb_autoload(site->db, "no such group", NULL, &site->error), 0);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_names_are_sorted_and_filtered),
-	        TEST(test_duplicates),
-	        TEST(test_the_process_comes_first),
-	        TEST(test_look_up_loads),
-	        TEST(test_unknown_names),
-	        TEST(test_a_failure_is_not_remembered),
-	        TEST(test_what_is_installed_later_is_not_seen),
-	        TEST(test_policy),
-	        TEST(test_priority),
-	        TEST(test_threads),
-	        TEST(test_autoload_stops_at_the_first_failure),
-	        TEST(test_autoload_collects_all),
-	        TEST(test_autoload_of_some),
-	        TEST(test_autoload_is_switched),
-	        TEST(test_autoload_order),
-	        TEST(test_autoload_calls_plainly),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(TEST(test_names_are_sorted_and_filtered), TEST(test_duplicates),
+          TEST(test_the_process_comes_first), TEST(test_look_up_loads), TEST(test_unknown_names),
+          TEST(test_a_failure_is_not_remembered), TEST(test_what_is_installed_later_is_not_seen),
+          TEST(test_policy), TEST(test_priority), TEST(test_threads),
+          TEST(test_autoload_stops_at_the_first_failure), TEST(test_autoload_collects_all),
+          TEST(test_autoload_of_some), TEST(test_autoload_is_switched), TEST(test_autoload_order),
+          TEST(test_autoload_calls_plainly))

@@ -4,9 +4,6 @@
  */
 #include "site.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #define OTHER "other/lib/python3.12/site-packages"
 
 static const char one[] = "[g]\none = m\n[h]\nmore = m:f [x]\n", two[] = "[g]\ntwo = m\n";
@@ -215,17 +212,6 @@ static void test_refresh(void **state)
 	assert_true(refresh(site) != indexed);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        SITE_TEST(test_survey),
-	        SITE_TEST(test_find),
-	        SITE_TEST(test_metadata),
-	        SITE_TEST(test_shadowed_no_more),
-	        SITE_TEST(test_shadowed_and_broken),
-	        SITE_TEST(test_entries_lead_to_targets),
-	        SITE_TEST(test_refresh),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(SITE_TEST(test_survey), SITE_TEST(test_find), SITE_TEST(test_metadata),
+          SITE_TEST(test_shadowed_no_more), SITE_TEST(test_shadowed_and_broken),
+          SITE_TEST(test_entries_lead_to_targets), SITE_TEST(test_refresh))

@@ -7,9 +7,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #define THREADS 4
 #define ROUNDS  12 /* of changes; a database is published in each */
@@ -192,11 +189,4 @@ static void test_threads(void **state)
 	assert_true(atomic_load(&crowd.answers) > THREADS);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        SITE_TEST(test_threads),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(SITE_TEST(test_threads))

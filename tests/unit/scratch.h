@@ -4,13 +4,11 @@
 #ifndef TESTS_UNIT_SCRATCH_H
 #define TESTS_UNIT_SCRATCH_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
 
-#include <cmocka.h>
+/* A test that begins in a directory of its own. */
+#define SCRATCH_TEST(function)                                                                     \
+	cmocka_unit_test_setup_teardown(function, scratch_setup, scratch_teardown)
 
 #define SCRATCH_PATH 512 /* bytes of a path in it */
 

@@ -4,12 +4,7 @@
  */
 #include "db/base/arena.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 static struct arena arena;
 
@@ -97,15 +92,8 @@ static void test_copy(void **state)
 	assert_true(slice_is_null(copy) && failed);
 }
 
+#undef TEST
 #define TEST(function) cmocka_unit_test_teardown(function, teardown)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_aligned_and_apart),  TEST(test_small_results_are_cheap),
-	        TEST(test_free_and_use_again), TEST(test_zeroed),
-	        TEST(test_too_much),           TEST(test_copy),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(TEST(test_aligned_and_apart), TEST(test_small_results_are_cheap),
+          TEST(test_free_and_use_again), TEST(test_zeroed), TEST(test_too_much), TEST(test_copy))

@@ -1,12 +1,6 @@
 /* What the audit trail keeps of a command line: nothing that could be a secret. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #include "indexer/caller.h"
 
@@ -59,13 +53,5 @@ static void test_no_line_of_its_own(void **state)
 	CHECK("pip\0install\0a\nb\0c\x1b[1m\0\xff", "pip install");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_programs),
-	        cmocka_unit_test(test_secrets),
-	        cmocka_unit_test(test_no_line_of_its_own),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_programs), cmocka_unit_test(test_secrets),
+          cmocka_unit_test(test_no_line_of_its_own))

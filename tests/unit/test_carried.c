@@ -3,11 +3,7 @@
  */
 #include "db/carried.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #define SECOND ((int64_t)1000000000)
 #define NOW    (1700000000 * SECOND)
@@ -129,13 +125,6 @@ static void test_sealed(void **state)
 	assert_false(carried_names_suffice(&file_now, (struct stamp){.mtime = 0}));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_stayed),         cmocka_unit_test(test_another_file),
-	        cmocka_unit_test(test_the_same_inode), cmocka_unit_test(test_outline),
-	        cmocka_unit_test(test_set_back),       cmocka_unit_test(test_sealed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_stayed), cmocka_unit_test(test_another_file),
+          cmocka_unit_test(test_the_same_inode), cmocka_unit_test(test_outline),
+          cmocka_unit_test(test_set_back), cmocka_unit_test(test_sealed))

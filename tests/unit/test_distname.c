@@ -4,11 +4,7 @@
  */
 #include "libquery/disk/tree/distname.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define ROOM         128
@@ -112,14 +108,5 @@ static void test_normalize(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_children),
-	        cmocka_unit_test(test_below),
-	        cmocka_unit_test(test_eggs),
-	        cmocka_unit_test(test_normalize),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_children), cmocka_unit_test(test_below),
+          cmocka_unit_test(test_eggs), cmocka_unit_test(test_normalize))

@@ -4,15 +4,7 @@
  */
 #include <fcntl.h>
 #include <link.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "db/base/cleanup.h"
 #include "libquery/disk/elf/elf_file.h"
@@ -180,22 +172,6 @@ static void test_unreadable(void **state)
 	assert_true(elf_file_open(-1, &file, NULL) < 0);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_native),
-	        TEST(test_names_are_whole),
-	        TEST(test_needs_python),
-	        TEST(test_versioned),
-	        TEST(test_undefined_is_not_exported),
-	        TEST(test_program),
-	        TEST(test_not_elf),
-	        TEST(test_truncated),
-	        TEST(test_damaged),
-	        TEST(test_unreadable),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(TEST(test_native), TEST(test_names_are_whole), TEST(test_needs_python),
+          TEST(test_versioned), TEST(test_undefined_is_not_exported), TEST(test_program),
+          TEST(test_not_elf), TEST(test_truncated), TEST(test_damaged), TEST(test_unreadable))

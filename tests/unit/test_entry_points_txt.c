@@ -4,12 +4,7 @@
  */
 #include "db/entry_points_txt.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -124,13 +119,5 @@ static void test_nul_and_null(void **state)
 	assert_true(slice_equal(line.value, SLICE("c\0d")));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_rows),
-	        cmocka_unit_test(test_out_untouched_on_error),
-	        cmocka_unit_test(test_nul_and_null),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_rows), cmocka_unit_test(test_out_untouched_on_error),
+          cmocka_unit_test(test_nul_and_null))

@@ -5,13 +5,8 @@
 #include "db/base/error.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 static struct error error;
 
@@ -99,6 +94,7 @@ static void test_no_memory(void **state)
 	assert_int_equal(error_set(NULL, ERROR_IO, "%s", "nobody asks"), ERROR_IO);
 }
 
+#undef TEST
 #define TEST(function) cmocka_unit_test_teardown(function, teardown)
 
 static void test_move(void **state)
@@ -116,12 +112,5 @@ static void test_move(void **state)
 	assert_null(to.message);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_set),          TEST(test_errno),     TEST(test_failures),
-	        TEST(test_move_failure), TEST(test_no_memory), TEST(test_move),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(TEST(test_set), TEST(test_errno), TEST(test_failures), TEST(test_move_failure),
+          TEST(test_no_memory), TEST(test_move))

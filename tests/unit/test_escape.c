@@ -4,11 +4,7 @@
  */
 #include "db/base/escape.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "db/base/cleanup.h"
 
@@ -76,16 +72,6 @@ static void test_the_backslash(void **state)
 	check(SLICE("\\u202e"), "\\\\u202e");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_plain_text_stays),
-	        cmocka_unit_test(test_controls_of_ascii),
-	        cmocka_unit_test(test_other_controls),
-	        cmocka_unit_test(test_no_other),
-	        cmocka_unit_test(test_bytes),
-	        cmocka_unit_test(test_the_backslash),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_plain_text_stays), cmocka_unit_test(test_controls_of_ascii),
+          cmocka_unit_test(test_other_controls), cmocka_unit_test(test_no_other),
+          cmocka_unit_test(test_bytes), cmocka_unit_test(test_the_backslash))

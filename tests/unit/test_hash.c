@@ -4,12 +4,7 @@
  */
 #include "db/base/hash.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 /* The stamps in a database of an earlier version are compared with these. */
 static void test_numbers_are_their_bytes(void **state)
@@ -63,14 +58,5 @@ static void test_key(void **state)
 	assert_true(hash_keyed(key, "a", 1) != hash_stable("a", 1));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_numbers_are_their_bytes),
-	        cmocka_unit_test(test_lengths_differ),
-	        cmocka_unit_test(test_never_changes),
-	        cmocka_unit_test(test_key),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_numbers_are_their_bytes), cmocka_unit_test(test_lengths_differ),
+          cmocka_unit_test(test_never_changes), cmocka_unit_test(test_key))

@@ -4,11 +4,6 @@
  */
 #include "libquery/layout.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "scratch.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -179,18 +174,8 @@ static void test_absolute(void **state)
 	assert_null(layout_absolute("absent/.."));
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, scratch_teardown)
+#define LAYOUT_TEST(function) cmocka_unit_test_setup_teardown(function, setup, scratch_teardown)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_known),
-	        TEST(test_unknown),
-	        TEST(test_system_and_user),
-	        TEST(test_user_database),
-	        TEST(test_paths_in_a_database),
-	        TEST(test_absolute),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(LAYOUT_TEST(test_known), LAYOUT_TEST(test_unknown), LAYOUT_TEST(test_system_and_user),
+          LAYOUT_TEST(test_user_database), LAYOUT_TEST(test_paths_in_a_database),
+          LAYOUT_TEST(test_absolute))

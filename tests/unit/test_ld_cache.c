@@ -1,12 +1,7 @@
 /*
  * test_ld_cache.c - /etc/ld.so.cache, as ldconfig writes it and as nobody does.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "libquery/disk/elf/ld_cache.h"
 
@@ -138,14 +133,5 @@ static void test_damaged(void **state)
 	assert_false(ld_cache_find(&cache, SLICE("liba.so.1"), &at, &path));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_new),
-	        cmocka_unit_test(test_behind_the_old),
-	        cmocka_unit_test(test_no_cache),
-	        cmocka_unit_test(test_damaged),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_new), cmocka_unit_test(test_behind_the_old),
+          cmocka_unit_test(test_no_cache), cmocka_unit_test(test_damaged))

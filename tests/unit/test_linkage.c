@@ -4,11 +4,7 @@
  * machine's libraries nor its cache have a say. cli/test_plugins.py asks the linker itself.
  */
 #include <elf.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "scratch.h"
 
@@ -601,21 +597,8 @@ static void test_archive(void **state)
 	assert_missing(f, "b.so");
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_run_paths),      TEST(test_whose_path_it_is),
-	        TEST(test_cache),          TEST(test_system_directories),
-	        TEST(test_hosts),          TEST(test_a_name_that_is_a_path),
-	        TEST(test_other_machines), TEST(test_what_is_no_library),
-	        TEST(test_circles),        TEST(test_many),
-	        TEST(test_read_once),      TEST(test_symbols),
-	        TEST(test_python),         TEST(test_versions),
-	        TEST(test_musl),           TEST(test_no_c_library),
-	        TEST(test_archive),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(TEST(test_run_paths), TEST(test_whose_path_it_is), TEST(test_cache),
+          TEST(test_system_directories), TEST(test_hosts), TEST(test_a_name_that_is_a_path),
+          TEST(test_other_machines), TEST(test_what_is_no_library), TEST(test_circles),
+          TEST(test_many), TEST(test_read_once), TEST(test_symbols), TEST(test_python),
+          TEST(test_versions), TEST(test_musl), TEST(test_no_c_library), TEST(test_archive))

@@ -8,16 +8,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #include "libquery/native/loader.h"
 
@@ -390,28 +383,9 @@ static void test_threads(void **state)
 	}
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_loads),
-	        TEST(test_symlink_is_the_same),
-	        TEST(test_copy_is_another),
-	        TEST(test_lazy),
-	        TEST(test_words_of_linkers),
-	        TEST(test_version),
-	        TEST(test_no_such_symbol),
-	        TEST(test_undefined_symbol),
-	        TEST(test_not_an_object),
-	        TEST(test_free_of_nothing),
-	        TEST(test_writable_by_all),
-	        TEST(test_writable_by_own_group),
-	        TEST(test_strangers),
-	        TEST(test_link_to_strangers),
-	        TEST(test_constructor_calls_back),
-	        TEST(test_threads),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(TEST(test_loads), TEST(test_symlink_is_the_same), TEST(test_copy_is_another),
+          TEST(test_lazy), TEST(test_words_of_linkers), TEST(test_version),
+          TEST(test_no_such_symbol), TEST(test_undefined_symbol), TEST(test_not_an_object),
+          TEST(test_free_of_nothing), TEST(test_writable_by_all), TEST(test_writable_by_own_group),
+          TEST(test_strangers), TEST(test_link_to_strangers), TEST(test_constructor_calls_back),
+          TEST(test_threads))

@@ -4,11 +4,7 @@
  */
 #include "libquery/disk/metadata/metadata.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -98,12 +94,5 @@ static void test_one_line_is_not_copied(void **state)
 	assert_int_equal(arena_size(*state), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
-	        cmocka_unit_test_setup_teardown(test_one_line_is_not_copied, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
+          cmocka_unit_test_setup_teardown(test_one_line_is_not_copied, setup, teardown))

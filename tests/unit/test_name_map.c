@@ -4,11 +4,7 @@
  */
 #include "db/base/name_map.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #define MANY 100000
 
@@ -107,15 +103,8 @@ static void test_key(void **state)
 	assert_memory_equal(&map.key, &own, sizeof(own));
 }
 
+#undef TEST
 #define TEST(function) cmocka_unit_test_teardown(function, teardown)
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_first_is_kept), TEST(test_ask_without_giving),
-	        TEST(test_set),           TEST(test_empty_and_nul),
-	        TEST(test_many),          TEST(test_key),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(TEST(test_first_is_kept), TEST(test_ask_without_giving), TEST(test_set),
+          TEST(test_empty_and_nul), TEST(test_many), TEST(test_key))

@@ -4,12 +4,7 @@
  */
 #include "db/base/nearest.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 static void check_distance(const char *a, const char *b, size_t expected)
 {
@@ -104,15 +99,6 @@ static void test_what_is_too_long(void **state)
 	assert_true(slice_is_null(nearest.found));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_distance),
-	        cmocka_unit_test(test_limit),
-	        cmocka_unit_test(test_what_is_near),
-	        cmocka_unit_test(test_order_does_not_matter),
-	        cmocka_unit_test(test_what_is_too_long),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_distance), cmocka_unit_test(test_limit),
+          cmocka_unit_test(test_what_is_near), cmocka_unit_test(test_order_does_not_matter),
+          cmocka_unit_test(test_what_is_too_long))

@@ -3,8 +3,6 @@
  * once, or with all that follow. The question is answered rightly or not at all
  * (ENTRYDB_ENOMEM); and when there is memory again, the same handle answers it.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "db/writer.h"
@@ -270,8 +268,6 @@ static void test_edited_in_place(void **state)
 	distribution(SITE "/edit-1.dist-info", "Name: edited\n", "[g]\nedited = m\n");
 	fail_in_turn(f);
 }
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
 {

@@ -4,11 +4,7 @@
  */
 #include "indexer/output.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 static const struct column columns[] = {
         {"name", "NAME", STYLE_NAME},
@@ -119,14 +115,5 @@ static void test_tabs(void **state)
 	check(f, "a\\x09b\tshown\t12\n\tshown\t-1\n");
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_values), TEST(test_escapes), TEST(test_controls),
-	        TEST(test_bytes),  TEST(test_tabs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(TEST(test_values), TEST(test_escapes), TEST(test_controls), TEST(test_bytes),
+          TEST(test_tabs))

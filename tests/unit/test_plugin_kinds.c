@@ -1,13 +1,7 @@
 /*
  * test_plugin_kinds.c - which symbols make which plugin, and what it is called.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "db/base/text.h"
 #include "libquery/disk/target/plugin_kinds.h"
@@ -164,16 +158,4 @@ static void test_refused(void **state)
 	free(many);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_shipped),
-	        TEST(test_files),
-	        TEST(test_sites_own),
-	        TEST(test_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(TEST(test_shipped), TEST(test_files), TEST(test_sites_own), TEST(test_refused))

@@ -2,12 +2,7 @@
  * test_policy.c - which rules name which entry points: groups and names may hold what
  * separates them, and nothing but the whole counts.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "indexer/verbs/policy_edit.h"
 #include "libquery/policy.h"
@@ -321,21 +316,9 @@ static void test_texts_that_are_none(void **state)
 	free(large);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_rules),
-	        cmocka_unit_test(test_embedded_nul),
-	        cmocka_unit_test(test_reason),
-	        cmocka_unit_test(test_files),
-	        cmocka_unit_test(test_variable_before_files),
-	        cmocka_unit_test(test_priority),
-	        cmocka_unit_test(test_unknown),
-	        cmocka_unit_test(test_environments),
-	        cmocka_unit_test(test_put),
-	        cmocka_unit_test(test_put_nonsense),
-	        cmocka_unit_test(test_texts_that_are_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_rules), cmocka_unit_test(test_embedded_nul),
+          cmocka_unit_test(test_reason), cmocka_unit_test(test_files),
+          cmocka_unit_test(test_variable_before_files), cmocka_unit_test(test_priority),
+          cmocka_unit_test(test_unknown), cmocka_unit_test(test_environments),
+          cmocka_unit_test(test_put), cmocka_unit_test(test_put_nonsense),
+          cmocka_unit_test(test_texts_that_are_none))

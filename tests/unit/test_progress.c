@@ -5,15 +5,8 @@
 #include "indexer/progress.h"
 
 #include <pty.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #define END '@' /* what no test shows */
 
@@ -117,15 +110,5 @@ static void test_a_long_name_is_cut(void **state)
 	assert_string_equal(name, "0123456789012345678");
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_short_work_shows_nothing), TEST(test_quiet),
-	        TEST(test_drawn_and_erased),         TEST(test_a_name_cannot_speak_to_the_terminal),
-	        TEST(test_a_long_name_is_cut),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(TEST(test_short_work_shows_nothing), TEST(test_quiet), TEST(test_drawn_and_erased),
+          TEST(test_a_name_cannot_speak_to_the_terminal), TEST(test_a_long_name_is_cut))

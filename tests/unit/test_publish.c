@@ -7,12 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "db/base/cleanup.h"
 #include "scratch.h"
@@ -354,27 +350,8 @@ static void test_in_the_current_directory(void **state)
 	assert_true(scratch_exists("plain.db"));
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_publish),
-	        TEST(test_not_published),
-	        TEST(test_leftovers),
-	        TEST(test_new_is_no_link),
-	        TEST(test_copy),
-	        TEST(test_set_aside),
-	        TEST(test_lock),
-	        TEST(test_the_same_work_waits_once),
-	        TEST(test_the_turn_ends),
-	        TEST(test_work_without_a_number),
-	        TEST(test_stopped),
-	        TEST(test_a_lock_on_all_bytes),
-	        TEST(test_killed),
-	        TEST(test_where_it_cannot_be),
-	        TEST(test_in_the_current_directory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(TEST(test_publish), TEST(test_not_published), TEST(test_leftovers),
+          TEST(test_new_is_no_link), TEST(test_copy), TEST(test_set_aside), TEST(test_lock),
+          TEST(test_the_same_work_waits_once), TEST(test_the_turn_ends),
+          TEST(test_work_without_a_number), TEST(test_stopped), TEST(test_a_lock_on_all_bytes),
+          TEST(test_killed), TEST(test_where_it_cannot_be), TEST(test_in_the_current_directory))

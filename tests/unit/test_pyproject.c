@@ -2,14 +2,7 @@
  * test_pyproject.c - what tests/cli/test_add.py cannot ask of pyproject.h: what is no text, or too
  * deep, or too long, or more than there is memory for.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "indexer/archive/pyproject.h"
 
@@ -107,16 +100,4 @@ static void test_long_problem(void **state)
 	assert_int_equal(strlen(f->problem), PYPROJECT_PROBLEM_SIZE - 1);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_not_toml),
-	        TEST(test_deep),
-	        TEST(test_no_memory),
-	        TEST(test_long_problem),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(TEST(test_not_toml), TEST(test_deep), TEST(test_no_memory), TEST(test_long_problem))

@@ -5,11 +5,8 @@
 #include "libquery/native/quarantine.h"
 
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "scratch.h"
 
@@ -198,20 +195,7 @@ static void test_two_that_load(void **state)
 	check_found(ID, "a process ended while it was being loaded");
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, scratch_setup, scratch_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_add_find_remove),
-	        TEST(test_no_way_out_of_the_directory),
-	        TEST(test_what_is_not_believed),
-	        TEST(test_loading_that_is_not_believed),
-	        TEST(test_directories_of_others),
-	        TEST(test_loading_that_is_survived),
-	        TEST(test_loading_that_is_not_survived),
-	        TEST(test_two_that_load),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(SCRATCH_TEST(test_add_find_remove), SCRATCH_TEST(test_no_way_out_of_the_directory),
+          SCRATCH_TEST(test_what_is_not_believed), SCRATCH_TEST(test_loading_that_is_not_believed),
+          SCRATCH_TEST(test_directories_of_others), SCRATCH_TEST(test_loading_that_is_survived),
+          SCRATCH_TEST(test_loading_that_is_not_survived), SCRATCH_TEST(test_two_that_load))

@@ -5,11 +5,8 @@
 #include "db/reader.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <sqlite3.h>
 
@@ -463,8 +460,6 @@ static void test_truncated(void **state)
 		assert_int_equal(f->error.code, ERROR_FORMAT);
 	}
 }
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
 {

@@ -3,10 +3,7 @@
  */
 #include "db/record.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 static void test_kinds_have_their_words(void **state)
 {
@@ -50,13 +47,6 @@ static void test_other_words_mean_nothing(void **state)
 	assert_int_equal(found, TARGET_MISSING);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_kinds_have_their_words),
-	        cmocka_unit_test(test_states_have_their_words),
-	        cmocka_unit_test(test_other_words_mean_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_kinds_have_their_words),
+          cmocka_unit_test(test_states_have_their_words),
+          cmocka_unit_test(test_other_words_mean_nothing))

@@ -7,10 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "scratch.h"
 
@@ -302,16 +299,7 @@ static void test_low_descriptors(void **state)
 	}
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_spellings),       TEST(test_what_is_made), TEST(test_own_links),
-	        TEST(test_territories),     TEST(test_sticky),       TEST(test_links_of_others),
-	        TEST(test_as_a_user),       TEST(test_sysroot),      TEST(test_sysroot_of_another),
-	        TEST(test_low_descriptors),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(TEST(test_spellings), TEST(test_what_is_made), TEST(test_own_links),
+          TEST(test_territories), TEST(test_sticky), TEST(test_links_of_others),
+          TEST(test_as_a_user), TEST(test_sysroot), TEST(test_sysroot_of_another),
+          TEST(test_low_descriptors))

@@ -9,11 +9,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "scratch.h"
@@ -543,25 +540,7 @@ static void test_interrupted(void **state)
 	assert_non_null(strstr(error_text(&f->error), "interrupted"));
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_which_children),
-	        TEST(test_one_distribution),
-	        TEST(test_broken),
-	        TEST(test_too_large),
-	        TEST(test_absent),
-	        TEST(test_positions),
-	        TEST(test_large_zip),
-	        TEST(test_large_archive),
-	        TEST(test_reuse),
-	        TEST(test_not_settled),
-	        TEST(test_tick_is_waited_for),
-	        TEST(test_watched),
-	        TEST(test_interrupted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(TEST(test_which_children), TEST(test_one_distribution), TEST(test_broken),
+          TEST(test_too_large), TEST(test_absent), TEST(test_positions), TEST(test_large_zip),
+          TEST(test_large_archive), TEST(test_reuse), TEST(test_not_settled),
+          TEST(test_tick_is_waited_for), TEST(test_watched), TEST(test_interrupted))

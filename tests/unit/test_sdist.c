@@ -2,13 +2,7 @@
  * test_sdist.c - which files of an archive are kept, and which of several egg-infos counts; all
  * else about source distributions stands in tests/cli/test_add.py.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "indexer/archive/sdist.h"
 
@@ -171,14 +165,5 @@ static void test_names(void **state)
 	check_text(f->sdist.version, NULL);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_top),      TEST(test_members),   TEST(test_later_members_replace),
-	        TEST(test_egg_info), TEST(test_no_parser), TEST(test_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(TEST(test_top), TEST(test_members), TEST(test_later_members_replace), TEST(test_egg_info),
+          TEST(test_no_parser), TEST(test_names))

@@ -2,14 +2,7 @@
  * test_sha256.c - the digests of FIPS 180-4's examples, at every way to cut the text, and
  * the letters of RECORD.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #include "db/base/sha256.h"
 
@@ -58,12 +51,4 @@ static void test_a_million(void **state)
 	assert_string_equal(base64, "zcduXJkU-5KBocfihNc-Z_GAmkiklyAOBG05zMcRLNA");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_examples),
-	        cmocka_unit_test(test_a_million),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_examples), cmocka_unit_test(test_a_million))

@@ -4,11 +4,7 @@
  */
 #include "libquery/sites.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "scratch.h"
 
@@ -239,18 +235,7 @@ static void test_of_prefix(void **state)
 	check(f, "");
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_no_duplicates),  TEST(test_debian),
-	        TEST(test_others),         TEST(test_virtual_environment),
-	        TEST(test_pypy),           TEST(test_includes_system),
-	        TEST(test_given),          TEST(test_pth),
-	        TEST(test_pth_of_several), TEST(test_strange_pth),
-	        TEST(test_of_prefix),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(TEST(test_no_duplicates), TEST(test_debian), TEST(test_others),
+          TEST(test_virtual_environment), TEST(test_pypy), TEST(test_includes_system),
+          TEST(test_given), TEST(test_pth), TEST(test_pth_of_several), TEST(test_strange_pth),
+          TEST(test_of_prefix))

@@ -11,11 +11,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "db/base/safe_path.h"
 #include "db/publish.h"
@@ -267,17 +264,6 @@ static void test_shared_directory(void **state)
 	check_victim();
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_files),
-	        TEST(test_prefix_of_another),
-	        TEST(test_sysroot_with_a_prefix_of_another),
-	        TEST(test_readers),
-	        TEST(test_shared_directory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(TEST(test_files), TEST(test_prefix_of_another),
+          TEST(test_sysroot_with_a_prefix_of_another), TEST(test_readers),
+          TEST(test_shared_directory))

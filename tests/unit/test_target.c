@@ -4,14 +4,6 @@
  */
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "db/base/cleanup.h"
 #include "libquery/disk/target/target.h"
@@ -438,28 +430,8 @@ static void test_budget(void **state)
 	}
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_python_by_record),
-	        TEST(test_stray_modules),
-	        TEST(test_editable),
-	        TEST(test_native),
-	        TEST(test_extension),
-	        TEST(test_broken_objects),
-	        TEST(test_order),
-	        TEST(test_order_in_record),
-	        TEST(test_directory),
-	        TEST(test_dangling_link),
-	        TEST(test_libraries),
-	        TEST(test_bundled),
-	        TEST(test_ambiguous),
-	        TEST(test_bundle_without_object),
-	        TEST(test_wheel),
-	        TEST(test_budget),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(TEST(test_python_by_record), TEST(test_stray_modules), TEST(test_editable),
+          TEST(test_native), TEST(test_extension), TEST(test_broken_objects), TEST(test_order),
+          TEST(test_order_in_record), TEST(test_directory), TEST(test_dangling_link),
+          TEST(test_libraries), TEST(test_bundled), TEST(test_ambiguous),
+          TEST(test_bundle_without_object), TEST(test_wheel), TEST(test_budget))

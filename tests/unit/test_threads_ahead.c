@@ -7,9 +7,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "libquery/disk/metadata/scan.h"
@@ -218,8 +215,7 @@ int main(void)
 	        cmocka_unit_test(test_in_order),
 	        cmocka_unit_test(test_some_are_left_out),
 	        cmocka_unit_test(test_ended_early),
-	        cmocka_unit_test_setup_teardown(test_slow_directory, scratch_setup,
-	                                        scratch_teardown),
+	        SCRATCH_TEST(test_slow_directory),
 	};
 
 	return cmocka_run_group_tests(tests, make_first_thread, NULL);

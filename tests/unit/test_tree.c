@@ -5,10 +5,8 @@
 #include "libquery/disk/tree/tree.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #include "db/base/cleanup.h"
 #include "libquery/disk/metadata/scan.h"
@@ -186,14 +184,5 @@ static void test_scan_by_defaults(void **state)
 	assert_int_equal(row->entry_points[0].target->state, TARGET_MISSING);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_defaults),
-	        cmocka_unit_test(test_scan_by_defaults),
-	        cmocka_unit_test(test_scan_fails),
-	        cmocka_unit_test(test_scan_leaves_unread),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_defaults), cmocka_unit_test(test_scan_by_defaults),
+          cmocka_unit_test(test_scan_fails), cmocka_unit_test(test_scan_leaves_unread))

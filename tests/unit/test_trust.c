@@ -4,7 +4,6 @@
 #include "db/base/trust.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "scratch.h"
 

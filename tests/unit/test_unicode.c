@@ -3,11 +3,7 @@
  */
 #include "db/base/unicode.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -167,13 +163,6 @@ static void test_lower(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_valid), cmocka_unit_test(test_next),
-	        cmocka_unit_test(test_cut),   cmocka_unit_test(test_classes),
-	        cmocka_unit_test(test_strip), cmocka_unit_test(test_lower),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_valid), cmocka_unit_test(test_next), cmocka_unit_test(test_cut),
+          cmocka_unit_test(test_classes), cmocka_unit_test(test_strip),
+          cmocka_unit_test(test_lower))

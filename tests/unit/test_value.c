@@ -4,11 +4,7 @@
  */
 #include "db/value.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -92,12 +88,4 @@ static void test_extras(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_parse),
-	        cmocka_unit_test(test_extras),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_parse), cmocka_unit_test(test_extras))

@@ -4,11 +4,7 @@
  */
 #include "indexer/version.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -98,13 +94,5 @@ static void test_no_versions(void **state)
 	assert_int_equal(order, 7);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(test_order),
-	        cmocka_unit_test(test_spellings_of_one_version),
-	        cmocka_unit_test(test_no_versions),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(cmocka_unit_test(test_order), cmocka_unit_test(test_spellings_of_one_version),
+          cmocka_unit_test(test_no_versions))

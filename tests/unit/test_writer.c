@@ -7,12 +7,9 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <sqlite3.h>
 
@@ -760,8 +757,6 @@ static void test_marked_while_we_write(void **state)
 		assert_true(is_marked());
 	}
 }
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
 {

@@ -2,16 +2,11 @@
  * test_zip.c - what zip_oracle.py, which compares zip.c with Python by many random zips, cannot
  * ask: limits, messages, time, and files that change.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/time.h>
-#include <unistd.h>
 #include <zlib.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #include "db/base/cleanup.h"
 #include "libquery/disk/zip/zip.h"
@@ -317,15 +312,5 @@ static void test_not_a_file(void **state)
 	zip_close(NULL);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_refused_members), TEST(test_limits),
-	        TEST(test_unpack),          TEST(test_many),
-	        TEST(test_shrinks),         TEST(test_not_a_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS(TEST(test_refused_members), TEST(test_limits), TEST(test_unpack), TEST(test_many),
+          TEST(test_shrinks), TEST(test_not_a_file))

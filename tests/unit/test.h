@@ -1,0 +1,31 @@
+/*
+ * test.h - what each of the tests in C begins and ends with.
+ */
+#ifndef TESTS_UNIT_TEST_H
+#define TESTS_UNIT_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* A test with setup() and teardown() of its file. */
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+/* The program: it runs these tests, and ends the file. */
+#define RUN_TESTS(...)                                                                             \
+	int main(void)                                                                             \
+	{                                                                                          \
+		const struct CMUnitTest tests[] = {__VA_ARGS__};                                   \
+                                                                                                   \
+		return cmocka_run_group_tests(tests, NULL, NULL);                                  \
+	}
+
+#endif
