@@ -228,26 +228,6 @@ static void test_database_of_a_stranger(void **state)
 	assert_non_null(database_of(site, 0));
 }
 
-static void test_database_damaged(void **state)
-{
-	struct site *site = *state;
-
-	add(site, "a-1.dist-info", one);
-	update(site);
-	for (off_t size = 0; size < 60000; size = size ? size * 2 : 1) {
-		assert_int_equal(truncate(site_path(site, SITE_DATABASE), size), 0);
-		site_open(site, NULL, SITE_PACKAGES, NULL);
-		assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
-		assert_string_equal(site_explain(site, "g", NULL), "one=m@a-1.dist-info");
-	}
-	site_write(site, SITE_DATABASE, "no database at all");
-	site_open(site, NULL, SITE_PACKAGES, NULL);
-	check_without_database(site);
-	update(site);
-	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
-	assert_non_null(database_of(site, 0));
-}
-
 /* --- a file that is named --- */
 
 static void test_option_database(void **state)
@@ -424,8 +404,7 @@ RUN_TESTS(SITE_TEST(test_states), SITE_TEST(test_other_permissions), SITE_TEST(t
           SITE_TEST(test_trust), SITE_TEST(test_fresh_by_environment),
           SITE_TEST(test_database_appears), SITE_TEST(test_database_replaced),
           SITE_TEST(test_database_deleted), SITE_TEST(test_database_writable_by_all),
-          SITE_TEST(test_database_of_a_stranger), SITE_TEST(test_database_damaged),
-          SITE_TEST(test_option_database), SITE_TEST(test_named_database_must_serve),
-          SITE_TEST(test_foreign_database), SITE_TEST(test_open_file),
-          SITE_TEST(test_environment_moved), SITE_TEST(test_option_omit),
+          SITE_TEST(test_database_of_a_stranger), SITE_TEST(test_option_database),
+          SITE_TEST(test_named_database_must_serve), SITE_TEST(test_foreign_database),
+          SITE_TEST(test_open_file), SITE_TEST(test_environment_moved), SITE_TEST(test_option_omit),
           SITE_TEST(test_option_sysroot), SITE_TEST(test_option_sysroot_default_path))

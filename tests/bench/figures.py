@@ -176,17 +176,16 @@ def growth(bench):
     small = crowded(bench, 100, 10)
     middle = crowded(bench, 500, 20)
     large = crowded(bench, 2000, bench.size(500, 50))
-    subjects = [f"{kind}:{prefix}" for kind in ("trust", "bare", "cache", "mmap") for prefix in (small, middle, large)]
+    subjects = [f"{kind}:{prefix}" for kind in ("trust", "bare") for prefix in (small, middle, large)]
     lines = bench.table(["lookup", bench.rounds * BATCHES, LOOKUPS, "first", *subjects])
-    again = bench.table(["lookup", bench.rounds * BATCHES, FEW_LOOKUPS, "again", *subjects[:6]])
+    again = bench.table(["lookup", bench.rounds * BATCHES, FEW_LOOKUPS, "again", *subjects])
     work, count = "look-up, kept open", f"{2000 * bench.size(500, 50):,} entry points"
     yield Row(f"{work}, 10,000 entry points", "the same among 1,000", columns(lines, 1, 0))
     yield Row(f"{work}, {count}", "the same among 1,000", columns(lines, 2, 0), at_most(1.3))
     yield Row(f"{work}, {count}", "the bare SQLite statement", columns(lines, 2, 5))
     yield Row(f"{work}, {count}, asked again", "the same among 1,000", columns(again, 2, 0))
     yield Row(f"[the bare statement, {count}, asked again]", "the same among 1,000", columns(again, 5, 3))
-    for name, at in (("", 3), (", all pages in its cache", 6), (", the file mapped", 9)):
-        yield Row(f"[the bare statement, {count}{name}]", "the same among 1,000", columns(lines, at + 2, at))
+    yield Row(f"[the bare statement, {count}]", "the same among 1,000", columns(lines, 5, 3))
 
 
 def opening(bench):
@@ -314,11 +313,6 @@ def update(bench):
     yield Row(work, against, [(line[0] / 1e3, line[1] / 1e3) for line in lines])
     yield Row(f"{work}, less the publication", against,
               [((line[0] - line[2] - line[3]) / 1e3, line[1] / 1e3) for line in lines], at_most(2))
-    yield Row("[the publication: its rows]", "its fsync, rename, fsync",
-              [(line[2] / 1e3, line[3] / 1e3) for line in lines])
-    yield Row(f"[start of the program, part of {work}]", against,
-              scaled(bench.interleave(lambda: bench.wall([bench.entrydb, "--version"]),
-                                      lambda: bench.wall([bench.program("readfiles"), site]))))
 
 
 def install(bench):

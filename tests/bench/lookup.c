@@ -9,7 +9,7 @@
  * the second time counts, as for a program that keeps asking for what it knows. One line per round:
  * nanoseconds a question, one column per subject. Kinds: trust, roots (libentrydb); bare (the
  * statement); stats (the statement after a stat of each path entry and of the
- * file); mmap, cache (the statement on a mapped file, and with all pages cached).
+ * file).
  */
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -123,26 +123,9 @@ static size_t ask_stats(struct subject *subject, const struct question *question
 	return ask_bare(subject, question);
 }
 
-/* A large cache is worth what is in it: all pages are read once. */
-static void set_pragmas(struct subject *subject)
-{
-	static const char map[] = "PRAGMA mmap_size = 2000000000";
-	static const char keep[] =
-	        "PRAGMA cache_size = -1048576;"
-	        "SELECT sum(length(value)) FROM entry_point;"
-	        "SELECT sum(length(name)) FROM entry_point WHERE group_name > '';"
-	        "SELECT sum(length(version)) FROM distribution";
-
-	if (strcmp(subject->kind, "mmap") == 0)
-		sqlite3_exec(subject->db, map, NULL, NULL, NULL);
-	if (strcmp(subject->kind, "cache") == 0)
-		sqlite3_exec(subject->db, keep, NULL, NULL, NULL);
-}
-
 static void prepare_bare(struct subject *subject)
 {
 	subject->db = bare_open(subject->file);
-	set_pragmas(subject);
 	subject->statement = bare_prepare(subject->db, bare_statement);
 	subject->ask = strcmp(subject->kind, "stats") == 0 ? ask_stats : ask_bare;
 }

@@ -30,9 +30,7 @@ class HookTest(CommandTest):
 
     def hook(self, *words, name="rpm", **how):
         """A hook, whatever happens: status 0, nothing on stdout."""
-        reply = self.run_program(
-            "update", "--hook", name, *(words or [self.prefix]), status=DONE, **how
-        )
+        reply = self.run_program("update", "--hook", name, *(words or [self.prefix]), status=DONE, **how)
         self.assertEqual(reply.out, "", str(reply))
         return reply
 
@@ -56,9 +54,7 @@ class HookTest(CommandTest):
     def names(self, database=None):
         return [
             row[0]
-            for row in query(
-                database or self.database, "SELECT name FROM distribution ORDER BY name"
-            )
+            for row in query(database or self.database, "SELECT name FROM distribution ORDER BY name")
         ]
 
 
@@ -76,16 +72,9 @@ class Work(HookTest):
         """A reinstallation of the same version; nothing makes a hook skip it."""
         self.index()
         for number, (words, level) in enumerate(
-            (
-                (["--fresh", "roots"], None),
-                (["--fresh", "trust"], None),
-                ([], "roots"),
-                ([], "trust"),
-            )
+            ((["--fresh", "roots"], None), (["--fresh", "trust"], None), ([], "roots"), ([], "trust"))
         ):
-            replace(
-                f"{self.site}/alpha-1.0.dist-info/entry_points.txt", entry_points(f"other{number}")
-            )
+            replace(f"{self.site}/alpha-1.0.dist-info/entry_points.txt", entry_points(f"other{number}"))
             self.silent_hook(self.prefix, *words, env=self.environment(ENTRYDB_FRESH=level))
             found = query(self.database, "SELECT name FROM entry_points WHERE group_name = 'demo'")
             self.assertEqual(found, [(f"other{number}",)])
@@ -126,9 +115,7 @@ class Work(HookTest):
 class Input(HookTest):
     def test_a_list_of_files(self):
         child = self.start_hook(stdin=subprocess.PIPE)
-        child.stdin.write(
-            b"/usr/lib/python3.11/site-packages/some/file.py\n" * 100_000
-        )  # or BrokenPipeError
+        child.stdin.write(b"/usr/lib/python3.11/site-packages/some/file.py\n" * 100_000)  # or BrokenPipeError
         child.stdin.close()
         self.assertEqual(child.wait(support.SECONDS_ALLOWED), DONE)
         self.assertEqual(self.names(), ["alpha"])
@@ -150,9 +137,7 @@ class Input(HookTest):
                 write(f"{self.top}/script", script)
                 with open(f"{self.top}/script", "rb") as file:
                     how = {"stdin": file} if source == "file" else {"input": script.encode()}
-                    done = subprocess.run(
-                        ["/bin/sh"], capture_output=True, env=self.environment(), **how
-                    )
+                    done = subprocess.run(["/bin/sh"], capture_output=True, env=self.environment(), **how)
                 self.assertEqual((done.stdout, done.stderr), (b"the rest\n", b""))
 
     def test_a_terminal(self):
@@ -169,18 +154,10 @@ class Input(HookTest):
 
 class BadCases(HookTest):
     def test_command_lines(self):
-        for words in (
-            ["update", "--hook"],
-            ["update", "--hook", ""],
-            ["update", "--hook", "a b"],
-            ["update", "--hook", "--quiet"],
-            ["update", "--hook", "x" * 50],
-            ["--hook", "rpm"],
-            ["update", "--hook=rpm", "--wrong"],
-            ["list", "--hook", "rpm"],
-            ["nonsense", "--hook=rpm"],
-            ["update", "--hook", "rpm", "--python", "2.7"],
-        ):
+        for words in (["update", "--hook"], ["update", "--hook", ""], ["update", "--hook", "a b"],
+                      ["update", "--hook", "--quiet"], ["update", "--hook", "x" * 50], ["--hook", "rpm"],
+                      ["update", "--hook=rpm", "--wrong"], ["list", "--hook", "rpm"],
+                      ["nonsense", "--hook=rpm"], ["update", "--hook", "rpm", "--python", "2.7"]):
             reply = self.run_program(*words, status=DONE)
             self.assertRegex(reply.err, r"\Aentrydb: [^\n]+\n\Z", str(reply))
 
@@ -244,10 +221,8 @@ class BadCases(HookTest):
 
     def mount(self, options):
         os.mkdir(f"{self.top}/mounted")
-        done = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", options, "none", f"{self.top}/mounted"],
-            capture_output=True,
-        )
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", f"{self.top}/mounted"],
+                              capture_output=True)
         if done.returncode:
             self.skipTest(f"no tmpfs can be mounted here: {done.stderr.decode().strip()}")
         self.addCleanup(subprocess.run, ["umount", f"{self.top}/mounted"], check=True)
@@ -349,10 +324,8 @@ class Together(HookTest):
         self.assertEqual(self.names(), ["alpha", "beta", "gamma"], "what the late one brought, too")
         self.assertEqual({command.split(":")[0] for command in self.commands()[-2:]},
                          {f"h{children.index(waiting[0])}"})
-        self.assertEqual(
-            sorted(events(self.database)[-2:]),
-            [("install", "beta", None, "1.0"), ("install", "gamma", None, "1.0")],
-        )
+        self.assertEqual(sorted(events(self.database)[-2:]),
+                         [("install", "beta", None, "1.0"), ("install", "gamma", None, "1.0")])
         self.assertEqual(leftovers(self.database), [])
 
     def finish(self, children):
@@ -408,9 +381,7 @@ class Together(HookTest):
             thread.start()
         for thread in threads:
             thread.join()
-        expected = sorted(
-            ["alpha"] + [f"p{number}x{step}" for number in range(8) for step in range(6)]
-        )
+        expected = sorted(["alpha"] + [f"p{number}x{step}" for number in range(8) for step in range(6)])
         self.assertEqual(self.names(), expected, f"seed {SEED}")
         installs = query(self.database, "SELECT distribution FROM event WHERE action = 'install'")
         # One that is seen before its METADATA is there is called by its directory.
@@ -422,12 +393,8 @@ class Together(HookTest):
         for step, wait in enumerate(waits):
             time.sleep(wait)
             add_distribution(self.site, f"p{number}x{step}")
-            subprocess.run(
-                [PROGRAM, "update", "--hook", "rpm", self.prefix],
-                env=self.environment(),
-                stdin=subprocess.DEVNULL,
-                check=True,
-            )
+            subprocess.run([PROGRAM, "update", "--hook", "rpm", self.prefix], env=self.environment(),
+                           stdin=subprocess.DEVNULL, check=True)
 
 
 class Caller(HookTest):
@@ -482,30 +449,13 @@ class Caller(HookTest):
             self.skipTest("no Python with pip")
         project = f"{self.top}/project"
         os.mkdir(project)
-        write(
-            f"{project}/pyproject.toml",
-            '[build-system]\nrequires = []\nbuild-backend = "back"\nbackend-path = ["."]\n',
-        )
+        write(f"{project}/pyproject.toml",
+              '[build-system]\nrequires = []\nbuild-backend = "back"\nbackend-path = ["."]\n')
         write(f"{project}/back.py", BACK_END.format(program=PROGRAM, prefix=self.prefix))
-        command = [
-            python,
-            "-m",
-            "pip",
-            "install",
-            "--no-index",
-            "--no-deps",
-            "--target",
-            f"{self.top}/target",
-            project,
-        ]
-        subprocess.run(
-            command,
-            env=self.environment(PATH=os.environ["PATH"]),
-            check=True,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            timeout=support.SECONDS_ALLOWED,
-        )
+        command = [python, "-m", "pip", "install", "--no-index", "--no-deps", "--target", f"{self.top}/target",
+                   project]
+        subprocess.run(command, env=self.environment(PATH=os.environ["PATH"]), check=True, capture_output=True,
+                       stdin=subprocess.DEVNULL, timeout=support.SECONDS_ALLOWED)
         self.assertEqual(set(self.commands()), {"pip: pip install project"})
 
     @needs_root
@@ -514,28 +464,11 @@ class Caller(HookTest):
         """The real one, with no sources, and the hook after its update."""
         for directory in ("lists/partial", "cache"):
             os.makedirs(f"{self.top}/{directory}")
-        command = [
-            "apt-get",
-            "-o",
-            "Dir::Etc::sourcelist=/dev/null",
-            "-o",
-            "Dir::Etc::sourceparts=/dev/null",
-            "-o",
-            f"Dir::State::lists={self.top}/lists",
-            "-o",
-            f"Dir::Cache={self.top}/cache",
-            "-o",
-            f"APT::Update::Pre-Invoke::={PROGRAM} update --hook dpkg {self.prefix}",
-            "update",
-        ]
-        subprocess.run(
-            command,
-            env=self.environment(PATH=os.environ["PATH"]),
-            check=True,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            timeout=support.SECONDS_ALLOWED,
-        )
+        command = ["apt-get", "-o", "Dir::Etc::sourcelist=/dev/null", "-o", "Dir::Etc::sourceparts=/dev/null",
+                   "-o", f"Dir::State::lists={self.top}/lists", "-o", f"Dir::Cache={self.top}/cache", "-o",
+                   f"APT::Update::Pre-Invoke::={PROGRAM} update --hook dpkg {self.prefix}", "update"]
+        subprocess.run(command, env=self.environment(PATH=os.environ["PATH"]), check=True, capture_output=True,
+                       stdin=subprocess.DEVNULL, timeout=support.SECONDS_ALLOWED)
         found = self.commands()[-1]
         self.assertEqual(found, "dpkg: apt-get update")
         reply = self.run_program("log", "--db", self.database, status=DONE)
@@ -560,9 +493,7 @@ def build_wheel(directory, config_settings=None, metadata_directory=None):
 
 def has_pip(python):
     with contextlib.suppress(OSError):
-        return (
-            subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode == 0
-        )
+        return subprocess.run([python, "-m", "pip", "--version"], capture_output=True).returncode == 0
     return False
 
 

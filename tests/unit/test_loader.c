@@ -10,17 +10,13 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
-#include "test.h"
-
 #include "libquery/native/loader.h"
+#include "scratch.h"
 
-#define PATH_ROOM  4096      /* bytes */
-#define PLUGIN_MAX (1 << 20) /* bytes; some machines align segments to 64 KiB */
-#define STRANGER   ((uid_t)12345)
+#define STRANGER ((uid_t)12345)
 
 struct fixture {
-	char directory[64];
-	char path[PATH_ROOM]; /* of the last copy */
+	char path[SCRATCH_PATH]; /* of the last copy */
 	struct loader *loader;
 	struct error error;
 	void *symbol;
@@ -30,21 +26,10 @@ static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
-	strcpy(f->directory, "/tmp/test_loader_XXXXXX");
+	scratch_enter();
 	f->loader = loader_create();
 	*state = f;
-	return mkdtemp(f->directory) && f->loader ? 0 : -1;
-}
-
-static void remove_children(const char *path)
-{
-	DIR *directory = opendir(path);
-	struct dirent *child;
-
-	while (directory && (child = readdir(directory)) != NULL)
-		unlinkat(dirfd(directory), child->d_name, 0);
-	if (directory)
-		closedir(directory);
+	return f->loader ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -53,39 +38,27 @@ static int teardown(void **state)
 
 	loader_free(f->loader);
 	error_clear(&f->error);
-	remove_children(f->directory);
-	rmdir(f->directory);
 	free(f);
+	scratch_leave();
 	return 0;
 }
 
-static void write_file(const char *path, const char *bytes, size_t length)
+/* Write an object that may be run; f->path names it. */
+static void write_object(struct fixture *f, const char *name, const char *bytes, size_t length)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, bytes, length), (ssize_t)length);
-	assert_int_equal(fchmod(fd, 0755), 0);
-	close(fd);
+	strcpy(f->path, scratch_path(name));
+	scratch_write(name, bytes, length);
+	assert_int_equal(chmod(f->path, 0755), 0);
 }
 
 /* Copy a plugin into the directory, as @to; f->path names the copy. */
 static void copy_to(struct fixture *f, const char *name, const char *to)
 {
-	static char bytes[PLUGIN_MAX];
-	char from[PATH_ROOM];
-	ssize_t length;
-	int fd;
+	size_t length;
+	char *bytes = scratch_plugin(name, &length);
 
-	assert_non_null(getenv("ENTRYDB_TEST_PLUGINS"));
-	snprintf(from, sizeof(from), "%s/%s", getenv("ENTRYDB_TEST_PLUGINS"), name);
-	snprintf(f->path, sizeof(f->path), "%s/%s", f->directory, to);
-	fd = open(from, O_RDONLY | O_CLOEXEC);
-	assert_true(fd >= 0);
-	length = read(fd, bytes, sizeof(bytes));
-	close(fd);
-	assert_true(length > 0 && length < (ssize_t)sizeof(bytes));
-	write_file(f->path, bytes, (size_t)length);
+	write_object(f, to, bytes, length);
+	free(bytes);
 }
 
 static void copy_plugin(struct fixture *f, const char *name)
@@ -148,7 +121,7 @@ static void test_loads(void **state)
 static void test_symlink_is_the_same(void **state)
 {
 	struct fixture *f = *state;
-	char target[PATH_ROOM];
+	char target[SCRATCH_PATH];
 	void *first;
 
 	copy_plugin(f, "native.so");
@@ -240,12 +213,11 @@ static void test_not_an_object(void **state)
 {
 	struct fixture *f = *state;
 
-	snprintf(f->path, sizeof(f->path), "%s/text.so", f->directory);
-	write_file(f->path, "not an object", 13);
+	write_object(f, "text.so", "not an object", 13);
 	assert_int_equal(load(f, "entry"), ERROR_LOAD);
-	snprintf(f->path, sizeof(f->path), "%s", f->directory);
+	strcpy(f->path, scratch_top());
 	assert_int_equal(load(f, "entry"), ERROR_FORMAT);
-	snprintf(f->path, sizeof(f->path), "%s/absent.so", f->directory);
+	strcpy(f->path, scratch_path("absent.so"));
 	assert_int_equal(load(f, "entry"), ERROR_NOTFOUND);
 }
 
@@ -270,9 +242,9 @@ static void test_writable_by_all(void **state)
 	assert_int_equal(chmod(f->path, 0757), 0);
 	assert_refused(f, "chmod go-w");
 	assert_int_equal(chmod(f->path, 0755), 0);
-	assert_int_equal(chmod(f->directory, 0777), 0);
-	assert_refused(f, f->directory);
-	assert_int_equal(chmod(f->directory, 01777), 0); /* as /tmp is */
+	assert_int_equal(chmod(scratch_top(), 0777), 0);
+	assert_refused(f, scratch_top());
+	assert_int_equal(chmod(scratch_top(), 01777), 0); /* as /tmp is */
 	assert_int_equal(load(f, "entry"), 0);
 }
 
@@ -300,7 +272,7 @@ static void test_strangers(void **state)
 	assert_int_equal(chown(f->path, STRANGER, 0), 0);
 	assert_refused(f, "belongs to user 12345");
 	assert_int_equal(chown(f->path, 0, 0), 0);
-	assert_int_equal(chown(f->directory, STRANGER, 0), 0);
+	assert_int_equal(chown(scratch_top(), STRANGER, 0), 0);
 	assert_refused(f, "belongs to user 12345");
 }
 
@@ -308,21 +280,14 @@ static void test_strangers(void **state)
 static void test_link_to_strangers(void **state)
 {
 	struct fixture *f = *state;
-	char link[PATH_ROOM], open_directory[PATH_ROOM + 8];
 
-	snprintf(open_directory, sizeof(open_directory), "%s/open", f->directory);
-	assert_int_equal(mkdir(open_directory, 0700), 0);
-	assert_int_equal(chmod(open_directory, 0777), 0);
+	scratch_directory("open");
+	assert_int_equal(chmod("open", 0777), 0);
 	copy_plugin(f, "native.so");
-	strcat(open_directory, "/a.so");
-	assert_int_equal(rename(f->path, open_directory), 0);
-	snprintf(link, sizeof(link), "%s/link.so", f->directory);
-	assert_int_equal(symlink(open_directory, link), 0);
-	strcpy(f->path, link);
+	assert_int_equal(rename("native.so", "open/a.so"), 0);
+	strcpy(f->path, scratch_path("link.so"));
+	assert_int_equal(symlink(scratch_path("open/a.so"), f->path), 0);
 	assert_refused(f, "/open");
-	unlink(open_directory);
-	*strrchr(open_directory, '/') = '\0';
-	rmdir(open_directory);
 }
 
 /* For callback.c: the constructor of one plugin asks the same loader for another. */
@@ -331,11 +296,10 @@ static int called;
 
 static void callback(void)
 {
-	char path[PATH_ROOM + 16];
 	void *symbol;
 
-	snprintf(path, sizeof(path), "%s/native.so", calling->directory);
-	called = load_object(calling->loader, path, false, "entry", &symbol, NULL) == 0 &&
+	called = load_object(calling->loader, scratch_path("native.so"), false, "entry", &symbol,
+	                     NULL) == 0 &&
 	         call(symbol) == 42;
 }
 

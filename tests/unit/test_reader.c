@@ -324,29 +324,6 @@ static void test_no_descriptors(void **state)
 	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), 0);
 }
 
-/* Each page in turn is overwritten: there is an answer or an error, and no crash. */
-static void test_damaged_pages(void **state)
-{
-	static const char fills[] = {0, 1, 13, 10, 127, (char)0xFF};
-	struct fixture *f = *state;
-	size_t length, failures = 0;
-	char *page = malloc(4096);
-
-	f->whole = scratch_read(FILE_NAME, &length);
-	for (size_t at = 4096; at < length; at += 4096)
-		for (size_t i = 0; i < sizeof(fills); i++) {
-			memcpy(page, f->whole + at, 4096);
-			memset(f->whole + at, fills[i], 4096);
-			scratch_write("damaged.db", f->whole, length);
-			memcpy(f->whole + at, page, 4096);
-			free(f->now);
-			f->now = records_dump("damaged.db", &f->error);
-			failures += f->now == NULL;
-		}
-	free(page);
-	assert_true(failures > 0);
-}
-
 /* --- files that no writer of ours has written --- */
 
 static void tamper(const char *statements)
@@ -478,7 +455,6 @@ int main(void)
 	        TEST(test_no_memory),
 	        TEST(test_system_calls_fail),
 	        TEST(test_no_descriptors),
-	        TEST(test_damaged_pages),
 	        TEST(test_truncated),
 	        TEST(test_rows_without_end),
 	        TEST(test_other_schemas),
