@@ -4,7 +4,6 @@
  */
 #include "indexer/caller.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/slice.h"
+#include "db/base/small_file.h"
 #include "db/base/text.h"
 
 #define COMMAND_LINE_READ (64 * 1024) /* bytes of /proc/PID/cmdline that are looked at */
@@ -69,17 +69,25 @@ static struct slice base_name(struct slice path)
 	return slash ? slice_from(path, (size_t)(slash - path.ptr) + 1) : path;
 }
 
-/* "pip" of /usr/bin/pip3.11 and pip.pyz, "python" of python3, "dnf" of dnf-3. */
+/*
+ * "pip" of /usr/bin/pip3.11, pip.pyz and pip/__main__.py, "python" of python3, "dnf" of dnf-3,
+ * "bash" of a login shell's -bash.
+ */
 static struct slice program_name(const char *path)
 {
-	struct slice name = base_name(slice_of(path));
+	static const struct slice suffixes[] = {
+	        {"/__main__.py", 12},
+	        {".pyz", 4},
+	        {".py", 3},
+	};
+	struct slice name = slice_of(path);
 
-	if (slice_starts(name, SLICE("-"))) /* a login shell */
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
+		if (slice_ends(name, suffixes[i]))
+			name.len -= suffixes[i].len;
+	name = base_name(name);
+	if (slice_starts(name, SLICE("-")))
 		name = slice_from(name, 1);
-	if (slice_ends(name, SLICE(".pyz")))
-		name.len -= 4;
-	else if (slice_ends(name, SLICE(".py")))
-		name.len -= 3;
 	while (name.len > 1 && strchr("0123456789.-", name.ptr[name.len - 1]))
 		name.len--;
 	return name;
@@ -102,48 +110,26 @@ static const char *next_word(struct words *words)
 	return word;
 }
 
-/* The package of a script called __main__.py is the directory that it lies in. */
-static struct slice script_name(const char *path)
+/* Of an interpreter what it runs, if that can be told: the module of -m, or the script. */
+static struct slice take_program(struct words *words)
 {
-	static const char main_file[] = "/__main__.py";
-	struct slice whole = slice_of(path);
+	struct slice name = program_name(next_word(words));
+	const char *word = NULL;
 
-	if (!slice_ends(whole, slice_of(main_file)))
-		return program_name(path);
-	return base_name(slice_first(whole, whole.len - sizeof(main_file) + 1));
-}
-
-/* What an interpreter runs: the module of -m, or the script; null for -c and the like. */
-static struct slice interpreted(struct words *words)
-{
-	const char *word;
-
-	while ((word = next_word(words)) && word[0] == '-') {
+	while (is_among(name, interpreters) && (word = next_word(words)) && word[0] == '-') {
 		char last = word[strlen(word) - 1];
 
 		if (word[1] == '-')
 			continue;
 		if (last == 'c')
-			return (struct slice){0};
+			return name;
 		if (last != 'm' && last != 'W' && last != 'X')
 			continue;
 		word = next_word(words); /* the option's argument */
 		if (last == 'm' || !word)
-			return word ? program_name(word) : (struct slice){0};
+			break;
 	}
-	return word ? script_name(word) : (struct slice){0};
-}
-
-static struct slice take_program(struct words *words)
-{
-	const char *first = next_word(words);
-	struct slice name = first ? program_name(first) : (struct slice){0};
-	struct slice script;
-
-	if (!first || !is_among(name, interpreters))
-		return name;
-	script = interpreted(words);
-	return slice_is_null(script) ? name : script;
+	return word ? program_name(word) : name;
 }
 
 struct command {
@@ -173,32 +159,21 @@ static struct command read_command(const char *text, size_t len)
 	return command;
 }
 
-/* name, name==1.0, name[extra], or the file that holds the package; null: none of these. */
-static struct slice package_name(const char *word)
-{
-	struct slice whole = slice_of(word), name = base_name(whole);
-
-	if (memchr(whole.ptr, ':', whole.len) || memchr(whole.ptr, '@', whole.len) ||
-	    !is_plain(name, "._+-=<>!~[],"))
-		return (struct slice){0};
-	return name;
-}
-
+/* Each name, name==1.0, name[extra], or name of the file that holds the package. */
 static void put_packages(FILE *stream, struct words words)
 {
 	bool may_be_argument = false; /* of the option before */
 	const char *word;
 
 	while ((word = next_word(&words))) {
-		struct slice name = package_name(word);
+		struct slice name = base_name(slice_of(word));
+		bool is_option = word[0] == '-';
 
-		if (word[0] == '-') {
-			may_be_argument = !is_among(slice_of(word), flags) && !strchr(word, '=');
-			continue;
-		}
-		if (!may_be_argument && !slice_is_null(name))
+		if (!is_option && !may_be_argument && !strpbrk(word, ":@") &&
+		    is_plain(name, "._+-=<>!~[],"))
 			fprintf(stream, " %.*s", (int)name.len, name.ptr);
-		may_be_argument = false;
+		may_be_argument =
+		        is_option && !is_among(slice_of(word), flags) && !strchr(word, '=');
 	}
 }
 
@@ -236,40 +211,25 @@ static void cleanup_process(struct process *process)
 	free(process->words);
 }
 
-/* A file of /proc, with a NUL behind it; NULL if it cannot be read. malloc'd. */
-static char *read_proc(pid_t pid, const char *file, size_t *len, uid_t *uid)
-{
-	CLEANUP(cleanup_free) char *text = calloc(1, COMMAND_LINE_READ + 1);
-	CLEANUP(cleanup_close) int fd = -1;
-	struct stat status;
-	char path[64];
-	ssize_t got;
-
-	snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	*len = 0;
-	if (!text || fd < 0 || fstat(fd, &status) != 0)
-		return NULL;
-	*uid = status.st_uid;
-	while (*len < COMMAND_LINE_READ &&
-	       (got = read(fd, text + *len, COMMAND_LINE_READ - *len)) > 0)
-		*len += (size_t)got;
-	return take(text);
-}
-
 /* In stat the parent follows the program's name, which may hold anything, and the state. */
 static bool look_at(pid_t pid, struct process *out)
 {
-	size_t len;
-	CLEANUP(cleanup_free) char *text = read_proc(pid, "stat", &len, &out->uid);
-	const char *behind = text ? strrchr(text, ')') : NULL;
+	CLEANUP(cleanup_free) char *text = NULL;
+	const char *behind = NULL;
+	struct stat status;
+	char path[64];
 	long parent;
 
+	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	if (stat(path, &status) == 0 &&
+	    small_file_read(path, COMMAND_LINE_READ, &text, &out->len, NULL) > 0)
+		behind = strrchr(text, ')');
 	if (!behind || sscanf(behind + 1, " %*c %ld", &parent) != 1)
 		return false;
 	out->parent = (pid_t)parent;
-	out->words = read_proc(pid, "cmdline", &out->len, &out->uid);
-	return out->words != NULL;
+	out->uid = status.st_uid;
+	snprintf(path, sizeof(path), "/proc/%ld/cmdline", (long)pid);
+	return small_file_read(path, COMMAND_LINE_READ, &out->words, &out->len, NULL) > 0;
 }
 
 static bool is_shell(const struct process *process)

@@ -102,23 +102,15 @@ void hook_begin(const char *name)
 /* --- for the audit trail --- */
 
 /* No longer than is allowed, and not cut within a character of UTF-8. */
-static void shorten(char *text, size_t limit)
-{
-	struct slice whole = slice_of(text);
-
-	if (whole.len > limit)
-		memcpy(text + utf8_cut(whole, limit), "...", 4);
-}
-
 char *hook_command(const char *name)
 {
 	CLEANUP(cleanup_free) char *caller = caller_find();
-	/* With room to shorten in. */
-	char *text = caller ? text_format("%s: %s   ", name, caller) : strdup(name);
+	struct slice words = slice_of(caller);
+	bool is_long = words.len > HOOK_COMMAND_MAX;
 
-	if (!caller || !text)
-		return text;
-	text[strlen(text) - 3] = '\0';
-	shorten(text, strlen(name) + 2 + HOOK_COMMAND_MAX);
-	return text;
+	if (!caller)
+		return strdup(name);
+	return text_format("%s: %.*s%s", name,
+	                   (int)(is_long ? utf8_cut(words, HOOK_COMMAND_MAX) : words.len), caller,
+	                   is_long ? "..." : "");
 }
