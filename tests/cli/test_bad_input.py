@@ -477,16 +477,6 @@ class NoPermission(BadTest):
 
 
 class Disks(BadTest):
-    def mount(self, *options):
-        place = f"{self.top}/disk"
-        os.mkdir(place)
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join(("mode=0755", *options)), "none", place],
-                              capture_output=True, text=True, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
-        if done.returncode:
-            self.skipTest(f"nothing can be mounted here: {done.stderr.strip()}")
-        self.addCleanup(subprocess.run, ["umount", "-l", place], env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
-        return place
-
     @needs_root
     def test_read_only(self):
         disk = self.mount()
@@ -515,7 +505,7 @@ class Disks(BadTest):
         pages = os.path.getsize(database) // 4096
         for room in (0, 1, pages // 2, pages - 1):
             with self.subTest(pages=room):
-                self.fill(disk, room * 4096)
+                support.fill(disk, room * 4096)
                 reply = self.update(prefix, status=COULD_NOT)
                 self.assertEqual(len(reply.err.splitlines()), 1, str(reply))
                 self.assertEqual(leftovers(database), [])
@@ -530,7 +520,7 @@ class Disks(BadTest):
     @needs_root
     def test_full_from_the_start(self):
         disk = self.mount("size=256k")
-        self.fill(disk, 3 * 4096)
+        support.fill(disk, 3 * 4096)
         self.update(self.prefix, "--db", f"{disk}/x.db", status=COULD_NOT)
         self.assertEqual([name for name in os.listdir(disk) if name not in ("filler", "x.db.lock")], [])
 
@@ -543,23 +533,13 @@ class Disks(BadTest):
         with open(database, "r+b") as file:
             file.seek(60)
             file.write(b"\0\0\0\x63")
-        self.fill(disk, 2 * 4096)
+        support.fill(disk, 2 * 4096)
         self.update(f"{disk}/venv", status=COULD_NOT)
         self.assertTrue(os.path.exists(database), "what is there must stay, damaged or not")
         self.assertEqual([name for name in leftovers(database) if not name.endswith(".damaged")], [])
         os.unlink(f"{disk}/filler")
         self.update(f"{disk}/venv")
         self.assertTrue(is_sound(database))
-
-    def fill(self, disk, leave):
-        """All of it but so many bytes."""
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(f"{disk}/filler")
-        with open(f"{disk}/filler", "wb", buffering=0) as file:
-            with contextlib.suppress(OSError):
-                while True:
-                    file.write(bytes(4096))
-            file.truncate(max(0, os.path.getsize(f"{disk}/filler") - leave))
 
 
 class BadOutput(BadTest):

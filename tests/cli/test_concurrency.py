@@ -5,7 +5,6 @@ repeat a run.
 """
 
 import collections
-import contextlib
 import os
 import random
 import shutil
@@ -189,10 +188,7 @@ class Many(CommandTest):
         for _ in range(5):
             name = f"package{_}"
             add_distribution(self.site, name)
-            children = [self.start("update", self.prefix) for _ in range(10)]
-            for child in children:
-                _, err = child.communicate(timeout=support.SECONDS_ALLOWED)
-                self.assertEqual(child.returncode, DONE, err.decode())
+            self.finish(*[self.start("update", self.prefix) for _ in range(10)])
             self.assertEqual(self.found(), sorted(self.names_on_disk()))
         self.assertEqual(leftovers(self.database), [])
         installs = query(self.database, "SELECT distribution, count(*) FROM event WHERE action = 'install' GROUP BY 1")
@@ -209,10 +205,7 @@ class Many(CommandTest):
         sites = [f"{self.top}/site{number}" for number in range(10)]
         for number, site in enumerate(sites):
             add_distribution(site, f"package{number}")
-        children = [self.start("update", site, "--db", file) for site in sites]
-        for child in children:
-            _, err = child.communicate(timeout=support.SECONDS_ALLOWED)
-            self.assertEqual(child.returncode, DONE, err.decode())
+        self.finish(*[self.start("update", site, "--db", file) for site in sites])
         self.assertEqual(sorted(row[0] for row in query(file, "SELECT path FROM root")), sites)
         self.assertEqual(len(facts(file)), 20)
         self.assertTrue(is_sound(file))
@@ -229,9 +222,7 @@ class Many(CommandTest):
         worker.start()
         try:
             for _ in range(10):
-                for child in [self.start("update", self.prefix) for _ in range(3)]:
-                    _, err = child.communicate(timeout=support.SECONDS_ALLOWED)
-                    self.assertEqual(child.returncode, DONE, err.decode())
+                self.finish(*[self.start("update", self.prefix) for _ in range(3)])
         finally:
             stop.set()
             worker.join()
@@ -251,8 +242,7 @@ class Many(CommandTest):
             self.assertIsNone(child.poll(), "it did not wait")
             self.assertEqual(self.found(), ["alpha"])
             self.assertEqual(len(self.list("demo").names), 2, "a reader waits for nobody")
-        _, err = child.communicate(timeout=support.SECONDS_ALLOWED)
-        self.assertEqual(child.returncode, DONE, err.decode())
+        self.finish(child)
         self.assertEqual(self.found(), ["alpha", "beta"])
 
     def test_interrupted_while_waiting_for_the_lock(self):
@@ -337,14 +327,7 @@ class Readers(CommandTest):
 
     @needs_root
     def test_while_the_disk_is_full(self):
-        disk = f"{self.top}/disk"
-        os.mkdir(disk)
-        env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0755,size=2m", "none", disk], capture_output=True,
-                              text=True, env=env)
-        if done.returncode:
-            self.skipTest(f"nothing can be mounted here: {done.stderr.strip()}")
-        self.addCleanup(subprocess.run, ["umount", "-l", disk], env=env)
+        disk = self.mount("size=2m")
         self.prefix, self.site, self.database = f"{disk}/venv", f"{disk}/venv/{SITE}", f"{disk}/venv/{DATABASE}"
         for number in range(40):
             add_distribution(self.site, f"package{number}")
@@ -352,9 +335,7 @@ class Readers(CommandTest):
         expected = sorted(self.list("demo", user=STRANGER).names)
         add_distribution(self.site, "package40")
         expected.append(("package40", "1.0"))
-        with open(f"{disk}/filler", "wb", buffering=0) as filler, contextlib.suppress(OSError):
-            while True:
-                filler.write(bytes(4096))
+        support.fill(disk)
         for _ in range(5):
             self.update(status=COULD_NOT)
             reply = self.list("demo", user=STRANGER, status=DONE)

@@ -24,7 +24,6 @@ NOISE = 0.05  # seconds of the processor, for what does not grow: the start, the
 RUNS = 3
 ATTEMPTS = 5
 MEGABYTE = 1 << 20
-NO_METADATA = "Metadata-Version: 2.1\nName: a\nVersion: 1\n"
 
 
 # --- inputs: each makes one of n parts below top, and gives the arguments to run ---

@@ -186,9 +186,9 @@ class BadCases(HookTest):
     @needs_root
     def test_a_read_only_file_system(self):
         self.mount("size=8m")
-        add_distribution(f"{self.top}/mounted/{SITE}", "alpha")
-        env = self.environment(XDG_STATE_HOME=f"{self.top}/mounted/state")
-        mounted, file = f"{self.top}/mounted", f"{self.top}/mounted/{DATABASE}"
+        add_distribution(f"{self.top}/disk/{SITE}", "alpha")
+        env = self.environment(XDG_STATE_HOME=f"{self.top}/disk/state")
+        mounted, file = f"{self.top}/disk", f"{self.top}/disk/{DATABASE}"
         self.silent_hook(mounted)
         self.remount("ro")
         self.silent_hook(mounted, env=env)
@@ -205,30 +205,20 @@ class BadCases(HookTest):
     @needs_root
     def test_a_full_disk(self):
         self.mount("size=512k")
-        file = f"{self.top}/mounted/one.db"
+        file = f"{self.top}/disk/one.db"
         self.silent_hook("--db", file, self.prefix)
-        with contextlib.suppress(OSError), open(f"{self.top}/mounted/filler", "wb", 0) as filler:
-            while True:
-                filler.write(b"x" * 4096)
+        support.fill(f"{self.top}/disk")
         self.silent_hook("--db", file, self.prefix)  # nothing would have to be written
         add_distribution(self.site, "beta")
         self.assertIn("No space left", self.hook_with_one_line("--db", file, self.prefix))
         self.assertTrue(is_sound(file))
         self.assertEqual(self.names(file), ["alpha"])
-        os.unlink(f"{self.top}/mounted/filler")
+        os.unlink(f"{self.top}/disk/filler")
         self.silent_hook("--db", file, self.prefix)
         self.assertEqual((self.names(file), leftovers(file)), (["alpha", "beta"], []))
 
-    def mount(self, options):
-        os.mkdir(f"{self.top}/mounted")
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", f"{self.top}/mounted"],
-                              capture_output=True)
-        if done.returncode:
-            self.skipTest(f"no tmpfs can be mounted here: {done.stderr.decode().strip()}")
-        self.addCleanup(subprocess.run, ["umount", f"{self.top}/mounted"], check=True)
-
     def remount(self, how):
-        subprocess.run(["mount", "-o", f"remount,{how}", f"{self.top}/mounted"], check=True)
+        subprocess.run(["mount", "-o", f"remount,{how}", f"{self.top}/disk"], check=True)
 
     def test_a_file_too_large(self):
         self.silent_hook()

@@ -4,11 +4,9 @@ An edit inside a distribution changes no time of the site directory, so that the
 level leaves it to the hook: if that fails, nothing but the mark that it leaves tells readers.
 """
 
-import contextlib
 import os
 import shutil
 import signal
-import subprocess
 
 import support
 from support import (COULD_NOT, DATABASE, DONE, SITE, CommandTest, add_distribution, change_database,
@@ -115,9 +113,7 @@ class Full(StaleTest):
         self.index(prefix, database=database)
         self.edit(site=site)
         self.assertEqual(self.names(site), ["alpha", "beta"])
-        with open(f"{disk}/filler", "wb", buffering=0) as file, contextlib.suppress(OSError):
-            while True:
-                file.write(bytes(4096))
+        support.fill(disk)
         self.update(prefix, status=COULD_NOT)
         self.assertTrue(is_marked(database))
         self.assertEqual(self.names(site), ["beta", "edited"])
@@ -125,17 +121,6 @@ class Full(StaleTest):
         self.update(prefix)
         self.assertFalse(is_marked(database))
         self.assertEqual(self.names(site), ["beta", "edited"])
-
-    def mount(self, *options):
-        place = f"{self.top}/disk"
-        os.mkdir(place)
-        tools = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join(("mode=0755", *options)), "none", place],
-                              capture_output=True, text=True, env=tools)
-        if done.returncode:
-            self.skipTest(f"nothing can be mounted here: {done.stderr.strip()}")
-        self.addCleanup(subprocess.run, ["umount", "-l", place], env=tools)
-        return place
 
 
 if __name__ == "__main__":

@@ -105,6 +105,24 @@ class CommandTest(unittest.TestCase):
             self.assertEqual(reply.status, status, str(reply))
         return reply
 
+    def finish(self, *children):
+        """Each ends, and has done what it was asked to."""
+        for child in children:
+            _, err = child.communicate(timeout=SECONDS_ALLOWED)
+            self.assertEqual(child.returncode, DONE, err.decode())
+
+    def mount(self, *options, place=None):
+        """A file system in memory."""
+        place = place or f"{self.top}/disk"
+        tools = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+        os.mkdir(place)
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join(("mode=0755", *options)), "none", place],
+                              capture_output=True, text=True, env=tools)
+        if done.returncode:
+            self.skipTest(f"nothing can be mounted here: {done.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", "-l", place], env=tools)
+        return place
+
     def check_sane(self, reply):
         """Whatever happens: one of the four statuses, no report of a sanitizer."""
         self.assertIn(reply.status, (DONE, NOT_FOUND, USAGE, COULD_NOT), str(reply))
@@ -160,6 +178,17 @@ def remove_tree(path):
 
     shutil.rmtree(path, onerror=make_writable)
     shutil.rmtree(path, ignore_errors=True)
+
+
+def fill(disk, leave=0):
+    """All of it but so many bytes, by one file."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(f"{disk}/filler")
+    with open(f"{disk}/filler", "wb", buffering=0) as file:
+        with contextlib.suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+        file.truncate(max(0, os.path.getsize(f"{disk}/filler") - leave))
 
 
 # --- processes ---
