@@ -95,24 +95,17 @@ static int compare_events(const void *a, const void *b)
 
 /* --- printing --- */
 
-static const char *text_or(struct slice text, const char *otherwise)
-{
-	return text.len ? text.ptr : otherwise;
-}
-
 /* "name 1.0 -> 2.0", "name 1.0", "name group/entry: value", or what else it is about. malloc'd. */
 static char *describe(const struct event_record *facts)
 {
-	bool both = facts->old_version.len && facts->version.len;
-	const char *only =
-	        text_or(facts->old_version, text_or(facts->version, text_or(facts->detail, "")));
+	struct slice old = facts->old_version, new = facts->version;
+	struct slice only = old.len ? old : new.len ? new : facts->detail;
 
 	if (slice_is_null(facts->distribution))
-		return strdup(text_or(facts->detail, ""));
-	if (both)
-		return text_format("%s %s -> %s", facts->distribution.ptr, facts->old_version.ptr,
-		                   facts->version.ptr);
-	return text_format("%s%s%s", facts->distribution.ptr, *only ? " " : "", only);
+		return strdup(facts->detail.len ? facts->detail.ptr : "");
+	return text_format("%s%s%s%s%s", facts->distribution.ptr, only.len ? " " : "",
+	                   only.len ? only.ptr : "", old.len && new.len ? " -> " : "",
+	                   old.len && new.len ? new.ptr : "");
 }
 
 static void put(struct output *output, const struct event *event)
@@ -157,7 +150,7 @@ static int find_databases(const struct options *options, struct databases *out, 
 	return code;
 }
 
-/* One database that cannot be read does not stop the others. */
+/* One of several databases that cannot be read does not stop the others. */
 static enum status read_databases(const struct databases *databases, struct log *log)
 {
 	enum status status = STATUS_DONE;
@@ -173,38 +166,26 @@ static enum status read_databases(const struct databases *databases, struct log 
 	return status;
 }
 
-static enum status print(const struct options *options, struct log *log, enum status status)
-{
-	struct output output = OUTPUT_BEGIN(columns, options->json);
-	struct error error = {0};
-
-	if (log->count > 0)
-		qsort(log->events, log->count, sizeof(*log->events), compare_events);
-	for (size_t i = 0; i < log->count; i++)
-		put(&output, &log->events[i]);
-	if (output_end(&output, &error) < 0)
-		return fail(&error);
-	if (status != STATUS_DONE || log->count > 0)
-		return status;
-	note(options, "nothing has been recorded; 'entrydb update' records what is installed");
-	return STATUS_NOT_FOUND;
-}
-
 enum status command_log(const struct options *options)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
 	CLEANUP(cleanup_log) struct log log = {0};
+	struct output output = OUTPUT_BEGIN(columns, options->json);
 	struct error error = {0};
-	enum status status = STATUS_DONE;
-	int code;
+	enum status status;
 
-	if (options->database)
-		code = read_database(&log, options->database, &error);
-	else
-		code = find_databases(options, &databases, &error);
-	if (code < 0)
+	if ((options->database ? read_database(&log, options->database, &error)
+	                       : find_databases(options, &databases, &error)) < 0)
 		return fail(&error);
-	if (!options->database)
-		status = read_databases(&databases, &log);
-	return print(options, &log, status);
+	status = read_databases(&databases, &log); /* none with --db */
+	if (log.count > 0)
+		qsort(log.events, log.count, sizeof(*log.events), compare_events);
+	for (size_t i = 0; i < log.count; i++)
+		put(&output, &log.events[i]);
+	if (output_end(&output, &error) < 0)
+		return fail(&error);
+	if (status != STATUS_DONE || log.count > 0)
+		return status;
+	note(options, "nothing has been recorded; 'entrydb update' records what is installed");
+	return STATUS_NOT_FOUND;
 }

@@ -78,9 +78,11 @@ static const char importer[] =
 
 enum { MESSAGE_FD = 3 }; /* where the interpreter writes what it has to say */
 
-static void say(int fd, const char *text)
+/* There is no other way to report. */
+static _Noreturn void end_failed(int fd, const char *text)
 {
-	file_write(fd, text, strnlen(text, MESSAGE_MAX)); /* there is no other way to report */
+	file_write(fd, text, strnlen(text, MESSAGE_MAX));
+	_exit(CHILD_FAILED);
 }
 
 static _Noreturn void import_it(const struct probe *probe, int fd)
@@ -98,32 +100,24 @@ static _Noreturn void import_it(const struct probe *probe, int fd)
 		fcntl(MESSAGE_FD, F_SETFD, 0);
 		execv(probe->interpreter, (char *const *)words);
 	}
-	say(fd, errno_text(errno));
-	_exit(CHILD_FAILED);
-}
-
-static _Noreturn void load_it(const struct probe *probe, int fd)
-{
-	entrydb_error error = ENTRYDB_ERROR_INIT;
-	void *symbol;
-
-	if (entrydb_load(probe->db, probe->entry_point, &symbol, &error) == 0)
-		_exit(CHILD_LOADED);
-	say(fd, entrydb_error_message(&error));
-	_exit(CHILD_FAILED);
+	end_failed(fd, errno_text(errno));
 }
 
 /* The plugin's output goes to stderr, and an expected crash leaves no core. */
 static _Noreturn void run_child(const struct probe *probe, int fd)
 {
 	const struct rlimit none = {0, 0};
+	entrydb_error error = ENTRYDB_ERROR_INIT;
+	void *symbol;
 
 	setpgid(0, 0);
 	setrlimit(RLIMIT_CORE, &none);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	if (probe->interpreter)
 		import_it(probe, fd);
-	load_it(probe, fd);
+	if (entrydb_load(probe->db, probe->entry_point, &symbol, &error) == 0)
+		_exit(CHILD_LOADED);
+	end_failed(fd, entrydb_error_message(&error));
 }
 
 /* --- the parent --- */
@@ -264,25 +258,18 @@ static int set_aside(const struct probe *probe, struct error *error)
 
 /* --- the whole --- */
 
-/* Without a symbol of a shared object, Python is to import it. */
-static int prepare(struct probe *probe, struct error *error)
-{
-	int code = find_target(probe->db, probe->entry_point, &probe->target, error);
-
-	if (code < 0 || (probe->target && entrydb_target_symbol(probe->target)) ||
-	    !entrydb_entry_point_module(probe->entry_point))
-		return code;
-	return interpreter_find(probe->db, probe->entry_point, &probe->interpreter, error);
-}
-
 static enum status probe_one(const struct options *options, entrydb *db,
                              const entrydb_entry_point *entry_point)
 {
 	CLEANUP(probe_free)
 	struct probe probe = {.options = options, .db = db, .entry_point = entry_point};
 	struct error error = {0};
-	int code = prepare(&probe, &error);
+	int code = find_target(db, entry_point, &probe.target, &error);
+	bool has_symbol = probe.target && entrydb_target_symbol(probe.target);
 
+	/* Without a symbol of a shared object, Python is to import it. */
+	if (code == 0 && !has_symbol && entrydb_entry_point_module(entry_point))
+		code = interpreter_find(db, entry_point, &probe.interpreter, &error);
 	if (code == 0)
 		code = run_probe(&probe, &error);
 	if (code == 0)
