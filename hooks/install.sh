@@ -82,9 +82,12 @@ die() {
 
 # --- rights ---
 
-# Run a command as root. sudo is used only where it asks for nothing.
-as_root() {
-    if [ "$(id -u)" = 0 ]; then
+# as UID COMMAND: run it as root where that is 0, else as the caller. sudo is used only where it asks
+# for nothing.
+as() {
+    who=$1
+    shift
+    if [ "$who" != 0 ] || [ "$(id -u)" = 0 ]; then
         "$@"
     else
         sudo -n "$@"
@@ -93,24 +96,6 @@ as_root() {
 
 can_be_root() {
     [ "$(id -u)" = 0 ] || { command -v sudo && sudo -n true; } >/dev/null 2>&1
-}
-
-# May the caller write what is, or will be, at this path?
-is_writable() {
-    path=$1
-    while [ ! -e "$path" ]; do
-        path=$(dirname "$path")
-    done
-    [ -w "$path" ]
-}
-
-# Run a command with the rights that changing PREFIX takes.
-for_prefix() {
-    if [ "$prefix_owner" = 0 ]; then
-        as_root "$@"
-    else
-        "$@"
-    fi
 }
 
 # is_safe_for UID PATH: is each directory on the way, and each link, that user's or root's? Else
@@ -125,9 +110,13 @@ is_safe_for() {
     done
 }
 
-# Who is to change what lies at that path: the caller, or root.
+# Who is to change what lies, or will lie, at that path: the caller, or root.
 changer_of() {
-    if is_writable "$1"; then
+    path=$1
+    while [ ! -e "$path" ]; do
+        path=$(dirname "$path")
+    done
+    if [ -w "$path" ]; then
         id -u
     else
         say 0
@@ -169,13 +158,19 @@ lacking() {
     done
 }
 
-# Output of apt-get is shown only where it fails.
-apt_get() {
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 \
-        -o DPkg::Lock::Timeout=300 "$@" >"$scratch/apt" 2>&1 </dev/null || {
-        cat "$scratch/apt" >&2
-        die "apt-get $1 failed"
+# quietly NAME COMMAND: its output is shown only where it fails.
+quietly() {
+    name=$1
+    shift
+    "$@" >"$scratch/log" 2>&1 </dev/null || {
+        cat "$scratch/log" >&2
+        die "$name failed"
     }
+}
+
+apt_get() {
+    quietly "apt-get $1" as 0 env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 \
+        -o DPkg::Lock::Timeout=300 "$@"
 }
 
 install_packages() {
@@ -199,67 +194,56 @@ install_packages() {
 
 # --- build and install ---
 
-quietly() {
-    "$@" >"$scratch/log" 2>&1 </dev/null || {
-        cat "$scratch/log" >&2
-        die "$1 failed"
-    }
-}
-
 build() {
     say "Building"
     has_cmake || die "no CMake 3.25 or later"
-    quietly "$cmake" -S "$top" -B "$scratch/build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+    quietly "$cmake" "$cmake" -S "$top" -B "$scratch/build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
         -DCMAKE_INSTALL_PREFIX="$prefix" -DBUILD_TESTING=OFF
-    quietly "$cmake" --build "$scratch/build"
-}
-
-# Each directory above a path that does not exist yet.
-new_directories() {
-    directory=$(dirname "$1")
-    while [ ! -d "$directory" ]; do
-        say "directory $directory"
-        directory=$(dirname "$directory")
-    done
+    quietly "$cmake" "$cmake" --build "$scratch/build"
 }
 
 # What will be in PREFIX, by a rehearsal in a scratch directory; new directories, too.
 write_record() {
-    quietly env DESTDIR="$scratch/stage" "$cmake" --install "$scratch/build"
+    quietly "$cmake" env DESTDIR="$scratch/stage" "$cmake" --install "$scratch/build"
     (cd "$scratch/stage" && find . ! -type d | sed 's/^\.//') >"$scratch/files"
     say "$record" >>"$scratch/files"
     while read -r file; do
         say "file $file"
-        new_directories "$file"
+        directory=$(dirname "$file")
+        while [ ! -d "$directory" ]; do
+            say "directory $directory"
+            directory=$(dirname "$directory")
+        done
     done <"$scratch/files" >"$scratch/record"
     for package in ${new_packages-}; do
         say "package $package"
     done >>"$scratch/record"
     if [ -e "$record" ]; then
-        remove_files_of_before
+        # An earlier version may have had a file that this one has not.
+        recorded file "$record" | while read -r file; do
+            grep -qxF -- "$file" "$scratch/files" || as "$prefix_owner" rm -f "$file"
+        done
         grep -v '^file ' "$record" >>"$scratch/record" || :
     fi
-    sort -u -o "$scratch/record" "$scratch/record"
 }
 
-# An earlier version may have had a file that this one has not.
-remove_files_of_before() {
-    sed -n 's/^file //p' "$record" | while read -r file; do
-        grep -qxF -- "$file" "$scratch/files" || for_prefix rm -f "$file"
-    done
+# recorded KIND RECORD: what it has of that kind.
+recorded() {
+    sed -n "s/^$1 //p" "$2"
 }
 
 save_record() {
+    sort -u -o "$scratch/record" "$scratch/record"
     chmod 644 "$scratch/record"
-    for_prefix mkdir -p "$(dirname "$record")"
-    for_prefix cp "$scratch/record" "$record"
+    as "$prefix_owner" mkdir -p "$(dirname "$record")"
+    as "$prefix_owner" cp "$scratch/record" "$record"
 }
 
 install_program() {
     write_record
     save_record
     say "Installing in $prefix"
-    quietly for_prefix "$cmake" --install "$scratch/build"
+    quietly "$cmake" as "$prefix_owner" "$cmake" --install "$scratch/build"
     run_ldconfig
 }
 
@@ -267,7 +251,7 @@ install_program() {
 run_ldconfig() {
     [ "$prefix_owner" = 0 ] || return 0
     PATH=$PATH:/usr/sbin:/sbin
-    ! command -v ldconfig >/dev/null || as_root ldconfig || :
+    ! command -v ldconfig >/dev/null || as 0 ldconfig || :
 }
 
 # --- index and show ---
@@ -281,50 +265,41 @@ own_prefixes() {
     return 0
 }
 
-# Some environment may be damaged: that is told, and is no failure of the installation.
-run_update() {
-    "$@" >>"$scratch/update" 2>&1 </dev/null || :
+# update AS-UID ARGUMENTS: some environment may be damaged: that is told, and is no failure of the
+# installation.
+update() {
+    who=$1
+    shift
+    as "$who" "$program" update "$@" >>"$scratch/update" 2>&1 </dev/null || :
 }
 
 # Databases made by this run are recorded, so that --uninstall knows them; others are not ours.
+# Each has an audit trail from its first update; that of a damaged one begins anew.
 index_machine() {
     say "Indexing the Python environments of this machine"
     : >"$scratch/update"
     began=$(date +%s)
     if [ "$(id -u)" = 0 ] || ! can_be_root; then
-        run_update "$program" update
+        update "$(id -u)"
     else
-        run_update as_root "$program" update
+        update 0
         own_prefixes | while read -r own; do
-            run_update "$program" update "$own"
+            update "$(id -u)" "$own"
         done
     fi
     sed 's/^/    /' "$scratch/update"
     sed -n 's|^entrydb: \(/.*\.db\): [0-9]* site directories.*|\1|p' "$scratch/update" |
         sort -u >"$scratch/databases"
     while read -r database; do
-        ! is_younger "$database" "$began" || say "database $database"
+        is_new=$(ask "$database" "SELECT min(time) >= $began AND sum(action = 'repair') = 0 FROM event")
+        [ "$is_new" != 1 ] || say "database $database"
     done <"$scratch/databases" >>"$scratch/record"
-    sort -u -o "$scratch/record" "$scratch/record"
     save_record
 }
 
 # ask DATABASE QUERY: the answer; none where it cannot be had.
 ask() {
     sqlite3 -readonly "file:$1?immutable=1" "$2" 2>/dev/null || :
-}
-
-# Does its audit trail begin at that time, or later? Each database has one from its first update;
-# that of a damaged one begins anew.
-is_younger() {
-    [ "$(ask "$1" "SELECT min(time) >= $2 AND sum(action = 'repair') = 0 FROM event")" = 1 ]
-}
-
-# "COUNT FILE" of the database with most entry points.
-fullest_database() {
-    while read -r database; do
-        say "$(ask "$database" 'SELECT count(*) FROM entry_point') $database"
-    done <"$scratch/databases" | sort -rn | head -n 1
 }
 
 show() {
@@ -356,7 +331,10 @@ show_example() {
 
 show_findings() {
     lines_shown=12
-    fullest=$(fullest_database)
+    # "COUNT FILE" of the database with most entry points.
+    fullest=$(while read -r database; do
+        say "$(ask "$database" 'SELECT count(*) FROM entry_point') $database"
+    done <"$scratch/databases" | sort -rn | head -n 1)
     if [ "${fullest%% *}" -gt 0 ] 2>/dev/null; then
         show groups --db "${fullest#* }"
         show list --db "${fullest#* }"
@@ -369,15 +347,6 @@ show_findings() {
 }
 
 # --- removal ---
-
-# Somebody may have come to rely on a database since it was made.
-why_it_stays() {
-    if [ -n "$other_program" ]; then
-        say "$other_program uses it"
-    elif [ "$(ask "$1" "SELECT count(*) > 0 FROM root WHERE kind IN ('zip', 'archive')")" = 1 ]; then
-        say "archives are catalogued in it"
-    fi
-}
 
 # Another installation of entrydb, such as a package's.
 find_other_program() (
@@ -394,18 +363,23 @@ find_other_program() (
 remove_database() {
     directory=$(dirname "$1")
     changer=$(changer_of "$directory")
-    reason=$(why_it_stays "$1")
-    is_safe_for "$changer" "$1" || reason="another user's directory leads to it; that user may remove it"
+    reason=
+    # Somebody may have come to rely on it since it was made.
+    if ! is_safe_for "$changer" "$1"; then
+        reason="another user's directory leads to it; that user may remove it"
+    elif [ -n "$other_program" ]; then
+        reason="$other_program uses it"
+    elif [ "$(ask "$1" "SELECT count(*) > 0 FROM root WHERE kind IN ('zip', 'archive')")" = 1 ]; then
+        reason="archives are catalogued in it"
+    fi
     if [ -n "$reason" ]; then
         say "$1 stays: $reason"
         return
     fi
-    for_database=as_root
-    [ "$changer" = 0 ] || for_database=
-    $for_database rm -f "$1" "$1.lock" "$1.new" "$1.damaged"
+    as "$changer" rm -f "$1" "$1.lock" "$1.new" "$1.damaged"
     # The directories that hold nothing else; the last two, var/lib, often do.
     for _ in 1 2 3; do
-        $for_database rmdir "$directory" 2>/dev/null || break
+        as "$changer" rmdir "$directory" 2>/dev/null || break
         directory=$(dirname "$directory")
     done
 }
@@ -414,19 +388,19 @@ uninstall() {
     [ -e "$record" ] || die "$record: no such file; nothing was installed in $prefix by this script"
     cp "$record" "$scratch/record"
     other_program=$(find_other_program)
-    sed -n 's/^database //p' "$scratch/record" | while read -r database; do
+    recorded database "$scratch/record" | while read -r database; do
         remove_database "$database"
     done
-    sed -n 's/^file //p' "$scratch/record" | while read -r file; do
-        for_prefix rm -f "$file"
+    recorded file "$scratch/record" | while read -r file; do
+        as "$prefix_owner" rm -f "$file"
     done
     # Deepest first; one that something else uses by now stays.
-    sed -n 's/^directory //p' "$scratch/record" | sort -r | while read -r directory; do
-        for_prefix rmdir "$directory" 2>/dev/null || :
+    recorded directory "$scratch/record" | sort -r | while read -r directory; do
+        as "$prefix_owner" rmdir "$directory" 2>/dev/null || :
     done
     run_ldconfig
     say "Removed from $prefix."
-    packages=$(sed -n 's/^package //p' "$scratch/record" | tr '\n' ' ')
+    packages=$(recorded package "$scratch/record" | tr '\n' ' ')
     if [ -n "$packages" ]; then
         say "These packages were installed for the build; other things may use them by now:"
         say "    apt-get purge --autoremove $packages"
