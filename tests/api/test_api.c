@@ -10,21 +10,17 @@
 
 #define OLD "old/lib/python3.12/site-packages"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
 static void *const untouched = &(char){0};
 
 /* --- small things --- */
 
 static void test_version(void **state)
 {
-	(void)state;
 	assert_string_equal(entrydb_version(), ENTRYDB_VERSION);
 }
 
 static void test_null_is_accepted(void **state)
 {
-	(void)state;
 	entrydb_close(NULL);
 	entrydb_set_free(NULL);
 	entrydb_target_free(NULL);
@@ -49,7 +45,6 @@ static void test_rules_parse(void **state)
 	        {"im", ENTRYDB_EINVAL, 0},         {"", ENTRYDB_EINVAL, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		enum entrydb_rules rules = ENTRYDB_RULES_DEFAULT;
 
@@ -63,7 +58,6 @@ static void test_fresh_parse(void **state)
 	static const char *const names[] = {"trust", "roots", "exact"};
 	enum entrydb_fresh fresh = ENTRYDB_FRESH_DEFAULT;
 
-	(void)state;
 	assert_int_equal(entrydb_fresh_parse("", &fresh), ENTRYDB_EINVAL);
 	assert_int_equal(entrydb_fresh_parse("Trust", &fresh), ENTRYDB_EINVAL);
 	assert_int_equal(fresh, ENTRYDB_FRESH_DEFAULT);
@@ -75,7 +69,6 @@ static void test_fresh_parse(void **state)
 
 static void test_names(void **state)
 {
-	(void)state;
 	assert_string_equal(entrydb_kind_name(ENTRYDB_KIND_UNRESOLVED), "unresolved");
 	assert_string_equal(entrydb_kind_name(ENTRYDB_KIND_PYTHON), "python");
 	assert_string_equal(entrydb_kind_name(ENTRYDB_KIND_NATIVE), "native");

@@ -210,7 +210,6 @@ static void test_threads(void **state)
 	pthread_t threads[8];
 	void *first = NULL, *found;
 
-	(void)state;
 	for (size_t i = 0; i < 8; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, look_up_often, NULL), 0);
 	for (size_t i = 0; i < 8; i++) {

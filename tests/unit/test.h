@@ -16,15 +16,19 @@
 
 #include <cmocka.h>
 
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
 /* A test with setup() and teardown() of its file. */
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
-/* The program: it runs these tests, and ends the file. */
-#define RUN_TESTS(...)                                                                             \
+/* The program: it runs these tests, and ends the file; the latter does @begin first. */
+#define RUN_TESTS(...) RUN_TESTS_AFTER((void)0, __VA_ARGS__)
+#define RUN_TESTS_AFTER(begin, ...)                                                                \
 	int main(void)                                                                             \
 	{                                                                                          \
 		const struct CMUnitTest tests[] = {__VA_ARGS__};                                   \
                                                                                                    \
+		begin;                                                                             \
 		return cmocka_run_group_tests(tests, NULL, NULL);                                  \
 	}
 

@@ -10,7 +10,6 @@ static struct arena arena;
 
 static int teardown(void **state)
 {
-	(void)state;
 	arena_free(&arena);
 	return 0;
 }
@@ -20,7 +19,6 @@ static void test_aligned_and_apart(void **state)
 	static const size_t sizes[] = {1, 7, 16, 0, 100, 5000, 63 * 1024, 64 * 1024, 200000, 3};
 	unsigned char *pieces[1000];
 
-	(void)state;
 	for (size_t i = 0; i < 1000; i++) {
 		size_t size = sizes[i % 10];
 
@@ -38,7 +36,6 @@ static void test_aligned_and_apart(void **state)
 
 static void test_small_results_are_cheap(void **state)
 {
-	(void)state;
 	assert_int_equal(arena_size(&arena), 0);
 	arena_alloc(&arena, 100);
 	assert_true(arena_size(&arena) <= 1024);
@@ -46,7 +43,6 @@ static void test_small_results_are_cheap(void **state)
 
 static void test_free_and_use_again(void **state)
 {
-	(void)state;
 	arena_free(&arena);
 	arena_alloc(&arena, 10);
 	arena_free(&arena);
@@ -58,7 +54,6 @@ static void test_zeroed(void **state)
 {
 	char *bytes;
 
-	(void)state;
 	memset(arena_alloc(&arena, 600), 0xff, 600);
 	bytes = arena_calloc(&arena, 100, 7);
 	for (size_t i = 0; i < 700; i++)
@@ -68,7 +63,6 @@ static void test_zeroed(void **state)
 
 static void test_too_much(void **state)
 {
-	(void)state;
 	assert_null(arena_alloc(&arena, SIZE_MAX));
 	assert_null(arena_alloc(&arena, SIZE_MAX - 20));
 	assert_null(arena_calloc(&arena, SIZE_MAX / 2, 3));
@@ -80,7 +74,6 @@ static void test_copy(void **state)
 	struct slice copy;
 	bool failed = false;
 
-	(void)state;
 	assert_true(slice_is_null(arena_copy(&arena, (struct slice){0}, &failed)));
 	copy = arena_copy(&arena, SLICE(""), &failed);
 	assert_string_equal(copy.ptr, "");

@@ -17,7 +17,6 @@ static void check(const char *line, size_t len, const char *expected)
 
 static void test_programs(void **state)
 {
-	(void)state;
 	CHECK("/usr/bin/apt-get\0install\0-y\0python3-x", "apt-get install python3-x");
 	CHECK("/usr/bin/python3.11\0-m\0pip\0install\0-U\0a[b]==1.0", "pip install a[b]==1.0");
 	CHECK("python3\0-X\0utf8\0-Im\0pip\0uninstall\0a", "pip uninstall a");
@@ -33,7 +32,6 @@ static void test_programs(void **state)
 
 static void test_secrets(void **state)
 {
-	(void)state;
 	CHECK("pip\0install\0--proxy\0me:pw@host\0a", "pip install a");
 	CHECK("pip\0install\0--token\0hunter2\0a", "pip install a");
 	CHECK("pip\0install\0--password=hunter2\0a", "pip install a");
@@ -49,7 +47,6 @@ static void test_secrets(void **state)
 
 static void test_no_line_of_its_own(void **state)
 {
-	(void)state;
 	CHECK("pip\0install\0a\nb\0c\x1b[1m\0\xff", "pip install");
 }
 

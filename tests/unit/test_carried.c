@@ -30,7 +30,6 @@ static void test_stayed(void **state)
 {
 	struct carried file = carried(INODE, NOW + 6, NOW + 7);
 
-	(void)state;
 	assert_false(carried_with(&file, here, here));
 	assert_false(carried_with(&file, here, there));
 	file = carried(INODE, NOW, NOW); /* a file system that keeps whole seconds */
@@ -42,7 +41,6 @@ static void test_another_file(void **state)
 {
 	struct carried file = carried(INODE + 1, NOW + 6, NOW + 7);
 
-	(void)state;
 	assert_true(carried_with(&file, here, there));
 	assert_true(carried_with(&file, here, here));
 }
@@ -52,7 +50,6 @@ static void test_the_same_inode(void **state)
 {
 	struct carried file = carried(INODE, NOW + 6, NOW + 3600 * SECOND);
 
-	(void)state;
 	assert_false(carried_with(&file, here, (struct stamp){5, 6, here.inode}));
 	assert_true(carried_with(&file, here, there));
 	file = carried(INODE, NOW + 6, NOW - 3600 * SECOND);
@@ -75,7 +72,6 @@ static void test_outline(void **state)
 	struct carried other = carried(INODE + 1, NOW + 6, NOW + 7);
 	int64_t then = NOW - 10 * SECOND + 123456789;
 
-	(void)state;
 	assert_true(same(&other, none, none));
 	assert_false(same(&other, none, file(0, 0)));
 	assert_false(same(&other, file(0, 0), none));
@@ -99,7 +95,6 @@ static void test_set_back(void **state)
 	struct carried file_of_1970 = carried(INODE + 1, SECOND, NOW + 7);
 	int64_t then = NOW - 10 * SECOND;
 
-	(void)state;
 	assert_true(file_of_1970.is_set_back);
 	assert_true(same(&file_of_1970, file(9, then), file(9, SECOND)));
 	assert_false(same(&file_of_1970, file(9, then), file(8, SECOND)));
@@ -114,7 +109,6 @@ static void test_sealed(void **state)
 	struct stat status = {.st_ino = INODE, .st_mtim = timespec(NOW), .st_ctim = timespec(NOW)};
 	struct carried file_now = carried_of(&said, &status);
 
-	(void)state;
 	assert_true(carried_with(&file_now, (struct stamp){0}, here));
 	assert_true(carried_names_suffice(&file_now, (struct stamp){.mtime = NOW}));
 	assert_false(carried_names_suffice(&file_now, (struct stamp){.mtime = NOW + 1}));

@@ -6,8 +6,7 @@
 
 #include "test.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-#define ROOM         128
+#define ROOM 128
 
 static const struct {
 	const char *child;
@@ -42,7 +41,6 @@ static const struct {
 
 static void test_children(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		struct slice child = slice_of(rows[i].child), stem = {0};
 		char key[ROOM];
@@ -63,7 +61,6 @@ static void test_below(void **state)
 {
 	struct slice stem = {0};
 
-	(void)state;
 	assert_true(distname_stem(SLICE("usr/lib/python3/dist-packages/a-1.dist-info"), &stem));
 	assert_true(slice_equal(stem, SLICE("a")));
 	assert_true(distname_stem(SLICE("a-1.0/b.egg-info"), &stem));
@@ -73,7 +70,6 @@ static void test_below(void **state)
 
 static void test_eggs(void **state)
 {
-	(void)state;
 	assert_true(distname_is_egg_info(SLICE("EGG-INFO")));
 	assert_true(distname_is_egg_info(SLICE("Egg-Info")));
 	assert_false(distname_is_egg_info(SLICE("a.egg-info")));
@@ -98,7 +94,6 @@ static void test_normalize(void **state)
 	        {"\xC8\xBA\xC8\xBA-", "\xE2\xB1\xA5\xE2\xB1\xA5_"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(names); i++) {
 		struct slice name = slice_of(names[i][0]);
 		char out[ROOM];

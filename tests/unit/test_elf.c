@@ -68,7 +68,6 @@ static void test_native(void **state)
 {
 	struct said said = examine("native.so", "entry", "PyInit_native");
 
-	(void)state;
 	assert_true(said.header.is_shared_object);
 	assert_true(said.facts.exports_wanted);
 	assert_false(said.facts.exports_init);
@@ -80,7 +79,6 @@ static void test_native(void **state)
 
 static void test_names_are_whole(void **state)
 {
-	(void)state;
 	assert_false(examine("native.so", "entr", NULL).facts.exports_wanted);
 	assert_false(examine("native.so", "entry_", NULL).facts.exports_wanted);
 	assert_false(examine("native.so", NULL, NULL).facts.exports_wanted);
@@ -92,7 +90,6 @@ static void test_needs_python(void **state)
 {
 	struct said said = examine("needs_python.so", "entry", "PyInit_needs_python");
 
-	(void)state;
 	assert_true(said.facts.exports_wanted);
 	assert_true(said.facts.exports_init);
 	assert_true(said.facts.needs_python);
@@ -100,20 +97,17 @@ static void test_needs_python(void **state)
 
 static void test_versioned(void **state)
 {
-	(void)state;
 	assert_true(examine("versioned.so", "current_entry", NULL).facts.exports_wanted);
 	assert_false(examine("versioned.so", "old_entry", NULL).facts.exports_wanted);
 }
 
 static void test_undefined_is_not_exported(void **state)
 {
-	(void)state;
 	assert_false(examine("undefined.so", "missing_from_everywhere", NULL).facts.exports_wanted);
 }
 
 static void test_program(void **state)
 {
-	(void)state;
 	assert_false(examine("program", "entry", NULL).header.is_shared_object);
 }
 
@@ -126,7 +120,6 @@ static int examine_damaged(const char *bytes, size_t length)
 
 static void test_not_elf(void **state)
 {
-	(void)state;
 	assert_int_equal(examine_damaged("#!/bin/sh\n", 10), ERROR_FORMAT);
 	assert_int_equal(examine_damaged("", 0), ERROR_FORMAT);
 	assert_int_equal(examine_damaged("\177ELF", 4), ERROR_FORMAT);
@@ -168,7 +161,6 @@ static void test_unreadable(void **state)
 {
 	struct elf_file *file;
 
-	(void)state;
 	assert_true(elf_file_open(-1, &file, NULL) < 0);
 }
 

@@ -6,8 +6,6 @@
 
 #include "test.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
 static const struct {
 	const char *text, *expected;
 } rows[] = {
@@ -79,7 +77,6 @@ static void print_all(FILE *out, const char *text)
 
 static void test_rows(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		char *printed = NULL;
 		size_t size;
@@ -97,7 +94,6 @@ static void test_out_untouched_on_error(void **state)
 	struct entry_points_txt txt;
 	struct entry_points_line line = {.number = 42};
 
-	(void)state;
 	entry_points_txt_begin(&txt, SLICE("[g]\nbad\n"));
 	assert_int_equal(entry_points_txt_next(&txt, &line, NULL), ERROR_FORMAT);
 	assert_int_equal(line.number, 42);
@@ -110,7 +106,6 @@ static void test_nul_and_null(void **state)
 	struct entry_points_txt txt;
 	struct entry_points_line line;
 
-	(void)state;
 	entry_points_txt_begin(&txt, (struct slice){0});
 	assert_int_equal(entry_points_txt_next(&txt, &line, NULL), 0);
 	entry_points_txt_begin(&txt, SLICE("[g]\na\0b = c\0d\n"));

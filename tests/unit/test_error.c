@@ -12,14 +12,12 @@ static struct error error;
 
 static int teardown(void **state)
 {
-	(void)state;
 	error_clear(&error);
 	return 0;
 }
 
 static void test_set(void **state)
 {
-	(void)state;
 	assert_string_equal(error_text(&error), "no error");
 	assert_int_equal(error_set(&error, ERROR_LIMIT, "%s: %d", "file", 7), ERROR_LIMIT);
 	assert_int_equal(error.code, ERROR_LIMIT);
@@ -43,7 +41,6 @@ static void test_errno(void **state)
 	        {ELOOP, ERROR_FORMAT},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		assert_int_equal(error_errno(&error, rows[i].errnum, "f"), rows[i].code);
 		assert_int_equal(error_errno(NULL, rows[i].errnum, "f"), rows[i].code);
@@ -60,7 +57,6 @@ static void test_failures(void **state)
 	static const int failures[] = {EIO,   ENOMEM, EMFILE,    ENFILE,
 	                               EINTR, ESTALE, ETIMEDOUT, ENOTCONN};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++)
 		assert_false(errno_is_failure(facts[i]));
 	for (size_t i = 0; i < sizeof(failures) / sizeof(*failures); i++)
@@ -71,7 +67,6 @@ static void test_move_failure(void **state)
 {
 	struct error from = {0};
 
-	(void)state;
 	assert_int_equal(error_move_failure(&error, &from), 0);
 	error_errno(&from, ENOENT, "f");
 	assert_int_equal(error_move_failure(&error, &from), 0);
@@ -85,7 +80,6 @@ static void test_move_failure(void **state)
 
 static void test_no_memory(void **state)
 {
-	(void)state;
 	error_set(&error, ERROR_IO, "before");
 	assert_int_equal(error_nomem(&error), ERROR_NOMEM);
 	assert_null(error.message);
@@ -101,7 +95,6 @@ static void test_move(void **state)
 {
 	struct error from = {0}, to = {0};
 
-	(void)state;
 	error_set(&to, ERROR_IO, "before");
 	error_set(&from, ERROR_LIMIT, "why");
 	assert_int_equal(error_move(&to, &from), ERROR_LIMIT);

@@ -18,7 +18,6 @@ static void check(struct slice text, const char *expected)
 
 static void test_plain_text_stays(void **state)
 {
-	(void)state;
 	check(SLICE(""), "");
 	check((struct slice){0}, "");
 	check(SLICE("name = module:attr [x, y]"), "name = module:attr [x, y]");
@@ -28,7 +27,6 @@ static void test_plain_text_stays(void **state)
 
 static void test_controls_of_ascii(void **state)
 {
-	(void)state;
 	check(SLICE("a\tb\nc\rd"), "a\\x09b\\x0ac\\x0dd");
 	check(SLICE("\x1b[31m\x7f"), "\\x1b[31m\\x7f");
 	check(SLICE("n\0m"), "n\\x00m");
@@ -36,7 +34,6 @@ static void test_controls_of_ascii(void **state)
 
 static void test_other_controls(void **state)
 {
-	(void)state;
 	check(SLICE("\xc2\x80\xc2\x85\xc2\x9b\xc2\x9f"), "\\u0080\\u0085\\u009b\\u009f");
 	check(SLICE("\xe2\x80\xa8\xe2\x80\xa9"), "\\u2028\\u2029");
 	check(SLICE("\xe2\x80\xaa\xe2\x80\xae\xe2\x81\xa6\xe2\x81\xa9"),
@@ -47,7 +44,6 @@ static void test_other_controls(void **state)
 /* Their neighbours are text. */
 static void test_no_other(void **state)
 {
-	(void)state;
 	check(SLICE("\xe2\x80\xa7\xe2\x80\xaf\xe2\x80\x8d\xe2\x80\x90\xe2\x81\xa5\xe2\x81\xaa\xd8"
 	            "\x9b"),
 	      "\xe2\x80\xa7\xe2\x80\xaf\xe2\x80\x8d\xe2\x80\x90\xe2\x81\xa5\xe2\x81\xaa\xd8\x9b");
@@ -55,7 +51,6 @@ static void test_no_other(void **state)
 
 static void test_bytes(void **state)
 {
-	(void)state;
 	check(SLICE("a\xff"), "a\\xff");
 	check(SLICE("\xc2"), "\\xc2");
 	check(SLICE("\x9b[2J"), "\\x9b[2J");
@@ -66,7 +61,6 @@ static void test_bytes(void **state)
 /* Two texts that differ are never written alike. */
 static void test_the_backslash(void **state)
 {
-	(void)state;
 	check(SLICE("\\x09"), "\\\\x09");
 	check(SLICE("\\\x09"), "\\\\\\x09");
 	check(SLICE("\\u202e"), "\\\\u202e");

@@ -6,12 +6,10 @@
 
 #include "scratch.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-#define SYSTEM       "/var/lib/entrydb/entry_points.db"
+#define SYSTEM "/var/lib/entrydb/entry_points.db"
 
 static int setup(void **state)
 {
-	(void)state;
 	scratch_enter();
 	setenv("HOME", "/home/me", 1);
 	setenv("XDG_STATE_HOME", "/home/me/st", 1);
@@ -55,7 +53,6 @@ static void test_known(void **state)
 	};
 	char path[200], database[200];
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		snprintf(path, sizeof(path), "%s/%s", rows[i].prefix, rows[i].inside);
 		snprintf(database, sizeof(database), "%s" SYSTEM, rows[i].prefix);
@@ -80,14 +77,12 @@ static void test_unknown(void **state)
 	        "/venv/lib/python3.12-old/site-packages",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(paths); i++)
 		check_prefix(paths[i], NULL, NULL, NULL);
 }
 
 static void test_system_and_user(void **state)
 {
-	(void)state;
 	check_prefix("/usr/lib/python3/dist-packages", NULL, SYSTEM,
 	             "usr/lib/python3/dist-packages");
 	check_prefix("/usr/local/lib/python3.11/dist-packages", NULL, SYSTEM,
@@ -119,7 +114,6 @@ static void check_user(const char *state_home, const char *home, const char *dat
 
 static void test_user_database(void **state)
 {
-	(void)state;
 	check_user("/s", "/h", "/s/entrydb/entry_points.db");
 	check_user("", "/h", "/h/.local/state/entrydb/entry_points.db");
 	check_user("relative", "/h", "/h/.local/state/entrydb/entry_points.db");
@@ -137,7 +131,6 @@ static void check_text(char *text, const char *expected)
 
 static void test_paths_in_a_database(void **state)
 {
-	(void)state;
 	check_text(layout_base("/venv" SYSTEM), "/venv");
 	check_text(layout_base(SYSTEM), "");
 	check_text(layout_base("/tmp/my.db"), "");
@@ -161,7 +154,6 @@ static void test_absolute(void **state)
 	        {"/tmp/..", "/"}, {"/usr/../usr", "/usr"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++)
 		check_text(layout_absolute(rows[i].entry), rows[i].absolute);
 	check_text(layout_absolute(""), scratch_top());

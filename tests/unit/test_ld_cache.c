@@ -75,7 +75,6 @@ static void test_new(void **state)
 {
 	struct image image = {.length = 0};
 
-	(void)state;
 	add_cache(&image, three, 3);
 	check_three(slice_of_image(&image));
 }
@@ -84,7 +83,6 @@ static void test_behind_the_old(void **state)
 {
 	struct image image = {.length = 0};
 
-	(void)state;
 	memcpy(image.bytes, "ld.so-1.7.0", 11);
 	put(&image, 12, 1);
 	image.length = 32; /* 16 and one entry of 12, padded */
@@ -97,7 +95,6 @@ static void test_no_cache(void **state)
 	struct image image = {.length = 0};
 	struct ld_cache cache;
 
-	(void)state;
 	assert_false(ld_cache_open(SLICE(""), &cache));
 	assert_false(ld_cache_open(SLICE("ld.so-1.7.0"), &cache));
 	assert_false(ld_cache_open(SLICE("glibc-ld.so.cache1.1"), &cache));
@@ -118,7 +115,6 @@ static void test_damaged(void **state)
 	struct slice path;
 	size_t at = 0;
 
-	(void)state;
 	add_cache(&image, relative, 1);
 	assert_true(ld_cache_open(slice_of_image(&image), &cache));
 	assert_false(ld_cache_find(&cache, SLICE("liba.so.1"), &at, &path));

@@ -162,7 +162,6 @@ static void test_lazy(void **state)
 
 static void test_words_of_linkers(void **state)
 {
-	(void)state;
 	assert_int_equal(loader_code_of("/a.so: undefined symbol: f"), ERROR_UNDEFINED);
 	assert_int_equal(loader_code_of("Error relocating /a.so: f: symbol not found"),
 	                 ERROR_UNDEFINED);
@@ -223,7 +222,6 @@ static void test_not_an_object(void **state)
 
 static void test_free_of_nothing(void **state)
 {
-	(void)state;
 	loader_free(NULL);
 }
 

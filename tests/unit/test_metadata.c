@@ -6,8 +6,6 @@
 
 #include "test.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
 static const struct {
 	const char *text, *name, *version;
 	bool complete;
@@ -94,5 +92,4 @@ static void test_one_line_is_not_copied(void **state)
 	assert_int_equal(arena_size(*state), 0);
 }
 
-RUN_TESTS(cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
-          cmocka_unit_test_setup_teardown(test_one_line_is_not_copied, setup, teardown))
+RUN_TESTS(TEST(test_rows), TEST(test_one_line_is_not_copied))

@@ -12,7 +12,6 @@ static struct name_map map;
 
 static int teardown(void **state)
 {
-	(void)state;
 	name_map_free(&map);
 	return 0;
 }
@@ -28,7 +27,6 @@ static uint32_t put(const char *name, uint32_t number)
 
 static void test_first_is_kept(void **state)
 {
-	(void)state;
 	assert_int_equal(name_map_get(&map, SLICE("a")), NAME_MAP_NONE);
 	assert_int_equal(put("a", 1), 1);
 	assert_int_equal(put("a", 2), 1);
@@ -40,7 +38,6 @@ static void test_first_is_kept(void **state)
 
 static void test_ask_without_giving(void **state)
 {
-	(void)state;
 	assert_int_equal(put("a", NAME_MAP_NONE), NAME_MAP_NONE);
 	assert_int_equal(map.count, 0);
 	assert_int_equal(put("a", 0), 0);
@@ -51,7 +48,6 @@ static void test_set(void **state)
 {
 	bool failed = false;
 
-	(void)state;
 	name_map_set(&map, SLICE("a"), 1, &failed);
 	name_map_set(&map, SLICE("a"), 2, &failed);
 	assert_int_equal(name_map_get(&map, SLICE("a")), 2);
@@ -67,7 +63,6 @@ static void test_empty_and_nul(void **state)
 {
 	bool failed = false;
 
-	(void)state;
 	assert_int_equal(put("", 5), 5);
 	assert_int_equal(name_map_get(&map, (struct slice){0}), 5);
 	name_map_put(&map, SLICE("a\0b"), 6, &failed);
@@ -81,7 +76,6 @@ static void test_many(void **state)
 {
 	static char names[MANY][8];
 
-	(void)state;
 	for (uint32_t i = 0; i < MANY; i++) {
 		snprintf(names[i], sizeof(names[i]), "n%u", i);
 		assert_int_equal(put(names[i], i), i);
@@ -98,7 +92,6 @@ static void test_key(void **state)
 	struct hash_key own = hash_own_key();
 	bool failed = false;
 
-	(void)state;
 	name_map_put(&map, SLICE("a"), 1, &failed);
 	assert_memory_equal(&map.key, &own, sizeof(own));
 }

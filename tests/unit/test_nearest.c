@@ -14,7 +14,6 @@ static void check_distance(const char *a, const char *b, size_t expected)
 
 static void test_distance(void **state)
 {
-	(void)state;
 	check_distance("", "", 0);
 	check_distance("", "abc", 3);
 	check_distance("list", "list", 0);
@@ -31,7 +30,6 @@ static void test_limit(void **state)
 	                                    "acb", "bca", "xyz", "abxy", "bayx"};
 	size_t count = sizeof(words) / sizeof(*words);
 
-	(void)state;
 	for (size_t i = 0; i < count * count * 5; i++) {
 		struct slice a = slice_of(words[i % count]), b = slice_of(words[i / count % count]);
 		size_t limit = i / count / count;
@@ -61,7 +59,6 @@ static void test_what_is_near(void **state)
 {
 	static const char *const names[] = {"console_scripts", "pytest11", "list", "log", NULL};
 
-	(void)state;
 	check_found("console_script", names, "console_scripts");
 	check_found("pytset11", names, "pytest11");
 	check_found("lst", names, "list");
@@ -77,7 +74,6 @@ static void test_order_does_not_matter(void **state)
 	static const char *const one[] = {"bar", "baz", "far", NULL};
 	static const char *const other[] = {"far", "baz", "bar", NULL};
 
-	(void)state;
 	check_found("bax", one, "bar");
 	check_found("bax", other, "bar");
 }
@@ -87,7 +83,6 @@ static void test_what_is_too_long(void **state)
 	char text[NEAREST_LEN_MAX + 2];
 	struct nearest nearest;
 
-	(void)state;
 	memset(text, 'a', sizeof(text));
 	nearest = nearest_to((struct slice){text, NEAREST_LEN_MAX});
 	nearest_offer(&nearest, (struct slice){text, NEAREST_LEN_MAX + 1});

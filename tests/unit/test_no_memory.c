@@ -269,15 +269,5 @@ static void test_edited_in_place(void **state)
 	fail_in_turn(f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_not_indexed),
-	        TEST(test_indexed),
-	        TEST(test_changed_since),
-	        TEST(test_edited_in_place),
-	};
-
-	faults_install();
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_AFTER(faults_install(), TEST(test_not_indexed), TEST(test_indexed),
+                TEST(test_changed_since), TEST(test_edited_in_place))

@@ -41,7 +41,6 @@ static void test_rules(void **state)
 	        {"a/b/c", "a", "b/c", "a/b/c"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct policy_verdict verdict =
 		        decide(rows[i].rules, slice_of(rows[i].group), slice_of(rows[i].name));
@@ -54,7 +53,6 @@ static void test_rules(void **state)
 /* A text up to its NUL is not the whole text. */
 static void test_embedded_nul(void **state)
 {
-	(void)state;
 	assert_true(decide("g", SLICE("g\0h"), SLICE("n")).allowed);
 	assert_true(decide("g/n", SLICE("g"), SLICE("n\0m")).allowed);
 }
@@ -64,7 +62,6 @@ static void test_reason(void **state)
 	struct policy_verdict verdict = decide("other,g/n,more", SLICE("g"), SLICE("n"));
 	char *reason = policy_reason(&verdict);
 
-	(void)state;
 	assert_string_equal(reason, "ENTRYDB_DISABLE names g/n");
 	free(reason);
 	assert_null(decide("other", SLICE("g"), SLICE("n")).origin);
@@ -142,7 +139,6 @@ static void test_files(void **state)
 	        {"n = disable\n", "", true, NULL}, /* before the first group */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct layers layers;
 		struct policy_verdict verdict;
@@ -165,7 +161,6 @@ static void test_variable_before_files(void **state)
 	struct layers layers;
 	struct policy_verdict verdict;
 
-	(void)state;
 	read_layers(&layers, "[g]\nn = enable priority=7", "");
 	layers.policy.disabled = SLICE("g/n");
 	verdict = policy_decide(&layers.policy, &subject);
@@ -190,7 +185,6 @@ static void test_priority(void **state)
 	        {"[g]\nn = priority=99999999999999999999", "", 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct layers layers;
 
@@ -207,7 +201,6 @@ static void test_unknown(void **state)
 	struct layers layers;
 	struct policy_subject bare = {.group = SLICE("g"), .name = SLICE("n")};
 
-	(void)state;
 	read_layers(&layers, "[g]\nn = disable distribution=a\n* = disable program=prog", "");
 	assert_true(policy_decide(&layers.policy, &bare).allowed);
 	free_layers(&layers);
@@ -221,7 +214,6 @@ static void test_environments(void **state)
 		bool allowed;
 	} rows[] = {{"/mine", true}, {"/other", false}, {"/min", false}, {"", false}, {NULL, true}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct policy_subject asked = subject;
 		struct layers layers;
@@ -259,7 +251,6 @@ static void test_put(void **state)
 	struct policy_rule enable = disable, nothing = disable, whole = disable, first = disable;
 	struct policy_rule of_a = disable, for_p = disable;
 
-	(void)state;
 	enable.action = POLICY_ENABLE;
 	nothing.action = POLICY_SILENT;
 	whole.name = SLICE("*");
@@ -287,7 +278,6 @@ static void test_put_nonsense(void **state)
 {
 	static const struct slice names[] = {{"a=b", 3}, {"a\nb", 3}, {"#a", 2}, {" a", 2}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		check_put("", (struct policy_rule){SLICE("g"), names[i], .action = POLICY_DISABLE},
 		          NULL);
@@ -304,7 +294,6 @@ static void test_texts_that_are_none(void **state)
 	struct policy_rules rules = {0};
 	char *large = malloc(POLICY_TEXT_MAX + 1);
 
-	(void)state;
 	assert_int_equal(policy_rules_read(SLICE("[g]\nn = \xff"), &rules, NULL), ERROR_FORMAT);
 	memset(large, '\n', POLICY_TEXT_MAX + 1);
 	assert_int_equal(

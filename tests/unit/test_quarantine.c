@@ -52,7 +52,6 @@ static void test_add_find_remove(void **state)
 {
 	char told[256] = "";
 
-	(void)state;
 	check_found(ID, NULL); /* there is not even a directory */
 	add(ID, "/a\nb.so", "it crashed");
 	check_found(ID, "it crashed");
@@ -69,7 +68,6 @@ static void test_add_find_remove(void **state)
 
 static void test_no_way_out_of_the_directory(void **state)
 {
-	(void)state;
 	add(ID, "/a.so", "it crashed");
 	scratch_text("state/entrydb/other", "text");
 	assert_int_equal(quarantine_remove(directory(), "../other", NULL), 0);
@@ -80,7 +78,6 @@ static void test_no_way_out_of_the_directory(void **state)
 /* What somebody else could have put there says nothing. */
 static void test_what_is_not_believed(void **state)
 {
-	(void)state;
 	add(ID, "/a.so", "it crashed");
 	assert_int_equal(chmod(scratch_path("state/entrydb/quarantine/" ID), 0666), 0);
 	check_found(ID, NULL);
@@ -94,7 +91,6 @@ static void test_loading_that_is_not_believed(void **state)
 {
 	const char *loading = "state/entrydb/quarantine/" ID ".loading";
 
-	(void)state;
 	add(OTHER, "/b.so", "it crashed"); /* makes the directory */
 	scratch_text(loading, "/a.so");
 	assert_int_equal(chmod(scratch_path(loading), 0666), 0);
@@ -112,7 +108,6 @@ static void test_directories_of_others(void **state)
 	static const char *const places[] = {"state/entrydb/quarantine", "state/entrydb", "state"};
 	char told[256] = "";
 
-	(void)state;
 	if (geteuid() != 0)
 		skip(); /* only root can give directories away */
 	add(ID, "/a.so", "it crashed");
@@ -163,7 +158,6 @@ static void test_loading_that_is_survived(void **state)
 {
 	struct quarantine_watch watch;
 
-	(void)state;
 	assert_int_equal(quarantine_watch_begin(directory(), ID, "/a.so", &watch, NULL), 0);
 	check_found(ID, NULL);
 	quarantine_watch_end(&watch);
@@ -173,7 +167,6 @@ static void test_loading_that_is_survived(void **state)
 
 static void test_loading_that_is_not_survived(void **state)
 {
-	(void)state;
 	end_child(begin_in_a_child(1));
 	check_found(ID, "a process ended while it was being loaded");
 	check_found(ID, "a process ended while it was being loaded");
@@ -186,7 +179,6 @@ static void test_two_that_load(void **state)
 	struct quarantine_watch watch;
 	pid_t child = begin_in_a_child(0);
 
-	(void)state;
 	check_found(ID, NULL);
 	assert_int_equal(quarantine_watch_begin(directory(), ID, "/a.so", &watch, NULL), 0);
 	quarantine_watch_end(&watch);

@@ -438,30 +438,10 @@ static void test_truncated(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_refused),
-	        TEST(test_other_versions),
-	        TEST(test_trust),
-	        TEST(test_no_link),
-	        TEST(test_nothing_is_written),
-	        TEST(test_is_current),
-	        TEST(test_holders_and_problems),
-	        TEST(test_select),
-	        TEST(test_target),
-	        TEST(test_plugins),
-	        TEST(test_document),
-	        TEST(test_no_memory),
-	        TEST(test_system_calls_fail),
-	        TEST(test_no_descriptors),
-	        TEST(test_truncated),
-	        TEST(test_rows_without_end),
-	        TEST(test_other_schemas),
-	        TEST(test_wal),
-	        TEST(test_words_of_no_target),
-	};
-
-	faults_install();
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_AFTER(faults_install(), TEST(test_refused), TEST(test_other_versions), TEST(test_trust),
+                TEST(test_no_link), TEST(test_nothing_is_written), TEST(test_is_current),
+                TEST(test_holders_and_problems), TEST(test_select), TEST(test_target),
+                TEST(test_plugins), TEST(test_document), TEST(test_no_memory),
+                TEST(test_system_calls_fail), TEST(test_no_descriptors), TEST(test_truncated),
+                TEST(test_rows_without_end), TEST(test_other_schemas), TEST(test_wal),
+                TEST(test_words_of_no_target))

@@ -11,7 +11,6 @@ static void test_kinds_have_their_words(void **state)
 	                                    "bundled"};
 	enum target_kind kind = TARGET_NATIVE;
 
-	(void)state;
 	for (int i = 0; i <= TARGET_BUNDLED; i++) {
 		assert_string_equal(target_kind_name((enum target_kind)i), words[i]);
 		assert_true(target_kind_find(slice_of(words[i]), &kind));
@@ -25,7 +24,6 @@ static void test_states_have_their_words(void **state)
 	                                    "unresolved-editable"};
 	enum target_state found = TARGET_MISSING;
 
-	(void)state;
 	for (int i = 0; i <= TARGET_UNRESOLVED_EDITABLE; i++) {
 		assert_string_equal(target_state_name((enum target_state)i), words[i]);
 		assert_true(target_state_find(slice_of(words[i]), &found));
@@ -38,7 +36,6 @@ static void test_other_words_mean_nothing(void **state)
 	enum target_kind kind = TARGET_NATIVE;
 	enum target_state found = TARGET_MISSING;
 
-	(void)state;
 	assert_false(target_kind_find(SLICE("natives"), &kind));
 	assert_false(target_kind_find((struct slice){0}, &kind));
 	assert_false(target_state_find(SLICE("o"), &found));

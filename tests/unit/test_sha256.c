@@ -29,7 +29,6 @@ static void check(const char *text, const char *expected)
 
 static void test_examples(void **state)
 {
-	(void)state;
 	check("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 	check("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 	check(long_text, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
@@ -41,7 +40,6 @@ static void test_a_million(void **state)
 	char thousand[1000], base64[SHA256_BASE64_SIZE + 1];
 	struct sha256 sha;
 
-	(void)state;
 	memset(thousand, 'a', sizeof(thousand));
 	sha256_begin(&sha);
 	for (int i = 0; i < 1000; i++)

@@ -38,7 +38,6 @@ static long rounds(void)
 
 static int setup(void **state)
 {
-	(void)state;
 	scratch_enter();
 	assert_int_equal(chmod(scratch_top(), 0755), 0);
 	scratch_text("etc/passwd", "precious");
@@ -49,7 +48,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	error_clear(&error);
 	scratch_leave();
 	return 0;
@@ -106,7 +104,6 @@ static void test_files(void **state)
 {
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(records_store(DATABASE, "r", 1, &error), 0);
 	assert_int_equal(pthread_create(&thread, NULL, exchange_files, NULL), 0);
 	for (long i = 0; i < rounds(); i++)
@@ -198,7 +195,6 @@ static void attack(const char *sysroot)
 
 static void test_prefix_of_another(void **state)
 {
-	(void)state;
 	if (geteuid() != 0)
 		skip(); /* only root can be a second user */
 	make_prefix();
@@ -209,7 +205,6 @@ static void test_sysroot_with_a_prefix_of_another(void **state)
 {
 	char *sysroot;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	make_prefix();
@@ -223,7 +218,6 @@ static void test_readers(void **state)
 {
 	pid_t child;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	make_prefix();
@@ -246,7 +240,6 @@ static void test_shared_directory(void **state)
 {
 	struct stat status;
 
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	scratch_directory("tmp");

@@ -74,7 +74,6 @@ static void test_in_order(void **state)
 	struct ahead *ahead = ahead_begin(read_number, &base, 3, FILES);
 	sigset_t blocked;
 
-	(void)state;
 	assert_non_null(ahead);
 	for (size_t i = 3; i < FILES; i++)
 		assert_int_equal(take_number(ahead, i), base + (int)i);
@@ -91,7 +90,6 @@ static void test_some_are_left_out(void **state)
 	size_t before = count_threads();
 	struct ahead *ahead = ahead_begin(read_number, &base, 0, FILES);
 
-	(void)state;
 	assert_int_equal(take_number(ahead, 0), 0);
 	assert_int_equal(take_number(ahead, 5), 5);
 	assert_int_equal(take_number(ahead, 5 + 2 * AHEAD_WINDOW), 5 + 2 * AHEAD_WINDOW);
@@ -105,7 +103,6 @@ static void test_ended_early(void **state)
 	const int base = 0;
 	size_t before = count_threads();
 
-	(void)state;
 	for (size_t taken = 0; taken < 3; taken++) {
 		struct ahead *ahead = ahead_begin(read_number, &base, 0, FILES);
 
@@ -177,7 +174,6 @@ static void test_slow_directory(void **state)
 	struct root_record alone, together;
 	size_t before = count_threads();
 
-	(void)state;
 	for (int i = 0; i < DISTRIBUTIONS; i++)
 		make_distribution(i);
 	alone = scan();
@@ -205,7 +201,6 @@ static int make_first_thread(void **state)
 {
 	pthread_t thread;
 
-	(void)state;
 	return pthread_create(&thread, NULL, nothing, NULL) || pthread_join(thread, NULL);
 }
 

@@ -54,7 +54,6 @@ static void test_defaults(void **state)
 	uint64_t unpacked;
 	int64_t newest = 5;
 
-	(void)state;
 	assert_int_equal(tree_children(&tree, refuse, NULL, &error), 0);
 	assert_int_equal(tree_read(&tree, &request, &arena, &text, &error), 0);
 	assert_true(slice_is_null(text));
@@ -124,7 +123,6 @@ static void test_scan_fails(void **state)
 	CLEANUP(root_record_free) struct root_record root = {0};
 	CLEANUP(error_clear) struct error error = {0};
 
-	(void)state;
 	fails = true;
 	assert_int_equal(scan_tree(&tree, &options, &root, &error), ERROR_NOMEM);
 	options.depth = 0;
@@ -149,7 +147,6 @@ static void test_scan_leaves_unread(void **state)
 	CLEANUP(root_record_free) struct root_record root = {0};
 	CLEANUP(error_clear) struct error error = {0};
 
-	(void)state;
 	fails = true;
 	assert_int_equal(scan_tree(&tree, &options, &root, &error), 0);
 	assert_string_equal(unread, "ab");
@@ -174,7 +171,6 @@ static void test_scan_by_defaults(void **state)
 	CLEANUP(root_record_free) struct root_record root = {0};
 	const struct distribution_record *row;
 
-	(void)state;
 	assert_int_equal(scan_tree(&tree, &options, &root, NULL), 0);
 	assert_int_equal(root.distribution_count, 1);
 	row = &root.distributions[0];

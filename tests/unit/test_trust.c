@@ -22,7 +22,6 @@ static void test_owners(void **state)
 {
 	struct stat status = {.st_uid = STRANGER, .st_mode = S_IFREG | 0644};
 
-	(void)state;
 	assert_int_equal(judge(0, 0, S_IFREG | 0644), TRUST_BELIEVED);
 	assert_int_equal(judge(geteuid(), 0, S_IFREG | 0644), TRUST_BELIEVED);
 	assert_int_equal(judge(STRANGER, 0, S_IFREG | 0644), TRUST_FOREIGN);
@@ -33,7 +32,6 @@ static void test_owners(void **state)
 
 static void test_writable(void **state)
 {
-	(void)state;
 	assert_int_equal(judge(0, 0, S_IFREG | 0646), TRUST_WRITABLE);
 	assert_int_equal(judge(0, STRANGER, S_IFREG | 0664), TRUST_WRITABLE);
 	assert_int_equal(judge(0, 0, S_IFREG | 0664), TRUST_BELIEVED);
@@ -44,7 +42,6 @@ static void test_writable(void **state)
 /* Where others may create, but not replace. */
 static void test_sticky(void **state)
 {
-	(void)state;
 	assert_int_equal(judge(0, 0, S_IFDIR | 0777), TRUST_WRITABLE);
 	assert_int_equal(judge(0, 0, S_IFDIR | S_ISVTX | 0777), TRUST_BELIEVED);
 	assert_int_equal(judge(0, STRANGER, S_IFDIR | S_ISVTX | 0775), TRUST_BELIEVED);

@@ -5,8 +5,6 @@
 
 #include "test.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
 static void assert_slice(struct slice s, struct slice expected)
 {
 	assert_int_equal(s.len, expected.len);
@@ -32,7 +30,6 @@ static void test_valid(void **state)
 	        {{"eight ASCII\xE2\x82", 13}, false}, /* cut short */
 	};
 
-	(void)state;
 	assert_true(utf8_valid((struct slice){0}));
 	for (size_t i = 0; i < COUNT(rows); i++)
 		assert_int_equal(utf8_valid(rows[i].text), rows[i].valid);
@@ -45,7 +42,6 @@ static void test_next(void **state)
 	struct slice text = SLICE("a\xC3\xA9\xE2\x82\xF0\x9F\x98\x80\xED\xA0\x80");
 	const char *at = text.ptr;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(expected); i++)
 		assert_int_equal(utf8_next(&at, text.ptr + text.len), expected[i]);
 	assert_ptr_equal(at, text.ptr + text.len);
@@ -67,7 +63,6 @@ static void test_cut(void **state)
 	        {{0}, 5, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++)
 		assert_int_equal(utf8_cut(rows[i].text, rows[i].limit), rows[i].length);
 }
@@ -98,7 +93,6 @@ static void test_classes(void **state)
 	        {0x10FFFF, false, false, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		assert_int_equal(unicode_is_space(rows[i].c), rows[i].space);
 		assert_int_equal(unicode_is_word(rows[i].c), rows[i].word);
@@ -120,7 +114,6 @@ static void test_strip(void **state)
 	        {"\xEF\xBB\xBF a", "\xEF\xBB\xBF a"},
 	};
 
-	(void)state;
 	assert_true(slice_is_null(unicode_strip((struct slice){0})));
 	for (size_t i = 0; i < COUNT(rows); i++)
 		assert_slice(unicode_strip(slice_of(rows[i][0])), slice_of(rows[i][1]));
@@ -153,7 +146,6 @@ static void test_lower(void **state)
 	         "a"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		struct slice in = slice_of(rows[i][0]);
 		char out[64];

@@ -6,8 +6,6 @@
 
 #include "test.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
 /* A null module stands for a value that does not match. */
 static const struct {
 	const char *text, *module, *attr, *extras;
@@ -54,7 +52,6 @@ static void assert_part(struct slice part, const char *expected)
 
 static void test_parse(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		struct value value = {0};
 		bool matches = value_parse(slice_of(rows[i].text), &value);
@@ -76,7 +73,6 @@ static void test_extras(void **state)
 	        {"[a] b]", {"a", "b"}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(extras); i++) {
 		struct slice rest = slice_of(extras[i].text), word;
 

@@ -6,8 +6,6 @@
 
 #include "test.h"
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
 /* Each before the next. */
 static const char *const ascending[] = {
         "0",
@@ -49,7 +47,6 @@ static void test_order(void **state)
 {
 	int order;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(ascending); i++)
 		for (size_t j = 0; j < COUNT(ascending); j++) {
 			assert_true(version_compare(slice_of(ascending[i]), slice_of(ascending[j]),
@@ -67,7 +64,6 @@ static void test_spellings_of_one_version(void **state)
 	};
 	int order = 1;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(same); i++) {
 		assert_true(version_compare(slice_of(same[i][0]), slice_of(same[i][1]), &order));
 		assert_int_equal(order, 0);
@@ -85,7 +81,6 @@ static void test_no_versions(void **state)
 	};
 	int order = 7;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(wrong); i++) {
 		assert_false(version_compare(slice_of(wrong[i]), SLICE("1"), &order));
 		assert_false(version_compare(SLICE("1"), slice_of(wrong[i]), &order));

@@ -758,41 +758,16 @@ static void test_marked_while_we_write(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-	        TEST(test_round_trip),
-	        TEST(test_publication),
-	        TEST(test_roots_have_their_own_ids),
-	        TEST(test_nothing_without_commit),
-	        TEST(test_time_of_one_file_system),
-	        TEST(test_find_and_change),
-	        TEST(test_contested),
-	        TEST(test_locked),
-	        TEST(test_rebuilt_with_its_events),
-	        TEST(test_rebuilt_when_truncated),
-	        TEST(test_foreign_files_are_left_alone),
-	        TEST(test_no_memory_once),
-	        TEST(test_no_memory_from_then_on),
-	        TEST(test_system_calls_fail_once),
-	        TEST(test_system_calls_fail_from_then_on),
-	        TEST(test_file_size_limit),
-	        TEST(test_read_only_directory),
-	        TEST(test_lock_is_no_link),
-	        TEST(test_obstacles),
-	        TEST(test_no_regular_file),
-	        TEST(test_files_of_others),
-	        TEST(test_lock_of_root),
-	        TEST(test_other_schemas),
-	        TEST(test_other_events),
-	        TEST(test_harmless_changes),
-	        TEST(test_broken_index),
-	        TEST(test_rows_that_are_nobodys),
-	        TEST(test_stopped),
-	        TEST(test_marked_stale),
-	        TEST(test_marked_while_we_write),
-	};
-
-	faults_install();
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN_TESTS_AFTER(faults_install(), TEST(test_round_trip), TEST(test_publication),
+                TEST(test_roots_have_their_own_ids), TEST(test_nothing_without_commit),
+                TEST(test_time_of_one_file_system), TEST(test_find_and_change),
+                TEST(test_contested), TEST(test_locked), TEST(test_rebuilt_with_its_events),
+                TEST(test_rebuilt_when_truncated), TEST(test_foreign_files_are_left_alone),
+                TEST(test_no_memory_once), TEST(test_no_memory_from_then_on),
+                TEST(test_system_calls_fail_once), TEST(test_system_calls_fail_from_then_on),
+                TEST(test_file_size_limit), TEST(test_read_only_directory),
+                TEST(test_lock_is_no_link), TEST(test_obstacles), TEST(test_no_regular_file),
+                TEST(test_files_of_others), TEST(test_lock_of_root), TEST(test_other_schemas),
+                TEST(test_other_events), TEST(test_harmless_changes), TEST(test_broken_index),
+                TEST(test_rows_that_are_nobodys), TEST(test_stopped), TEST(test_marked_stale),
+                TEST(test_marked_while_we_write))
