@@ -3,20 +3,13 @@
  */
 #include "site.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
 #include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "../unit/scratch.h"
 
 #define ARGUMENTS_MAX 16
-#define PLUGIN_MAX    (1 << 20) /* bytes */
 
 extern char **environ;
 
@@ -27,17 +20,6 @@ struct site_string {
 
 /* --- the scratch directory --- */
 
-static void isolate(struct site *site)
-{
-	static const char *const names[] = {"ENTRYDB_PATH", "ENTRYDB_FRESH", "ENTRYDB_DISABLE",
-	                                    "VIRTUAL_ENV",  "CONDA_PREFIX",  "XDG_CONFIG_HOME"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		unsetenv(names[i]);
-	setenv("HOME", site_path(site, "home"), 1);
-	setenv("XDG_STATE_HOME", site_path(site, "state"), 1);
-}
-
 int site_setup(void **state)
 {
 	struct site *site = calloc(1, sizeof(*site));
@@ -45,21 +27,10 @@ int site_setup(void **state)
 	if (!site)
 		return -1;
 	*state = site;
-	strcpy(site->top, "/tmp/entrydb_api_XXXXXX");
+	scratch_enter();
+	site->top = scratch_top();
 	site->program = getenv("ENTRYDB");
-	site->plugins = getenv("ENTRYDB_TEST_PLUGINS");
-	if (!mkdtemp(site->top) || chdir(site->top) != 0)
-		return -1;
-	isolate(site);
 	return 0;
-}
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)
-{
-	(void)status;
-	(void)type;
-	(void)place;
-	return remove(path);
 }
 
 int site_teardown(void **state)
@@ -72,7 +43,7 @@ int site_teardown(void **state)
 	entrydb_path_free(site->described);
 	entrydb_error_clear(&site->error);
 	entrydb_close(site->db);
-	nftw(site->top, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	scratch_leave();
 	for (struct site_string *string = site->strings; string; string = next) {
 		next = string->next;
 		free(string);
@@ -108,26 +79,10 @@ const char *site_path(struct site *site, const char *path)
 
 /* --- what is in it --- */
 
-static void make_parents(const char *path)
-{
-	char parent[4096];
-
-	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
-		assert_true(mkdir(parent, 0755) == 0 || errno == EEXIST);
-	}
-}
-
 void site_write_bytes(struct site *site, const char *path, const void *bytes, size_t length)
 {
-	const char *absolute = site_path(site, path);
-	int fd;
-
-	make_parents(absolute);
-	fd = open(absolute, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, bytes, length), (ssize_t)length);
-	close(fd);
+	(void)site;
+	scratch_write(path, bytes, length);
 }
 
 void site_write(struct site *site, const char *path, const char *text)
@@ -137,7 +92,8 @@ void site_write(struct site *site, const char *path, const char *text)
 
 void site_remove(struct site *site, const char *path)
 {
-	assert_int_equal(nftw(site_path(site, path), remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+	(void)site;
+	scratch_remove(path);
 }
 
 void site_distribution(struct site *site, const char *where, const char *directory,
@@ -152,18 +108,12 @@ void site_distribution(struct site *site, const char *where, const char *directo
 
 void site_plugin(struct site *site, const char *plugin, const char *path)
 {
-	static char bytes[PLUGIN_MAX];
-	ssize_t length;
-	int fd;
+	size_t length;
+	char *bytes = scratch_plugin(plugin, &length);
 
-	assert_non_null(site->plugins);
-	fd = open(site_text(site, "%s/%s", site->plugins, plugin), O_RDONLY | O_CLOEXEC);
-	assert_true(fd >= 0);
-	length = read(fd, bytes, sizeof(bytes));
-	close(fd);
-	assert_true(length > 0 && length < PLUGIN_MAX);
 	unlink(site_path(site, path)); /* one that is loaded stays, as with any package manager */
-	site_write_bytes(site, path, bytes, (size_t)length);
+	scratch_write(path, bytes, length);
+	free(bytes);
 }
 
 /* --- the program --- */

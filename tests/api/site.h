@@ -18,8 +18,8 @@
 struct site_string;
 
 struct site {
-	char top[64];
-	char *program, *plugins; /* $ENTRYDB, $ENTRYDB_TEST_PLUGINS */
+	const char *top;
+	char *program; /* $ENTRYDB */
 	entrydb *db;
 	entrydb_set *set;
 	entrydb_target *target;

@@ -44,8 +44,9 @@ const char *scratch_path(const char *path)
 
 void scratch_enter(void)
 {
-	static const char *const names[] = {"ENTRYDB_PATH", "ENTRYDB_FRESH", "VIRTUAL_ENV",
-	                                    "CONDA_PREFIX", "PYENV_ROOT"};
+	static const char *const names[] = {"ENTRYDB_PATH",    "ENTRYDB_FRESH", "ENTRYDB_DISABLE",
+	                                    "XDG_CONFIG_HOME", "VIRTUAL_ENV",   "CONDA_PREFIX",
+	                                    "PYENV_ROOT"};
 
 	strcpy(top, "/tmp/entrydb_unit_XXXXXX");
 	assert_non_null(mkdtemp(top));
@@ -67,6 +68,11 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 void scratch_leave(void)
 {
 	nftw(top, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+void scratch_remove(const char *path)
+{
+	assert_int_equal(nftw(scratch_path(path), remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 int scratch_setup(void **state)

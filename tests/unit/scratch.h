@@ -33,6 +33,7 @@ void scratch_write(const char *path, const void *bytes, size_t length);
 void scratch_text(const char *path, const char *text);
 
 void scratch_directory(const char *path);
+void scratch_remove(const char *path); /* and what is in it */
 bool scratch_exists(const char *path);
 
 /* A file with these bytes, of no name. */

@@ -134,24 +134,6 @@ static void test_pypy(void **state)
 	check(f, "/short/lib/pypy3/site-packages\n");
 }
 
-static void test_includes_system(void **state)
-{
-	struct fixture *f = *state;
-	const char *own = "/home/.local/lib/python3.1/site-packages\n";
-
-	scratch_directory("venv/lib/python3.1/site-packages");
-	scratch_directory("home/.local/lib/python3.1/site-packages");
-	setenv("VIRTUAL_ENV", scratch_path("venv"), 1);
-	scratch_text("venv/pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = false\n");
-	assert_int_equal(sites_default(&f->sites, "3.1", NULL, NULL), 0);
-	assert_int_equal(f->sites.count, 1);
-	sites_free(&f->sites);
-	scratch_text("venv/pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = true\n");
-	assert_int_equal(sites_default(&f->sites, "3.1", NULL, NULL), 0);
-	assert_true(f->sites.count >= 2);
-	assert_non_null(strstr(own, strrchr(f->sites.paths[1], '.')));
-}
-
 static void test_given(void **state)
 {
 	struct fixture *f = *state;
@@ -236,6 +218,5 @@ static void test_of_prefix(void **state)
 }
 
 RUN_TESTS(TEST(test_no_duplicates), TEST(test_debian), TEST(test_others),
-          TEST(test_virtual_environment), TEST(test_pypy), TEST(test_includes_system),
-          TEST(test_given), TEST(test_pth), TEST(test_pth_of_several), TEST(test_strange_pth),
-          TEST(test_of_prefix))
+          TEST(test_virtual_environment), TEST(test_pypy), TEST(test_given), TEST(test_pth),
+          TEST(test_pth_of_several), TEST(test_strange_pth), TEST(test_of_prefix))
