@@ -11,19 +11,18 @@
 #include "db/base/text.h"
 #include "db/entry_points_txt.h"
 
-static bool is_about_the_same(const struct policy_rule *a, const struct policy_rule *b)
-{
-	return slice_equal(a->group, b->group) && slice_equal(a->name, b->name) &&
-	       slice_equal(a->distribution, b->distribution) &&
-	       slice_equal(a->program, b->program) && b->action != POLICY_UNCLEAR;
-}
-
 const struct policy_rule *policy_edit_find(const struct policy_rules *rules,
                                            const struct policy_rule *rule)
 {
-	for (size_t i = rules->count; i > 0; i--)
-		if (is_about_the_same(rule, &rules->items[i - 1]))
-			return &rules->items[i - 1];
+	for (size_t i = rules->count; i > 0; i--) {
+		const struct policy_rule *line = &rules->items[i - 1];
+
+		if (line->action != POLICY_UNCLEAR && slice_equal(line->group, rule->group) &&
+		    slice_equal(line->name, rule->name) &&
+		    slice_equal(line->distribution, rule->distribution) &&
+		    slice_equal(line->program, rule->program))
+			return line;
+	}
 	return NULL;
 }
 
@@ -32,13 +31,6 @@ struct place {
 	const char *begin, *end; /* of the line, its end included */
 	bool in_group;
 };
-
-static const char *skip_back(struct slice text, const char *at)
-{
-	while (at > text.ptr && (at[-1] == ' ' || at[-1] == '\t'))
-		at--;
-	return at;
-}
 
 static struct place find_place(struct slice text, const struct policy_rule *rule,
                                struct slice group)
@@ -55,10 +47,13 @@ static struct place find_place(struct slice text, const struct policy_rule *rule
 		if (!is_it && (rule || !slice_equal(txt.group, group)))
 			continue;
 		place = (struct place){txt.rest.ptr, txt.rest.ptr, true};
-		if (is_it) {
-			place.begin = skip_back(text, line.name.ptr);
-			break;
-		}
+		if (!is_it)
+			continue;
+		place.begin = line.name.ptr;
+		while (place.begin > text.ptr &&
+		       (place.begin[-1] == ' ' || place.begin[-1] == '\t'))
+			place.begin--;
+		break;
 	}
 	return place;
 }
@@ -99,45 +94,37 @@ static int compose(struct slice text, const struct place *place, const struct po
 	return text_close(stream, out) ? 0 : ERROR_NOMEM;
 }
 
-/* Is @rule in @text, as it was meant? */
-static int check_written(const char *text, const struct policy_rule *rule, struct error *error)
-{
-	CLEANUP(policy_rules_free) struct policy_rules rules = {0};
-	int code = policy_rules_read(slice_of(text), &rules, error);
-	const struct policy_rule *found = code == 0 ? policy_edit_find(&rules, rule) : NULL;
-
-	if (code < 0)
-		return code;
-	if (found ? found->action == rule->action
-	          : rule->action == POLICY_SILENT && !rule->has_priority)
-		return 0;
-	return error_set(
-	        error, ERROR_INVALID, "a rule about [%.*s] %.*s cannot be written in a policy file",
-	        (int)rule->group.len, rule->group.ptr, (int)rule->name.len, rule->name.ptr);
-}
-
 int policy_edit(struct slice text, const struct policy_rule *wanted, char **out,
                 struct error *error)
 {
 	CLEANUP(policy_rules_free) struct policy_rules rules = {0};
+	CLEANUP(policy_rules_free) struct policy_rules written = {0};
 	CLEANUP(cleanup_free) char *made = NULL;
 	struct policy_rule rule = *wanted;
-	const struct policy_rule *old;
+	const struct policy_rule *line;
 	struct place place;
 	int code = policy_rules_read(text, &rules, error);
 
 	if (code < 0)
 		return code;
-	old = policy_edit_find(&rules, &rule);
-	if (old && old->has_priority && !rule.has_priority) {
-		rule.priority = old->priority;
+	line = policy_edit_find(&rules, &rule);
+	if (line && line->has_priority && !rule.has_priority) {
+		rule.priority = line->priority;
 		rule.has_priority = true;
 	}
-	place = find_place(text, old, rule.group);
+	place = find_place(text, line, rule.group);
 	if (compose(text, &place, &rule, &made) < 0)
 		return error_nomem(error);
-	code = check_written(made, &rule, error);
-	if (code == 0)
-		*out = take(made);
-	return code;
+	/* Is it there as it was meant? */
+	code = policy_rules_read(slice_of(made), &written, error);
+	if (code < 0)
+		return code;
+	line = policy_edit_find(&written, &rule);
+	if (line ? line->action != rule.action : rule.action != POLICY_SILENT || rule.has_priority)
+		return error_set(error, ERROR_INVALID,
+		                 "a rule about [%.*s] %.*s cannot be written in a policy file",
+		                 (int)rule.group.len, rule.group.ptr, (int)rule.name.len,
+		                 rule.name.ptr);
+	*out = take(made);
+	return 0;
 }
