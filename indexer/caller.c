@@ -22,7 +22,9 @@
 
 /* --- which words are harmless --- */
 
-static const char *const shells[] = {"ash", "bash", "dash", "fish", "ksh", "sh", "zsh", NULL};
+/* Shells, and what dpkg's hook runs entrydb by. */
+static const char *const shells[] = {"ash", "bash",    "dash", "fish", "ksh",
+                                     "sh",  "timeout", "zsh",  NULL};
 static const char *const interpreters[] = {"ash",  "bash", "dash", "ksh",    "perl",
                                            "pypy", "ruby", "sh",   "python", NULL};
 static const char *const verbs[] = {
@@ -34,9 +36,10 @@ static const char *const verbs[] = {
 };
 /* Options without an argument: a package may follow them. */
 static const char *const flags[] = {
-        "-U",         "-e",       "-f",        "-q",     "-v",          "-vv",        "-y",
-        "--no-deps",  "--quiet",  "--upgrade", "--user", "--assumeyes", "--yes",      "--verbose",
-        "--no-index", "--system", "--pre",     "--dev",  "--noconfirm", "--editable", NULL,
+        "-U",          "-e",          "-f",         "-q",         "-v",        "-vv",
+        "-y",          "--force",     "--no-deps",  "--quiet",    "--upgrade", "--user",
+        "--assumeyes", "--yes",       "--verbose",  "--no-index", "--system",  "--pre",
+        "--dev",       "--noconfirm", "--editable", NULL,
 };
 /* Of these programs an option is the verb: dpkg -i, rpm -Uvh, pacman -Syu. */
 static const char *const by_option[] = {"dpkg", "pacman", "rpm", NULL};
@@ -151,7 +154,9 @@ static struct command read_command(const char *text, size_t len)
 		struct slice each = slice_of(word);
 
 		if (is_among(each, verbs) ||
-		    (has_options && word[0] == '-' && is_plain(each, "-"))) {
+		    (has_options &&
+		     (slice_starts(each, SLICE("--")) ? is_among(slice_from(each, 2), verbs)
+		                                      : word[0] == '-' && is_plain(each, "-")))) {
 			command.verb = each;
 			command.rest = words;
 		}

@@ -25,6 +25,8 @@ static void test_programs(void **state)
 	CHECK("uv\0pip\0install\0a", "uv pip install a");
 	CHECK("dpkg\0--configure\0a", "dpkg --configure a");
 	CHECK("pacman\0-Syu\0a", "pacman -Syu a");
+	CHECK("rpm\0--root\0/srv\0--dbpath\0/var/lib/rpm\0--upgrade\0--force\0a.rpm",
+	      "rpm --upgrade a.rpm");
 	CHECK("python3\0-c\0print('secret')\0install\0a", "python install a");
 	CHECK("make\0all", "make");
 	CHECK("", "");
