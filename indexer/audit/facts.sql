@@ -159,7 +159,7 @@ SELECT site, path, id, module FROM announced
  WHERE module <> '' AND kind IN ('python', 'extension') AND NOT managed AND has_record
  ORDER BY site;
 CREATE VIEW listed AS
-SELECT DISTINCT d.site AS key, o.file FROM owner o JOIN distribution d ON d.id = o.distribution;
+SELECT DISTINCT d.site AS key, o.file FROM owner o CROSS JOIN distribution d ON d.id = o.distribution;
 
 CREATE VIEW may_be_outside AS
 SELECT a.id, a.prefix, a.path || '/' || o.file AS path
@@ -173,10 +173,10 @@ SELECT a.id, a.prefix, a.path || '/' || u.file FROM unlisted u JOIN announced a 
 
 -- The files of modules that entry points lead to, the directories that they are in, scripts.
 CREATE VIEW may_be_writable AS
-SELECT d.site AS key, d.id, o.file FROM owner o JOIN distribution d ON d.id = o.distribution
+SELECT d.site AS key, d.id, o.file FROM owner o CROSS JOIN distribution d ON d.id = o.distribution
 UNION
 SELECT d.site, d.id, rtrim(rtrim(o.file, replace(o.file, '/', '')), '/')
-  FROM owner o JOIN distribution d ON d.id = o.distribution WHERE instr(o.file, '/')
+  FROM owner o CROSS JOIN distribution d ON d.id = o.distribution WHERE instr(o.file, '/')
 UNION
 SELECT site, distribution, commands || '/' || name FROM announced
  WHERE is_command AND commands IS NOT NULL AND NOT instr(name, '/');
@@ -185,7 +185,7 @@ SELECT site, distribution, commands || '/' || name FROM announced
 -- end with a slash.
 CREATE VIEW runs_from_source AS
 SELECT r.site, s.path, rtrim(r.file, replace(r.file, '/', '')) AS directory, r.file
-  FROM (SELECT d.site, o.file FROM owner o JOIN distribution d ON d.id = o.distribution
+  FROM (SELECT d.site, o.file FROM owner o CROSS JOIN distribution d ON d.id = o.distribution
         UNION SELECT a.site, u.file FROM unlisted u JOIN announced a ON a.id = u.entry_point
         UNION SELECT u.site, u.file FROM startup u WHERE u.kind = 'module') r
   JOIN site s ON s.id = r.site

@@ -300,7 +300,7 @@ CREATE VIEW "metadata-foreign" AS SELECT * FROM complained WHERE rule = 'metadat
 CREATE VIEW "unread" AS SELECT * FROM complained WHERE rule = 'unread';
 
 CREATE VIEW in_place_of_source AS
-SELECT b.*, (SELECT o.distribution FROM owner o JOIN distribution d ON d.id = o.distribution
+SELECT b.*, (SELECT o.distribution FROM owner o CROSS JOIN distribution d ON d.id = o.distribution
               WHERE o.file = b.source AND d.site = b.site LIMIT 1) AS distribution
   FROM bytecode b;
 

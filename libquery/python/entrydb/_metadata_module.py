@@ -59,11 +59,11 @@ _FINDING = {
     0x9c13837deeb2a914: FIRST,          # CPython 3.10
     0x8c4f30277256c3ca: FIRST,          # 3.11
     0x0e225811160178dc: FIRST,          # 3.12
-    0x46dd06eb58c14d6c: FIRST,          # 3.13, importlib_metadata 7.1 to 8.0
+    0x46dd06eb58c14d6c: FIRST,          # 3.13 and 3.14, importlib_metadata 7.1 to 8.0
     0xe3b7268c7eddb5b6: FIRST,          # importlib_metadata 6 to 7.0
     0xcb03079d2ec8465c: WITH_METADATA,  # 8.1 to 8.6
     0x62980ffb0d350885: WITH_METADATA,  # 8.7 to 8.9
-    0xf3560a1ece18d962: WITH_METADATA,  # 9.0
+    0xf3560a1ece18d962: WITH_METADATA,  # 9.0, and CPython 3.15
     0xa21eabbf0d84e525: WITH_METADATA,  # 10.1
     0xbc0714e8659fa0be: WITH_METADATA,  # 10.2
 }

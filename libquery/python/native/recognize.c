@@ -686,18 +686,29 @@ static bool digest(struct look *look)
 	return done;
 }
 
-/* Into look->naming; 0: a part is not its own. */
+/*
+ * Into look->naming; 0: a part is not its own. Then the look is as it was before, since nothing
+ * rests upon what these parts use.
+ */
 static void digest_naming(struct look *look)
 {
 	unsigned long long hash = look->hash;
-	bool done = true;
+	PyObject *used = look->used;
+	size_t count = look->count;
+	bool done;
 
+	look->used = hold(look, PySet_New(used));
+	done = look->used != NULL;
 	look->hash = FNV_BASIS;
 	look->begun = false;
 	for (size_t i = 0; done && i < sizeof(naming) / sizeof(*naming); i++)
 		done = add_parts(look, &naming[i]);
 	look->naming = done ? look->hash : 0;
 	look->hash = hash;
+	if (!done) {
+		look->used = used;
+		look->count = count;
+	}
 	PyErr_Clear();
 }
 
@@ -769,8 +780,8 @@ static bool matters_to_paths(const struct look *look, const struct owner *owner,
 	return is_any_of(name, of_a_path);
 }
 
-/* A class that paths are made by: there a module has any name, and an object of one of its own
- * module's classes may stand. */
+/* A class that paths are made by: there a function or a module has any name (3.15 calls __str__
+ * __fspath__, too), and an object of one of its own module's classes may stand. */
 static bool add_path_class(struct look *look, PyObject *kind)
 {
 	struct owner owner = {.object = kind, .dict = namespace_of(look, kind)};
@@ -780,7 +791,11 @@ static bool add_path_class(struct look *look, PyObject *kind)
 
 	while (done && PyDict_Next(owner.copy, &position, &name, &value))
 		done = !matters_to_paths(look, &owner, name) ||
-		       is_own(look, PyModule_Check(value) ? get(look, value, NAME) : name, value) ||
+		       is_own(look,
+		              PyModule_Check(value) || Py_TYPE(value) == &PyFunction_Type
+		                      ? get(look, value, NAME)
+		                      : name,
+		              value) ||
 		       same_text(get(look, (PyObject *)Py_TYPE(value), MODULE), home);
 	return done && add_namespace(look, &owner, matters_to_paths);
 }
