@@ -1222,9 +1222,10 @@ class BehaviourTest(ScriptTest):
                 assert (dist.version, dist.name, metadata.version(name)) == ("1.0", "d1", "1.0")
                 assert entrydb.version(name) == "1.0"
                 assert replacement.ask_name(name)._path == dist._path
-                assert vars(dist) == vars(metadata.Distribution.from_name(name))
             assert all(each.version == "1.0" for each in metadata.distributions(path=[SITE]))
             assert ("email.feedparser" in sys.modules) == parser
+            for name in "d1", "D1":  # 3.15 parses the e-mail for that
+                assert vars(metadata.distribution(name)) == vars(metadata.Distribution.from_name(name))
             for ask in metadata.version, metadata.distribution, entrydb.version:
                 try:
                     ask("nobody")
