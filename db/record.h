@@ -157,7 +157,7 @@ static inline void distribution_set_watched(struct distribution_record *distribu
 	distribution->young = watched == 2;
 }
 
-/* How code comes to run at the start of Python; see indexer/startup.h. */
+/* How code comes to run at the start of Python; see indexer/update/startup.h. */
 enum startup_kind {
 	STARTUP_IMPORT, /* a line of a .pth file */
 	STARTUP_ENTRY,  /* a line of a .start file */

@@ -16,7 +16,7 @@
 #include "db/base/text.h"
 #include "db/base/unicode.h"
 #include "indexer/audit/collect.h"
-#include "indexer/startup.h"
+#include "indexer/update/startup.h"
 #include "libquery/disk/metadata/pth.h"
 #include "libquery/disk/tree/distname.h"
 #include "libquery/disk/tree/tree_open.h"

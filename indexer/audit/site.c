@@ -13,7 +13,7 @@
 #include "db/base/cleanup.h"
 #include "indexer/audit/collect.h"
 #include "indexer/progress.h"
-#include "indexer/startup.h"
+#include "indexer/update/startup.h"
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/target_record.h"
 #include "libquery/layout.h"

@@ -16,7 +16,7 @@
 #include "indexer/file_hash.h"
 #include "indexer/output.h"
 #include "indexer/progress.h"
-#include "indexer/startup.h"
+#include "indexer/update/startup.h"
 #include "libquery/disk/elf/linkage.h"
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/target_record.h"

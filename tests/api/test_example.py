@@ -22,7 +22,7 @@ import application
 import support
 from application import CC, TOP, WARNINGS, run
 
-EXAMPLE = f"{TOP}/libquery/example.c"
+EXAMPLE = f"{TOP}/libquery/man/example.c"
 
 PROJECT = """\
 cmake_minimum_required(VERSION 3.25)

@@ -52,7 +52,7 @@ def sources(top):
     found = [path for room in ("db", "libquery", "indexer")
              for end in ("c", "h", "cpp", "inc")
              for path in glob.glob(f"{top}/{room}/**/*.{end}", recursive=True)]
-    return sorted(os.path.relpath(path, top) for path in found)
+    return sorted(os.path.relpath(path, top) for path in found if "/man/" not in path)  # examples
 
 
 def includes(top, path):

@@ -6,7 +6,7 @@
  * Here a line ends where any of them ends it, so that code which only some of them see is
  * seen; and a .pth file with a hidden name counts, which interpreters before 3.12.2 read.
  */
-#include "indexer/startup.h"
+#include "indexer/update/startup.h"
 
 #include <stdlib.h>
 

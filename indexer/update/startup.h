@@ -9,8 +9,8 @@
  * interpreter runs which of them is not decided here: from 3.15 on, NAME.start takes the
  * place of the import lines of NAME.pth.
  */
-#ifndef INDEXER_STARTUP_H
-#define INDEXER_STARTUP_H
+#ifndef INDEXER_UPDATE_STARTUP_H
+#define INDEXER_UPDATE_STARTUP_H
 
 #include "libquery/disk/metadata/scan.h"
 
