@@ -25,7 +25,9 @@ void rows_check(const struct root_record *root)
 		const struct distribution_record *row = &root->distributions[i];
 
 		require(i == 0 || root->distributions[i - 1].position < row->position);
-		require(!slice_is_null(row->error) || !slice_is_null(row->normalized_name));
+		/* Of what not everybody may read, nothing is said. */
+		require(!slice_is_null(row->error) || !slice_is_null(row->normalized_name) ||
+		        (row->watched && row->directory_stamp == 0));
 		require(slice_is_null(row->error) || row->entry_point_count == 0);
 		broken += !slice_is_null(row->error);
 		check_entry_points(row);
