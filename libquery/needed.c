@@ -17,7 +17,12 @@
 #include "db/base/path.h"
 #include "libquery/disk/elf/linkage_search.h"
 
-#define LIBRARIES_MAX 256 /* that are followed, for one object */
+#define LIBRARIES_MAX 256 /* of one object */
+
+/* Where a library has others looked for; $ORIGIN is its own directory. */
+struct run_paths {
+	struct slice paths, origin;
+};
 
 struct needed {
 	const struct loadable *object;
@@ -25,8 +30,10 @@ struct needed {
 	struct slice *paths; /* in the arena; those that are followed */
 	size_t count, room;
 	struct arena arena;
+	struct run_paths inherited[LIBRARIES_MAX + 1]; /* RPATHs, which hold for all below, too */
+	size_t inherited_count;
 	/* Of the library that is being read: */
-	struct slice *names, run_paths, rpath;
+	struct slice *names, runpath, rpath;
 	size_t name_count, name_room;
 	bool failed; /* no memory */
 };
@@ -47,7 +54,7 @@ static bool keep_link(void *payload, enum elf_link what, struct slice text, stru
 	if (what == ELF_RPATH)
 		needed->rpath = arena_copy(&needed->arena, text, &needed->failed);
 	if (what == ELF_RUNPATH)
-		needed->run_paths = arena_copy(&needed->arena, text, &needed->failed);
+		needed->runpath = arena_copy(&needed->arena, text, &needed->failed);
 	if (what != ELF_NEEDED)
 		return true;
 	if (!array_grow(&needed->names, needed->name_count, sizeof(*needed->names),
@@ -66,7 +73,7 @@ static int read_links(struct needed *needed, struct slice path, struct error *er
 	int code = fd < 0 ? 0 : elf_file_open(fd, &file, &own);
 
 	needed->name_count = 0;
-	needed->run_paths = (struct slice){0};
+	needed->runpath = needed->rpath = (struct slice){0};
 	if (file)
 		code = elf_file_links(file, keep_link, needed, &own);
 	code = error_move_failure(error, &own);
@@ -79,9 +86,11 @@ static int ask_about(struct needed *needed, struct slice path, struct error *err
 	struct loadable library = {.path = path.ptr, .distribution = needed->object->distribution};
 	struct stat status;
 
-	if (access(path.ptr, F_OK) != 0 || needed->count >= LIBRARIES_MAX ||
-	    name_map_get(&needed->met, path) != NAME_MAP_NONE)
+	if (access(path.ptr, F_OK) != 0 || name_map_get(&needed->met, path) != NAME_MAP_NONE)
 		return 0;
+	if (needed->count == LIBRARIES_MAX)
+		return error_set(error, ERROR_LIMIT, "%s (of %s) needs more than %d libraries",
+		                 needed->object->path, needed->object->distribution, LIBRARIES_MAX);
 	path = arena_copy(&needed->arena, path, &needed->failed);
 	name_map_put(&needed->met, path, 0, &needed->failed);
 	if (needed->failed ||
@@ -117,24 +126,31 @@ static int ask_named(struct needed *needed, struct slice origin, struct error *e
 	return code;
 }
 
-static int ask_in(struct needed *needed, struct slice origin, struct slice paths,
-                  struct error *error)
+static int ask_in(struct needed *needed, struct run_paths where, struct error *error)
 {
 	char text[PATH_MAX];
 	struct slice directory;
 	int code = 0;
 
-	while (code == 0 && paths.len > 0) {
-		const char *colon = memchr(paths.ptr, ':', paths.len);
-		struct slice entry = colon ? slice_between(paths.ptr, colon) : paths;
-
-		paths = slice_from(paths, entry.len + (colon != NULL));
-		if (!linkage_expand(entry, origin, text, &directory))
-			continue;
+	while (code == 0 && linkage_next_path(&where.paths, where.origin, text, &directory))
 		for (size_t i = 0; code == 0 && i < needed->name_count; i++)
 			if (!memchr(needed->names[i].ptr, '/', needed->names[i].len))
 				code = ask_below(needed, directory, needed->names[i], error);
-	}
+	return code;
+}
+
+/* RUNPATH is the library's own affair; RPATH, where there is none, that of all that it needs. */
+static int ask_run_paths(struct needed *needed, struct slice origin, struct error *error)
+{
+	int code = 0;
+
+	if (needed->runpath.len)
+		return ask_in(needed, (struct run_paths){needed->runpath, origin}, error);
+	if (needed->rpath.len)
+		needed->inherited[needed->inherited_count++] =
+		        (struct run_paths){needed->rpath, origin};
+	for (size_t i = 0; code == 0 && i < needed->inherited_count; i++)
+		code = ask_in(needed, needed->inherited[i], error);
 	return code;
 }
 
@@ -150,9 +166,7 @@ int needed_check(const struct loadable *object, struct error *error)
 		if (code == 0)
 			code = ask_named(&needed, path_directory(path), error);
 		if (code == 0)
-			code = ask_in(&needed, path_directory(path),
-			              needed.run_paths.len ? needed.run_paths : needed.rpath,
-			              error);
+			code = ask_run_paths(&needed, path_directory(path), error);
 		if (code < 0 || next == needed.count)
 			return code;
 		path = needed.paths[next++];

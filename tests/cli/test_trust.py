@@ -450,6 +450,26 @@ class Loading(TrustTest):
         os.chown(f"{libs}/libdeeper.so", 0, self.other.gid)
         self.assertLess(self.load("host", "plugin")[0], 0)
 
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_a_library_by_an_older_way(self):
+        """An RPATH holds for the libraries of libraries, too, from where the plugin lies."""
+        info = add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.libplugin:entry\n")
+        libs = f"{self.site}/pkg/libs"
+        os.makedirs(libs)
+        for name, needs in (("deeper", []), ("helper", ["deeper"])):
+            subprocess.run(["cc", "-shared", "-fPIC", "-nostdlib", "-x", "c", "-", "-x", "none", "-o", f"{libs}/lib{name}.so",
+                            "-Wl,--no-as-needed", f"-Wl,-soname,lib{name}.so", *(f"{libs}/lib{each}.so" for each in needs)],
+                           input=b"int unused;", check=True)
+        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", f"{self.site}/pkg/libplugin.so", "-Wl,--no-as-needed",
+                        f"{libs}/libhelper.so", f"-Wl,--disable-new-dtags,-rpath,$ORIGIN/libs,-rpath-link,{libs}"],
+                       input=b"int entry(void) { return 1; }", check=True)
+        write(f"{info}/RECORD", "pkg/libplugin.so,,\n")
+        self.assertEqual(self.load("host", "plugin"), (0, "\n"))
+        os.chown(f"{libs}/libdeeper.so", self.other.uid, self.other.gid)
+        code, text = self.load("host", "plugin")
+        self.assertLess(code, 0)
+        self.assertIn(f"libdeeper.so belongs to user {self.other.uid}", text)
+
     def test_a_host_with_more_rights_than_its_user(self):
         """A set-uid program that has put its user back can take root again; so could what it loads."""
         info = add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.libplugin:getpid\n")

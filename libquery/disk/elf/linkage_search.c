@@ -296,6 +296,20 @@ bool linkage_expand(struct slice entry, struct slice origin, char to[PATH_MAX], 
 	return length >= 0 && length < PATH_MAX;
 }
 
+bool linkage_next_path(struct slice *paths, struct slice origin, char to[PATH_MAX],
+                       struct slice *out)
+{
+	while (paths->len > 0) {
+		const char *colon = memchr(paths->ptr, ':', paths->len);
+		struct slice entry = colon ? slice_between(paths->ptr, colon) : *paths;
+
+		*paths = slice_from(*paths, entry.len + (colon != NULL));
+		if (linkage_expand(entry, origin, to, out))
+			return true;
+	}
+	return false;
+}
+
 /* In the directories of @paths, a colon between two, which stand in @library. */
 static int try_paths(struct closure *closure, struct slice paths, const struct library *library,
                      struct slice name, struct library **out)
@@ -304,14 +318,9 @@ static int try_paths(struct closure *closure, struct slice paths, const struct l
 	char text[PATH_MAX];
 	int code = 0;
 
-	while (code == 0 && paths.len > 0 && closure->tries < LINKAGE_TRIES_MAX) {
-		const char *colon = memchr(paths.ptr, ':', paths.len);
-		struct slice entry = colon ? slice_between(paths.ptr, colon) : paths;
-
-		paths = slice_from(paths, entry.len + (colon != NULL));
-		if (linkage_expand(entry, origin, text, &directory))
-			code = try_in(closure, directory, name, library->is_system, out);
-	}
+	while (code == 0 && closure->tries < LINKAGE_TRIES_MAX &&
+	       linkage_next_path(&paths, origin, text, &directory))
+		code = try_in(closure, directory, name, library->is_system, out);
 	return code;
 }
 

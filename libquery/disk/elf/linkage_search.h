@@ -80,6 +80,11 @@ struct closure {
  */
 bool linkage_expand(struct slice entry, struct slice origin, char to[PATH_MAX], struct slice *out);
 
+/* Take the next directory off @paths, a colon between two; entries that lead nowhere are left out.
+ */
+bool linkage_next_path(struct slice *paths, struct slice origin, char to[PATH_MAX],
+                       struct slice *out);
+
 /* Before the first search for an object: its libraries are kept until the next one. */
 void closure_begin(struct closure *closure);
 
