@@ -3,6 +3,7 @@
  */
 #include "indexer/audit/collect.h"
 
+#include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/small_file.h"
 #include "db/base/text.h"
@@ -39,13 +40,17 @@ bool collect_status(struct collect *collect, const char *path, struct stat *stat
 bool collect_text(struct collect *collect, const char *path, size_t limit, char **text,
                   struct slice *out)
 {
+	CLEANUP(cleanup_close) int fd = -1;
 	struct stat status;
 
 	*out = (struct slice){0};
-	if (!path || collect->error.code != 0 ||
-	    (collect->readers && (!collect_status(collect, path, &status) ||
-	                          (status.st_mode & collect->readers) != collect->readers)) ||
-	    small_file_read(path, limit, text, &out->len, &collect->error) <= 0)
+	if (!path || collect->error.code != 0)
+		return false;
+	fd = file_open(AT_FDCWD, path, 0);
+	if (fd >= 0 && fstat(fd, &status) == 0 &&
+	    (status.st_mode & collect->readers) != collect->readers)
+		return false;
+	if (small_file_read_fd(fd, path, limit, text, &out->len, &collect->error) <= 0)
 		return false;
 	out->ptr = *text;
 	return true;
