@@ -44,6 +44,25 @@ void target_put(struct output *output, const entrydb_target *target)
 		output_string(output, target ? entrydb_target_text(target, fields[i]) : NULL);
 }
 
+int target_put_all(struct output *output, const struct selection *found, bool with_targets,
+                   entry_point_put *put, struct error *error)
+{
+	int code = 0, ended;
+
+	for (size_t i = 0; code == 0 && i < entrydb_set_count(found->set); i++) {
+		const entrydb_entry_point *entry_point = entrydb_set_get(found->set, i);
+		entrydb_target *target = NULL;
+
+		if (with_targets)
+			code = find_target(found->db, entry_point, &target, error);
+		if (code == 0)
+			put(output, entry_point, target);
+		entrydb_target_free(target);
+	}
+	ended = output_end(output, code == 0 ? error : NULL);
+	return code < 0 ? code : ended;
+}
+
 static void print_machine(const entrydb_target *target)
 {
 	static const struct {

@@ -6,7 +6,7 @@
 #define INDEXER_TARGET_OUTPUT_H
 
 #include "indexer/output.h"
-#include "libquery/entrydb.h"
+#include "indexer/verb.h"
 
 /* The columns of target_put(). */
 #define TARGET_COLUMNS                                                                             \
@@ -14,6 +14,14 @@
 	        KEY("missing"), KEY("undefined"), KEY("python_by")
 
 void target_put(struct output *output, const entrydb_target *target);
+
+/* Put a row; @target may be NULL. */
+typedef void entry_point_put(struct output *output, const entrydb_entry_point *entry_point,
+                             const entrydb_target *target);
+
+/* Put all that was selected by @put, with their targets or without, and end the output. */
+int target_put_all(struct output *output, const struct selection *found, bool with_targets,
+                   entry_point_put *put, struct error *error);
 
 /* Lines about what matters to people: what it needs, and what is missing. */
 void target_print(const entrydb_target *target);

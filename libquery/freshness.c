@@ -207,8 +207,7 @@ static bool part_rows_from_read(struct path_entry *entry, size_t *held)
 		const struct distribution_record *found = &read->distributions[i];
 
 		if (found->reused) {
-			entry->places[found->id & (DISTRIBUTIONS_MAX - 1)] =
-			        (struct row_place){found->position, true};
+			entry_place_row(entry, found->id, found->position);
 			++*held;
 			continue;
 		}

@@ -85,6 +85,11 @@ bool entry_make_places(struct path_entry *entry)
 	return entry->places != NULL;
 }
 
+void entry_place_row(struct path_entry *entry, int64_t id, uint32_t position)
+{
+	entry->places[number_of(id)] = (struct row_place){position, true};
+}
+
 bool entry_row_holds(const struct path_entry *entry, int64_t id, uint32_t *position)
 {
 	size_t number = number_of(id);

@@ -63,4 +63,7 @@ bool entry_row_holds(const struct path_entry *entry, int64_t id, uint32_t *posit
 /* Make places for the rows of entry->row, none of which holds; false without memory. */
 bool entry_make_places(struct path_entry *entry);
 
+/* Row @id holds, and stands at @position. */
+void entry_place_row(struct path_entry *entry, int64_t id, uint32_t position);
+
 #endif

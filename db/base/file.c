@@ -14,8 +14,6 @@
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
 
-#define PATH_OF_FD_ROOM (sizeof("/proc/self/fd/") + 3 * sizeof(int))
-
 /* --- below a sysroot --- */
 
 __attribute__((weak)) const struct file_sysroot *file_sysroot(void)
@@ -74,16 +72,16 @@ static int open_again(int directory, const char *name, int flags)
 	return fd;
 }
 
-static void path_of_fd(char path[PATH_OF_FD_ROOM], int fd)
+void file_fd_path(char path[FILE_FD_PATH_ROOM], int fd)
 {
-	snprintf(path, PATH_OF_FD_ROOM, "/proc/self/fd/%d", fd);
+	snprintf(path, FILE_FD_PATH_ROOM, "/proc/self/fd/%d", fd);
 }
 
 /* What a link leads to, unless that is a device: to open one may rewind a tape. */
 static int open_no_device(int directory, const char *name, int flags)
 {
 	CLEANUP(cleanup_close) int seen = open_again(directory, name, O_PATH | O_CLOEXEC);
-	char path[PATH_OF_FD_ROOM];
+	char path[FILE_FD_PATH_ROOM];
 	struct stat status;
 
 	if (seen < 0 || fstat(seen, &status) != 0)
@@ -92,7 +90,7 @@ static int open_no_device(int directory, const char *name, int flags)
 		errno = ENXIO;
 		return -1;
 	}
-	path_of_fd(path, seen);
+	file_fd_path(path, seen);
 	return open_again(AT_FDCWD, path, flags);
 }
 
@@ -166,10 +164,10 @@ int file_write(int fd, const void *bytes, size_t size)
 
 char *file_real_path(int fd)
 {
-	char link[PATH_OF_FD_ROOM], path[PATH_MAX];
+	char link[FILE_FD_PATH_ROOM], path[PATH_MAX];
 	ssize_t len;
 
-	path_of_fd(link, fd);
+	file_fd_path(link, fd);
 	len = readlink(link, path, sizeof(path));
 	return len > 0 && (size_t)len < sizeof(path) && path[0] == '/' ? strndup(path, (size_t)len)
 	                                                               : NULL;

@@ -39,6 +39,11 @@ ssize_t file_read(int fd, void *to, size_t size);
 /* All of the @size bytes, to where @fd stands: 0, or -1 on failure. */
 int file_write(int fd, const void *bytes, size_t size);
 
+#define FILE_FD_PATH_ROOM (sizeof("/proc/self/fd/") + 3 * sizeof(int))
+
+/* A path by which what @fd stands for can be opened, or asked about, again: written to @path. */
+void file_fd_path(char path[FILE_FD_PATH_ROOM], int fd);
+
 /*
  * The path of what @fd stands for, without links, malloc'd; NULL where it cannot be told,
  * as without /proc. No file system but that is asked: realpath() looks at each component.

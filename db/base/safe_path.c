@@ -7,13 +7,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/file.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
 
@@ -315,9 +315,9 @@ int safe_path_owner(const char *path, const char *sysroot, uid_t *uid, gid_t *gi
 /* For reading; the descriptor of the walk is none that can be read. */
 static int reopen(const struct walk *walk)
 {
-	char name[sizeof("/proc/self/fd/") + 3 * sizeof(walk->fd)];
+	char name[FILE_FD_PATH_ROOM];
 
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", walk->fd);
+	file_fd_path(name, walk->fd);
 	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 

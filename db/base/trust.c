@@ -12,6 +12,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "db/base/file.h"
+
 #define OVERFLOW_UID 65534 /* the kernel's default for users that are not mapped */
 #define ACL          "system.posix_acl_access"
 
@@ -74,37 +76,26 @@ static bool is_writable(const char *path, const struct stat *status)
 	       (status->st_gid != status->st_uid || may_have_acl(path));
 }
 
-static enum trust decide(const char *path, const struct stat *status, uid_t other)
-{
-	if (!trust_owner(status->st_uid, other))
-		return TRUST_FOREIGN;
-	return is_writable(path, status) ? TRUST_WRITABLE : TRUST_BELIEVED;
-}
-
-#define PATH_OF_FD_ROOM (sizeof("/proc/self/fd/") + 3 * sizeof(int))
-
 /* With O_PATH, fgetxattr() does not work. */
-static const char *path_of_fd(char room[PATH_OF_FD_ROOM], int fd)
-{
-	snprintf(room, PATH_OF_FD_ROOM, "/proc/self/fd/%d", fd);
-	return room;
-}
-
 bool trust_is_writable(int fd, const struct stat *status)
 {
-	char room[PATH_OF_FD_ROOM];
+	char path[FILE_FD_PATH_ROOM];
 
-	return is_writable(path_of_fd(room, fd), status);
+	file_fd_path(path, fd);
+	return is_writable(path, status);
 }
 
 enum trust trust_of(int fd, const struct stat *status, uid_t other)
 {
-	char room[PATH_OF_FD_ROOM];
+	char path[FILE_FD_PATH_ROOM];
 
-	return decide(path_of_fd(room, fd), status, other);
+	file_fd_path(path, fd);
+	return trust_of_path(path, status, other);
 }
 
 enum trust trust_of_path(const char *path, const struct stat *status, uid_t other)
 {
-	return decide(path, status, other);
+	if (!trust_owner(status->st_uid, other))
+		return TRUST_FOREIGN;
+	return is_writable(path, status) ? TRUST_WRITABLE : TRUST_BELIEVED;
 }

@@ -50,20 +50,8 @@ static int put_all(const struct options *options, const struct selection *found,
                    struct error *error)
 {
 	struct output output = OUTPUT_BEGIN(columns, options->json);
-	int code = 0, ended;
 
-	for (size_t i = 0; code == 0 && i < entrydb_set_count(found->set); i++) {
-		const entrydb_entry_point *entry_point = entrydb_set_get(found->set, i);
-		entrydb_target *target = NULL;
-
-		if (options->json)
-			code = find_target(found->db, entry_point, &target, error);
-		if (code == 0)
-			put(&output, entry_point, target);
-		entrydb_target_free(target);
-	}
-	ended = output_end(&output, code == 0 ? error : NULL);
-	return code < 0 ? code : ended;
+	return target_put_all(&output, found, options->json, put, error);
 }
 
 /* To a program that asked for a group the status is enough, where no name is near. */

@@ -45,19 +45,8 @@ static int put_all(const struct options *options, const struct selection *found,
                    struct error *error)
 {
 	struct output output = OUTPUT_BEGIN(columns, options->json);
-	int code = 0, ended;
 
-	for (size_t i = 0; code == 0 && i < entrydb_set_count(found->set); i++) {
-		const entrydb_entry_point *plugin = entrydb_set_get(found->set, i);
-		entrydb_target *target;
-
-		code = find_target(found->db, plugin, &target, error);
-		if (code == 0)
-			put(&output, plugin, target);
-		entrydb_target_free(target);
-	}
-	ended = output_end(&output, code == 0 ? error : NULL);
-	return code < 0 ? code : ended;
+	return target_put_all(&output, found, true, put, error);
 }
 
 enum status command_plugins(const struct options *options)

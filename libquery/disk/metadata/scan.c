@@ -151,7 +151,6 @@ static const struct distribution_record **find_all_known(struct scan *scan)
 	for (size_t i = 0; known && i < scan->out->distribution_count; i++)
 		known[i] = find_known(scan, scan->out->distributions[i].directory);
 	scan->failed |= !known;
-	scan->next_known = 0;
 	return known;
 }
 
@@ -359,7 +358,9 @@ static bool leave_unread(struct scan *scan, struct distribution_record *distribu
 static int examine_or_leave(struct scan *scan, struct distribution_record *distribution,
                             struct error *error)
 {
-	const struct distribution_record *known = find_known(scan, distribution->directory);
+	const struct distribution_record *known =
+	        scan->options->depth & SCAN_STAMPS ? find_known(scan, distribution->directory)
+	                                           : NULL;
 	struct error own = {0};
 	int code = scan->failed ? error_nomem(&own) : examine(scan, distribution, known, &own);
 
