@@ -47,9 +47,19 @@ static void expand(const uint8_t *block, uint32_t w[64])
 	}
 }
 
-/* Which of the eight variables is letter @k of the standard, 0 for "a", in round @i: they move on.
- */
-#define LETTER(k, i) (((k) - (i)) & 7)
+/* One round; the caller lets the letters move on. */
+static inline void step(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f,
+                        uint32_t g, uint32_t *h, uint32_t add)
+{
+	uint32_t s1 = rotate(rotate(rotate(e, 14) ^ e, 5) ^ e, 6);
+	uint32_t s0 = rotate(rotate(rotate(a, 9) ^ a, 11) ^ a, 2);
+	uint32_t t1 = *h + s1 + ((e & (f ^ g)) ^ g) + add;
+
+	*d += t1;
+	*h = t1 + s0 + ((a & b) | (c & (a | b)));
+}
+
+#define LETTER(k, i) v[((k) - (i)) & 7]
 
 static void compress(struct sha256 *sha, const uint8_t *block)
 {
@@ -57,18 +67,12 @@ static void compress(struct sha256 *sha, const uint8_t *block)
 
 	expand(block, w);
 	memcpy(v, sha->state, sizeof(v));
+	for (unsigned i = 0; i < 64; i += 8)
 #pragma GCC unroll 8
-	for (unsigned i = 0; i < 64; i++) {
-		uint32_t a = v[LETTER(0, i)], b = v[LETTER(1, i)], c = v[LETTER(2, i)];
-		uint32_t e = v[LETTER(4, i)], f = v[LETTER(5, i)], g = v[LETTER(6, i)];
-		uint32_t s1 = rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25);
-		uint32_t s0 = rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22);
-		uint32_t t1 =
-		        v[LETTER(7, i)] + s1 + ((e & f) ^ (~e & g)) + round_constants[i] + w[i];
-
-		v[LETTER(3, i)] += t1;
-		v[LETTER(7, i)] = t1 + s0 + ((a & b) ^ (a & c) ^ (b & c));
-	}
+		for (unsigned j = 0; j < 8; j++)
+			step(LETTER(0, j), LETTER(1, j), LETTER(2, j), &LETTER(3, j), LETTER(4, j),
+			     LETTER(5, j), LETTER(6, j), &LETTER(7, j),
+			     round_constants[i + j] + w[i + j]);
 	for (int i = 0; i < 8; i++)
 		sha->state[i] += v[i];
 }
