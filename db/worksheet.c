@@ -54,7 +54,8 @@ int worksheet_open(const char *script, struct worksheet **out, struct error *err
 	if (!worksheet)
 		return error_nomem(error);
 	code = sqlite3_open_v2(":memory:", &worksheet->db,
-	                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY,
+	                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY |
+	                               SQLITE_OPEN_NOMUTEX,
 	                       NULL);
 	if (code == SQLITE_OK)
 		code = sqlite3_exec(worksheet->db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);

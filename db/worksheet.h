@@ -50,6 +50,14 @@ static inline struct fact fact_number(int64_t number)
 	return (struct fact){.kind = FACT_NUMBER, .number = number};
 }
 
+/* A slice, a string or a number. */
+#define fact(value)                                                                                \
+	_Generic((value), struct slice                                                             \
+	         : fact_text, char *                                                               \
+	         : fact_string, const char *                                                       \
+	         : fact_string, default                                                            \
+	         : fact_number)(value)
+
 /* 0 is NULL: nothing has that identifier. */
 static inline struct fact fact_id(int64_t id)
 {

@@ -59,9 +59,8 @@ static enum status set_period(struct audit *audit)
 	if (slice_is_null(since))
 		return STATUS_DONE;
 	worksheet_put(audit->sheet, "asked",
-	              FACTS(fact_number(time(NULL)),
-	                    fact_text(dots ? slice_between(since.ptr, dots) : since),
-	                    fact_string(dots ? dots + 2 : NULL)));
+	              FACTS(fact(time(NULL)), fact(dots ? slice_between(since.ptr, dots) : since),
+	                    fact(dots ? dots + 2 : NULL)));
 	row = worksheet_walk(audit->sheet, "period", NULL);
 	if (worksheet_next(row) && worksheet_number(row, 0) >= 0 && worksheet_number(row, 1) >= 0)
 		return STATUS_DONE;

@@ -59,7 +59,7 @@ bool collect_text(struct collect *collect, const char *path, size_t limit, char 
 void site_complain(const struct site *site, const char *rule, int64_t distribution,
                    struct slice file, const char *what)
 {
-	worksheet_put(site->collect->sheet, "complaint",
-	              FACTS(fact_string(rule), fact_number(site->id), fact_id(distribution),
-	                    fact_text(file), fact_string(what)));
+	worksheet_put(
+	        site->collect->sheet, "complaint",
+	        FACTS(fact(rule), fact(site->id), fact_id(distribution), fact(file), fact(what)));
 }

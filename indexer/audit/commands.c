@@ -5,12 +5,11 @@
  * the same module: the pip of the system and that of an environment, say. Neither are
  * the launchers of version managers, which run whatever is active.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/base/array.h"
 #include "db/base/cleanup.h"
-#include "db/base/nearest.h"
 #include "db/base/safe_path.h"
 #include "db/base/trust.h"
 #include "indexer/audit/collect.h"
@@ -20,58 +19,48 @@
 #define SHORT         4 /* of so short a name, only swapped and doubled letters are slips */
 #define TOO_SHORT     2 /* and of such a one no doubled ones either: cpp, ddd */
 
-struct place {
-	char *path;
-	struct stat status;
-};
-
+/* The directories of the PATH, each once, however links name it. */
 struct places {
-	struct place *items;
-	size_t count, room;
+	struct collect *collect;
+	size_t count;
+	struct place {
+		char *path;
+		struct stat status;
+	} items[PATH_MAX_DIRS];
 };
 
 static void places_free(struct places *places)
 {
 	for (size_t i = 0; i < places->count; i++)
 		free(places->items[i].path);
-	free(places->items);
 }
 
-/* Directories that are on it twice, by links for instance, count once. */
-static bool is_known(const struct places *places, const struct stat *status)
+/* The index of the directory at @path, whose @status is set; the count where it is none of them. */
+static size_t find_place(const struct places *places, const char *path, struct stat *status)
 {
-	for (size_t i = 0; i < places->count; i++)
-		if (safe_same_file(&places->items[i].status, status))
-			return true;
-	return false;
+	size_t i = 0;
+
+	if (!collect_status(places->collect, path, status) || !S_ISDIR(status->st_mode))
+		return SIZE_MAX;
+	while (i < places->count && !safe_same_file(&places->items[i].status, status))
+		i++;
+	return i;
 }
 
-static void add_place(struct collect *collect, struct places *places, char *path)
+static void read_path(struct places *places)
 {
-	CLEANUP(cleanup_free) char *own = path;
-	struct stat status;
+	const char *at = trust_environment("PATH"), *sysroot = places->collect->options->sysroot;
 
-	if (!collect_status(collect, path, &status) || !S_ISDIR(status.st_mode) ||
-	    is_known(places, &status) || places->count == PATH_MAX_DIRS)
-		return;
-	if (array_grow(&places->items, places->count, sizeof(*places->items), &places->room))
-		places->items[places->count++] = (struct place){take(own), status};
-	else
-		collect->no_memory = true;
-}
+	for (size_t len; at && *at && places->count < PATH_MAX_DIRS; at += len + (at[len] == ':')) {
+		CLEANUP(cleanup_free) char *path = NULL;
+		struct stat status;
 
-static void read_path(struct collect *collect, struct places *places)
-{
-	const char *at = trust_environment("PATH"), *sysroot = collect->options->sysroot;
-
-	while (at && *at) {
-		size_t len = strcspn(at, ":");
-
-		if (len > 0 && at[0] == '/')
-			add_place(collect, places,
-			          collect_path(collect, "%s%.*s", sysroot ? sysroot : "", (int)len,
-			                       at));
-		at += len + (at[len] == ':');
+		len = strcspn(at, ":");
+		if (at[0] == '/')
+			path = collect_path(places->collect, "%s%.*s", sysroot ? sysroot : "",
+			                    (int)len, at);
+		if (find_place(places, path, &status) == places->count)
+			places->items[places->count++] = (struct place){take(path), status};
 	}
 }
 
@@ -145,40 +134,28 @@ static bool is_other(struct collect *collect, const char *path, struct slice mod
 	       !runs_same(text, module, distribution);
 }
 
-/* Our place on the PATH, or SIZE_MAX. */
-static size_t own_place(struct collect *collect, const struct places *places, const char *commands)
-{
-	struct stat status;
-	size_t i = 0;
-
-	if (!collect_status(collect, commands, &status))
-		return SIZE_MAX;
-	while (i < places->count && !safe_same_file(&places->items[i].status, &status))
-		i++;
-	return i < places->count ? i : SIZE_MAX;
-}
-
 /* @row: of may_be_hidden. */
-static void find_others(struct collect *collect, const struct places *places,
-                        struct worksheet_rows *row)
+static void find_others(const struct places *places, struct worksheet_rows *row)
 {
-	struct slice name = worksheet_text(row, 2), module = worksheet_text(row, 3);
+	struct collect *collect = places->collect;
+	struct slice name = worksheet_text(row, 2);
+	struct stat status;
 	size_t own;
 
 	if (name.len == 0 || memchr(name.ptr, '/', name.len) || name.ptr[0] == '.')
 		return;
-	own = own_place(collect, places, worksheet_text(row, 1).ptr);
+	own = find_place(places, worksheet_text(row, 1).ptr, &status);
 	for (size_t i = 0; i < places->count && collect_goes_on(collect); i++) {
-		const char *place = own == SIZE_MAX ? "aside" : i < own ? "before" : "behind";
+		const char *place = own >= places->count ? "aside" : i < own ? "before" : "behind";
 		CLEANUP(cleanup_free)
 		char *path =
 		        i == own ? NULL
 		                 : collect_path(collect, "%s/%s", places->items[i].path, name.ptr);
 
-		if (path && is_other(collect, path, module, worksheet_text(row, 4).ptr))
-			worksheet_put(collect->sheet, "other_command",
-			              FACTS(fact_number(worksheet_number(row, 0)),
-			                    fact_string(path), fact_string(place)));
+		if (is_other(collect, path, worksheet_text(row, 3), worksheet_text(row, 4).ptr))
+			worksheet_put(
+			        collect->sheet, "other_command",
+			        FACTS(fact(worksheet_number(row, 0)), fact(path), fact(place)));
 	}
 }
 
@@ -194,164 +171,105 @@ static void read_scripts(struct collect *collect)
 
 		if (collect_text(collect, path.ptr, SCRIPT_MAX, &bytes, &text))
 			worksheet_put(collect->sheet, "script",
-			              FACTS(fact_number(worksheet_number(row, 0)), fact_text(path),
-			                    fact_number(runs_same(text, worksheet_text(row, 2),
-			                                          worksheet_text(row, 3).ptr))));
+			              FACTS(fact(worksheet_number(row, 0)), fact(path),
+			                    fact(runs_same(text, worksheet_text(row, 2),
+			                                   worksheet_text(row, 3).ptr))));
 	}
 }
 
 /* --- slips of the finger --- */
 
-/* How many bytes @a and @b begin with in common. */
-static size_t common(struct slice a, struct slice b)
+/* Git, g1t: a capital, or a digit in the place of the letter that it looks like. */
+static bool is_drawn_alike(char drawn, char meant)
+{
+	return tolower((unsigned char)drawn) == tolower((unsigned char)meant) ||
+	       (drawn == '0' && meant == 'o') || (drawn == '1' && (meant == 'i' || meant == 'l'));
+}
+
+/* "git-" and "pip." are drawn like git and pip, too. */
+static bool looks_like(struct slice name, struct slice known)
 {
 	size_t i = 0;
 
-	while (i < a.len && i < b.len && a.ptr[i] == b.ptr[i])
+	while (i < name.len && i < known.len && is_drawn_alike(name.ptr[i], known.ptr[i]))
 		i++;
-	return i;
+	return i == known.len &&
+	       (i == name.len || (i + 1 == name.len && memchr("-._", name.ptr[i], 3)));
 }
 
-/* Two neighbours have changed places, and nothing else has. */
-static bool is_swap(struct slice a, struct slice b)
-{
-	size_t i = common(a, b);
-
-	return a.len == b.len && i + 1 < a.len && a.ptr[i] == b.ptr[i + 1] &&
-	       a.ptr[i + 1] == b.ptr[i] && slice_equal(slice_from(a, i + 2), slice_from(b, i + 2));
-}
-
-/* A letter stands there twice, and nothing else differs. */
-static bool is_doubled(struct slice name, struct slice known)
-{
-	size_t i = common(name, known);
-
-	return name.len == known.len + 1 && i > 0 && name.ptr[i] == name.ptr[i - 1] &&
-	       slice_equal(slice_from(name, i + 1), slice_from(known, i));
-}
-
-/* Git for git: the same where a file system knows no capitals. */
-static bool is_capitals(struct slice name, struct slice known)
-{
-	return name.len == known.len && strncasecmp(name.ptr, known.ptr, name.len) == 0;
-}
-
-/* g1t, 1s: a digit in the place of the letter that it looks like, and nothing else. */
-static bool is_drawn_alike(struct slice name, struct slice known)
-{
-	size_t i = 0;
-
-	for (; i < name.len && name.len == known.len; i++)
-		if (name.ptr[i] != known.ptr[i] && !(name.ptr[i] == '0' && known.ptr[i] == 'o') &&
-		    !(name.ptr[i] == '1' && strchr("il", known.ptr[i])))
-			return false;
-	return i == name.len && name.len == known.len;
-}
-
-/* "git-", "pip." */
-static bool is_trailed(struct slice name, struct slice known)
-{
-	return name.len == known.len + 1 && slice_starts(name, known) &&
-	       strchr("-._", name.ptr[known.len]);
-}
-
-/* What follows the letters that differ; 0: they are the last ones. */
-static size_t common_end(struct slice a, struct slice b)
-{
-	size_t i = 0;
-
-	while (i < a.len && i < b.len && a.ptr[a.len - 1 - i] == b.ptr[b.len - 1 - i])
-		i++;
-	return i;
-}
-
-enum likeness { UNLIKE, NEAR, SLIP };
+/* How near a name is to a known one: see the table near_command. */
+enum likeness { UNLIKE, NEAR, WITHIN, SLIP };
 
 /*
- * Finger and eye err within a word: what differs in its first or last letter alone, https and
- * httpx, is another word. So are many short words.
+ * Nobody chooses two letters that have changed places, or one that stands there twice. A letter
+ * lost, added or exchanged may make another word, and always does at its begin or end: https and
+ * httpx. So do most changes of short words.
  */
 static enum likeness likeness_of(struct slice name, struct slice known)
 {
-	if (name.len + 1 < known.len || name.len > known.len + 1)
+	size_t least = name.len < known.len ? name.len : known.len, start = 0, end = 0, more, less;
+	bool is_slip;
+
+	if (name.len > known.len + 1 || known.len > name.len + 1)
 		return UNLIKE;
-	if (is_capitals(name, known) || is_drawn_alike(name, known) || is_trailed(name, known))
+	if (looks_like(name, known))
 		return SLIP;
-	if (known.len <= SHORT)
-		return is_swap(name, known) || (known.len > TOO_SHORT && is_doubled(name, known))
-		               ? SLIP
-		               : UNLIKE;
-	if (name.len > NEAREST_LEN_MAX || nearest_distance(name, known, 1) != 1)
-		return UNLIKE;
-	/* python3, flake8: one more digit is a version */
-	if (name.len > known.len && strchr("0123456789", name.ptr[name.len - 1]))
-		return UNLIKE;
-	if (is_swap(name, known) || is_doubled(name, known))
-		return SLIP;
-	return common(name, known) > 0 && common_end(name, known) > 0 ? SLIP : NEAR;
-}
-
-struct known_commands {
-	struct slice *names;
-	size_t count, room;
-	struct arena texts;
-};
-
-static void known_commands_free(struct known_commands *known)
-{
-	free(known->names);
-	arena_free(&known->texts);
-}
-
-static void read_known_commands(struct collect *collect, struct known_commands *known)
-{
-	struct worksheet_rows *row = worksheet_walk(collect->sheet, "known_command", NULL);
-
-	while (collect_goes_on(collect) && worksheet_next(row)) {
-		struct slice name =
-		        arena_copy(&known->texts, worksheet_text(row, 0), &collect->no_memory);
-
-		if (array_grow(&known->names, known->count, sizeof(*known->names), &known->room))
-			known->names[known->count++] = name;
-		else
-			collect->no_memory = true;
-	}
+	while (start < least && name.ptr[start] == known.ptr[start])
+		start++;
+	while (start + end < least &&
+	       name.ptr[name.len - 1 - end] == known.ptr[known.len - 1 - end])
+		end++;
+	more = name.len - start - end; /* letters that differ */
+	less = known.len - start - end;
+	is_slip = more == 2 && less == 2 && name.ptr[start] == known.ptr[start + 1] &&
+	          name.ptr[start + 1] == known.ptr[start];
+	is_slip |= known.len > TOO_SHORT && more == 1 && less == 0 && start > 0 &&
+	           name.ptr[start] == name.ptr[start - 1];
+	if (known.len <= SHORT || ((more > 1 || less > 1) && !is_slip))
+		return is_slip ? SLIP : UNLIKE;
+	if (more > less && isdigit((unsigned char)name.ptr[name.len - 1]))
+		return UNLIKE; /* python3, flake8: one more digit is a version */
+	return is_slip ? SLIP : start > 0 && end > 0 ? WITHIN : NEAR;
 }
 
 static void find_slips(struct collect *collect)
 {
-	CLEANUP(known_commands_free) struct known_commands known = {0};
-	struct worksheet_rows *row;
+	CLEANUP(arena_free) struct arena texts = ARENA_INIT;
+	CLEANUP(path_index_free) struct path_index known = {0};
+	struct worksheet_rows *row = worksheet_walk(collect->sheet, "known_command", NULL);
 
-	read_known_commands(collect, &known);
+	while (collect_goes_on(collect) && worksheet_next(row)) {
+		struct slice name = arena_copy(&texts, worksheet_text(row, 0), &collect->no_memory);
+
+		collect->no_memory |= !path_index_add(&known, name);
+	}
 	row = worksheet_walk(collect->sheet, "may_be_slip", NULL);
 	while (collect_goes_on(collect) && worksheet_next(row)) {
 		struct slice name = worksheet_text(row, 0), nearest = {0};
 		enum likeness best = UNLIKE;
 
 		for (size_t i = 0; i < known.count; i++) {
-			enum likeness likeness = likeness_of(name, known.names[i]);
+			enum likeness likeness = likeness_of(name, known.paths[i]);
 
 			if (likeness > best)
-				nearest = known.names[i];
+				nearest = known.paths[i];
 			best = likeness > best ? likeness : best;
 		}
 		if (best != UNLIKE)
 			worksheet_put(collect->sheet, "near_command",
-			              FACTS(fact_text(name), fact_text(nearest),
-			                    fact_number(best == SLIP)));
+			              FACTS(fact(name), fact(nearest), fact(best)));
 	}
 }
 
 void commands_read(struct collect *collect)
 {
-	CLEANUP(places_free) struct places places = {0};
+	CLEANUP(places_free) struct places places = {.collect = collect};
 	struct worksheet_rows *row;
 
-	read_path(collect, &places);
+	read_path(&places);
 	row = worksheet_walk(collect->sheet, "may_be_hidden", NULL);
 	while (collect_goes_on(collect) && worksheet_next(row))
-		find_others(collect, &places, row);
+		find_others(&places, row);
 	read_scripts(collect);
 	find_slips(collect);
 }

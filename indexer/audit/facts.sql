@@ -96,9 +96,9 @@ CREATE TABLE script (entry_point INTEGER PRIMARY KEY, path TEXT NOT NULL, runs_i
 -- A command that no entry point announces: a file in bin/ that a RECORD lists.
 CREATE TABLE plain_command (distribution INTEGER NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL) STRICT;
 
--- The nearest well-known command, one change away from the name of a command: a slip, or another
--- word.
-CREATE TABLE near_command (name TEXT PRIMARY KEY, known TEXT NOT NULL, is_slip INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+-- The nearest well-known command, one change away from the name of a command. likeness: 1, at its
+-- begin or end; 2, of a letter within it; 3, one that nobody chooses: a slip.
+CREATE TABLE near_command (name TEXT PRIMARY KEY, known TEXT NOT NULL, likeness INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
 -- What is wrong with a name: 'control', 'confusable' (shown: what it looks like), 'path',
 -- 'mismatch' (shown: that of METADATA).

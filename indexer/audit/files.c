@@ -89,7 +89,7 @@ void files_read(struct site *site)
 		last = file;
 	}
 	look_at_distributions(site);
-	row = worksheet_walk(site->collect->sheet, "may_be_writable", FACTS(fact_number(site->id)));
+	row = worksheet_walk(site->collect->sheet, "may_be_writable", FACTS(fact(site->id)));
 	while (collect_goes_on(site->collect) && worksheet_next(row))
 		if (worksheet_text(row, 2).ptr)
 			files_look(site, worksheet_number(row, 1), worksheet_text(row, 2));
@@ -116,7 +116,7 @@ static void locate(struct collect *collect, struct worksheet_rows *row)
 		error_errno(&collect->error, errno, "%s", path.ptr);
 	if (real && prefix.len > 0 && !is_inside(real, prefix.ptr))
 		worksheet_put(collect->sheet, "outside",
-		              FACTS(fact_number(worksheet_number(row, 0)), fact_string(real)));
+		              FACTS(fact(worksheet_number(row, 0)), fact(real)));
 }
 
 /* --- what import takes, and no RECORD lists --- */
@@ -164,7 +164,7 @@ static void finder_enter(struct finder *finder, int64_t id, const char *path)
 	finder->site.fd = file_open(AT_FDCWD, path, O_DIRECTORY);
 	if (finder->site.fd < 0 && errno_is_failure(errno))
 		error_errno(&collect->error, errno, "%s", path);
-	row = worksheet_walk(collect->sheet, "listed", FACTS(fact_number(id)));
+	row = worksheet_walk(collect->sheet, "listed", FACTS(fact(id)));
 	while (worksheet_next(row))
 		keep(finder, &finder->listed, worksheet_text(row, 1));
 }
@@ -204,7 +204,7 @@ static void check_module(struct finder *finder, int64_t entry_point, struct slic
 		if (slice_is_null(file))
 			continue;
 		worksheet_put(finder->collect->sheet, "unlisted",
-		              FACTS(fact_number(entry_point), fact_text(part), fact_text(file)));
+		              FACTS(fact(entry_point), fact(part), fact(file)));
 		return;
 	}
 }

@@ -20,12 +20,11 @@ static void ask(struct worksheet *sheet, struct slice rule)
 	struct worksheet_rows *row = worksheet_walk(sheet, rule.ptr, NULL);
 
 	while (worksheet_next(row))
-		worksheet_put(
-		        sheet, "finding",
-		        FACTS(fact_null(), fact_text(rule), fact_number(worksheet_number(row, 0)),
-		              fact_id(worksheet_number(row, 1)), fact_id(worksheet_number(row, 2)),
-		              fact_text(worksheet_text(row, 3)), fact_text(worksheet_text(row, 4)),
-		              fact_text(worksheet_text(row, 5))));
+		worksheet_put(sheet, "finding",
+		              FACTS(fact_null(), fact(rule), fact(worksheet_number(row, 0)),
+		                    fact_id(worksheet_number(row, 1)),
+		                    fact_id(worksheet_number(row, 2)), fact(worksheet_text(row, 3)),
+		                    fact(worksheet_text(row, 4)), fact(worksheet_text(row, 5))));
 }
 
 /* Columns of the view "judged", behind those of a finding up to its message. */
@@ -80,12 +79,12 @@ static bool put_result(struct worksheet *sheet, struct worksheet_rows *row, int6
 	if (!find_fingerprint(row, hex))
 		return false;
 	for (int i = FINDING_RULE; i < FINDING_FINGERPRINT; i++)
-		facts[i] = fact_text(worksheet_text(row, i));
+		facts[i] = fact(worksheet_text(row, i));
 	facts[FINDING_FINGERPRINT] = fact_text((struct slice){hex, FINGERPRINT_SIZE});
-	facts[FINDING_SITE] = fact_number(worksheet_number(row, SITE));
-	facts[FINDING_PREFIX] = fact_text(worksheet_text(row, PREFIX));
-	facts[FINDING_POSITION] = fact_number(worksheet_number(row, POSITION));
-	facts[FINDING_PLACE] = fact_number(place);
+	facts[FINDING_SITE] = fact(worksheet_number(row, SITE));
+	facts[FINDING_PREFIX] = fact(worksheet_text(row, PREFIX));
+	facts[FINDING_POSITION] = fact(worksheet_number(row, POSITION));
+	facts[FINDING_PLACE] = fact(place);
 	worksheet_put(sheet, "result", facts);
 	return true;
 }
@@ -122,8 +121,7 @@ int findings_compare(struct worksheet *sheet, const char *file, struct error *er
 		struct slice line = slice_take_line(&text);
 
 		if (line.len > 0)
-			worksheet_put(sheet, "baseline_line",
-			              FACTS(fact_number(number), fact_text(line)));
+			worksheet_put(sheet, "baseline_line", FACTS(fact(number), fact(line)));
 	}
 	row = worksheet_walk(sheet, "no_fingerprint", NULL);
 	if (worksheet_next(row))

@@ -83,6 +83,14 @@ sha256sum snap ssh ssh-add ssh-agent ssh-keygen su sudo systemctl tail tar tee t
 touch umount unzip useradd vault vi vim wget which xargs yarn yum zip zsh',
 	char(10), ' '), ' ', '","') || '"]');
 
+-- Words, and programs that are older or as honest, near the commands above.
+CREATE TABLE other_word (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+INSERT INTO other_word SELECT value FROM json_each('["' || replace(replace(
+'asm back blank block cake catt ccat cgc cling clown clung coda conga crown ddate flack flank frisk
+grade gown grown hath hg hitch hutch jupiter mama mango moult mssql nl openapi packman pc perfect
+rustic scapy scrappy seed sl torch tough was zipp',
+	char(10), ' '), ' ', '","') || '"]');
+
 -- What a shell takes for its own before it looks at the PATH.
 CREATE TABLE shell_word (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 INSERT INTO shell_word SELECT value FROM json_each('["' || replace(replace(

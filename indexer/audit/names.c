@@ -142,8 +142,8 @@ static void put_trait(const struct owner *owner, const char *trait, const char *
                       struct slice shown)
 {
 	worksheet_put(owner->site->collect->sheet, "trait",
-	              FACTS(fact_number(owner->distribution), fact_id(owner->entry_point),
-	                    fact_string(trait), fact_string(field), fact_text(shown)));
+	              FACTS(fact(owner->distribution), fact_id(owner->entry_point), fact(trait),
+	                    fact(field), fact(shown)));
 }
 
 static void judge(const struct owner *owner, const char *field, struct slice name, bool strict)

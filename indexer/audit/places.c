@@ -74,8 +74,7 @@ static void add_file(struct places *places, const char *path)
 
 	*failed |= !name || !path_index_add(&site->places, file);
 	worksheet_put(places->collect->sheet, "startup",
-	              FACTS(fact_number(site->id), fact_text(file), fact_number(0),
-	                    fact_string("module"), fact_string("")));
+	              FACTS(fact(site->id), fact(file), fact(0), fact("module"), fact("")));
 }
 
 static int add_module(void *payload, struct slice name)
@@ -119,9 +118,9 @@ static void look_into(struct places *places, const char *place)
 	if (tree_open(place, &tree, &own) == 0)
 		tree_children(tree, add_module, places, &own);
 	if (places->distributions > 0)
-		worksheet_put(places->collect->sheet, "added",
-		              FACTS(fact_number(places->site->id), fact_string(place),
-		                    fact_number(places->distributions)));
+		worksheet_put(
+		        places->collect->sheet, "added",
+		        FACTS(fact(places->site->id), fact(place), fact(places->distributions)));
 	error_move_failure(&places->collect->error, &own);
 }
 

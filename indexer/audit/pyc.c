@@ -79,8 +79,7 @@ static void put(const struct sources *sources, struct slice source, const char *
 	                          SLICE_ARGS(sources->directory), name);
 
 	worksheet_put(sources->collect->sheet, "bytecode",
-	              FACTS(fact_number(sources->site), fact_string(file), fact_text(source),
-	                    fact_string(what)));
+	              FACTS(fact(sources->site), fact(file), fact(source), fact(what)));
 }
 
 /* Who may write it, or replace it in its directory? */

@@ -31,33 +31,38 @@
 #define HOLE_MIN           ((off_t)64 << 20) /* bytes of a file that may be one large hole, */
 #define HOLE_FILLED        16                /* where less than such a part of it is on the disk */
 
+/* Names, and by which lengths, modulo 64, there are any: most of what is looked up is not there. */
+struct names {
+	struct name_map map;
+	uint64_t lengths;
+};
+
 /* The site directory whose RECORDs are read. */
 struct records {
 	struct site *site;
 	struct collect *collect;
+	bool *failed;                     /* no memory */
+	struct names modules, objects;    /* that entry points lead to; objects by path */
+	struct names startups;            /* files of start-up code */
+	struct names commands, announced; /* of the distribution that is being read */
+	struct name_map hashed;           /* path of a file -> how often it was hashed */
+	struct name_map owned;            /* module -> how many own it */
 	struct arena texts;
-	struct name_map modules;             /* those that entry points lead to */
-	struct name_map objects;             /* shared objects that they lead to, by path */
-	struct name_map startups;            /* files of start-up code */
-	struct name_map hashed;              /* path of a file -> how often it was hashed */
-	struct name_map owned;               /* module -> how many own it */
-	struct name_map commands, announced; /* of the distribution that is being read */
-	bool *failed;                        /* no memory */
-	bool has_conda;                      /* the environment is conda's */
-	bool is_conda;                       /* as is this one: conda writes scripts of its own */
+	bool has_conda; /* the environment is conda's */
+	bool is_conda;  /* as is this one: conda writes scripts of its own */
 	int64_t distribution;
 	struct slice directory;
 };
 
 static void cleanup_records(struct records *records)
 {
-	name_map_free(&records->modules);
-	name_map_free(&records->objects);
-	name_map_free(&records->startups);
+	name_map_free(&records->modules.map);
+	name_map_free(&records->objects.map);
+	name_map_free(&records->startups.map);
+	name_map_free(&records->commands.map);
+	name_map_free(&records->announced.map);
 	name_map_free(&records->hashed);
 	name_map_free(&records->owned);
-	name_map_free(&records->commands);
-	name_map_free(&records->announced);
 	arena_free(&records->texts);
 }
 
@@ -69,81 +74,74 @@ static void complain(const struct records *records, const char *rule, struct sli
 
 /* --- what matters --- */
 
-static bool is_among(const struct name_map *names, struct slice name)
+static bool is_among(const struct names *names, struct slice name)
 {
-	return name_map_get(names, name) != NAME_MAP_NONE;
+	return names->lengths >> (name.len & 63) & 1 &&
+	       name_map_get(&names->map, name) != NAME_MAP_NONE;
+}
+
+static void add(const struct records *records, struct names *names, struct slice name)
+{
+	names->lengths |= (uint64_t)1 << (name.len & 63);
+	name_map_put(&names->map, name, 0, records->failed);
 }
 
 /* The module, and the packages that it is in: each of them runs when it is imported. */
-static void add_module(struct name_map *modules, struct slice module, bool *failed)
+static void add_module(const struct records *records, struct names *modules, struct slice module)
 {
 	while (module.len > 0) {
 		const char *dot = memrchr(module.ptr, '.', module.len);
 
-		name_map_put(modules, module, 0, failed);
+		add(records, modules, module);
 		module = dot ? slice_between(module.ptr, dot) : (struct slice){0};
 	}
 }
 
 /* Any word of start-up code may be a module that it imports. */
-static void add_words(struct name_map *modules, struct slice code, bool *failed)
+static void add_words(struct records *records, struct slice code)
 {
-	const char *at = code.ptr, *end = code.ptr + code.len;
-
-	while (at < end) {
-		const char *begin = at;
-
-		while (at < end && (isalnum((unsigned char)*at) || *at == '_' || *at == '.'))
-			at++;
-		if (at > begin)
-			add_module(modules, slice_between(begin, at), failed);
-		else
-			at++;
+	for (size_t i = 0, len; i < code.len; i += len + (len == 0)) {
+		for (len = 0; i + len < code.len; len++)
+			if (!isalnum((unsigned char)code.ptr[i + len]) &&
+			    !memchr("_.", code.ptr[i + len], 2))
+				break;
+		add_module(records, &records->modules, slice_first(slice_from(code, i), len));
 	}
 }
 
-static void add_startups(struct records *records)
+static void add_wanted(struct records *records)
 {
 	const struct site *site = records->site;
 
 	for (size_t i = 0; i < site->disk.startup_count; i++) {
-		const struct startup_record *row = &site->disk.startups[i];
-
-		name_map_put(&records->startups, row->file, 0, records->failed);
-		add_words(&records->modules, row->code, records->failed);
+		add(records, &records->startups, site->disk.startups[i].file);
+		add_words(records, site->disk.startups[i].code);
 	}
 	for (size_t i = 0; i < site->places.count; i++)
-		name_map_put(&records->startups, site->places.paths[i], 0, records->failed);
-}
-
-static void add_entry_points(struct records *records)
-{
-	const struct root_record *root = &records->site->disk;
-
-	for (size_t i = 0; i < root->distribution_count; i++) {
-		const struct distribution_record *row = &root->distributions[i];
+		add(records, &records->startups, site->places.paths[i]);
+	for (size_t i = 0; i < site->disk.distribution_count; i++) {
+		const struct distribution_record *row = &site->disk.distributions[i];
 
 		for (size_t j = 0; j < row->entry_point_count; j++) {
 			const struct entry_point_record *e = &row->entry_points[j];
 
-			add_module(&records->modules, e->module, records->failed);
+			add_module(records, &records->modules, e->module);
 			if (e->target && e->target->object.len)
-				name_map_put(&records->objects, e->target->object, 0,
-				             records->failed);
+				add(records, &records->objects, e->target->object);
 		}
 	}
 }
 
 static void add_own(struct records *records, const struct distribution_record *row)
 {
-	name_map_free(&records->commands);
-	name_map_free(&records->announced);
+	name_map_free(&records->commands.map);
+	name_map_free(&records->announced.map);
 	for (size_t i = 0; i < row->entry_point_count; i++) {
 		const struct entry_point_record *e = &row->entry_points[i];
 
 		if (is_command(e))
-			name_map_put(&records->commands, e->name, 0, records->failed);
-		add_module(&records->announced, e->module, records->failed);
+			add(records, &records->commands, e->name);
+		add_module(records, &records->announced, e->module);
 	}
 }
 
@@ -169,43 +167,38 @@ static struct slice module_of(struct slice path, char room[MODULE_MAX])
 
 /* --- hashes --- */
 
-/* Of a file that costs its owner nothing, and whoever reads it hours. */
-static const char *too_large(const struct stat *status)
-{
-	if (!S_ISREG(status->st_mode))
-		return NULL;
-	if (status->st_size > HASHED_MAX)
-		return "it is too large to be compared with its hash";
-	return status->st_size > HOLE_MIN && status->st_blocks * 512 < status->st_size / HOLE_FILLED
-	               ? "it is one large hole, and was not compared with its hash"
-	               : NULL;
-}
-
 /* Count @name in @times; false once it has been counted @most times. */
 static bool counts_up_to(struct records *records, struct name_map *times, struct slice name,
                          uint32_t most)
 {
 	uint32_t count = name_map_get(times, name);
-	struct slice kept =
-	        count == NAME_MAP_NONE ? arena_copy(&records->texts, name, records->failed) : name;
 
-	count = count == NAME_MAP_NONE ? 0 : count;
+	if (count == NAME_MAP_NONE) {
+		name = arena_copy(&records->texts, name, records->failed);
+		count = 0;
+	}
 	if (*records->failed || count == most)
 		return false;
-	name_map_set(times, kept, count + 1, records->failed);
+	name_map_set(times, name, count + 1, records->failed);
 	return true;
 }
 
-static void compare(const struct records *records, const char *path, struct slice sha256,
-                    struct slice shown)
+static void compare(const struct records *records, const char *path, struct slice sha256)
 {
-	struct error own = {0};
+	struct slice shown = slice_of(path + strlen(records->site->path) + 1);
 	struct stat status;
-	const char *excuse =
-	        collect_status(records->collect, path, &status) ? too_large(&status) : NULL;
+	struct error own = {0};
+	bool is_file = collect_status(records->collect, path, &status) && S_ISREG(status.st_mode);
+	off_t size = is_file ? status.st_size : 0;
 
-	if (excuse) {
-		complain(records, "unread", shown, excuse);
+	/* A file may cost its owner nothing, and whoever reads it hours. */
+	if (size > HASHED_MAX) {
+		complain(records, "unread", shown, "it is too large to be compared with its hash");
+		return;
+	}
+	if (size > HOLE_MIN && status.st_blocks * 512 < size / HOLE_FILLED) {
+		complain(records, "unread", shown,
+		         "it is one large hole, and was not compared with its hash");
 		return;
 	}
 	switch (file_hash_matches(path, sha256, &own)) {
@@ -233,41 +226,20 @@ static void compare(const struct records *records, const char *path, struct slic
 static void check_hash(struct records *records, const struct wheel_file *file)
 {
 	bool is_moved = !records->site->commands && slice_starts(file->path, SLICE("../"));
-	struct slice shown = file->path, name = path_base(file->path);
+	struct slice place = is_moved ? path_base(file->path) : file->path;
 	CLEANUP(cleanup_free) char *path = NULL;
 	struct stat status;
 
 	if (slice_is_null(file->sha256) ||
 	    !counts_up_to(records, &records->hashed, file->path, HASHES_OF_A_FILE))
 		return;
-	if (is_moved)
-		path = collect_path(records->collect, "%s/bin/%.*s", records->site->path,
-		                    SLICE_ARGS(name));
-	else
-		path = collect_path(records->collect, "%s/%.*s", records->site->path,
-		                    SLICE_ARGS(shown));
-	if (!path || (is_moved && !collect_status(records->collect, path, &status)))
-		return;
-	if (is_moved)
-		shown = slice_of(path + strlen(records->site->path) + 1);
-	compare(records, path, file->sha256, shown);
+	path = collect_path(records->collect, "%s/%s%.*s", records->site->path,
+	                    is_moved ? "bin/" : "", SLICE_ARGS(place));
+	if (path && (!is_moved || collect_status(records->collect, path, &status)))
+		compare(records, path, file->sha256);
 }
 
 /* --- RECORD --- */
-
-/* A script beside the site directory: "../../../bin/NAME". */
-static bool is_script(const struct records *records, struct slice path)
-{
-	return slice_starts(path, SLICE("../")) && !records->is_conda &&
-	       slice_ends(path_directory(path), SLICE("/bin")) &&
-	       is_among(&records->commands, path_base(path));
-}
-
-static bool is_own_text(const struct records *records, struct slice path)
-{
-	return slice_starts(path, records->directory) &&
-	       slice_equal(slice_from(path, records->directory.len), SLICE("/entry_points.txt"));
-}
 
 /* The file of start-up code that the path is, or is in; null for others. */
 static struct slice startup_of(const struct records *records, struct slice path)
@@ -327,38 +299,37 @@ static void read_outer_path(const struct records *records, struct slice path)
 		         "RECORD lists it, and the environment is made of it");
 	else if (up == 3 && slice_equal(path_directory(rest), SLICE("bin")) &&
 	         !is_among(&records->commands, path_base(rest)))
-		worksheet_put(records->collect->sheet, "plain_command",
-		              FACTS(fact_number(records->distribution), fact_text(path_base(path)),
-		                    fact_text(path)));
-}
-
-/* Of a package sitecustomize, say, which installers compile on the spot. */
-static bool is_bytecode(struct slice path)
-{
-	return slice_ends(path_directory(path), SLICE("__pycache__"));
+		worksheet_put(
+		        records->collect->sheet, "plain_command",
+		        FACTS(fact(records->distribution), fact(path_base(path)), fact(path)));
 }
 
 static void read_line(struct records *records, const struct wheel_file *file)
 {
 	char room[MODULE_MAX];
-	struct slice path = file->path, module = module_of(path, room);
-	struct slice startup = startup_of(records, path);
+	struct slice path = file->path, directory = path_directory(path);
+	struct slice module = module_of(path, room), startup = startup_of(records, path);
 	bool is_module = module.len > 0 && is_among(&records->modules, module);
 	bool has_hash = !slice_is_null(file->sha256);
+	bool is_script = slice_starts(path, SLICE("../")) && !records->is_conda &&
+	                 slice_ends(directory, SLICE("/bin")) &&
+	                 is_among(&records->commands, path_base(path));
+	bool is_own_text = slice_equal(directory, records->directory) &&
+	                   slice_equal(path_base(path), SLICE("entry_points.txt"));
 
 	if (is_module && (is_among(&records->announced, module) ||
 	                  counts_up_to(records, &records->owned, module, OWNERS_OF_A_MODULE)))
 		worksheet_put(records->collect->sheet, "owner",
-		              FACTS(fact_text(module), fact_number(records->distribution),
-		                    fact_text(path), fact_number(has_hash)));
-	if (startup.len > 0)
+		              FACTS(fact(module), fact(records->distribution), fact(path),
+		                    fact(has_hash)));
+	if (startup.len > 0) /* what is in a package is compiled on the spot */
 		worksheet_put(records->collect->sheet, "startup_owner",
-		              FACTS(fact_number(records->site->id), fact_text(startup),
-		                    fact_number(records->distribution),
-		                    fact_number(has_hash || is_bytecode(path))));
+		              FACTS(fact(records->site->id), fact(startup),
+		                    fact(records->distribution),
+		                    fact(has_hash || slice_ends(directory, SLICE("__pycache__")))));
 	read_outer_path(records, path);
-	if (is_module || startup.len > 0 || is_script(records, path) ||
-	    is_own_text(records, path) || is_among(&records->objects, path))
+	if (is_module || startup.len > 0 || is_script || is_own_text ||
+	    is_among(&records->objects, path))
 		check_hash(records, file);
 }
 
@@ -370,25 +341,28 @@ static void put_entry_points(const struct records *records, const struct distrib
 		const struct entry_point_record *e = &row->entry_points[i];
 		const struct target_record *target = e->target;
 
-		worksheet_put(
-		        records->collect->sheet, "entry_point",
-		        FACTS(fact_number(entry_point_id(records->distribution, i)),
-		              fact_number(records->distribution), fact_text(e->group),
-		              fact_text(e->name), fact_text(e->value), fact_text(e->module),
-		              fact_string(target_kind_name(target ? target->kind : TARGET_PYTHON)),
-		              fact_string(target_state_name(target ? target->state : TARGET_OK)),
-		              target ? fact_text(target->object) : fact_null(),
-		              target ? fact_text(target->missing) : fact_null()));
+		worksheet_put(records->collect->sheet, "entry_point",
+		              FACTS(fact(entry_point_id(records->distribution, i)),
+		                    fact(records->distribution), fact(e->group), fact(e->name),
+		                    fact(e->value), fact(e->module),
+		                    fact(target_kind_name(target ? target->kind : TARGET_PYTHON)),
+		                    fact(target_state_name(target ? target->state : TARGET_OK)),
+		                    target ? fact(target->object) : fact_null(),
+		                    target ? fact(target->missing) : fact_null()));
 	}
 }
 
-/* Null where there is none; *text is malloc'd. */
+static char *path_of(const struct records *records, const char *name)
+{
+	return collect_path(records->collect, "%s/%.*s/%s", records->site->path,
+	                    SLICE_ARGS(records->directory), name);
+}
+
+/* A file of the distribution's directory: null where there is none; *text is malloc'd. */
 static struct slice read_file(const struct records *records, const char *name, size_t limit,
                               char **text)
 {
-	CLEANUP(cleanup_free)
-	char *path = collect_path(records->collect, "%s/%.*s/%s", records->site->path,
-	                          SLICE_ARGS(records->directory), name);
+	CLEANUP(cleanup_free) char *path = path_of(records, name);
 	struct slice out = {0};
 
 	if (records->site->disk.kind == ROOT_DIRECTORY)
@@ -399,20 +373,11 @@ static struct slice read_file(const struct records *records, const char *name, s
 /* Of a RECORD that is not there to be read: is it there for others? */
 static void check_withheld(const struct records *records)
 {
-	CLEANUP(cleanup_free)
-	char *path = collect_path(records->collect, "%s/%.*s/RECORD", records->site->path,
-	                          SLICE_ARGS(records->directory));
+	CLEANUP(cleanup_free) char *path = path_of(records, "RECORD");
 
 	if (path && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0 && errno == EACCES)
 		complain(records, "unread", slice_of(path + strlen(records->site->path) + 1),
 		         "it cannot be read");
-}
-
-static struct slice first_line(struct slice text)
-{
-	size_t len = text.ptr ? strcspn(text.ptr, "\r\n") : 0;
-
-	return slice_first(text, len < text.len ? len : text.len);
 }
 
 static void read_distribution(struct records *records, const struct distribution_record *row)
@@ -420,26 +385,25 @@ static void read_distribution(struct records *records, const struct distribution
 	CLEANUP(cleanup_free) char *installer_text = NULL;
 	CLEANUP(cleanup_free) char *url_text = NULL;
 	CLEANUP(cleanup_free) char *record_text = NULL;
-	struct slice installer =
-	        first_line(read_file(records, "INSTALLER", SMALL_FILE_MAX, &installer_text));
+	struct slice installer = read_file(records, "INSTALLER", SMALL_FILE_MAX, &installer_text);
 	struct slice url = read_file(records, "direct_url.json", SMALL_FILE_MAX, &url_text);
 	struct wheel_record record = {
 	        .text = read_file(records, "RECORD", RECORD_FILE_MAX, &record_text)};
 	struct wheel_file file;
 	size_t at = 0;
 
+	installer.len = installer.ptr ? strcspn(installer.ptr, "\r\n") : 0; /* the first line */
 	worksheet_put(records->collect->sheet, "distribution",
-	              FACTS(fact_number(records->distribution), fact_number(records->site->id),
-	                    fact_text(row->directory),
-	                    fact_text(slice_is_null(row->name) ? row->directory : row->name),
-	                    fact_text(row->normalized_name), fact_text(row->version),
-	                    fact_text(row->error), fact_text(installer), fact_text(url),
-	                    fact_number(record_text != NULL)));
+	              FACTS(fact(records->distribution), fact(records->site->id),
+	                    fact(row->directory),
+	                    fact(slice_is_null(row->name) ? row->directory : row->name),
+	                    fact(row->normalized_name), fact(row->version), fact(row->error),
+	                    fact(installer), fact(url), fact(record_text != NULL)));
 	put_entry_points(records, row);
 	records->is_conda = records->has_conda && slice_equal(installer, SLICE("conda"));
+	add_own(records, row);
 	if (!record_text)
 		check_withheld(records);
-	add_own(records, row);
 	while (record_text && collect_goes_on(records->collect) &&
 	       wheel_record_next(&record, &at, &file))
 		if (file.path.len > 0)
@@ -456,8 +420,7 @@ void record_read(struct site *site)
 	struct stat status;
 
 	records.has_conda = collect_status(site->collect, conda, &status);
-	add_startups(&records);
-	add_entry_points(&records);
+	add_wanted(&records);
 	for (size_t i = 0; i < site->disk.distribution_count && collect_goes_on(site->collect);
 	     i++) {
 		records.distribution = distribution_id(site->id, i);
@@ -497,8 +460,7 @@ static void put_requirements(struct collect *collect, int64_t distribution, stru
 		if (name.len == 0)
 			continue;
 		name = distname_normalize_in(&names, name, &collect->no_memory);
-		worksheet_put(collect->sheet, "requirement",
-		              FACTS(fact_number(distribution), fact_text(name)));
+		worksheet_put(collect->sheet, "requirement", FACTS(fact(distribution), fact(name)));
 	}
 }
 

@@ -25,7 +25,7 @@ INSERT INTO rule (name, level, what, remedy) VALUES
 	 'The name of a command is one slip of the finger, or of the shift key, away from a well-known command.',
 	 'Uninstall the distribution unless you know it.'),
 	('command-near', 'note',
-	 'The name of a command differs from that of a well-known one in its first or last letter alone: another word.',
+	 'The name of a command is near that of a well-known one, but another word: it differs at the begin or end, is in the dictionary, or its distribution''s name.',
 	 'See that it is the one that you mean.'),
 	('command-shadows', 'warning',
 	 'Another program of the same name is on the PATH: which of them runs depends on the order there.',
@@ -147,17 +147,25 @@ SELECT c.site, c.distribution, c.entry_point, c.file, c.value AS evidence,
  WHERE NOT c.managed
    AND coalesce(c.normalized_name, '') NOT IN (SELECT distribution FROM provider WHERE command = c.name);
 
--- Commands whose names are near those of others, and not of their own distribution.
+-- Commands whose names are near those of others, and not of their own distribution. A letter
+-- within makes another word, too, where the distribution is called so.
 CREATE VIEW alike AS
-SELECT c.site, c.distribution, c.entry_point, c.file, c.value AS evidence,
-       '''' || c.name || iif(n.is_slip, ''' is one slip away from ''', ''' begins or ends unlike ''')
-       || n.known || '''; it runs ' || c.value || o.since AS message, n.is_slip
+SELECT c.site, c.distribution, c.entry_point, c.file, c.value AS evidence, n.name, n.known,
+       '; it runs ' || c.value || o.since AS runs,
+       n.name NOT IN (SELECT name FROM other_word)
+       AND (n.likeness = 3 OR (n.likeness = 2 AND coalesce(replace(lower(n.name), '-', '_') <> c.normalized_name, 1))) AS is_slip
   FROM near_command n JOIN command c ON c.name = n.name JOIN origin o ON o.distribution = c.distribution
  WHERE NOT c.managed
    AND coalesce(c.normalized_name, '') NOT IN (SELECT distribution FROM provider WHERE command = n.known);
 
-CREATE VIEW "command-lookalike" AS SELECT * FROM alike WHERE is_slip;
-CREATE VIEW "command-near" AS SELECT * FROM alike WHERE NOT is_slip;
+CREATE VIEW "command-lookalike" AS
+SELECT site, distribution, entry_point, file, evidence,
+       '''' || name || ''' is one slip away from ''' || known || '''' || runs AS message
+  FROM alike WHERE is_slip;
+CREATE VIEW "command-near" AS
+SELECT site, distribution, entry_point, file, evidence,
+       '''' || name || ''' is not ''' || known || '''' || runs AS message
+  FROM alike WHERE NOT is_slip;
 
 CREATE VIEW "command-shadows" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value || ' ' || c.place AS evidence,
@@ -377,12 +385,15 @@ SELECT a.site, NULL AS distribution, NULL AS entry_point, a.place AS file, '' AS
        || iif(a.distributions = 1, ' distribution', ' distributions') || ' of its own' AS message
   FROM added a WHERE a.place NOT IN (SELECT path FROM site);
 
+-- Each group is compared with the patterns once.
 CREATE VIEW "runs-unasked" AS
+WITH unasked AS MATERIALIZED
+       (SELECT group_name, (SELECT u.occasion FROM unasked_group u WHERE e.group_name GLOB u.pattern LIMIT 1) AS occasion
+          FROM (SELECT DISTINCT group_name FROM entry_point) e)
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
-       a.value || ' runs ' || (SELECT u.occasion FROM unasked_group u WHERE a.group_name GLOB u.pattern
-                                LIMIT 1) || o.since AS message
-  FROM announced a JOIN origin o ON o.distribution = a.distribution
- WHERE EXISTS (SELECT 1 FROM unasked_group u WHERE a.group_name GLOB u.pattern);
+       a.value || ' runs ' || u.occasion || o.since AS message
+  FROM announced a JOIN unasked u USING (group_name) JOIN origin o USING (distribution)
+ WHERE u.occasion IS NOT NULL;
 
 CREATE VIEW "forbidden" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, f.reason AS evidence, f.reason AS message

@@ -42,13 +42,12 @@ static void put_command(struct collect *collect, struct slice name, struct slice
 {
 	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
 
-	worksheet_put(collect->sheet, "known_command", FACTS(fact_text(name)));
+	worksheet_put(collect->sheet, "known_command", FACTS(fact(name)));
 	while (providers.len > 0) {
 		struct slice provider =
 		        distname_normalize_in(&arena, take_word(&providers), &collect->no_memory);
 
-		worksheet_put(collect->sheet, "provider",
-		              FACTS(fact_text(name), fact_text(provider)));
+		worksheet_put(collect->sheet, "provider", FACTS(fact(name), fact(provider)));
 	}
 }
 
@@ -61,9 +60,8 @@ static void read_line(struct collect *collect, struct slice line, const char *fi
 	verb = take_word(&rest);
 	name = take_word(&rest);
 	if (name.len > 0 && slice_equal(verb, SLICE("group")))
-		worksheet_put(
-		        collect->sheet, "unasked_group",
-		        FACTS(fact_text(name), fact_text(rest.len ? rest : SLICE("unasked"))));
+		worksheet_put(collect->sheet, "unasked_group",
+		              FACTS(fact(name), fact(rest.len ? rest : SLICE("unasked"))));
 	else if (name.len > 0 && slice_equal(verb, SLICE("command")))
 		put_command(collect, name, rest);
 	else
@@ -117,7 +115,7 @@ static int keep(void *payload, const char *id, const char *object, const char *r
 	struct quarantine *quarantine = payload;
 
 	(void)object; /* where that build was: it may be elsewhere, too */
-	worksheet_put(quarantine->sheet, "quarantine", FACTS(fact_string(id), fact_string(reason)));
+	worksheet_put(quarantine->sheet, "quarantine", FACTS(fact(id), fact(reason)));
 	quarantine->count++;
 	return 0;
 }
@@ -129,7 +127,7 @@ static void identify(struct collect *collect, struct slice path)
 	struct error own = {0};
 
 	if (object_id(path.ptr, &build, &own) == 0)
-		worksheet_put(collect->sheet, "object", FACTS(fact_text(path), fact_string(build)));
+		worksheet_put(collect->sheet, "object", FACTS(fact(path), fact(build)));
 	error_move_failure(&collect->error, &own);
 }
 
@@ -166,8 +164,8 @@ static int ask(struct collect *collect, entrydb *db, const char *path, struct wo
 
 	if (code == 0 && !entrydb_verdict_allowed(verdict))
 		worksheet_put(collect->sheet, "forbidden_entry",
-		              FACTS(fact_number(worksheet_number(row, 1)),
-		                    fact_string(entrydb_verdict_reason(verdict))));
+		              FACTS(fact(worksheet_number(row, 1)),
+		                    fact(entrydb_verdict_reason(verdict))));
 	entrydb_verdict_free(verdict);
 	return code;
 }
@@ -184,7 +182,7 @@ static void read_policy_of(struct collect *collect, const char *path, int64_t si
 	if (code == 0)
 		code = entrydb_has_policy(db, &any, &own);
 	if (code == 0 && any)
-		row = worksheet_walk(collect->sheet, "may_be_forbidden", FACTS(fact_number(site)));
+		row = worksheet_walk(collect->sheet, "may_be_forbidden", FACTS(fact(site)));
 	while (code == 0 && worksheet_next(row))
 		code = ask(collect, db, path, row, &own);
 	entrydb_close(db);

@@ -48,9 +48,8 @@ static void find_environment(struct site *site, const char *inside)
 	site->owner =
 	        collect_status(site->collect, site->path, &status) ? status.st_uid : geteuid();
 	worksheet_put(site->collect->sheet, "site",
-	              FACTS(fact_number(site->id), fact_string(site->path),
-	                    fact_string(site->prefix), fact_string(site->commands),
-	                    fact_number(site->managed)));
+	              FACTS(fact(site->id), fact(site->path), fact(site->prefix),
+	                    fact(site->commands), fact(site->managed)));
 }
 
 /* --- history --- */
@@ -66,11 +65,10 @@ static int put_event(void *payload, const struct event_record *event)
 
 	if (slice_equal(event->root, history->root))
 		worksheet_put(history->site->collect->sheet, "event",
-		              FACTS(fact_null(), fact_number(history->site->id),
-		                    fact_number(event->time), fact_text(event->action),
-		                    fact_text(event->distribution), fact_text(event->old_version),
-		                    fact_text(event->version), fact_text(event->detail),
-		                    fact_text(event->command), fact_number(event->uid)));
+		              FACTS(fact_null(), fact(history->site->id), fact(event->time),
+		                    fact(event->action), fact(event->distribution),
+		                    fact(event->old_version), fact(event->version),
+		                    fact(event->detail), fact(event->command), fact(event->uid)));
 	return 0;
 }
 
@@ -108,10 +106,9 @@ static void scan(struct site *site, const struct database_root *wanted)
 	for (size_t i = 0; i < site->disk.startup_count; i++) {
 		const struct startup_record *row = &site->disk.startups[i];
 
-		worksheet_put(
-		        site->collect->sheet, "startup",
-		        FACTS(fact_number(site->id), fact_text(row->file), fact_number(row->line),
-		              fact_string(startup_kind_name(row->kind)), fact_text(row->code)));
+		worksheet_put(site->collect->sheet, "startup",
+		              FACTS(fact(site->id), fact(row->file), fact(row->line),
+		                    fact(startup_kind_name(row->kind)), fact(row->code)));
 	}
 }
 

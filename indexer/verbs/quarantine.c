@@ -11,9 +11,9 @@
 /* --- listing --- */
 
 static const struct column columns[] = {
-        COLUMN("id", "ID", STYLE_NAME),
+        {"id", "ID", STYLE_NAME},
         HEADING("REASON", STYLE_BAD),
-        COLUMN("object", "OBJECT", STYLE_PLAIN),
+        {"object", "OBJECT", STYLE_PLAIN},
         KEY("reason"),
 };
 

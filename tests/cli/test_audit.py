@@ -79,6 +79,16 @@ class Rules(Site):
                      "pytets = worse:main\nblaock = worse:main\nb1ack = worse:main\nbleck = worse:main\n")
         self.assertEqual(self.found()[:8], [("command-lookalike", "worse")] * 8)
 
+    def test_command_near_that_is_a_word(self):
+        """English words, older programs, and names of distributions are no slips; swapped letters are, even there."""
+        self.install("scapy", "[console_scripts]\nscapy = scapy:main\n")
+        self.install("openapix", "[console_scripts]\nhg = openapix:main\nblock = openapix:main\nseed = openapix:main\n")
+        self.install("linter", "[console_scripts]\nmypyp = linter:main\n")
+        self.assertEqual(set(self.rules()), {"command-near"})
+        self.install("pytset", "[console_scripts]\npytset = pytset:main\n")
+        self.install("other", "[console_scripts]\npythn = other:main\n")
+        self.assertEqual(self.found()[:2], [("command-lookalike", "other"), ("command-lookalike", "pytset")])
+
     def test_command_shadows(self):
         self.executable("frobnicate")
         self.executable("sphinx", "#!/usr/bin/python3\nfrom alpha.other import x\n")

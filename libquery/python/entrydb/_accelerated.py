@@ -1,9 +1,11 @@
 """The accelerated answers: importlib.metadata's own objects, found through the database."""
 
+import atexit
 import os
 from operator import attrgetter
 
-from _entrydb_replacement import environ, refresh_at_exit, submodule
+import _entrydb_replacement
+from _entrydb_replacement import environ, submodule
 
 from . import _metadata_module, _native
 from ._metadata_module import WITH_METADATA
@@ -25,14 +27,26 @@ def connect(replacement):
         return has_rules() and obey_rules(replacement)
     answer = Answer(replacement)
     answer.adopt(known)
-    refresh_at_exit(stale)
+    refresh_at_exit()
     replacement.ask = answer  # last: it says that all is there
     return True
 
 
-def stale():
-    """What was found so until now: (path entry, its database)."""
-    return [each[:2] for each in path_entries() if each[1] and each[2] == "scanned"]
+def refresh_at_exit():
+    if _entrydb_replacement.refreshes and environ.get("ENTRYDB_REFRESH") != "0" \
+            and environ.get("ENTRYDB_FRESH") != "exact":
+        atexit.unregister(refresh)
+        atexit.register(refresh, os.getpid())
+
+
+def refresh(pid):
+    """Not in a child of fork(). What goes wrong is nobody's concern."""
+    try:
+        stale = [each[:2] for each in path_entries() if each[1] and each[2] == "scanned"]
+        if stale and pid == os.getpid():
+            submodule("_refresh").start(stale)
+    except Exception:
+        pass
 
 
 def has_rules():
