@@ -26,11 +26,11 @@ struct command {
 	command_function *run; /* NULL: help, which prints this table */
 	enum purpose purpose;
 	unsigned takes, is; /* options, by OPTION_BIT(); and of what is above */
-	const char *summary, *description, *examples;
-	const char *statuses; /* NULL: those of most */
+	const char *summary, *description, *examples, *statuses;
 };
 
-#define USUAL_STATUSES "0 found, 1 nothing found, 2 usage, 3 could not"
+#define FOUND "0 found, 1 nothing found, 2 usage, 3 could not"
+#define DONE  "0 done, 2 usage, 3 could not"
 
 #define BIT(name) OPTION_BIT(OPTION_##name)
 #define COMMON    (BIT(COLOR) | BIT(QUIET) | BIT(HELP) | BIT(VERSION))
@@ -41,245 +41,156 @@ struct command {
 /* Descriptions and examples are printed as they stand: one literal for each line. */
 /* clang-format off */
 static const struct command commands[] = {
-	{
-		.name = "update", .usage = "[PATH...]", .run = command_update, .purpose = KEEPS,
-		.takes = KEEPING | BIT(PATH) | BIT(FRESH) | BIT(HOOK) | BIT(SEALED), .is = STOPPABLE | PATHS,
-		.summary = "bring them up to date with what is installed",
-		.description =
+	{"update", "[PATH...]", command_update, KEEPS,
+		KEEPING | BIT(PATH) | BIT(FRESH) | BIT(HOOK) | BIT(SEALED), STOPPABLE | PATHS,
+		"bring them up to date with what is installed",
 		"Bring the databases up to date with what is installed. PATH is a site directory, or a\n"
 		"prefix such as a virtual environment, which stands for all site directories in it.\n"
-		"Without PATH, everything on this machine is updated. Only distributions that have\n"
-		"changed are read again.",
-		.examples =
+		"Without PATH, everything on this machine is updated.",
 		"  entrydb update\n"
 		"  entrydb update ~/venv\n"
 		"  entrydb update --root /mnt/image\n"
 		"  entrydb update --sealed /opt/venv\n",
-		.statuses = "0 done, 2 usage, 3 could not do all of it; with --hook always 0",
-	},
-	{
-		.name = "add", .usage = "ARCHIVE...|DIR...", .run = command_add, .purpose = KEEPS,
-		.takes = COMMON | BIT(DB) | BIT(JSON), .is = STOPPABLE,
-		.summary = "catalogue archives that are not installed",
-		.description =
+		"0 done, 2 usage, 3 could not do all of it; with --hook always 0"},
+	{"add", "ARCHIVE...|DIR...", command_add, KEEPS, COMMON | BIT(DB) | BIT(JSON), STOPPABLE,
+		"catalogue archives that are not installed",
 		"Record the entry points of archives that are not installed: wheels, eggs, source\n"
 		"distributions, conda packages, packages of Linux distributions, and any other zip or\n"
 		"tarball with metadata in it. A directory is searched for files with such names. The rows\n"
 		"go to your own database, or to the one that --db names.",
-		.examples = "  entrydb add --db wheels.db wheelhouse/\n",
-		.statuses = "0 done, 2 usage, 3 some archives could not be read",
-	},
-	{
-		.name = "forget", .usage = "PATH...", .run = command_forget, .purpose = KEEPS,
-		.takes = KEEPING | BIT(PATH), .is = PATHS,
-		.summary = "drop a site directory or an archive",
-		.description =
+		"  entrydb add --db wheels.db wheelhouse/\n",
+		"0 done, 2 usage, 3 some archives could not be read"},
+	{"forget", "PATH...", command_forget, KEEPS, KEEPING | BIT(PATH), PATHS,
+		"drop a site directory or an archive",
 		"Drop site directories or archives from the database that holds them. The files on disk\n"
 		"stay, and questions about them are answered by reading them.",
-		.examples = "  entrydb forget --db wheels.db wheelhouse/thing-1.0-py3-none-any.whl\n",
-		.statuses = "0 done, 1 a path is in no database, 2 usage, 3 could not",
-	},
-	{
-		.name = "list", .usage = "[GROUP [NAME]]", .run = command_list, .purpose = ASKS,
-		.takes = ASKING | BIT(GROUP) | BIT(ALLOWED) | BIT(PROGRAM),
-		.summary = "entry points, in importlib.metadata's order",
-		.description =
-		"Print entry points, one per line: group, name, value, distribution and version. GROUP\n"
-		"and NAME select some of them. On a terminal the columns are aligned under headings;\n"
-		"elsewhere they are separated by tabs. Control characters are printed as \\xNN or \\uNNNN,\n"
-		"a backslash as two.",
-		.examples =
+		"  entrydb forget --db wheels.db wheelhouse/thing-1.0-py3-none-any.whl\n",
+		"0 done, 1 a path is in no database, 2 usage, 3 could not"},
+	{"list", "[GROUP [NAME]]", command_list, ASKS,
+		ASKING | BIT(GROUP) | BIT(ALLOWED) | BIT(PROGRAM), 0,
+		"entry points, in importlib.metadata's order",
+		"Print entry points, one per line: group, name, value, distribution and version. On a\n"
+		"terminal the columns are aligned, and cut to its width; elsewhere they are separated by\n"
+		"tabs. Control characters are printed as \\xNN or \\uNNNN, a backslash as two.",
 		"  entrydb list console_scripts\n"
 		"  entrydb list pytest11 --path ~/venv/lib/python3.12/site-packages\n"
-		"  entrydb list --json pytest11\n",
-	},
-	{
-		.name = "groups", .usage = "", .run = command_groups, .purpose = ASKS,
-		.takes = ASKING,
-		.summary = "all groups, with the number of entry points",
-		.description =
+		"  entrydb list --json pytest11\n", FOUND},
+	{"groups", "", command_groups, ASKS, ASKING, 0,
+		"all groups, with the number of entry points",
 		"Print each group with the number of its entry points, sorted by name.",
-		.examples = "  entrydb groups\n",
-	},
-	{
-		.name = "status", .usage = "", .run = command_status, .purpose = ASKS,
-		.takes = ASKING,
-		.summary = "which databases, how fresh, since when",
-		.description =
+		"  entrydb groups\n", FOUND},
+	{"status", "", command_status, ASKS, ASKING, 0,
+		"which databases, how fresh, since when",
 		"Print each path entry that is searched: its state, whether Python asks entrydb there, when\n"
 		"and by which command its database was changed last, and the database. This is what\n"
 		"'entrydb' alone prints.",
-		.examples = "  entrydb status\n",
-	},
-	{
-		.name = "why", .usage = "GROUP NAME", .run = command_why, .purpose = ASKS,
-		.takes = ASKING | BIT(PROGRAM),
-		.summary = "who provides it, what shadows it, which file and symbol",
-		.description =
-		"Explain each entry point of that name: which distribution provides it, from which file,\n"
-		"which other distribution shadows it, what it leads to, which database it is known from\n"
-		"and how fresh that is, and which rule allows or forbids it. If there is none, the path\n"
-		"entries that were searched are printed.",
-		.examples = "  entrydb why pytest11 cov\n",
-	},
-	{
-		.name = "plugins", .usage = "[KIND [NAME]]", .run = command_plugins, .purpose = ASKS,
-		.takes = ASKING,
-		.summary = "native plugins, known by a symbol they export",
-		.description =
+		"  entrydb status\n", FOUND},
+	{"why", "GROUP NAME", command_why, ASKS, ASKING | BIT(PROGRAM), 0,
+		"who provides it, what shadows it, which file and symbol",
+		"Explain each entry point of that name: which distribution provides it, which other one\n"
+		"shadows it, what it leads to, from which database that is known, how fresh it is, and\n"
+		"which rule forbids it. If there is none, print the path entries that were searched.",
+		"  entrydb why pytest11 cov\n", FOUND},
+	{"plugins", "[KIND [NAME]]", command_plugins, ASKS, ASKING, 0,
+		"native plugins, known by a symbol they export",
 		"Print the shared objects of installed packages that are plugins of other programs and\n"
 		"that no entry point announces: JAX's devices (pjrt), execution providers (onnxruntime),\n"
-		"database drivers (adbc), extensions (sqlite, duckdb) and others. They are recognized by\n"
-		"the symbols that they export; /etc/entrydb/plugin-kinds.conf may add kinds.",
-		.examples =
+		"database drivers (adbc), extensions (sqlite, duckdb) and others.\n"
+		"/etc/entrydb/plugin-kinds.conf may add kinds.",
 		"  entrydb plugins --path ~/venv/lib/python3.12/site-packages\n"
-		"  entrydb plugins adbc sqlite --json\n",
-	},
-	{
-		.name = "verify", .usage = "[PATH...]", .run = command_verify, .purpose = CHECKS,
-		.takes = KEEPING | BIT(PATH) | BIT(JSON), .is = PATHS,
-		.summary = "compare the database with the disk, hashes included",
-		.description =
+		"  entrydb plugins adbc sqlite --json\n", FOUND},
+	{"verify", "[PATH...]", command_verify, CHECKS, KEEPING | BIT(PATH) | BIT(JSON), PATHS,
+		"compare the database with the disk, hashes included",
 		"Compare the database with the disk, without relying on times, and print each difference.\n"
 		"Files whose hash is in a RECORD are hashed. PATH is as for update; with --db and without\n"
 		"PATH, everything in the file is compared.",
-		.examples = "  entrydb verify ~/venv\n",
-		.statuses = "0 no difference, 1 differences found, 2 usage, 3 could not",
-	},
-	{
-		.name = "audit", .usage = "[PATH...]", .run = command_audit, .purpose = CHECKS,
-		.takes = KEEPING | BIT(PATH) | BIT(JSON) | BIT(SARIF) | BIT(BASELINE) | BIT(FACTS) |
-			 BIT(FAIL_ON) | BIT(SINCE) | BIT(RULES),
-		.is = STOPPABLE | PATHS,
-		.summary = "entry points that are not what they should be",
-		.description =
+		"  entrydb verify ~/venv\n",
+		"0 no difference, 1 differences found, 2 usage, 3 could not"},
+	{"audit", "[PATH...]", command_audit, CHECKS,
+		KEEPING | BIT(PATH) | BIT(JSON) | BIT(SARIF) | BIT(BASELINE) | BIT(FACTS) | BIT(FAIL_ON) |
+			BIT(SINCE) | BIT(RULES), STOPPABLE | PATHS,
+		"entry points that are not what they should be",
 		"Judge an environment by rules about entry points: commands that stand in for others,\n"
 		"code that runs unasked, files that are not those that were installed, names that are not\n"
 		"what they seem. The disk is read, nothing is run. PATH is as for verify. Notes of one\n"
 		"kind are combined into one line, unless --json lists them.",
-		.examples =
 		"  entrydb audit ~/venv\n"
 		"  entrydb audit --json ~/venv > known; entrydb audit --baseline known ~/venv\n"
 		"  entrydb audit --since '7 days' ~/venv\n"
 		"  entrydb audit --rules\n",
-		.statuses = "0 nothing at or above --fail-on, 1 something, 2 usage, 3 could not",
-	},
-	{
-		.name = "push", .usage = "URL [PATH...]", .run = command_push, .purpose = CHECKS,
-		.takes = KEEPING, .is = STOPPABLE,
-		.summary = "send them to a fleet's PostgreSQL",
-		.description =
+		"0 nothing at or above --fail-on, 1 something, 2 usage, 3 could not"},
+	{"push", "URL [PATH...]", command_push, CHECKS, KEEPING, STOPPABLE,
+		"send them to a fleet's PostgreSQL",
 		"Send what the databases have, and what audit finds, to the fleet's database in\n"
 		"PostgreSQL. Only databases that have changed since are sent, each in one transaction.\n"
 		"URL is one of libpq's; PATH is as for verify.",
-		.examples = "  entrydb push postgresql://web1@server/fleet\n",
-		.statuses = "0 the server has all, 2 usage, 3 could not send all of it",
-	},
-	{
-		.name = "log", .usage = "", .run = command_log, .purpose = CHECKS,
-		.takes = KEEPING | BIT(PATH) | BIT(PYTHON) | BIT(JSON),
-		.summary = "the audit trail",
-		.description =
+		"  entrydb push postgresql://web1@server/fleet\n",
+		"0 the server has all, 2 usage, 3 could not send all of it"},
+	{"log", "", command_log, CHECKS, KEEPING | BIT(PATH) | BIT(PYTHON) | BIT(JSON), 0,
+		"the audit trail",
 		"Print the audit trail of the databases, oldest first: time (UTC), action, distribution\n"
 		"with its old and new version, site directory, the command that recorded the change, and\n"
 		"the user.",
-		.examples = "  entrydb log --path ~/venv/lib/python3.12/site-packages\n",
-		.statuses = "0 found, 1 nothing was recorded, 2 usage, 3 could not",
-	},
-	{
-		.name = "run", .usage = "NAME [ARG...]", .run = command_run, .purpose = ASKS,
-		.takes = COMMON | BIT(DB) | BIT(PATH) | BIT(PYTHON) | BIT(FRESH) | BIT(GROUP) | BIT(PRINT),
-		.is = PASSES_ON,
-		.summary = "start a console script",
-		.description =
+		"  entrydb log --path ~/venv/lib/python3.12/site-packages\n",
+		"0 found, 1 nothing was recorded, 2 usage, 3 could not"},
+	{"run", "NAME [ARG...]", command_run, ASKS,
+		COMMON | BIT(DB) | BIT(PATH) | BIT(PYTHON) | BIT(FRESH) | BIT(GROUP) | BIT(PRINT), PASSES_ON,
+		"start a console script",
 		"Start the console script NAME, or another entry point of --group, with the arguments\n"
 		"that follow. Python code is run by the interpreter of its environment, in place of\n"
 		"entrydb; a native entry point is loaded and called as main() is.",
-		.examples =
 		"  entrydb run torchrun --nproc-per-node 2 train.py\n"
 		"  entrydb run --print torchrun\n",
-		.statuses = "0 printed, 1 there is none, 2 usage, 3 could not; else that of the script",
-	},
-	{
-		.name = "disable", .usage = "GROUP[/NAME]", .run = command_disable, .purpose = DECIDES,
-		.takes = RULING,
-		.summary = "forbid loading it",
-		.description =
+		"0 printed, 1 there is none, 2 usage, 3 could not; else that of the script"},
+	{"disable", "GROUP[/NAME]", command_disable, DECIDES, RULING, 0,
+		"forbid loading it",
 		"Write a rule into a policy file: that entry point, or all of the group, is not loaded.\n"
 		"The rule is the system's (/etc/entrydb/policy.conf), an environment's (--prefix) or your\n"
-		"own (--user), which counts more than those. libentrydb and an accelerated Python follow\n"
-		"it; 'entrydb why' names it. A GROUP of '*' is every group.",
-		.examples =
+		"own (--user), which counts more than those. A GROUP of '*' is every group.",
 		"  entrydb disable --user torch.backends/torch_foo\n"
 		"  entrydb disable --prefix ~/venv pytest11 --distribution pytest-slow\n"
-		"  entrydb disable vllm.general_plugins --program vllm\n",
-		.statuses = "0 done, 2 usage, 3 could not",
-	},
-	{
-		.name = "enable", .usage = "GROUP[/NAME]", .run = command_enable, .purpose = DECIDES,
-		.takes = RULING | BIT(PRIORITY),
-		.summary = "allow loading it again",
-		.description =
+		"  entrydb disable vllm.general_plugins --program vllm\n", DONE},
+	{"enable", "GROUP[/NAME]", command_enable, DECIDES, RULING | BIT(PRIORITY), 0,
+		"allow loading it again",
 		"Take back what 'entrydb disable' with the same arguments has written. If another rule\n"
 		"still forbids it, such as one of the system or about the whole group, write a rule that\n"
 		"allows it. --priority sets what is loaded first.",
-		.examples =
 		"  entrydb enable --user torch.backends/torch_foo\n"
-		"  entrydb enable vllm.general_plugins/good --program vllm\n",
-		.statuses = "0 done, 2 usage, 3 could not",
-	},
-	{
-		.name = "probe", .usage = "GROUP NAME", .run = command_probe, .purpose = DECIDES,
-		.takes = COMMON | BIT(DB) | BIT(PATH) | BIT(PYTHON) | BIT(FRESH) | BIT(JSON) | BIT(PROGRAM) |
-			 BIT(TIMEOUT),
-		.summary = "load it in a child process and report",
-		.description =
+		"  entrydb enable vllm.general_plugins/good --program vllm\n", DONE},
+	{"probe", "GROUP NAME", command_probe, DECIDES,
+		COMMON | BIT(DB) | BIT(PATH) | BIT(PYTHON) | BIT(FRESH) | BIT(JSON) | BIT(PROGRAM) |
+			BIT(TIMEOUT), 0,
+		"load it in a child process and report",
 		"Load the entry point in a child process and print the outcome: loaded, failed, crashed\n"
 		"or hung. A shared object that crashed or hung is set aside: no program of yours\n"
 		"loads it through libentrydb until it has changed, or is cleared (see quarantine). Python\n"
 		"code is imported by the interpreter of its environment, and not called.",
-		.examples =
 		"  entrydb probe jax_plugins xla_cuda12\n"
 		"  entrydb probe --timeout 5 torch.backends torch_foo\n",
-		.statuses = "0 loaded, 1 there is none, 2 usage, 3 it could not be loaded",
-	},
-	{
-		.name = "quarantine", .usage = "[ID...]", .run = command_quarantine, .purpose = DECIDES,
-		.takes = COMMON | BIT(JSON) | BIT(CLEAR),
-		.summary = "what crashed or hung when it was loaded",
-		.description =
+		"0 loaded, 1 there is none, 2 usage, 3 it could not be loaded"},
+	{"quarantine", "[ID...]", command_quarantine, DECIDES, COMMON | BIT(JSON) | BIT(CLEAR), 0,
+		"what crashed or hung when it was loaded",
 		"List the shared objects that are set aside since they crashed or hung when they were\n"
 		"loaded: by 'entrydb probe', or by a program that asked libentrydb for protection. With\n"
 		"--clear, let those with the given IDs be loaded again; without an ID, all.",
-		.examples =
 		"  entrydb quarantine\n"
 		"  entrydb quarantine --clear\n",
-		.statuses = "0 done, 1 an ID is not set aside, 2 usage, 3 could not",
-	},
-	{
-		.name = "export", .usage = "HOST [PATH...]", .run = command_export, .purpose = KEEPS,
-		.takes = COMMON | BIT(ROOT), .is = STOPPABLE | PATHS,
-		.summary = "write the manifests that adbc or opencl look for",
-		.description =
+		"0 done, 1 an ID is not set aside, 2 usage, 3 could not"},
+	{"export", "HOST [PATH...]", command_export, KEEPS, COMMON | BIT(ROOT), STOPPABLE | PATHS,
+		"write the manifests that adbc or opencl look for",
 		"Write, for the plugins of HOST that are installed, the files in which it looks for them:\n"
 		"PREFIX/etc/adbc/drivers/NAME.toml for ADBC's driver manager (adbc), or\n"
 		"PREFIX/etc/OpenCL/vendors/NAME.icd for OpenCL (opencl). Updates and hooks then keep them\n"
 		"current. What somebody else has written is left alone. PATH is as for update; without it,\n"
 		"the environment is the one that 'entrydb list' would ask.",
-		.examples =
 		"  entrydb export adbc ~/venv\n"
 		"  entrydb export opencl\n",
-		.statuses = "0 done, 2 usage, 3 could not do all of it",
-	},
-	{
-		.name = "help", .usage = "[COMMAND]", .purpose = CHECKS,
-		.takes = COMMON,
-		.summary = "what a command does, its options, examples",
-		.description =
+		"0 done, 2 usage, 3 could not do all of it"},
+	{"help", "[COMMAND]", NULL, CHECKS, COMMON, 0,
+		"what a command does, its options, examples",
 		"Print a summary of all commands or, with COMMAND, what 'entrydb COMMAND --help' prints.",
-		.examples = "  entrydb help list\n",
-		.statuses = "0 printed, 2 there is no such command",
-	},
+		"  entrydb help list\n",
+		"0 printed, 2 there is no such command"},
 };
 /* clang-format on */
 
@@ -368,8 +279,7 @@ static enum status help(const struct options *options)
 	printf("usage: entrydb %s [OPTION...]%s%s\n\n%s\n\nOptions:\n", command->name,
 	       *command->usage ? " " : "", command->usage, command->description);
 	options_print(command->takes & ~BIT(VERSION));
-	printf("\nExamples:\n%s\nExit status: %s.\n", command->examples,
-	       command->statuses ? command->statuses : USUAL_STATUSES);
+	printf("\nExamples:\n%s\nExit status: %s.\n", command->examples, command->statuses);
 	return STATUS_DONE;
 }
 

@@ -3,7 +3,6 @@
  */
 #include "indexer/options.h"
 
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +12,6 @@
 #include "indexer/hook.h"
 #include "indexer/suggest.h"
 #include "indexer/terminal.h"
-
-#define FIRST_CODE 256 /* what getopt_long() gives for the first option: no letter */
 
 enum status usage_error(const char *verb, const char *format, ...)
 {
@@ -95,16 +92,13 @@ static const struct fact {
 	[OPTION_DB] = {"db", "FILE", TO(database), "use this database"},
 	[OPTION_PATH] = {"path", "ENTRY", BY(set_path, NULL),
 		"a path entry, as sys.path would hold it (repeatable)"},
-	[OPTION_ROOT] = {"root", "DIR", TO(sysroot), "work on another file-system root, such as an image"},
+	[OPTION_ROOT] = {"root", "DIR", TO(sysroot), "another file-system root, such as an image"},
 	[OPTION_PYTHON] = {"python", "X.Y", BY(set_python, "3.10 or later, or im10"),
-		"follow the rules of this version (default 3.12);\n"
-		"im10: those of importlib_metadata 10.1 and later"},
+		"whose rules (default 3.12); im10: importlib_metadata's"},
 	[OPTION_FRESH] = {"fresh", "LEVEL", BY(set_fresh, "trust, roots or exact"),
-		"how thoroughly freshness is checked: trust, roots\n"
-		"(the default) or exact"},
+		"what is checked: trust, roots (the default) or exact"},
 	[OPTION_GROUP] = {"group", "GROUP", TO(group),
-		"list: the same as the GROUP argument; run: instead of\n"
-		"console_scripts"},
+		"list: as its argument; run: not console_scripts"},
 	[OPTION_PREFIX] = {"prefix", "DIR", TO(prefix), "enable, disable: for this environment"},
 	[OPTION_USER] = {"user", NULL, TO(user), "enable, disable: for you"},
 	[OPTION_DISTRIBUTION] = {"distribution", "NAME", TO(distribution),
@@ -120,7 +114,7 @@ static const struct fact {
 	[OPTION_HOOK] = {"hook", "NAME", BY(set_hook, "a short name of letters, digits and hyphens"),
 		"update: run by a package manager; quiet, exits with 0"},
 	[OPTION_SEALED] = {"sealed", NULL, TO(sealed),
-		"update: without times and events, to be carried in an image"},
+		"update: without times and events, for images"},
 	[OPTION_SARIF] = {"sarif", "FILE", TO(sarif), "audit: write SARIF 2.1.0, too; -: standard output"},
 	[OPTION_BASELINE] = {"baseline", "FILE", TO(baseline),
 		"audit: leave out what is in this JSON of an earlier run"},
@@ -157,8 +151,6 @@ static enum status set(struct options *options, const struct fact *fact, const c
 	return STATUS_DONE;
 }
 
-/* --- help --- */
-
 #define HELP_COLUMN 24 /* where the explanations begin */
 
 void options_print(unsigned set)
@@ -170,96 +162,68 @@ void options_print(unsigned set)
 		if (!(set & OPTION_BIT(fact - facts)))
 			continue;
 		width = printf("  --%s%s%s", fact->name, *argument ? " " : "", argument);
-		for (const char *line = fact->help; *line; line += strspn(line, "\n"), width = 0) {
-			printf("%*s%.*s\n", HELP_COLUMN - width, "", (int)strcspn(line, "\n"),
-			       line);
-			line += strcspn(line, "\n");
-		}
+		printf("%*s%s\n", HELP_COLUMN - width, "", fact->help);
 	}
 }
 
 /* --- the command line --- */
 
-static enum status unknown_option(const char *word)
+static enum status unknown_option(const char *verb, struct slice name)
 {
-	struct slice name = slice_first(slice_of(word), strcspn(word, "="));
-	struct nearest nearest = nearest_to(slice_from(name, 2));
+	struct nearest nearest = nearest_to(name);
 	CLEANUP(cleanup_free) char *suggestion = NULL;
 
 	for (size_t i = 0; i < OPTION_COUNT; i++)
 		nearest_offer(&nearest, slice_of(facts[i].name));
+	nearest_offer(&nearest, SLICE("format")); /* as others call it */
+	if (slice_equal(nearest.found, SLICE("format")))
+		nearest.found = SLICE("json");
 	suggestion = suggest_near("--", &nearest);
-	return usage_error(NULL, "%.*s: no such option%s", (int)name.len, name.ptr,
+	return usage_error(verb, "--%.*s: no such option%s", (int)name.len, name.ptr,
 	                   suggestion ? suggestion : "");
 }
 
-/* getopt_long() returned ':' (no argument) or '?'; optopt says for which option. */
-static enum status refuse(int code, const char *word)
+/* --NAME, --NAME=VALUE, or --NAME and VALUE, which is the next word: *at moves on to it. */
+static enum status read_option(const char *verb, char ***at, struct options *options)
 {
-	const struct fact *fact = optopt >= FIRST_CODE ? &facts[optopt - FIRST_CODE] : NULL;
+	const char *word = **at + 2, *equals = strchr(word, '=');
+	struct slice name = equals ? slice_between(word, equals) : slice_of(word);
+	const struct fact *fact = facts;
+	const char *value = equals ? equals + 1 : NULL;
 
-	if (fact && code == ':')
-		return usage_error(NULL, "--%s needs an argument, %s", fact->name, fact->argument);
-	if (fact)
-		return usage_error(NULL, "--%s takes no argument", fact->name);
-	if (optopt)
-		return usage_error(NULL, "-%c: no such option", optopt);
-	return unknown_option(word);
+	while (fact < facts + OPTION_COUNT && !slice_equal(slice_of(fact->name), name))
+		fact++;
+	if (fact == facts + OPTION_COUNT)
+		return unknown_option(verb, name);
+	if (value && !fact->argument)
+		return usage_error(verb, "--%s takes no argument", fact->name);
+	if (fact->argument && !value && !(value = *++*at))
+		return usage_error(verb, "--%s needs an argument, %s", fact->name, fact->argument);
+	options->given |= OPTION_BIT(fact - facts);
+	return set(options, fact, value);
 }
 
-static void fill_long_options(struct option long_options[OPTION_COUNT + 1])
+enum status options_parse(char **argv, options_end *ends, struct options *options)
 {
-	for (int i = 0; i < OPTION_COUNT; i++)
-		long_options[i] = (struct option){
-		        .name = facts[i].name,
-		        .has_arg = facts[i].argument ? required_argument : no_argument,
-		        .val = FIRST_CODE + i,
-		};
-	long_options[OPTION_COUNT] = (struct option){0};
-}
-
-static enum status parse_options(int argc, char **argv, struct options *options)
-{
-	struct option long_options[OPTION_COUNT + 1];
-	int code;
-
-	fill_long_options(long_options);
-	opterr = 0;
-	while ((code = getopt_long(argc, argv, "+:h", long_options, NULL)) != -1) {
-		int at = code == 'h' ? OPTION_HELP : code - FIRST_CODE;
-		enum status status =
-		        at < 0 ? refuse(code, argv[optind - 1]) : set(options, &facts[at], optarg);
-
-		if (status != STATUS_DONE)
-			return status;
-		options->given |= OPTION_BIT(at);
-	}
-	return STATUS_DONE;
-}
-
-/* Did getopt_long() just stop at "--", and not as the argument of an option? */
-static bool is_end_of_options(char **argv, int before)
-{
-	return optind > before && strcmp(argv[optind - 1], "--") == 0 && optarg != argv[optind - 1];
-}
-
-enum status options_parse(int argc, char **argv, options_end *ends, struct options *options)
-{
-	int count = 0;
-	bool ended = false;
 	enum status status = STATUS_DONE;
+	size_t count = 0;
+	bool ended = false;
 
 	options->arguments = (const char **)argv + 1;
-	while (status == STATUS_DONE && optind < argc) {
-		int before = optind;
+	for (char **at = argv + (argv[0] != NULL); status == STATUS_DONE && *at; at++) {
+		const char *verb = count > 0 ? argv[1] : NULL;
+		bool before = ended |= verb && ends(verb, count - 1);
 
-		ended |= count > 0 && ends(argv[1], (size_t)count - 1);
-		if (!ended)
-			status = parse_options(argc, argv, options);
-		ended |= is_end_of_options(argv, before);
-		if (status == STATUS_DONE && optind < argc)
-			argv[++count] = argv[optind++];
+		ended |= strcmp(*at, "--") == 0;
+		if (before || (*at)[0] != '-' || !(*at)[1])
+			argv[++count] = *at;
+		else if (strcmp(*at, "-h") == 0)
+			options->help = true;
+		else if ((*at)[1] != '-')
+			status = usage_error(verb, "%s: no such option", *at);
+		else if (!ended)
+			status = read_option(verb, &at, options);
 	}
-	options->argument_count = (size_t)count;
+	options->argument_count = count;
 	return status;
 }

@@ -51,7 +51,7 @@ typedef bool options_end(const char *verb, size_t count);
  * may stand before and after arguments, up to "--" and to where @ends says so; the arguments
  * move to the front of @argv. Mistakes are reported.
  */
-enum status options_parse(int argc, char **argv, options_end *ends, struct options *options);
+enum status options_parse(char **argv, options_end *ends, struct options *options);
 
 /* Its name, without the hyphens. */
 const char *option_name(enum option_code code);
