@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "db/base/array.h"
 #include "db/base/cleanup.h"
+#include "db/base/name_map.h"
 #include "db/base/safe_path.h"
 #include "db/base/sha256.h"
 #include "db/base/small_file.h"
@@ -38,22 +38,15 @@ static const struct manifests_host hosts[] = {
 
 const char manifests_hosts[] = "adbc or opencl";
 
-/* A file that is on the list, or is to be. */
-struct manifest {
-	char *name;
-	char *content;                    /* NULL: it is not wanted any more */
-	char listed[SHA256_HEX_SIZE + 1]; /* what the list says of it; empty: it is not there */
-	char wanted[SHA256_HEX_SIZE + 1]; /* of the content; empty: it is not ours to write */
-};
-
 /* What one directory is brought up to date with. */
 struct work {
 	const struct options *options;
 	const struct manifests_host *host;
 	const char *prefix, *sysroot, *database;
-	int fd; /* of the directory */
-	struct manifest *items;
-	size_t count, room;
+	int fd;               /* of the directory */
+	char *old_list;       /* lines of a hash, a space, a name; others are passed over */
+	FILE *list;           /* the new one */
+	struct name_map seen; /* the names of those that are wanted */
 	struct manifests_result *result;
 	struct error *error;
 };
@@ -68,37 +61,10 @@ const struct manifests_host *manifests_find(const char *name)
 
 static void cleanup_work(struct work *work)
 {
-	for (size_t i = 0; i < work->count; i++) {
-		free(work->items[i].name);
-		free(work->items[i].content);
-	}
-	free(work->items);
 	if (work->fd >= 0)
 		close(work->fd);
-}
-
-/* The one of that name, begun if there is none; NULL without memory. */
-static struct manifest *manifest_of(struct work *work, struct slice name)
-{
-	struct manifest *item;
-
-	for (size_t i = 0; i < work->count; i++)
-		if (slice_equal(slice_of(work->items[i].name), name))
-			return &work->items[i];
-	if (!array_grow(&work->items, work->count, sizeof(*work->items), &work->room))
-		return NULL;
-	item = &work->items[work->count];
-	*item = (struct manifest){.name = strndup(name.ptr, name.len)};
-	work->count += item->name != NULL;
-	return item->name ? item : NULL;
-}
-
-static void hash_of(struct slice content, char to[SHA256_HEX_SIZE + 1])
-{
-	uint8_t digest[SHA256_SIZE];
-
-	sha256_of(content.ptr, content.len, digest);
-	sha256_hex(digest, to);
+	free(work->old_list);
+	name_map_free(&work->seen);
 }
 
 /* --- what the files say --- */
@@ -159,65 +125,18 @@ static bool is_plain(struct slice name)
 	return name.len > 0 && name.len <= MANIFEST_NAME_MAX && name.ptr[0] != '.';
 }
 
-/* The path as hosts see it is without the sysroot. Of plugins of one name the first counts. */
-static int want(struct work *work, const entrydb_entry_point *plugin, const char *object)
-{
-	const char *name = entrydb_entry_point_name(plugin);
-	CLEANUP(cleanup_free) char *file = text_format("%s%s", name, work->host->suffix);
-	struct slice sysroot = slice_of(work->sysroot);
-	struct manifest *item;
-
-	if (strchr(object, '\n') ||
-	    !is_plain(slice_of(name))) /* a manifest has one line for the path */
-		return 0;
-	item = file ? manifest_of(work, slice_of(file)) : NULL;
-	if (item && !item->content)
-		item->content = work->host->content(
-		        plugin,
-		        object + (slice_starts(slice_of(object), sysroot) ? sysroot.len : 0));
-	if (!item || !item->content)
-		return error_nomem(work->error);
-	hash_of(slice_of(item->content), item->wanted);
-	return 0;
-}
-
-/*
- * Other programs, root's among them, load what a manifest names without a question: it is
- * written only for what this process would load itself.
- */
-static int want_one(struct work *work, entrydb *db, const entrydb_entry_point *plugin)
-{
-	CLEANUP(cleanup_free) char *object = NULL;
-	struct error own = {0};
-	int code = load_check(db, plugin, &object, &own);
-
-	if (code < 0 && !error_is_failure(code) && !work->options->hook)
-		message("no manifest for '%s': %s", entrydb_entry_point_name(plugin),
-		        error_text(&own));
-	return code < 0 ? error_move_failure(work->error, &own) : want(work, plugin, object);
-}
-
-static int collect_wanted(struct work *work)
-{
-	entrydb_options how = ENTRYDB_OPTIONS_INIT;
-	entrydb_error own = ENTRYDB_ERROR_INIT;
-	entrydb_set *set = NULL;
-	entrydb *db = NULL;
-	int code;
-
-	code = entrydb_open_file(work->database, &how, &db, &own);
-	if (code == 0)
-		code = entrydb_plugins(db, work->host->kind, NULL, &set, &own);
-	if (code < 0)
-		take_error(code, &own, work->error);
-	for (size_t i = 0; code == 0 && i < entrydb_set_count(set); i++)
-		code = want_one(work, db, entrydb_set_get(set, i));
-	entrydb_set_free(set);
-	entrydb_close(db);
-	return code;
-}
-
 /* --- files --- */
+
+/* The line of the list about that file. malloc'd; NULL without memory. */
+static char *line_of(const char *name, struct slice content)
+{
+	uint8_t digest[SHA256_SIZE];
+	char hash[SHA256_HEX_SIZE + 1];
+
+	sha256_of(content.ptr, content.len, digest);
+	sha256_hex(digest, hash);
+	return text_format("%s %s\n", hash, name);
+}
 
 /* 1: the bytes of the file, malloc'd; 0: there is none, or none of ours; or a failure. */
 static int read_file(const struct work *work, const char *name, size_t limit, char **out,
@@ -229,6 +148,18 @@ static int read_file(const struct work *work, const char *name, size_t limit, ch
 	return code > 0 ? *length <= limit : code;
 }
 
+/* Its line, malloc'd: *@line, NULL where it cannot be ours; is it the one of the list? */
+static int look_at(const struct work *work, const char *name, char **line, bool *is_ours)
+{
+	CLEANUP(cleanup_free) char *bytes = NULL;
+	size_t length = 0;
+	int code = read_file(work, name, MANIFEST_MAX, &bytes, &length);
+
+	*line = code > 0 ? line_of(name, (struct slice){bytes, length}) : NULL;
+	*is_ours = *line && work->old_list && strstr(work->old_list, *line);
+	return code > 0 && !*line ? error_nomem(work->error) : code;
+}
+
 static int write_file(const struct work *work, const char *name, const char *content)
 {
 	if (small_file_write(work->fd, name, slice_of(content), 0644) == 0)
@@ -237,85 +168,109 @@ static int write_file(const struct work *work, const char *name, const char *con
 	                   work->host->directory, name);
 }
 
-/* Write it, or remove what was written for a plugin that is gone, unless others wrote it. */
-static int settle(struct work *work, struct manifest *item)
+/* Write it, unless others have; their file is not on the list, or not any more. */
+static int settle(struct work *work, const char *name, const char *content)
 {
-	CLEANUP(cleanup_free) char *bytes = NULL;
-	char hash[SHA256_HEX_SIZE + 1] = "";
-	size_t length = 0;
-	int code = read_file(work, item->name, MANIFEST_MAX, &bytes, &length);
-	bool is_there = code > 0 || faccessat(work->fd, item->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-	bool is_ours;
+	CLEANUP(cleanup_free) char *wanted = line_of(name, slice_of(content));
+	CLEANUP(cleanup_free) char *line = NULL;
+	bool is_ours = false;
+	int code = wanted ? look_at(work, name, &line, &is_ours) : error_nomem(work->error);
 
 	if (code < 0)
 		return code;
-	if (code > 0)
-		hash_of((struct slice){bytes, length}, hash);
-	is_ours = code > 0 && strcmp(hash, item->listed) == 0;
-	if (!item->content) {
-		if (is_ours && unlinkat(work->fd, item->name, 0) != 0)
-			return error_errno(work->error, errno, "cannot remove %s", item->name);
-		work->result->removed += is_ours;
-	} else if (code > 0 && strcmp(hash, item->wanted) == 0) {
+	if (line && strcmp(line, wanted) == 0) {
 		work->result->unchanged++;
-	} else if (is_there && !is_ours) {
+	} else if (!is_ours && faccessat(work->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
 		if (!work->options->hook)
 			message("%s/%s/%s: left alone, since it was not written by entrydb, or was "
 			        "changed",
-			        work->prefix, work->host->directory, item->name);
+			        work->prefix, work->host->directory, name);
 		work->result->foreign++;
-		item->wanted[0] = '\0'; /* it is taken off the list, too */
+		return 0;
 	} else {
 		work->result->written++;
-		return write_file(work, item->name, item->content);
+		code = write_file(work, name, content);
 	}
-	return 0;
-}
-
-/* --- the list --- */
-
-/*
- * A line: the hash, a space, the name. Others are passed over. 1: there is a list; 0: there is
- * none; or a failure.
- */
-static int read_list(struct work *work)
-{
-	CLEANUP(cleanup_free) char *text = NULL;
-	size_t length = 0;
-	int code = read_file(work, MANIFESTS_LIST, MANIFESTS_LIST_MAX, &text, &length);
-
-	for (struct slice rest = {text, length}; code > 0 && rest.len > 0;) {
-		struct slice line = slice_take_line(&rest);
-		struct slice name = slice_from(line, SHA256_HEX_SIZE + 1);
-		struct manifest *item;
-
-		if (line.len <= SHA256_HEX_SIZE + 1 || line.ptr[SHA256_HEX_SIZE] != ' ' ||
-		    !is_plain(name))
-			continue;
-		item = manifest_of(work, name);
-		if (!item)
-			return error_nomem(work->error);
-		if (!item->listed[0])
-			memcpy(item->listed, line.ptr, SHA256_HEX_SIZE);
-	}
+	fputs(wanted, work->list);
 	return code;
 }
 
-static int write_list(const struct work *work)
+/*
+ * Other programs, root's among them, load what a manifest names without a question: it is
+ * written only for what this process would load itself. Of plugins of one name the first counts.
+ * The path as hosts see it is without the sysroot.
+ */
+static int settle_plugin(struct work *work, entrydb *db, const entrydb_entry_point *plugin)
 {
-	CLEANUP(cleanup_free) char *text = NULL;
-	size_t length;
-	FILE *stream = open_memstream(&text, &length);
+	const char *name = entrydb_entry_point_name(plugin);
+	CLEANUP(cleanup_free) char *file = text_format("%s%s", name, work->host->suffix);
+	CLEANUP(cleanup_free) char *object = NULL;
+	CLEANUP(cleanup_free) char *content = NULL;
+	struct slice sysroot = slice_of(work->sysroot);
+	struct error own = {0};
+	bool failed = file == NULL;
+	int code = load_check(db, plugin, &object, &own);
 
-	if (!stream)
-		return error_nomem(work->error);
-	fputs("# Files that entrydb keeps current here; remove this list to end that.\n", stream);
-	for (size_t i = 0; i < work->count; i++)
-		if (work->items[i].wanted[0])
-			fprintf(stream, "%s %s\n", work->items[i].wanted, work->items[i].name);
-	if (!text_close(stream, &text))
-		return error_nomem(work->error);
-	return write_file(work, MANIFESTS_LIST, text);
+	if (code < 0 && !error_is_failure(code) && !work->options->hook)
+		message("no manifest for '%s': %s", name, error_text(&own));
+	if (code < 0)
+		return error_move_failure(work->error, &own);
+	/* A manifest has one line for the path. */
+	if (strchr(object, '\n') || !is_plain(slice_of(name)) ||
+	    name_map_get(&work->seen, slice_of(name)) != NAME_MAP_NONE)
+		return 0;
+	name_map_put(&work->seen, slice_of(name), 0, &failed);
+	content = work->host->content(
+	        plugin, object + (slice_starts(slice_of(object), sysroot) ? sysroot.len : 0));
+	return failed || !content ? error_nomem(work->error) : settle(work, file, content);
+}
+
+/* Remove what was written for a plugin that is gone, unless others have changed it. */
+static int settle_gone(struct work *work, struct slice name)
+{
+	struct slice plugin = slice_first(name, name.len - strlen(work->host->suffix));
+	CLEANUP(cleanup_free) char *file = strndup(name.ptr, name.len);
+	CLEANUP(cleanup_free) char *line = NULL;
+	bool is_ours = false;
+	int code;
+
+	if (name_map_get(&work->seen, plugin) != NAME_MAP_NONE)
+		return 0;
+	code = file ? look_at(work, file, &line, &is_ours) : error_nomem(work->error);
+	if (code <= 0 || !is_ours)
+		return code < 0 ? code : 0;
+	work->result->removed++;
+	return unlinkat(work->fd, file, 0) == 0
+	               ? 0
+	               : error_errno(work->error, errno, "cannot remove %s", file);
+}
+
+static int settle_all(struct work *work)
+{
+	entrydb_options how = ENTRYDB_OPTIONS_INIT;
+	entrydb_error own = ENTRYDB_ERROR_INIT;
+	struct slice rest = slice_of(work->old_list);
+	entrydb_set *set = NULL;
+	entrydb *db = NULL;
+	int code = entrydb_open_file(work->database, &how, &db, &own);
+
+	if (code == 0)
+		code = entrydb_plugins(db, work->host->kind, NULL, &set, &own);
+	if (code < 0)
+		take_error(code, &own, work->error);
+	for (size_t i = 0; code == 0 && i < entrydb_set_count(set); i++)
+		code = settle_plugin(work, db, entrydb_set_get(set, i));
+	while (code == 0 && rest.len > 0) {
+		struct slice line = slice_take_line(&rest);
+		size_t behind = line.len > SHA256_HEX_SIZE ? SHA256_HEX_SIZE + 1 : line.len;
+		struct slice name = slice_from(line, behind);
+
+		if (is_plain(name) && slice_ends(name, slice_of(work->host->suffix)))
+			code = settle_gone(work, name);
+	}
+	entrydb_set_free(set);
+	entrydb_close(db);
+	return code;
 }
 
 /* --- the whole --- */
@@ -326,11 +281,29 @@ static bool has_prefix(const struct database *database)
 	return database->may_replace && layout_is_of_prefix(database->file);
 }
 
+static int write_list(struct work *work)
+{
+	CLEANUP(cleanup_free) char *text = NULL;
+	size_t length = 0;
+	int code;
+
+	work->list = open_memstream(&text, &length);
+	if (!work->list)
+		return error_nomem(work->error);
+	fputs("# Files that entrydb keeps current here; remove this list to end that.\n",
+	      work->list);
+	code = settle_all(work);
+	if (!text_close(work->list, &text))
+		return error_nomem(work->error);
+	return code < 0 ? code : write_file(work, MANIFESTS_LIST, text);
+}
+
 /* Without @begin, a missing directory or list means that no manifests are kept. */
 static int bring_up_to_date(struct work *work, bool begin)
 {
 	CLEANUP(cleanup_free)
 	char *path = text_format("%s/%s", work->prefix, work->host->directory);
+	size_t length = 0;
 	int code;
 
 	if (!path)
@@ -342,13 +315,9 @@ static int bring_up_to_date(struct work *work, bool begin)
 		return 0;
 	}
 	if (code == 0)
-		code = read_list(work);
-	if (code < 0 || (code == 0 && !begin))
-		return code;
-	code = collect_wanted(work);
-	for (size_t i = 0; code == 0 && i < work->count; i++)
-		code = settle(work, &work->items[i]);
-	return code < 0 ? code : write_list(work);
+		code = read_file(work, MANIFESTS_LIST, MANIFESTS_LIST_MAX, &work->old_list,
+		                 &length);
+	return code < 0 || (code == 0 && !begin) ? code : write_list(work);
 }
 
 int manifests_write(const struct options *options, const struct database *database,

@@ -1,5 +1,5 @@
 /*
- * version.c - reads versions as PEP 440 spells them, and orders them.
+ * Orders versions as PEP 440 does.
  *
  *     [v][EPOCH!]RELEASE[{a|b|rc}N][.postN][.devN][+LOCAL]
  *
@@ -11,30 +11,35 @@
 
 #include <strings.h>
 
-/* What a version lacks sorts before or after what has it: the rank says which. */
-struct part {
-	int rank;
-	struct slice number; /* null is zero */
-};
+/* What may follow: of two versions that are alike so far, the one with the lesser kind is less. */
+enum kind { DEV, ALPHA, BETA, CANDIDATE, END, LOCAL_WORD, LOCAL_NUMBER, POST };
 
-/* In the order in which these sort; a release without any is RANK_FINAL. */
-enum pre_rank { RANK_DEV_ONLY, RANK_ALPHA, RANK_BETA, RANK_CANDIDATE, RANK_FINAL };
+struct part {
+	enum kind kind;
+	struct slice text; /* a number, where null is zero; of a LOCAL_WORD itself */
+};
 
 struct version {
-	struct slice epoch, release, local; /* local: null where there is none */
-	struct part pre, post, dev;
+	struct slice epoch, release, rest; /* rest: what has not been taken */
+	int stage; /* of the part before: each may be there once, in this order */
+	bool in_local;
 };
 
-/* --- reading --- */
+static const struct label {
+	const char *word; /* before those that it begins with */
+	enum kind kind;
+	int stage;
+} labels[] = {
+        {"alpha", ALPHA, 1},       {"a", ALPHA, 1},       {"beta", BETA, 1},    {"b", BETA, 1},
+        {"preview", CANDIDATE, 1}, {"pre", CANDIDATE, 1}, {"rc", CANDIDATE, 1}, {"c", CANDIDATE, 1},
+        {"post", POST, 2},         {"rev", POST, 2},      {"r", POST, 2},       {"dev", DEV, 3},
+};
+
+#define LABEL_COUNT (sizeof(labels) / sizeof(*labels))
 
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
-}
-
-static bool is_separator(char c)
-{
-	return c == '.' || c == '-' || c == '_';
 }
 
 static bool is_alphanumeric(char c)
@@ -45,15 +50,6 @@ static bool is_alphanumeric(char c)
 static bool is_space(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static struct slice strip(struct slice text)
-{
-	while (text.len > 0 && is_space(text.ptr[0]))
-		text = slice_from(text, 1);
-	while (text.len > 0 && is_space(text.ptr[text.len - 1]))
-		text.len--;
-	return text;
 }
 
 /* Take what @belongs from the front of *rest. */
@@ -71,7 +67,7 @@ static struct slice take_while(struct slice *rest, bool (*belongs)(char c))
 
 static void skip_separator(struct slice *rest)
 {
-	if (rest->len > 0 && is_separator(rest->ptr[0]))
+	if (rest->len > 0 && memchr(".-_", rest->ptr[0], 3))
 		*rest = slice_from(*rest, 1);
 }
 
@@ -86,99 +82,79 @@ static bool take_word(struct slice *rest, const char *word)
 	return true;
 }
 
-struct label {
-	const char *word;
-	int rank;
-};
-
-/* A word before those that it begins with. */
-static const struct label pre_labels[] = {
-        {"alpha", RANK_ALPHA}, {"a", RANK_ALPHA},           {"beta", RANK_BETA},
-        {"b", RANK_BETA},      {"preview", RANK_CANDIDATE}, {"pre", RANK_CANDIDATE},
-        {"c", RANK_CANDIDATE}, {"rc", RANK_CANDIDATE},      {NULL, 0},
-};
-static const struct label post_labels[] = {{"post", 1}, {"rev", 1}, {"r", 1}, {NULL, 0}};
-static const struct label dev_labels[] = {{"dev", 0}, {NULL, 0}};
-
-/* Take one of the labels, with its number, off *rest; @part stays as it is if none is there. */
-static bool take_part(struct slice *rest, const struct label *labels, struct part *part)
+static bool begins_with_number(struct slice text, char before)
 {
-	struct slice after = *rest;
-
-	skip_separator(&after);
-	while (labels->word && !take_word(&after, labels->word))
-		labels++;
-	if (!labels->word)
-		return false;
-	skip_separator(&after);
-	*part = (struct part){labels->rank, take_while(&after, is_digit)};
-	*rest = after;
-	return true;
+	return text.len >= 2 && text.ptr[0] == before && is_digit(text.ptr[1]);
 }
 
-/* "1.0-2" is "1.0.post2". */
-static bool take_bare_post(struct slice *rest, struct part *part)
+/* Take the epoch and the release. False: there is no release. */
+static bool begin(struct slice text, struct version *out)
 {
-	if (rest->len < 2 || rest->ptr[0] != '-' || !is_digit(rest->ptr[1]))
-		return false;
-	*rest = slice_from(*rest, 1);
-	*part = (struct part){1, take_while(rest, is_digit)};
-	return true;
-}
+	struct slice after;
 
-/* Numbers with dots between them. Null: there is not even one. */
-static struct slice take_release(struct slice *rest)
-{
-	const char *begin = rest->ptr;
-
-	if (take_while(rest, is_digit).len == 0)
-		return (struct slice){0};
-	while (rest->len >= 2 && rest->ptr[0] == '.' && is_digit(rest->ptr[1])) {
-		*rest = slice_from(*rest, 1);
-		take_while(rest, is_digit);
-	}
-	return slice_between(begin, rest->ptr);
-}
-
-/* All of @rest: letters and digits, with one separator between any two runs of them. */
-static bool is_local(struct slice rest)
-{
-	while (take_while(&rest, is_alphanumeric).len > 0) {
-		if (rest.len == 0)
-			return true;
-		if (!is_separator(rest.ptr[0]))
-			return false;
-		rest = slice_from(rest, 1);
-	}
-	return false;
-}
-
-static bool parse(struct slice text, struct version *out)
-{
-	struct slice rest = strip(text), after;
-
-	*out = (struct version){.pre = {.rank = RANK_FINAL}, .dev = {.rank = 1}};
-	take_word(&rest, "v");
-	after = rest;
+	*out = (struct version){.rest = text};
+	take_while(&out->rest, is_space);
+	while (out->rest.len > 0 && is_space(out->rest.ptr[out->rest.len - 1]))
+		out->rest.len--;
+	take_word(&out->rest, "v");
+	after = out->rest;
 	out->epoch = take_while(&after, is_digit);
 	if (out->epoch.len > 0 && take_word(&after, "!"))
-		rest = after;
+		out->rest = after;
 	else
 		out->epoch = (struct slice){0};
-	out->release = take_release(&rest);
-	if (slice_is_null(out->release))
+	out->release = out->rest;
+	if (take_while(&out->rest, is_digit).len == 0)
 		return false;
-	take_part(&rest, pre_labels, &out->pre);
-	if (!take_bare_post(&rest, &out->post))
-		take_part(&rest, post_labels, &out->post);
-	if (take_part(&rest, dev_labels, &out->dev) && out->pre.rank == RANK_FINAL &&
-	    out->post.rank == 0)
-		out->pre.rank = RANK_DEV_ONLY;
-	if (take_word(&rest, "+")) {
-		out->local = rest;
-		return is_local(rest);
+	while (begins_with_number(out->rest, '.')) {
+		out->rest = slice_from(out->rest, 1);
+		take_while(&out->rest, is_digit);
 	}
-	return rest.len == 0;
+	out->release.len -= out->rest.len;
+	return true;
+}
+
+/* Letters and digits, with one separator between any two runs of them. */
+static bool next_of_local(struct version *version, struct part *out)
+{
+	struct slice rest;
+
+	if (version->in_local)
+		skip_separator(&version->rest);
+	version->in_local = true;
+	out->text = rest = take_while(&version->rest, is_alphanumeric);
+	take_while(&rest, is_digit);
+	out->kind = rest.len > 0 ? LOCAL_WORD : LOCAL_NUMBER;
+	return out->text.len > 0;
+}
+
+/* The next part behind the release; END is the last. False: this is no version. */
+static bool next(struct version *version, struct part *out)
+{
+	const struct label *label = labels;
+	struct slice after = version->rest;
+
+	*out = (struct part){.kind = END};
+	if (after.len == 0)
+		return true;
+	if (version->in_local || take_word(&version->rest, "+"))
+		return next_of_local(version, out);
+	if (version->stage < 2 && begins_with_number(after, '-')) { /* "1.0-2" is "1.0.post2" */
+		version->rest = slice_from(after, 1);
+		version->stage = 2;
+		*out = (struct part){POST, take_while(&version->rest, is_digit)};
+		return true;
+	}
+	skip_separator(&after);
+	while (label < labels + LABEL_COUNT && !take_word(&after, label->word))
+		label++;
+	if (label == labels + LABEL_COUNT || label->stage <= version->stage)
+		return false;
+	skip_separator(&after);
+	*out = (struct part){label->kind, take_while(&after, is_digit)};
+	version->rest = after;
+	version->stage = label->stage;
+	return true;
 }
 
 /* --- comparing --- */
@@ -194,11 +170,6 @@ static int compare_numbers(struct slice a, struct slice b)
 	return slice_compare(a, b);
 }
 
-static int compare_parts(const struct part *a, const struct part *b)
-{
-	return a->rank != b->rank ? a->rank - b->rank : compare_numbers(a->number, b->number);
-}
-
 /* 1.0 is 1.0.0: what one of them lacks is zero. */
 static int compare_releases(struct slice a, struct slice b)
 {
@@ -212,60 +183,36 @@ static int compare_releases(struct slice a, struct slice b)
 	return order;
 }
 
-static bool is_number(struct slice segment)
+static int compare_parts(const struct part *a, const struct part *b)
 {
-	return take_while(&segment, is_digit).len > 0 && segment.len == 0;
-}
-
-/* Words come before numbers. */
-static int compare_segments(struct slice a, struct slice b)
-{
-	size_t least = a.len < b.len ? a.len : b.len;
+	size_t least = a->text.len < b->text.len ? a->text.len : b->text.len;
 	int order;
 
-	if (is_number(a) != is_number(b))
-		return is_number(a) ? 1 : -1;
-	if (is_number(a))
-		return compare_numbers(a, b);
-	order = strncasecmp(a.ptr, b.ptr, least);
-	return order != 0 ? order : (a.len > b.len) - (a.len < b.len);
-}
-
-/* None comes before any, and one that begins like the other, and is longer, after it. */
-static int compare_locals(struct slice a, struct slice b)
-{
-	int order = 0;
-
-	while (order == 0 && a.len > 0 && b.len > 0) {
-		order = compare_segments(take_while(&a, is_alphanumeric),
-		                         take_while(&b, is_alphanumeric));
-		skip_separator(&a);
-		skip_separator(&b);
-	}
-	return order != 0 ? order : (a.len > 0) - (b.len > 0);
-}
-
-static int compare(const struct version *a, const struct version *b)
-{
-	int order = compare_numbers(a->epoch, b->epoch);
-
-	if (order == 0)
-		order = compare_releases(a->release, b->release);
-	if (order == 0)
-		order = compare_parts(&a->pre, &b->pre);
-	if (order == 0)
-		order = compare_parts(&a->post, &b->post);
-	if (order == 0)
-		order = compare_parts(&a->dev, &b->dev);
-	return order != 0 ? order : compare_locals(a->local, b->local);
+	if (a->kind != b->kind)
+		return (int)a->kind - (int)b->kind;
+	if (a->kind != LOCAL_WORD)
+		return compare_numbers(a->text, b->text);
+	order = strncasecmp(a->text.ptr, b->text.ptr, least);
+	return order != 0 ? order : (a->text.len > b->text.len) - (a->text.len < b->text.len);
 }
 
 bool version_compare(struct slice a, struct slice b, int *order)
 {
-	struct version left, right;
+	struct part left = {.kind = POST}, right = left;
+	struct version one, other;
+	int first;
 
-	if (slice_is_null(a) || slice_is_null(b) || !parse(a, &left) || !parse(b, &right))
+	if (slice_is_null(a) || slice_is_null(b) || !begin(a, &one) || !begin(b, &other))
 		return false;
-	*order = compare(&left, &right);
+	first = compare_numbers(one.epoch, other.epoch);
+	if (first == 0)
+		first = compare_releases(one.release, other.release);
+	while (left.kind != END || right.kind != END) {
+		if (!next(&one, &left) || !next(&other, &right))
+			return false;
+		if (first == 0)
+			first = compare_parts(&left, &right);
+	}
+	*order = first;
 	return true;
 }

@@ -1,7 +1,4 @@
-/*
- * test_version.c - versions in the order of PEP 440; version_oracle.py compares many more
- * with what Python's packaging says.
- */
+/* test_version.c - versions in the order of PEP 440. */
 #include "indexer/version.h"
 
 #include "test.h"
