@@ -25,24 +25,24 @@ struct command {
 	const char *name, *usage;
 	command_function *run; /* NULL: help, which prints this table */
 	enum purpose purpose;
-	unsigned takes, is; /* options, by OPTION_BIT(); and of what is above */
+	const char *takes; /* options */
+	unsigned is;       /* of what is above */
 	const char *summary, *description, *examples, *statuses;
 };
 
 #define FOUND "0 found, 1 nothing found, 2 usage, 3 could not"
 #define DONE  "0 done, 2 usage, 3 could not"
 
-#define BIT(name) OPTION_BIT(OPTION_##name)
-#define COMMON    (BIT(COLOR) | BIT(QUIET) | BIT(HELP) | BIT(VERSION))
-#define KEEPING   (COMMON | BIT(DB) | BIT(ROOT))
-#define RULING    (COMMON | BIT(ROOT) | BIT(PREFIX) | BIT(USER) | BIT(DISTRIBUTION) | BIT(PROGRAM))
-#define ASKING    (KEEPING | BIT(PATH) | BIT(PYTHON) | BIT(FRESH) | BIT(JSON))
+#define COMMON  "color quiet help "
+#define KEEPING COMMON "db root "
+#define RULING  COMMON "root prefix user distribution program "
+#define ASKING  KEEPING "path python fresh json "
 
 /* Descriptions and examples are printed as they stand: one literal for each line. */
 /* clang-format off */
 static const struct command commands[] = {
 	{"update", "[PATH...]", command_update, KEEPS,
-		KEEPING | BIT(PATH) | BIT(FRESH) | BIT(HOOK) | BIT(SEALED), STOPPABLE | PATHS,
+		KEEPING "path fresh hook sealed", STOPPABLE | PATHS,
 		"bring them up to date with what is installed",
 		"Bring the databases up to date with what is installed. PATH is a site directory, or a\n"
 		"prefix such as a virtual environment, which stands for all site directories in it.\n"
@@ -52,7 +52,7 @@ static const struct command commands[] = {
 		"  entrydb update --root /mnt/image\n"
 		"  entrydb update --sealed /opt/venv\n",
 		"0 done, 2 usage, 3 could not do all of it; with --hook always 0"},
-	{"add", "ARCHIVE...|DIR...", command_add, KEEPS, COMMON | BIT(DB) | BIT(JSON), STOPPABLE,
+	{"add", "ARCHIVE...|DIR...", command_add, KEEPS, COMMON "db json", STOPPABLE,
 		"catalogue archives that are not installed",
 		"Record the entry points of archives that are not installed: wheels, eggs, source\n"
 		"distributions, conda packages, packages of Linux distributions, and any other zip or\n"
@@ -60,14 +60,14 @@ static const struct command commands[] = {
 		"go to your own database, or to the one that --db names.",
 		"  entrydb add --db wheels.db wheelhouse/\n",
 		"0 done, 2 usage, 3 some archives could not be read"},
-	{"forget", "PATH...", command_forget, KEEPS, KEEPING | BIT(PATH), PATHS,
+	{"forget", "PATH...", command_forget, KEEPS, KEEPING "path", PATHS,
 		"drop a site directory or an archive",
 		"Drop site directories or archives from the database that holds them. The files on disk\n"
 		"stay, and questions about them are answered by reading them.",
 		"  entrydb forget --db wheels.db wheelhouse/thing-1.0-py3-none-any.whl\n",
 		"0 done, 1 a path is in no database, 2 usage, 3 could not"},
 	{"list", "[GROUP [NAME]]", command_list, ASKS,
-		ASKING | BIT(GROUP) | BIT(ALLOWED) | BIT(PROGRAM), 0,
+		ASKING "group allowed program", 0,
 		"entry points, in importlib.metadata's order",
 		"Print entry points, one per line: group, name, value, distribution and version. On a\n"
 		"terminal the columns are aligned, and cut to its width; elsewhere they are separated by\n"
@@ -85,7 +85,7 @@ static const struct command commands[] = {
 		"and by which command its database was changed last, and the database. This is what\n"
 		"'entrydb' alone prints.",
 		"  entrydb status\n", FOUND},
-	{"why", "GROUP NAME", command_why, ASKS, ASKING | BIT(PROGRAM), 0,
+	{"why", "GROUP NAME", command_why, ASKS, ASKING "program", 0,
 		"who provides it, what shadows it, which file and symbol",
 		"Explain each entry point of that name: which distribution provides it, which other one\n"
 		"shadows it, what it leads to, from which database that is known, how fresh it is, and\n"
@@ -99,7 +99,7 @@ static const struct command commands[] = {
 		"/etc/entrydb/plugin-kinds.conf may add kinds.",
 		"  entrydb plugins --path ~/venv/lib/python3.12/site-packages\n"
 		"  entrydb plugins adbc sqlite --json\n", FOUND},
-	{"verify", "[PATH...]", command_verify, CHECKS, KEEPING | BIT(PATH) | BIT(JSON), PATHS,
+	{"verify", "[PATH...]", command_verify, CHECKS, KEEPING "path json", PATHS,
 		"compare the database with the disk, hashes included",
 		"Compare the database with the disk, without relying on times, and print each difference.\n"
 		"Files whose hash is in a RECORD are hashed. PATH is as for update; with --db and without\n"
@@ -107,8 +107,7 @@ static const struct command commands[] = {
 		"  entrydb verify ~/venv\n",
 		"0 no difference, 1 differences found, 2 usage, 3 could not"},
 	{"audit", "[PATH...]", command_audit, CHECKS,
-		KEEPING | BIT(PATH) | BIT(JSON) | BIT(SARIF) | BIT(BASELINE) | BIT(FACTS) | BIT(FAIL_ON) |
-			BIT(SINCE) | BIT(RULES), STOPPABLE | PATHS,
+		KEEPING "path json sarif baseline facts fail-on since rules", STOPPABLE | PATHS,
 		"entry points that are not what they should be",
 		"Judge an environment by rules about entry points: commands that stand in for others,\n"
 		"code that runs unasked, files that are not those that were installed, names that are not\n"
@@ -126,7 +125,7 @@ static const struct command commands[] = {
 		"URL is one of libpq's; PATH is as for verify.",
 		"  entrydb push postgresql://web1@server/fleet\n",
 		"0 the server has all, 2 usage, 3 could not send all of it"},
-	{"log", "", command_log, CHECKS, KEEPING | BIT(PATH) | BIT(PYTHON) | BIT(JSON), 0,
+	{"log", "", command_log, CHECKS, KEEPING "path python json", 0,
 		"the audit trail",
 		"Print the audit trail of the databases, oldest first: time (UTC), action, distribution\n"
 		"with its old and new version, site directory, the command that recorded the change, and\n"
@@ -134,7 +133,7 @@ static const struct command commands[] = {
 		"  entrydb log --path ~/venv/lib/python3.12/site-packages\n",
 		"0 found, 1 nothing was recorded, 2 usage, 3 could not"},
 	{"run", "NAME [ARG...]", command_run, ASKS,
-		COMMON | BIT(DB) | BIT(PATH) | BIT(PYTHON) | BIT(FRESH) | BIT(GROUP) | BIT(PRINT), PASSES_ON,
+		COMMON "db path python fresh group print", PASSES_ON,
 		"start a console script",
 		"Start the console script NAME, or another entry point of --group, with the arguments\n"
 		"that follow. Python code is run by the interpreter of its environment, in place of\n"
@@ -150,7 +149,7 @@ static const struct command commands[] = {
 		"  entrydb disable --user torch.backends/torch_foo\n"
 		"  entrydb disable --prefix ~/venv pytest11 --distribution pytest-slow\n"
 		"  entrydb disable vllm.general_plugins --program vllm\n", DONE},
-	{"enable", "GROUP[/NAME]", command_enable, DECIDES, RULING | BIT(PRIORITY), 0,
+	{"enable", "GROUP[/NAME]", command_enable, DECIDES, RULING "priority", 0,
 		"allow loading it again",
 		"Take back what 'entrydb disable' with the same arguments has written. If another rule\n"
 		"still forbids it, such as one of the system or about the whole group, write a rule that\n"
@@ -158,8 +157,7 @@ static const struct command commands[] = {
 		"  entrydb enable --user torch.backends/torch_foo\n"
 		"  entrydb enable vllm.general_plugins/good --program vllm\n", DONE},
 	{"probe", "GROUP NAME", command_probe, DECIDES,
-		COMMON | BIT(DB) | BIT(PATH) | BIT(PYTHON) | BIT(FRESH) | BIT(JSON) | BIT(PROGRAM) |
-			BIT(TIMEOUT), 0,
+		COMMON "db path python fresh json program timeout", 0,
 		"load it in a child process and report",
 		"Load the entry point in a child process and print the outcome: loaded, failed, crashed\n"
 		"or hung. A shared object that crashed or hung is set aside: no program of yours\n"
@@ -168,7 +166,7 @@ static const struct command commands[] = {
 		"  entrydb probe jax_plugins xla_cuda12\n"
 		"  entrydb probe --timeout 5 torch.backends torch_foo\n",
 		"0 loaded, 1 there is none, 2 usage, 3 it could not be loaded"},
-	{"quarantine", "[ID...]", command_quarantine, DECIDES, COMMON | BIT(JSON) | BIT(CLEAR), 0,
+	{"quarantine", "[ID...]", command_quarantine, DECIDES, COMMON "json clear", 0,
 		"what crashed or hung when it was loaded",
 		"List the shared objects that are set aside since they crashed or hung when they were\n"
 		"loaded: by 'entrydb probe', or by a program that asked libentrydb for protection. With\n"
@@ -176,7 +174,7 @@ static const struct command commands[] = {
 		"  entrydb quarantine\n"
 		"  entrydb quarantine --clear\n",
 		"0 done, 1 an ID is not set aside, 2 usage, 3 could not"},
-	{"export", "HOST [PATH...]", command_export, KEEPS, COMMON | BIT(ROOT), STOPPABLE | PATHS,
+	{"export", "HOST [PATH...]", command_export, KEEPS, COMMON "root", STOPPABLE | PATHS,
 		"write the manifests that adbc or opencl look for",
 		"Write, for the plugins of HOST that are installed, the files in which it looks for them:\n"
 		"PREFIX/etc/adbc/drivers/NAME.toml for ADBC's driver manager (adbc), or\n"
@@ -259,7 +257,7 @@ static void print_help(void)
 		print_purpose(purpose);
 	}
 	puts("\nOptions (each command takes some of them):");
-	options_print(OPTION_ALL);
+	options_print(NULL);
 	puts("\n'entrydb COMMAND --help' explains a command. See also entrydb(1).\n"
 	     "Exit status: 0 done or found, 1 not found or differences found, 2 usage, 3 could "
 	     "not.");
@@ -278,7 +276,7 @@ static enum status help(const struct options *options)
 		return STATUS_USAGE;
 	printf("usage: entrydb %s [OPTION...]%s%s\n\n%s\n\nOptions:\n", command->name,
 	       *command->usage ? " " : "", command->usage, command->description);
-	options_print(command->takes & ~BIT(VERSION));
+	options_print(command->takes);
 	printf("\nExamples:\n%s\nExit status: %s.\n", command->examples, command->statuses);
 	return STATUS_DONE;
 }
@@ -300,10 +298,10 @@ static bool takes_that_many(const char *usage, size_t count)
 /* Does the command take all that the line gives? */
 static enum status check(const struct command *command, const struct options *options)
 {
-	for (unsigned i = 0; i < OPTION_COUNT; i++)
-		if (options->given & ~command->takes & OPTION_BIT(i))
-			return usage_error(command->name, "%s takes no --%s", command->name,
-			                   option_name(i));
+	const char *other = options_not_among(options, command->takes);
+
+	if (other)
+		return usage_error(command->name, "%s takes no --%s", command->name, other);
 	if (!takes_that_many(command->usage, options->argument_count))
 		return usage_error(command->name, "usage: entrydb %s%s%s", command->name,
 		                   *command->usage ? " " : "", command->usage);

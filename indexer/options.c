@@ -88,54 +88,71 @@ static const struct fact {
 	size_t member;
 	bool (*set)(struct options *options, const char *value);
 	const char *expected, *help;
-} facts[OPTION_COUNT] = {
-	[OPTION_DB] = {"db", "FILE", TO(database), "use this database"},
-	[OPTION_PATH] = {"path", "ENTRY", BY(set_path, NULL),
+} facts[] = {
+	{"db", "FILE", TO(database), "use this database"},
+	{"path", "ENTRY", BY(set_path, NULL),
 		"a path entry, as sys.path would hold it (repeatable)"},
-	[OPTION_ROOT] = {"root", "DIR", TO(sysroot), "another file-system root, such as an image"},
-	[OPTION_PYTHON] = {"python", "X.Y", BY(set_python, "3.10 or later, or im10"),
+	{"root", "DIR", TO(sysroot), "another file-system root, such as an image"},
+	{"python", "X.Y", BY(set_python, "3.10 or later, or im10"),
 		"whose rules (default 3.12); im10: importlib_metadata's"},
-	[OPTION_FRESH] = {"fresh", "LEVEL", BY(set_fresh, "trust, roots or exact"),
+	{"fresh", "LEVEL", BY(set_fresh, "trust, roots or exact"),
 		"what is checked: trust, roots (the default) or exact"},
-	[OPTION_GROUP] = {"group", "GROUP", TO(group),
+	{"group", "GROUP", TO(group),
 		"list: as its argument; run: not console_scripts"},
-	[OPTION_PREFIX] = {"prefix", "DIR", TO(prefix), "enable, disable: for this environment"},
-	[OPTION_USER] = {"user", NULL, TO(user), "enable, disable: for you"},
-	[OPTION_DISTRIBUTION] = {"distribution", "NAME", TO(distribution),
+	{"prefix", "DIR", TO(prefix), "enable, disable: for this environment"},
+	{"user", NULL, TO(user), "enable, disable: for you"},
+	{"distribution", "NAME", TO(distribution),
 		"enable, disable: only what it provides"},
-	[OPTION_PROGRAM] = {"program", "NAME", TO(program), "apply the rules for this program"},
-	[OPTION_PRIORITY] = {"priority", "NUMBER", BY(set_priority, "a whole number"),
+	{"program", "NAME", TO(program), "apply the rules for this program"},
+	{"priority", "NUMBER", BY(set_priority, "a whole number"),
 		"enable: higher ones are loaded first (default 0)"},
-	[OPTION_ALLOWED] = {"allowed", NULL, TO(allowed), "list: without what policy forbids"},
-	[OPTION_PRINT] = {"print", NULL, TO(print), "run: print what would be run"},
-	[OPTION_TIMEOUT] = {"timeout", "SECONDS", BY(set_timeout, "seconds, from 1 to 86400"),
+	{"allowed", NULL, TO(allowed), "list: without what policy forbids"},
+	{"print", NULL, TO(print), "run: print what would be run"},
+	{"timeout", "SECONDS", BY(set_timeout, "seconds, from 1 to 86400"),
 		"probe: how long loading may take (default 30)"},
-	[OPTION_CLEAR] = {"clear", NULL, TO(clear), "quarantine: let them be loaded again"},
-	[OPTION_HOOK] = {"hook", "NAME", BY(set_hook, "a short name of letters, digits and hyphens"),
+	{"clear", NULL, TO(clear), "quarantine: let them be loaded again"},
+	{"hook", "NAME", BY(set_hook, "a short name of letters, digits and hyphens"),
 		"update: run by a package manager; quiet, exits with 0"},
-	[OPTION_SEALED] = {"sealed", NULL, TO(sealed),
+	{"sealed", NULL, TO(sealed),
 		"update: without times and events, for images"},
-	[OPTION_SARIF] = {"sarif", "FILE", TO(sarif), "audit: write SARIF 2.1.0, too; -: standard output"},
-	[OPTION_BASELINE] = {"baseline", "FILE", TO(baseline),
+	{"sarif", "FILE", TO(sarif), "audit: write SARIF 2.1.0, too; -: standard output"},
+	{"baseline", "FILE", TO(baseline),
 		"audit: leave out what is in this JSON of an earlier run"},
-	[OPTION_FACTS] = {"facts", "FILE", TO(facts),
+	{"facts", "FILE", TO(facts),
 		"audit: keep what was found and the rules, for sqlite3"},
-	[OPTION_FAIL_ON] = {"fail-on", "LEVEL", TO(fail_on),
+	{"fail-on", "LEVEL", TO(fail_on),
 		"audit: note, warning (the default), error or none"},
-	[OPTION_SINCE] = {"since", "TIME", TO(since), "audit: news, too: since a date, or '7 days'"},
-	[OPTION_RULES] = {"rules", NULL, TO(explain), "audit: explain the rules"},
-	[OPTION_JSON] = {"json", NULL, TO(json), "one JSON object per line"},
-	[OPTION_COLOR] = {"color", "WHEN", BY(set_color, "auto, always or never"),
+	{"since", "TIME", TO(since), "audit: news, too: since a date, or '7 days'"},
+	{"rules", NULL, TO(explain), "audit: explain the rules"},
+	{"json", NULL, TO(json), "one JSON object per line"},
+	{"color", "WHEN", BY(set_color, "auto, always or never"),
 		"colours: auto (on terminals), always or never"},
-	[OPTION_QUIET] = {"quiet", NULL, TO(quiet), "no progress, no summary, no advice"},
-	[OPTION_HELP] = {"help", NULL, TO(help), "print help"},
-	[OPTION_VERSION] = {"version", NULL, TO(version), "print the version"},
+	{"quiet", NULL, TO(quiet), "no progress, no summary, no advice"},
+	{"help", NULL, TO(help), "print help"},
+	{"version", NULL, TO(version), "print the version"},
 };
 /* clang-format on */
 
-const char *option_name(enum option_code code)
+#define FACT_COUNT (sizeof(facts) / sizeof(*facts))
+
+static bool is_among(const char *names, struct slice name)
 {
-	return facts[code].name;
+	for (; *names; names += strspn(names, " ")) {
+		size_t length = strcspn(names, " ");
+
+		if (slice_equal((struct slice){names, length}, name))
+			return true;
+		names += length;
+	}
+	return false;
+}
+
+const char *options_not_among(const struct options *options, const char *names)
+{
+	for (size_t i = 0; i < FACT_COUNT; i++)
+		if (options->given & 1u << i && !is_among(names, slice_of(facts[i].name)))
+			return facts[i].name;
+	return NULL;
 }
 
 static enum status set(struct options *options, const struct fact *fact, const char *value)
@@ -153,13 +170,13 @@ static enum status set(struct options *options, const struct fact *fact, const c
 
 #define HELP_COLUMN 24 /* where the explanations begin */
 
-void options_print(unsigned set)
+void options_print(const char *names)
 {
-	for (const struct fact *fact = facts; fact < facts + OPTION_COUNT; fact++) {
+	for (const struct fact *fact = facts; fact < facts + FACT_COUNT; fact++) {
 		const char *argument = fact->argument ? fact->argument : "";
 		int width = 0;
 
-		if (!(set & OPTION_BIT(fact - facts)))
+		if (names && !is_among(names, slice_of(fact->name)))
 			continue;
 		width = printf("  --%s%s%s", fact->name, *argument ? " " : "", argument);
 		printf("%*s%s\n", HELP_COLUMN - width, "", fact->help);
@@ -173,7 +190,7 @@ static enum status unknown_option(const char *verb, struct slice name)
 	struct nearest nearest = nearest_to(name);
 	CLEANUP(cleanup_free) char *suggestion = NULL;
 
-	for (size_t i = 0; i < OPTION_COUNT; i++)
+	for (size_t i = 0; i < FACT_COUNT; i++)
 		nearest_offer(&nearest, slice_of(facts[i].name));
 	nearest_offer(&nearest, SLICE("format")); /* as others call it */
 	if (slice_equal(nearest.found, SLICE("format")))
@@ -191,15 +208,15 @@ static enum status read_option(const char *verb, char ***at, struct options *opt
 	const struct fact *fact = facts;
 	const char *value = equals ? equals + 1 : NULL;
 
-	while (fact < facts + OPTION_COUNT && !slice_equal(slice_of(fact->name), name))
+	while (fact < facts + FACT_COUNT && !slice_equal(slice_of(fact->name), name))
 		fact++;
-	if (fact == facts + OPTION_COUNT)
+	if (fact == facts + FACT_COUNT)
 		return unknown_option(verb, name);
 	if (value && !fact->argument)
 		return usage_error(verb, "--%s takes no argument", fact->name);
 	if (fact->argument && !value && !(value = *++*at))
 		return usage_error(verb, "--%s needs an argument, %s", fact->name, fact->argument);
-	options->given |= OPTION_BIT(fact - facts);
+	options->given |= 1u << (fact - facts);
 	return set(options, fact, value);
 }
 

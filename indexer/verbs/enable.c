@@ -103,11 +103,31 @@ static int ask(struct slice text, const struct policy_rule *rule, bool *disables
 /* --- the change --- */
 
 struct change {
+	const struct options *options;
 	char *file;
 	const char *sysroot;
 	struct policy_rule rule;
-	bool outer_forbids; /* a file that counts less forbids it, too */
 };
+
+/* Do the rules that count less than the user's, or the environment's, forbid it? */
+static int ask_system(const struct change *change, bool *forbids, struct error *error)
+{
+	CLEANUP(cleanup_free) char *file = layout_policy(change->options->sysroot, SLICE(""));
+	CLEANUP(cleanup_free) char *text = NULL;
+	size_t length = 0;
+	bool disables;
+	int code;
+
+	*forbids = false;
+	if (!file)
+		return error_nomem(error);
+	if (strcmp(file, change->file) == 0)
+		return 0;
+	code = small_file_read(file, POLICY_TEXT_MAX + 1, &text, &length, error);
+	return code <= 0 ? code
+	                 : ask((struct slice){text, length}, &change->rule, &disables, forbids,
+	                       error);
+}
 
 /*
  * Enabling takes a line away. Where there is none, or something else forbids it all the
@@ -116,24 +136,26 @@ struct change {
 static int make_text(struct slice text, const struct change *change, char **out,
                      struct error *error)
 {
-	struct policy_rule rule = change->rule;
+	struct policy_rule nothing = change->rule;
 	CLEANUP(cleanup_free) char *without = NULL;
 	bool disables = false, forbids = true;
 	int code = 0;
 
-	if (rule.action == POLICY_ENABLE && !change->outer_forbids)
-		code = ask(text, &rule, &disables, &forbids, error);
+	if (change->rule.action == POLICY_ENABLE)
+		code = ask_system(change, &forbids, error);
+	if (code == 0 && !forbids)
+		code = ask(text, &change->rule, &disables, &forbids, error);
 	if (code == 0 && disables) {
-		rule.action = POLICY_SILENT;
-		code = policy_edit(text, &rule, &without, error);
+		nothing.action = POLICY_SILENT;
+		code = policy_edit(text, &nothing, &without, error);
 		if (code == 0)
-			code = ask(slice_of(without), &rule, &disables, &forbids, error);
-		if (code == 0 && !forbids)
+			code = ask(slice_of(without), &nothing, &disables, &forbids, error);
+		if (code == 0 && !forbids) {
 			*out = take(without);
+			return 0;
+		}
 	}
-	if (code < 0 || *out)
-		return code;
-	return policy_edit(text, &change->rule, out, error);
+	return code < 0 ? code : policy_edit(text, &change->rule, out, error);
 }
 
 /* The text that is published, through the new file; empty where nothing is. malloc'd. */
@@ -150,7 +172,7 @@ static int read_text(struct publication *publication, char **text, size_t *lengt
 		return error_errno(error, errno, "cannot read %s", publication->path);
 	code = small_file_read_fd(publication->new_fd, publication->path, POLICY_TEXT_MAX + 1, text,
 	                          length, error);
-	return code < 0 ? code : 0;
+	return code < 0 ? code : publication_restart(publication, error);
 }
 
 static int publish_change(const struct change *change, struct error *error)
@@ -170,16 +192,14 @@ static int publish_change(const struct change *change, struct error *error)
 		code = read_text(&publication, &old, &length, error);
 	if (code == 0)
 		code = make_text((struct slice){old, length}, change, &new, error);
-	if (code == 0)
-		code = publication_restart(&publication, error);
 	if (code == 0 && file_write(publication.new_fd, new, strlen(new)) != 0)
 		return error_errno(error, errno, "cannot write %s", publication.path);
 	return code == 0 ? publication_finish(&publication, FILE_MODE, error) : code;
 }
 
-static int change_file(const struct options *options, const struct change *change,
-                       struct error *error)
+static int change_file(const struct change *change, struct error *error)
 {
+	const struct options *options = change->options;
 	CLEANUP(cleanup_free)
 	char *command = text_format("%s %s%s%s",
 	                            change->rule.action == POLICY_ENABLE ? "enable" : "disable",
@@ -189,33 +209,10 @@ static int change_file(const struct options *options, const struct change *chang
 	gid_t gid;
 	int code = safe_path_owner(change->file, change->sysroot, &uid, &gid, error);
 
-	if (code < 0)
-		return code;
-	if (!command)
-		return error_nomem(error);
-	code = databases_check_owner(change->file, uid, gid, command, error);
+	if (code == 0)
+		code = command ? databases_check_owner(change->file, uid, gid, command, error)
+		               : error_nomem(error);
 	return code == 0 ? publish_change(change, error) : code;
-}
-
-/* --- the verbs --- */
-
-/* Do the rules that count less than the user's, or the environment's, forbid it? */
-static int ask_system(const struct options *options, struct change *change, struct error *error)
-{
-	CLEANUP(cleanup_free) char *file = layout_policy(options->sysroot, SLICE(""));
-	CLEANUP(cleanup_free) char *text = NULL;
-	size_t length = 0;
-	bool disables;
-	int code;
-
-	if (!file)
-		return error_nomem(error);
-	if (strcmp(file, change->file) == 0)
-		return 0;
-	code = small_file_read(file, POLICY_TEXT_MAX + 1, &text, &length, error);
-	return code > 0 ? ask((struct slice){text, length}, &change->rule, &disables,
-	                      &change->outer_forbids, error)
-	                : code;
 }
 
 static enum status run(const struct options *options, enum policy_action action)
@@ -223,7 +220,8 @@ static enum status run(const struct options *options, enum policy_action action)
 	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
 	CLEANUP(cleanup_free) char *file = NULL;
 	struct error error = {0};
-	struct change change = {.sysroot = options->user ? NULL : options->sysroot};
+	struct change change = {.options = options,
+	                        .sysroot = options->user ? NULL : options->sysroot};
 	bool failed = false;
 	int code;
 
@@ -233,10 +231,8 @@ static enum status run(const struct options *options, enum policy_action action)
 	change.rule.action = action;
 	code = failed ? error_nomem(&error) : find_file(options, &file, &error);
 	change.file = file;
-	if (code == 0 && action == POLICY_ENABLE)
-		code = ask_system(options, &change, &error);
 	if (code == 0)
-		code = change_file(options, &change, &error);
+		code = change_file(&change, &error);
 	if (code == ERROR_PERMISSION && !options->user && !options->prefix)
 		note(options, "the system's rules are root's; --user has your own, --prefix those "
 		              "of an environment");
