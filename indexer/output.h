@@ -25,17 +25,16 @@ struct column {
 	const char *key;     /* in JSON; NULL: it is not in there */
 	const char *heading; /* of the text; NULL: it is not in there */
 	enum style style;
+	int cell; /* what entry_put() puts there, by entry_output.h; 0: it does not */
 };
 
-/* One that is in JSON only, or in the text only. */
-#define KEY(key)                                                                                   \
+/* One of both; and one that is in JSON only, or in the text only. */
+#define COLUMN(key, heading, style)                                                                \
 	{                                                                                          \
-		(key), NULL, STYLE_PLAIN                                                           \
+		(key), (heading), (style), 0                                                       \
 	}
-#define HEADING(heading, style)                                                                    \
-	{                                                                                          \
-		NULL, (heading), (style)                                                           \
-	}
+#define KEY(key)                COLUMN((key), NULL, STYLE_PLAIN)
+#define HEADING(heading, style) COLUMN(NULL, (heading), (style))
 
 struct output {
 	FILE *stream;

@@ -57,6 +57,18 @@ int find_target(entrydb *db, const entrydb_entry_point *entry_point, entrydb_tar
 	return code;
 }
 
+int find_verdict(entrydb *db, const entrydb_entry_point *entry_point, entrydb_verdict **verdict,
+                 struct error *error)
+{
+	const entrydb_entry_point *e = entry_point;
+	entrydb_error own = ENTRYDB_ERROR_INIT;
+	int code = entrydb_check_policy(
+	        db, entrydb_entry_point_group(e), entrydb_entry_point_name(e),
+	        entrydb_entry_point_distribution(e), entrydb_entry_point_path(e), verdict, &own);
+
+	return code < 0 ? take_error(code, &own, error) : 0;
+}
+
 int select_by(const struct options *options, const char *group, const char *name,
               struct selection *out, struct error *error)
 {

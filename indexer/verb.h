@@ -38,6 +38,10 @@ const char *provider_of(const entrydb_entry_point *entry_point);
 int find_target(entrydb *db, const entrydb_entry_point *entry_point, entrydb_target **target,
                 struct error *error);
 
+/* May policy have it loaded? The caller frees *@verdict. */
+int find_verdict(entrydb *db, const entrydb_entry_point *entry_point, entrydb_verdict **verdict,
+                 struct error *error);
+
 /* Print the problems of a set, one line each: once a run, of the widest set. */
 void report_problems(const entrydb_set *set);
 

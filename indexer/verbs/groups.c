@@ -10,8 +10,8 @@
 #include "indexer/verb.h"
 
 static const struct column columns[] = {
-        {"group", "GROUP", STYLE_NAME},
-        {"count", "COUNT", STYLE_PLAIN},
+        COLUMN("group", "GROUP", STYLE_NAME),
+        COLUMN("count", "COUNT", STYLE_PLAIN),
 };
 
 static int compare(const void *a, const void *b)

@@ -16,15 +16,15 @@
 #include "indexer/verb.h"
 
 static const struct column columns[] = {
-        {"time", "TIME", STYLE_FAINT},
-        {"action", "ACTION", STYLE_PLAIN},
+        COLUMN("time", "TIME", STYLE_FAINT),
+        COLUMN("action", "ACTION", STYLE_PLAIN),
         HEADING("DISTRIBUTION", STYLE_NAME),
-        {"root", "ROOT", STYLE_PLAIN},
+        COLUMN("root", "ROOT", STYLE_PLAIN),
         KEY("distribution"),
         KEY("old_version"),
         KEY("version"),
         KEY("detail"),
-        {"command", "COMMAND", STYLE_PLAIN},
+        COLUMN("command", "COMMAND", STYLE_PLAIN),
         HEADING("USER", STYLE_PLAIN),
         KEY("uid"),
         KEY("database"),

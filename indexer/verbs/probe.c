@@ -21,11 +21,9 @@
 #include "db/base/file.h"
 #include "db/base/libc.h"
 #include "db/base/text.h"
-#include "indexer/command.h"
+#include "indexer/entry_output.h"
 #include "indexer/interpreter.h"
-#include "indexer/output.h"
 #include "indexer/suggest.h"
-#include "indexer/verb.h"
 #include "libquery/layout.h"
 #include "libquery/native/quarantine.h"
 #include "libquery/object_id.h"
@@ -210,30 +208,20 @@ static int run_probe(struct probe *probe, struct error *error)
 /* --- the report --- */
 
 static const struct column columns[] = {
-        {"group", "GROUP", STYLE_PLAIN},
-        {"name", "NAME", STYLE_NAME},
-        {"distribution", "DISTRIBUTION", STYLE_PLAIN},
-        {"version", "VERSION", STYLE_PLAIN},
-        {"object", "OBJECT", STYLE_PLAIN},
-        {"outcome", "OUTCOME", STYLE_PLAIN},
-        {"reason", "REASON", STYLE_PLAIN},
+        {"group", "GROUP", STYLE_PLAIN, FIELD(GROUP)},
+        {"name", "NAME", STYLE_NAME, FIELD(NAME)},
+        {"distribution", "DISTRIBUTION", STYLE_PLAIN, FIELD(DISTRIBUTION)},
+        {"version", "VERSION", STYLE_PLAIN, FIELD(VERSION)},
+        {"object", "OBJECT", STYLE_PLAIN, TARGET(OBJECT)},
+        COLUMN("outcome", "OUTCOME", STYLE_PLAIN),
+        COLUMN("reason", "REASON", STYLE_PLAIN),
 };
-
-static const char *object_of(const struct probe *probe)
-{
-	return probe->interpreter ? NULL : entrydb_target_object(probe->target);
-}
 
 static int report(const struct probe *probe, struct error *error)
 {
 	struct output output = OUTPUT_BEGIN(columns, probe->options->json);
-	const entrydb_entry_point *e = probe->entry_point;
 
-	output_string(&output, entrydb_entry_point_group(e));
-	output_string(&output, entrydb_entry_point_name(e));
-	output_string(&output, entrydb_entry_point_distribution(e));
-	output_string(&output, entrydb_entry_point_version(e));
-	output_string(&output, object_of(probe));
+	entry_put(&output, probe->entry_point, probe->interpreter ? NULL : probe->target);
 	output_string(&output, outcome_names[probe->outcome]);
 	output_string(&output, probe->reason[0] ? probe->reason : NULL);
 	return output_end(&output, error);
@@ -243,17 +231,17 @@ static int set_aside(const struct probe *probe, struct error *error)
 {
 	CLEANUP(cleanup_free) char *directory = NULL;
 	CLEANUP(cleanup_free) char *id = NULL;
+	const char *object = probe->interpreter ? NULL : entrydb_target_object(probe->target);
 	int code;
 
-	if (probe->outcome < OUTCOME_CRASHED || !object_of(probe))
+	if (probe->outcome < OUTCOME_CRASHED || !object)
 		return 0;
 	if (layout_quarantine(&directory) < 0)
 		return error_nomem(error);
 	if (!directory)
 		return 0;
-	code = object_id(object_of(probe), &id, error);
-	return code == 0 ? quarantine_add(directory, id, object_of(probe), probe->reason, error)
-	                 : code;
+	code = object_id(object, &id, error);
+	return code < 0 ? code : quarantine_add(directory, id, object, probe->reason, error);
 }
 
 /* --- the whole --- */

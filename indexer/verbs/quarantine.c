@@ -11,9 +11,9 @@
 /* --- listing --- */
 
 static const struct column columns[] = {
-        {"id", "ID", STYLE_NAME},
+        COLUMN("id", "ID", STYLE_NAME),
         HEADING("REASON", STYLE_BAD),
-        {"object", "OBJECT", STYLE_PLAIN},
+        COLUMN("object", "OBJECT", STYLE_PLAIN),
         KEY("reason"),
 };
 

@@ -120,14 +120,11 @@ static int print_job(const struct job *job, struct error *error)
 
 static int check_allowed(entrydb *db, const entrydb_entry_point *e, struct error *error)
 {
-	entrydb_error own = ENTRYDB_ERROR_INIT;
 	entrydb_verdict *verdict;
-	int code = entrydb_check_policy(
-	        db, entrydb_entry_point_group(e), entrydb_entry_point_name(e),
-	        entrydb_entry_point_distribution(e), entrydb_entry_point_path(e), &verdict, &own);
+	int code = find_verdict(db, e, &verdict, error);
 
 	if (code < 0)
-		return take_error(code, &own, error);
+		return code;
 	if (!entrydb_verdict_allowed(verdict))
 		code = error_set(error, ERROR_DISABLED, "%s is disabled: %s",
 		                 entrydb_entry_point_name(e), entrydb_verdict_reason(verdict));

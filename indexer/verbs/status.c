@@ -17,12 +17,12 @@
 #define SIGN "# Written by 'python -m entrydb on" /* how sitecustomize.py begins then */
 
 static const struct column columns[] = {
-        {"path", "PATH", STYLE_NAME},
-        {"state", "STATE", STYLE_PLAIN},
-        {"python", "PYTHON", STYLE_PLAIN},
-        {"since", "UPDATED", STYLE_FAINT},
-        {"command", "BY", STYLE_PLAIN},
-        {"database", "DATABASE", STYLE_PLAIN},
+        COLUMN("path", "PATH", STYLE_NAME),
+        COLUMN("state", "STATE", STYLE_PLAIN),
+        COLUMN("python", "PYTHON", STYLE_PLAIN),
+        COLUMN("since", "UPDATED", STYLE_FAINT),
+        COLUMN("command", "BY", STYLE_PLAIN),
+        COLUMN("database", "DATABASE", STYLE_PLAIN),
         KEY("reason"),
 };
 

@@ -1,19 +1,13 @@
 /*
  * why.c - who provides an entry point, who else claims it, and how that is known.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "db/base/cleanup.h"
-#include "db/base/text.h"
+#include "indexer/entry_output.h"
 #include "indexer/suggest.h"
-#include "indexer/target_output.h"
-#include "indexer/verb.h"
 #include "indexer/verbs/causes.h"
-
-static const char *or_else(const char *text, const char *otherwise)
-{
-	return text ? text : otherwise;
-}
 
 /* All that is known about one entry point. */
 struct facts {
@@ -21,8 +15,15 @@ struct facts {
 	const entrydb_path_entry *path_entry; /* NULL: it is not on the path any more */
 	entrydb_target *target;               /* NULL: there is nothing that can be looked at */
 	entrydb_verdict *verdict;
-	struct sites causes; /* why it would fail to load */
+	char *problem; /* why it would fail to load; NULL: none was found */
 };
+
+static void facts_free(struct facts *facts)
+{
+	entrydb_target_free(facts->target);
+	entrydb_verdict_free(facts->verdict);
+	free(facts->problem);
+}
 
 /* Entry points come in the order of the path: the search goes on at *from, where the last ended. */
 static const entrydb_path_entry *
@@ -42,35 +43,13 @@ find_path_entry(const entrydb_path *path, const entrydb_entry_point *entry_point
 	return NULL;
 }
 
-static int gather(const struct options *options, entrydb *db, const entrydb_path *path,
-                  const entrydb_entry_point *entry_point, size_t *from, struct facts *facts,
-                  struct error *error)
+static int gather(entrydb *db, struct facts *facts, struct error *error)
 {
-	entrydb_error own = ENTRYDB_ERROR_INIT;
-	int code;
+	int code = find_target(db, facts->entry_point, &facts->target, error);
 
-	*facts = (struct facts){
-	        .entry_point = entry_point,
-	        .path_entry = find_path_entry(path, entry_point, from),
-	};
-	code = find_target(db, entry_point, &facts->target, error);
 	if (code == 0)
-		code = causes_find(options->sysroot, entry_point, facts->target, &facts->causes,
-		                   error);
-	if (code < 0)
-		return code;
-	code = entrydb_check_policy(db, entrydb_entry_point_group(entry_point),
-	                            entrydb_entry_point_name(entry_point),
-	                            entrydb_entry_point_distribution(entry_point),
-	                            entrydb_entry_point_path(entry_point), &facts->verdict, &own);
-	return code < 0 ? take_error(code, &own, error) : 0;
-}
-
-static void facts_free(struct facts *facts)
-{
-	entrydb_target_free(facts->target);
-	entrydb_verdict_free(facts->verdict);
-	sites_free(&facts->causes);
+		code = causes_find(facts->entry_point, facts->target, &facts->problem, error);
+	return code < 0 ? code : find_verdict(db, facts->entry_point, &facts->verdict, error);
 }
 
 static const char *state_of(const entrydb_path_entry *entry)
@@ -88,28 +67,17 @@ static const char *database_of(const entrydb_path_entry *entry)
 	return entry ? entrydb_path_entry_database(entry) : NULL;
 }
 
-/* --- text --- */
-
-static void print_target(const entrydb_target *target)
+static const char *or_else(const char *text, const char *otherwise)
 {
-	if (!target) {
-		print_line(STYLE_BAD, "  leads to     nothing that can be looked at");
-		return;
-	}
-	print_line(entrydb_target_state(target) == ENTRYDB_STATE_OK ? STYLE_PLAIN : STYLE_BAD,
-	           "  leads to     %s, %s", entrydb_kind_name(entrydb_target_kind(target)),
-	           entrydb_state_name(entrydb_target_state(target)));
-	if (entrydb_target_object(target))
-		print_line(STYLE_PLAIN, "  object       %s", entrydb_target_object(target));
-	if (entrydb_target_symbol(target))
-		print_line(STYLE_PLAIN, "  symbol       %s", entrydb_target_symbol(target));
-	target_print(target);
+	return text ? text : otherwise;
 }
 
 static void print_text(const struct facts *facts)
 {
 	const entrydb_entry_point *e = facts->entry_point;
+	const entrydb_target *target = facts->target;
 	const char *shadow = entrydb_entry_point_shadowed_by(e);
+	bool is_good = target && entrydb_target_state(target) == ENTRYDB_STATE_OK;
 
 	print_line(STYLE_NAME, "%s = %s [%s]", entrydb_entry_point_name(e),
 	           entrydb_entry_point_value(e), entrydb_entry_point_group(e));
@@ -119,9 +87,15 @@ static void print_text(const struct facts *facts)
 	print_line(STYLE_PLAIN, "  file         %s/entry_points.txt", entrydb_entry_point_file(e));
 	if (shadow)
 		print_line(STYLE_BAD, "  shadowed by  %s, which comes first", shadow);
-	print_target(facts->target);
-	for (size_t i = 0; i < facts->causes.count; i++)
-		print_line(STYLE_BAD, "  problem      %s", facts->causes.paths[i]);
+	print_line(is_good ? STYLE_PLAIN : STYLE_BAD, "  leads to     %s%s%s",
+	           target ? entrydb_kind_name(entrydb_target_kind(target))
+	                  : "nothing that can be looked at",
+	           target ? ", " : "",
+	           target ? entrydb_state_name(entrydb_target_state(target)) : "");
+	if (target)
+		target_print(target);
+	if (facts->problem)
+		print_line(STYLE_BAD, "  problem      %s", facts->problem);
 	print_line(STYLE_PLAIN, "  known from   %s: %s (%s)",
 	           or_else(database_of(facts->path_entry), "the disk"), state_of(facts->path_entry),
 	           reason_of(facts->path_entry));
@@ -132,76 +106,55 @@ static void print_text(const struct facts *facts)
 		           entrydb_verdict_reason(facts->verdict));
 }
 
-/* --- JSON --- */
-
 static const struct column columns[] = {
-        KEY("group"),   KEY("name"),    KEY("value"),       KEY("distribution"), KEY("version"),
-        KEY("path"),    KEY("file"),    KEY("shadowed_by"), KEY("kind"),         KEY("state"),
-        KEY("object"),  KEY("symbol"),  KEY("database"),    KEY("freshness"),    KEY("reason"),
-        KEY("allowed"), KEY("problem"), TARGET_COLUMNS,
+        ENTRY_KEY("group", FIELD(GROUP)),
+        ENTRY_KEY("name", FIELD(NAME)),
+        ENTRY_KEY("value", FIELD(VALUE)),
+        ENTRY_KEY("distribution", FIELD(DISTRIBUTION)),
+        ENTRY_KEY("version", FIELD(VERSION)),
+        ENTRY_KEY("path", FIELD(PATH)),
+        ENTRY_KEY("file", FIELD(FILE)),
+        ENTRY_KEY("shadowed_by", FIELD(SHADOWED_BY)),
+        ENTRY_KEY("kind", CELL_KIND),
+        ENTRY_KEY("state", CELL_STATE),
+        ENTRY_KEY("object", TARGET(OBJECT)),
+        ENTRY_KEY("symbol", TARGET(SYMBOL)),
+        KEY("database"),
+        KEY("freshness"),
+        KEY("reason"),
+        KEY("allowed"),
+        KEY("problem"),
+        TARGET_COLUMNS,
 };
 
-static void put(struct output *output, const struct facts *facts, const char *problem)
+static void put(struct output *output, const struct facts *facts)
 {
-	const entrydb_entry_point *e = facts->entry_point;
-	const entrydb_target *target = facts->target;
-
-	output_string(output, entrydb_entry_point_group(e));
-	output_string(output, entrydb_entry_point_name(e));
-	output_string(output, entrydb_entry_point_value(e));
-	output_string(output, entrydb_entry_point_distribution(e));
-	output_string(output, entrydb_entry_point_version(e));
-	output_string(output, entrydb_entry_point_path(e));
-	output_string(output, entrydb_entry_point_file(e));
-	output_string(output, entrydb_entry_point_shadowed_by(e));
-	output_string(output, target_kind(target));
-	output_string(output, target_state(target));
-	output_string(output, target_object(target));
-	output_string(output, target ? entrydb_target_symbol(target) : NULL);
+	entry_put(output, facts->entry_point, facts->target);
 	output_string(output, database_of(facts->path_entry));
 	output_string(output, state_of(facts->path_entry));
 	output_string(output, reason_of(facts->path_entry));
 	output_string(output, entrydb_verdict_allowed(facts->verdict) ? "yes" : "no");
-	output_string(output, problem);
-	target_put(output, target);
+	output_string(output, facts->problem);
+	entry_put(output, facts->entry_point, facts->target);
 }
 
-/* --- the whole --- */
-
-static int print_one(const struct options *options, struct output *output,
-                     const struct facts *facts, struct error *error)
-{
-	CLEANUP(cleanup_free) char *problem = NULL;
-
-	if (!options->json) {
-		print_text(facts);
-		return 0;
-	}
-	for (size_t i = 0; i < facts->causes.count; i++) {
-		CLEANUP(cleanup_free) char *before = take(problem);
-
-		problem = text_format("%s%s%s", before ? before : "", before ? "; " : "",
-		                      facts->causes.paths[i]);
-		if (!problem)
-			return error_nomem(error);
-	}
-	put(output, facts, problem);
-	return 0;
-}
-
-static int print_all(const struct options *options, entrydb *db, const entrydb_path *path,
-                     const entrydb_set *set, struct error *error)
+static int print_all(const struct options *options, const struct selection *found,
+                     const entrydb_path *path, struct error *error)
 {
 	struct output output = OUTPUT_BEGIN(columns, true);
 	size_t from = 0;
 	int code = 0;
 
-	for (size_t i = 0; code == 0 && i < entrydb_set_count(set); i++) {
-		CLEANUP(facts_free) struct facts facts;
+	for (size_t i = 0; code == 0 && i < entrydb_set_count(found->set); i++) {
+		const entrydb_entry_point *e = entrydb_set_get(found->set, i);
+		CLEANUP(facts_free)
+		struct facts facts = {e, find_path_entry(path, e, &from), NULL, NULL, NULL};
 
-		code = gather(options, db, path, entrydb_set_get(set, i), &from, &facts, error);
-		if (code == 0)
-			code = print_one(options, &output, &facts, error);
+		code = gather(found->db, &facts, error);
+		if (code == 0 && options->json)
+			put(&output, &facts);
+		else if (code == 0)
+			print_text(&facts);
 	}
 	output_end(&output, NULL);
 	return code;
@@ -210,9 +163,7 @@ static int print_all(const struct options *options, entrydb *db, const entrydb_p
 /* That nothing was found is explained as well, by what was searched. */
 static void print_searched(const struct options *options, entrydb *db, const entrydb_path *path)
 {
-	const char *group = options->arguments[0], *name = options->arguments[1];
-
-	say_not_found(options, db, group, name);
+	say_not_found(options, db, options->arguments[0], options->arguments[1]);
 	for (size_t i = 0; i < entrydb_path_count(path); i++) {
 		const entrydb_path_entry *entry = entrydb_path_get(path, i);
 
@@ -221,26 +172,13 @@ static void print_searched(const struct options *options, entrydb *db, const ent
 	}
 }
 
-static enum status explain(const struct options *options, const struct selection *found,
-                           const entrydb_path *path)
-{
-	struct error error = {0};
-
-	if (entrydb_set_count(found->set) == 0) {
-		print_searched(options, found->db, path);
-		return STATUS_NOT_FOUND;
-	}
-	return print_all(options, found->db, path, found->set, &error) < 0 ? fail(&error)
-	                                                                   : STATUS_DONE;
-}
-
 enum status command_why(const struct options *options)
 {
 	CLEANUP(selection_free) struct selection found = {0};
 	entrydb_error own = ENTRYDB_ERROR_INIT;
 	struct error error = {0};
 	entrydb_path *path = NULL;
-	enum status status;
+	enum status status = STATUS_DONE;
 	int code;
 
 	if (open_handle(options, &found.db, &error) < 0)
@@ -249,11 +187,12 @@ enum status command_why(const struct options *options)
 	                       &own);
 	if (code == 0)
 		code = entrydb_describe_path(found.db, &path, &own);
-	if (code < 0) {
-		take_error(code, &own, &error);
+	code = code < 0 ? take_error(code, &own, &error) : print_all(options, &found, path, &error);
+	if (code < 0)
 		status = fail(&error);
-	} else {
-		status = explain(options, &found, path);
+	else if (entrydb_set_count(found.set) == 0) {
+		print_searched(options, found.db, path);
+		status = STATUS_NOT_FOUND;
 	}
 	if (found.set)
 		report_problems(found.set);

@@ -7,9 +7,9 @@
 #include "test.h"
 
 static const struct column columns[] = {
-        {"name", "NAME", STYLE_NAME},
+        COLUMN("name", "NAME", STYLE_NAME),
         HEADING("SHOWN", STYLE_PLAIN),
-        {"count", "COUNT", STYLE_PLAIN},
+        COLUMN("count", "COUNT", STYLE_PLAIN),
         KEY("extras"),
 };
 

@@ -56,21 +56,7 @@ void linkage_free(struct linkage *linkage)
 	free(linkage->libraries);
 	free(linkage->cache_text);
 	free(linkage->sysroot);
-	free(linkage->hosts);
 	free(linkage);
-}
-
-bool linkage_add_host(struct linkage *linkage, struct slice directory)
-{
-	const char *hosts = linkage->hosts ? linkage->hosts : "";
-	char *more = text_format("%s%s%.*s", hosts, *hosts ? ":" : "", (int)directory.len,
-	                         directory.ptr);
-
-	if (!more)
-		return false;
-	free(linkage->hosts);
-	linkage->hosts = more;
-	return true;
 }
 
 void closure_begin(struct closure *closure)
@@ -416,10 +402,5 @@ int closure_find(struct closure *closure, size_t user, struct slice name, struct
 	if (memchr(name.ptr, '/', name.len))
 		return try_named_path(closure, user, name, out);
 	code = try_run_paths(closure, user, name, out);
-	if (code == 0)
-		code = closure_find_system(closure, name, out);
-	if (code == 0 && closure->linkage->hosts)
-		code = try_paths(closure, slice_of(closure->linkage->hosts),
-		                 closure->libraries[user], name, out);
-	return code;
+	return code == 0 ? closure_find_system(closure, name, out) : code;
 }
