@@ -315,6 +315,41 @@ def submodule(name):
         return sys.modules[full]
 
 
+# --- a database that is found stale: see entrydb/_refresh.py ---
+
+refreshes = False
+
+
+def refresh_at_exit(find):
+    """find: a function that lists (path entry, its database)."""
+    if refreshes and environ.get("ENTRYDB_REFRESH") != "0" and environ.get("ENTRYDB_FRESH") != "exact":
+        import atexit
+        atexit.unregister(refresh)
+        atexit.register(refresh, find, posix.getpid())
+
+
+def refresh(find, pid):
+    """Not in a child of fork(). What goes wrong is nobody's concern."""
+    try:
+        found = find()
+        if found and pid == posix.getpid():
+            submodule("_refresh").start(found)
+    except Exception:
+        pass
+
+
+def behind():
+    """Where Python answers, nobody asks a database. Its environment's is taken to be stale if the
+    site directory is younger than it, and than the last update that was started for that."""
+    place = f"{sys.prefix}/var/lib/entrydb"
+    site = os.path.dirname(__file__)
+    changed, database = stat(site).st_mtime, f"{place}/entry_points.db"
+    if stat(database).st_mtime >= changed \
+            or exists(f"{place}/.refresh") and stat(f"{place}/.refresh").st_mtime >= changed:
+        return []
+    return [(site, database)]
+
+
 # --- imports ---
 
 class Execution:
@@ -362,7 +397,6 @@ def watch_loader(loader):
         loader.exec_module = Execution(loader)
 
 
-refreshes = False  # see _refresh.py
 connecting = _thread.allocate_lock()
 replacements = {}  # by the name of the metadata module
 
@@ -375,6 +409,7 @@ def replace_in(module):
         return
     replacements[module.__name__] = replacement
     replacement.put()
+    refresh_at_exit(behind)
 
 
 def replace_in_loaded():

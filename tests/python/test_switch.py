@@ -201,10 +201,13 @@ class Refresh(SwitchTest):
 
     ASK = "import importlib.metadata as m; print([e.name for e in m.entry_points(group='demo')])"
 
-    def ask(self, **variables):
+    def in_a_large_environment(self):
+        """The database is asked whatever there is."""
         with open(f"{self.environment.site}/_entrydb_replacement.py") as stream:
             text = stream.read()
         write(f"{self.environment.site}/_entrydb_replacement.py", text.replace("worth = 70 ", "worth = 0 "))
+
+    def ask(self, **variables):
         return run(self.environment.python, "-c", self.ASK, **variables).stdout
 
     def state(self):
@@ -218,6 +221,14 @@ class Refresh(SwitchTest):
         self.assertEqual(self.state(), count)
 
     def test_a_stale_database(self):
+        self.in_a_large_environment()
+        self.check_stale_database()
+
+    def test_a_stale_database_of_few_distributions(self):
+        """Python reads those itself."""
+        self.check_stale_database()
+
+    def check_stale_database(self):
         self.entrydb("on")
         support.add_distribution(self.environment.site, "omega")
         self.assertIn("omega", self.ask(ENTRYDB_REFRESH="0"))
@@ -228,7 +239,44 @@ class Refresh(SwitchTest):
         self.wait_for(1)
         self.assertIn("starts its update", self.entrydb("status"))
 
+    def test_fifty_at_once_start_one(self):
+        self.entrydb("on")
+        program, log = f"{self.environment.site}/entrydb/bin/entrydb", f"{self.place}/log"
+        os.rename(program, f"{program}-itself")
+        write(program, f"#!/bin/sh\necho \"$@\" >>{log}\nexec {program}-itself \"$@\"\n")
+        os.chmod(program, 0o755)
+        support.add_distribution(self.environment.site, "omega")
+        asking = [subprocess.Popen([self.environment.python, "-c", self.ASK], env=clean_environment(),
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for _ in range(50)]
+        for each in asking:
+            self.assertEqual(each.communicate(timeout=support.SECONDS_ALLOWED), (b"['omega']\n", None))
+        until = time.monotonic() + 20
+        while not os.path.exists(log) and time.monotonic() < until:
+            time.sleep(0.1)
+        self.assertEqual(read(log).count("update"), 1)
+
+    def test_where_nothing_can_be_written(self):
+        self.entrydb("on")
+        self.in_a_large_environment()
+        support.add_distribution(self.environment.site, "omega")
+        place = os.path.dirname(f"{self.environment.prefix}/{support.DATABASE}")
+        os.rename(place, f"{place}-before")
+        support.CommandTest.mount(self, "size=1m", place=place)
+        shutil.copytree(f"{place}-before", place, dirs_exist_ok=True)
+        with self.assertRaisesRegex(OSError, "No space left"), open(f"{place}/rest", "wb") as rest:
+            rest.write(bytes(1 << 21))
+        for how in ("", "ro"):
+            with self.subTest(how):
+                if how:
+                    subprocess.run(["mount", "-o", f"remount,{how}", place], check=True)
+                self.assertEqual(self.ask(), "['omega']\n")
+                time.sleep(1)
+                self.assertEqual(self.state(), 0)
+        self.assertEqual(sorted(set(os.listdir(place)) - {".refresh"}),
+                         sorted([*os.listdir(f"{place}-before"), "rest"]))
+
     def test_forbidden(self):
+        self.in_a_large_environment()
         self.entrydb("on", "--no-refresh")
         support.add_distribution(self.environment.site, "omega")
         self.assertIn("omega", self.ask())

@@ -1,11 +1,9 @@
 """The accelerated answers: importlib.metadata's own objects, found through the database."""
 
-import atexit
 import os
 from operator import attrgetter
 
-import _entrydb_replacement
-from _entrydb_replacement import environ, submodule
+from _entrydb_replacement import environ, refresh_at_exit, submodule
 
 from . import _metadata_module, _native
 from ._metadata_module import WITH_METADATA
@@ -27,26 +25,14 @@ def connect(replacement):
         return has_rules() and obey_rules(replacement)
     answer = Answer(replacement)
     answer.adopt(known)
-    refresh_at_exit()
+    refresh_at_exit(stale)
     replacement.ask = answer  # last: it says that all is there
     return True
 
 
-def refresh_at_exit():
-    if _entrydb_replacement.refreshes and environ.get("ENTRYDB_REFRESH") != "0" \
-            and environ.get("ENTRYDB_FRESH") != "exact":
-        atexit.unregister(refresh)
-        atexit.register(refresh, os.getpid())
-
-
-def refresh(pid):
-    """Not in a child of fork(). What goes wrong is nobody's concern."""
-    try:
-        stale = [each[:2] for each in path_entries() if each[1] and each[2] == "scanned"]
-        if stale and pid == os.getpid():
-            submodule("_refresh").start(stale)
-    except Exception:
-        pass
+def stale():
+    """What was found so until now: (path entry, its database)."""
+    return [each[:2] for each in path_entries() if each[1] and each[2] == "scanned"]
 
 
 def has_rules():
