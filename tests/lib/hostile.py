@@ -91,6 +91,8 @@ class Environment:
         self.directories.append(place)
         for _ in range(self.random.choice([0, 1, 2, 3, 4, 6, 9])):
             self.add_distribution(place)
+        if self.chance(0.5):
+            self.add_namesake(place)
         if self.chance(0.7 if name.lower().endswith(".egg") else 0.1):
             self.write_distribution(f"{place}/{self.pick(['EGG-INFO', 'EGG-INFO', 'egg-info', 'Egg-Info'])}")
         bystander = f"{place}/{self.pick(['foo.py', 'x.egg-link', 'y.pth', 'egg-info' if self.fatal else 'z'])}"
@@ -170,6 +172,13 @@ class Environment:
             self.outside += 1
             write(f"{self.root}/out{self.outside}", self.metadata(self.key_needs_name(path)))
             os.symlink(f"{self.root}/out{self.outside}", path)
+
+    def add_namesake(self, place):
+        """One that stands behind another of its name, or before it."""
+        names = [child for child in sorted(os.listdir(place)) if child.lower().endswith("-info")]
+        path = f"{place}/{self.pick(names).partition('-')[0]}-{self.pick(['7.dist', '8.egg'])}-info" if names else place
+        if not os.path.lexists(path):
+            self.write_distribution(path)
 
     def key_needs_name(self, path):
         """Whether a missing Name would be fatal, in a tree where nothing may be."""

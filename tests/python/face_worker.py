@@ -131,7 +131,7 @@ class Environment:
         with calls.sys_path(list(self.path)), self.face.without_entrydb():
             facts = Facts(self.face.modules[-1], self.path)
         maker = calls.Maker(self.random, self.face.modules, facts)
-        self.face.begin_walks_after(self.random.choice([8, 8, 2, 0]))
+        self.face.begin_walks_after(self.random.choice([8, 2, 0, 0]))
         self.face.counts.clear()
         for at in range(number):
             self.compare(maker.make(), f"{self.seed}-{at}")

@@ -93,6 +93,9 @@ class Spoilt:
     def select(self, *arguments):
         return self.own.select(*arguments)
 
+    def survey(self):
+        return self.own.survey() or {}
+
     def __getattr__(self, name):
         return getattr(self.own, name)
 
@@ -197,36 +200,29 @@ def not_sorted():
 
 # --- on the property ---
 
+def on_survey(change):
+    """What a walk over the distributions of a path entry is answered from, changed for each file."""
+    class Changed(Spoilt):
+        def survey(self):
+            found = super().survey()
+            return {file: change(found, file) for file in found}
+
+    put(Changed)
+
+
 def property_empty():
-    put_property(lambda walk, file, rows: ())
+    on_survey(lambda found, file: ())
 
 
 def property_of_winner():
     """What the first distribution of that name in the directory has."""
-    put_property(lambda walk, file, rows: next(
-        rows for each, rows in walk.view[2].items() if project(each) == project(file)))
+    on_survey(lambda found, file: next(
+        rows for each, rows in found.items() if project(each) == project(file)))
 
 
 def property_backwards():
-    put_property(lambda walk, file, rows: tuple(
-        text for at in range(len(rows) - 3, -1, -3) for text in rows[at:at + 3]))
-
-
-def put_property(change):
-    own = accelerated.Walk.find
-
-    class Rows(dict):
-        """No walker keeps them."""
-
-    def find(self, file):
-        rows = own(self, file)
-        if rows is None:
-            return None
-        database, number, all_rows = self.view
-        self.view = database, number, Rows(all_rows)
-        return change(self, file, rows)
-
-    accelerated.Walk.find = find
+    on_survey(lambda found, file: found[file] and tuple(
+        text for at in range(len(found[file]) - 3, -1, -3) for text in found[file][at:at + 3]))
 
 
 def project(file):
