@@ -13,11 +13,15 @@
 
 #include <sqlite3.h>
 
+#include "test.h"
+
 #define OFF (-1L)
+
+void (*faults_at_openat)(const char *name);
 
 static enum fault kind;
 static long left = OFF; /* until the one that fails */
-static bool stays, struck;
+static bool stays, struck, must_strike;
 
 static bool strikes(enum fault fault)
 {
@@ -40,11 +44,15 @@ void faults_begin(enum fault fault, long at, bool stay)
 	left = at;
 	stays = stay;
 	struck = false;
+	must_strike = at == 0;
 }
 
 bool faults_end(void)
 {
 	left = OFF;
+	if (must_strike && !struck)
+		fail_msg("no call was made to fail: this build calls functions that faults.c does "
+		         "not know");
 	return struck;
 }
 
@@ -76,6 +84,20 @@ void faults_install(void)
 
 /* --- ours: the linker turns calls of f() into calls of __wrap_f() --- */
 
+/* What the GNU C library calls those with 64 bits where others have 32. */
+#if defined(__GLIBC__) && __SIZEOF_POINTER__ == 4
+#define __real_fcntl     __real___fcntl_time64
+#define __real_fstat     __real___fstat64_time64
+#define __real_fstatat   __real___fstatat64_time64
+#define __real_ftruncate __real_ftruncate64
+#define __real_futimens  __real___futimens64
+#define __real_lseek     __real_lseek64
+#define __real_open      __real_open64
+#define __real_openat    __real_openat64
+#define __real_pread     __real_pread64
+#define __real_pwrite    __real_pwrite64
+#endif
+
 #define WRAP(fault, failure, type, name, parameters, arguments)                                    \
 	type __real_##name parameters;                                                             \
 	type __wrap_##name parameters;                                                             \
@@ -106,7 +128,7 @@ int __wrap_asprintf(char **out, const char *format, ...)
 	int length;
 
 	va_start(arguments, format);
-	length = strikes(FAULT_MEMORY) ? -1 : __real_vasprintf(out, format, arguments);
+	length = __wrap_vasprintf(out, format, arguments);
 	va_end(arguments);
 	return length;
 }
@@ -148,6 +170,8 @@ int __real_openat(int at, const char *path, int flags, mode_t mode);
 int __wrap_openat(int at, const char *path, int flags, mode_t mode);
 int __wrap_openat(int at, const char *path, int flags, mode_t mode)
 {
+	if (faults_at_openat)
+		faults_at_openat(path);
 	return strikes(FAULT_SYSTEM) ? -1 : __real_openat(at, path, flags, mode);
 }
 
@@ -157,4 +181,55 @@ int __wrap_fcntl(int fd, int command, void *argument);
 int __wrap_fcntl(int fd, int command, void *argument)
 {
 	return strikes(FAULT_SYSTEM) ? -1 : __real_fcntl(fd, command, argument);
+}
+
+/*
+ * --- names that the C library's headers have for the same: with 64 bits, and checked ---
+ *
+ * What those behind "_2" and "_chk" are given besides comes last, but for printf's.
+ */
+
+#define ALSO(other, name)                                                                          \
+	__typeof__(__wrap_##name) __wrap_##other __attribute__((alias("__wrap_" #name)));
+
+ALSO(open64, open)
+ALSO(__open_2, open)
+ALSO(__open64_2, open)
+ALSO(openat64, openat)
+ALSO(__openat_2, openat)
+ALSO(__openat64_2, openat)
+ALSO(__read_chk, read)
+ALSO(pread64, pread)
+ALSO(__pread_chk, pread)
+ALSO(__pread64_chk, pread)
+ALSO(pwrite64, pwrite)
+ALSO(__readlinkat_chk, readlinkat)
+ALSO(lseek64, lseek)
+ALSO(ftruncate64, ftruncate)
+ALSO(fcntl64, fcntl)
+ALSO(__fcntl_time64, fcntl)
+ALSO(fstat64, fstat)
+ALSO(__fstat64_time64, fstat)
+ALSO(fstatat64, fstatat)
+ALSO(__fstatat64_time64, fstatat)
+ALSO(__futimens64, futimens)
+
+int __wrap___vasprintf_chk(char **out, int flag, const char *format, va_list arguments)
+        __attribute__((format(printf, 3, 0)));
+int __wrap___vasprintf_chk(char **out, int flag, const char *format, va_list arguments)
+{
+	return __wrap_vasprintf(out, format, arguments);
+}
+
+int __wrap___asprintf_chk(char **out, int flag, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+int __wrap___asprintf_chk(char **out, int flag, const char *format, ...)
+{
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = __wrap___vasprintf_chk(out, flag, format, arguments);
+	va_end(arguments);
+	return length;
 }

@@ -1,9 +1,8 @@
 /*
  * faults.h - let the n-th allocation, or the n-th system call, fail.
  *
- * Works in programs that are linked with --wrap for the functions in faults.c
- * (tests/CMakeLists.txt has the list); SQLite's memory is covered by its own
- * hooks, which faults_install() sets.
+ * Works in the programs that tests/CMakeLists.txt links with faults.c, for the functions that it
+ * names there; SQLite's memory is covered by its own hooks, which faults_install() sets.
  */
 #ifndef TESTS_UNIT_FAULTS_H
 #define TESTS_UNIT_FAULTS_H
@@ -21,7 +20,11 @@ void faults_install(void);
 /* From now on, number @at (from 0) fails; @stay: and all that follow. */
 void faults_begin(enum fault fault, long at, bool stay);
 
-/* No more of it. True if something did fail. */
+/* No more of it. True if something did fail; where that was to be the first, the test fails
+ * without. */
 bool faults_end(void);
+
+/* What each openat() calls first, in whatever thread; NULL for nothing. */
+extern void (*faults_at_openat)(const char *name);
 
 #endif

@@ -3,7 +3,6 @@
  * and a host's threads and signals are as they were.
  */
 #include <dirent.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -12,6 +11,7 @@
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/tree/ahead.h"
 
+#include "faults.h"
 #include "scratch.h"
 
 #define FILES         500
@@ -116,24 +116,20 @@ static void test_ended_early(void **state)
 
 /* --- a scan of a slow directory --- */
 
-int __real_openat(int directory, const char *name, int flags, mode_t mode);
-int __wrap_openat(int directory, const char *name, int flags, mode_t mode);
+static atomic_int at_once, most_at_once;
 
-static atomic_int slow, at_once, most_at_once;
-
-int __wrap_openat(int directory, const char *name, int flags, mode_t mode)
+static void slow_down(const char *name)
 {
 	const char *file = strrchr(name, '/');
 	int now;
 
-	if (slow && file && strcmp(file, "/entry_points.txt") == 0) {
+	if (file && strcmp(file, "/entry_points.txt") == 0) {
 		now = ++at_once;
 		if (now > most_at_once)
 			most_at_once = now;
 		pause_for(500);
 		at_once--;
 	}
-	return __real_openat(directory, name, flags, mode);
 }
 
 static void make_distribution(int number)
@@ -178,9 +174,9 @@ static void test_slow_directory(void **state)
 		make_distribution(i);
 	alone = scan();
 	assert_int_equal(most_at_once, 0);
-	slow = 1;
+	faults_at_openat = slow_down;
 	together = scan();
-	slow = 0;
+	faults_at_openat = NULL;
 	assert_true(most_at_once > 1);
 	assert_no_more_threads(before);
 	assert_int_equal(together.distribution_count, DISTRIBUTIONS);
