@@ -103,10 +103,10 @@ int identity_newer(int fd, const char *file, uint32_t *version, struct error *er
 
 #define STATEMENTS_MAX 31 /* a bit for each, and one to shift by */
 
-/* The statements of schema.sql that make something. */
 /* The columns of SQL_SCHEMA. */
-enum { SCHEMA_TYPE, SCHEMA_NAME, SCHEMA_TABLE, SCHEMA_SQL };
+enum { SCHEMA_NAME, SCHEMA_SQL };
 
+/* The statements of schema.sql that make something. */
 struct schema {
 	const char *statements[STATEMENTS_MAX];
 	int count;
@@ -123,61 +123,20 @@ static struct schema our_schema(void)
 	return schema;
 }
 
-static struct slice next_word(const char **at)
-{
-	const char *begin = *at + strspn(*at, " \n"), *end = begin + strcspn(begin, " \n");
-
-	*at = end;
-	return slice_between(begin, end);
-}
-
-/* Such as "TABLE" and "table". */
-static bool is_same_word(struct slice a, struct slice b)
-{
-	return a.len == b.len && !slice_is_null(b) &&
-	       sqlite3_strnicmp(a.ptr, b.ptr, (int)a.len) == 0;
-}
-
-/*
- * Is @statement, of schema.sql, what the row says? SQLite keeps the text as it was
- * written, to before the semicolon. An index names its table after ON.
- */
-static bool is_row_of(const char *statement, sqlite3_stmt *row)
-{
-	const char *at = statement + strlen("CREATE ");
-	struct slice type = next_word(&at), name = next_word(&at), table = name, text;
-
-	if (slice_equal(type, SLICE("INDEX"))) {
-		next_word(&at);
-		table = next_word(&at);
-	}
-	text = sql_column(row, SCHEMA_SQL);
-	return is_same_word(type, sql_column(row, SCHEMA_TYPE)) &&
-	       slice_equal(name, sql_column(row, SCHEMA_NAME)) &&
-	       slice_equal(table, sql_column(row, SCHEMA_TABLE)) && text.len < strlen(statement) &&
-	       memcmp(statement, text.ptr, text.len) == 0 && statement[text.len] == ';';
-}
-
-/* The number of the row's statement, from 0; -1 if there is none. */
-static int find_statement(struct schema *schema, sqlite3_stmt *row)
+/* Its bit; 0 if there is none. SQLite keeps the text as it was written, to before the semicolon. */
+static unsigned find_statement(struct schema *schema, struct slice text)
 {
 	for (int i = 0; i < schema->count; i++) {
 		int number = (schema->expected + i) % schema->count;
+		const char *ours = schema->statements[number];
 
-		if (!is_row_of(schema->statements[number], row))
+		if (text.len >= strlen(ours) || memcmp(ours, text.ptr, text.len) != 0 ||
+		    ours[text.len] != ';')
 			continue;
 		schema->expected = number + 1;
-		return number;
+		return 1u << number;
 	}
-	return -1;
-}
-
-/* The index of a UNIQUE column has no statement; SQLite itself sees that it belongs to one. */
-static bool is_automatic_index(sqlite3_stmt *row)
-{
-	return sqlite3_column_type(row, SCHEMA_SQL) == SQLITE_NULL &&
-	       slice_equal(sql_column(row, SCHEMA_TYPE), SLICE("index")) &&
-	       slice_starts(sql_column(row, SCHEMA_NAME), SLICE("sqlite_autoindex_"));
+	return 0;
 }
 
 static int foreign_schema(const struct sql *sql, struct slice name, struct error *error)
@@ -188,47 +147,59 @@ static int foreign_schema(const struct sql *sql, struct slice name, struct error
 	                 sql->file, name.len ? ": " : "", (int)name.len, name.ptr ? name.ptr : "");
 }
 
-int identity_check_schema(struct sql *sql, struct error *error)
+/*
+ * That the type, the name and the table of a row are those of its text, and that a row without
+ * text is an index of a UNIQUE column, SQLite itself has seen to when it has read the schema.
+ */
+int identity_check_schema(struct sql *sql, const char *only, struct error *error)
 {
 	sqlite3_stmt *row = sql_get(sql, SQL_SCHEMA, error);
 	struct schema schema = our_schema();
-	unsigned found = 0;
+	unsigned wanted = 0, found = 0;
 	int code;
 
-	if (!row)
-		return sql_code(sql);
+	for (int i = 0; i < schema.count; i++)
+		if (strncmp(schema.statements[i], only, strlen(only)) == 0)
+			wanted |= 1u << i;
 	while ((code = sql_step(sql, row, error)) > 0) {
-		bool is_automatic = is_automatic_index(row);
-		int number = is_automatic ? -1 : find_statement(&schema, row);
+		struct slice text = sql_column(row, SCHEMA_SQL);
+		unsigned bit = text.ptr ? find_statement(&schema, text) : 0;
 
+		found |= bit;
 		code = sql_check_row(sql, error);
-		if (code == 0 && number < 0 && !is_automatic)
+		if (code == 0 && text.ptr && !bit && !*only)
 			code = foreign_schema(sql, sql_column(row, SCHEMA_NAME), error);
 		if (code < 0)
 			break;
-		found |= number < 0 ? 0 : 1u << number;
 	}
 	sqlite3_reset(row);
-	if (code == 0 && found != (1u << schema.count) - 1)
-		code = foreign_schema(sql, SLICE(""), error);
+	return code == 0 && wanted & ~found ? foreign_schema(sql, SLICE(""), error) : code;
+}
+
+/* --- damage --- */
+
+/* All pages are read, and each index is compared with its table, which would be published again. */
+int identity_check_pages(struct sql *sql, struct error *error)
+{
+	sqlite3_stmt *statement = sql_get(sql, SQL_CHECK, error);
+	int code = sql_step(sql, statement, error);
+
+	if (code > 0 && slice_equal(sql_column(statement, 0), SLICE("ok")))
+		code = 0;
+	else if (code >= 0)
+		code = sql_check_row(sql, error) < 0 ? ERROR_NOMEM : sql_damaged(sql, error);
+	sqlite3_reset(statement);
 	return code;
 }
 
-int identity_check_table(struct sql *sql, const char *table, struct error *error)
+/*
+ * A row whose parent is missing, or that its root does not count, would never be dropped,
+ * and would stay in the way of other rows.
+ */
+int identity_check_rows(struct sql *sql, struct error *error)
 {
-	sqlite3_stmt *row = sql_get(sql, SQL_SCHEMA, error);
-	struct schema schema = our_schema();
-	bool found = false;
-	int code;
+	int64_t is_coherent = 0;
+	int code = sql_single(sql, sql_get(sql, SQL_IS_COHERENT, error), &is_coherent, error);
 
-	if (!row)
-		return sql_code(sql);
-	while (!found && (code = sql_step(sql, row, error)) > 0)
-		found = slice_equal(sql_column(row, SCHEMA_TYPE), SLICE("table")) &&
-		        slice_equal(sql_column(row, SCHEMA_NAME), slice_of(table)) &&
-		        find_statement(&schema, row) >= 0;
-	sqlite3_reset(row);
-	if (found)
-		return 0;
-	return code < 0 ? code : foreign_schema(sql, slice_of(table), error);
+	return code == 0 && !is_coherent ? sql_damaged(sql, error) : code;
 }

@@ -32,10 +32,18 @@ int identity_newer(int fd, const char *file, uint32_t *version, struct error *er
  */
 int identity_leave_wal(int fd, const char *file, struct error *error);
 
-/* ERROR_FORMAT if the schema is not, word by word, ours. */
-int identity_check_schema(struct sql *sql, struct error *error);
+/*
+ * ERROR_FORMAT if the schema is not, word by word, ours. @only: the beginning of the statements
+ * that must be there, whatever else there is; "": all of them, and nothing else.
+ */
+int identity_check_schema(struct sql *sql, const char *only, struct error *error);
 
-/* The same for one table, whatever else there is. */
-int identity_check_table(struct sql *sql, const char *table, struct error *error);
+/*
+ * Before a database is changed, what is damaged in it must be found, not after half of the
+ * changes. ERROR_FORMAT: pages, indexes, or rows that belong to nothing, are. For pages the
+ * schema may be any.
+ */
+int identity_check_pages(struct sql *sql, struct error *error);
+int identity_check_rows(struct sql *sql, struct error *error);
 
 #endif

@@ -16,15 +16,16 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/clock.h"
 #include "db/base/file.h"
+#include "db/base/libc.h"
 #include "db/base/safe_path.h"
+#include "db/base/text.h"
 #include "db/base/trust.h"
 
-#define LOCK_RETRY    10 /* milliseconds between two tries */
-#define REPLACE_TRIES 100
-#define OBSTACLES_MAX 100 /* names that are tried */
-#define COPY_CHUNK    ((size_t)1 << 30)
-#define COPY_BUFFER   ((size_t)1 << 16)
+#define LOCK_RETRY  10 /* milliseconds between two tries */
+#define COPY_CHUNK  ((size_t)1 << 30)
+#define COPY_BUFFER ((size_t)1 << 16)
 
 /* --- names in the directory --- */
 
@@ -50,54 +51,29 @@ static bool is_named(const struct publication *publication, const char *name, in
 	       fstat(fd, &open) == 0 && safe_same_file(&named, &open);
 }
 
-/* A directory that is not empty is renamed, to the first number that is free. */
-static int move_away(int directory, const char *name)
-{
-	char other[NAME_MAX + 32];
-	struct stat status;
-
-	for (int i = 1; i <= OBSTACLES_MAX; i++) {
-		snprintf(other, sizeof(other), "%s.%d", name, i);
-		if (fstatat(directory, other, &status, AT_SYMLINK_NOFOLLOW) != 0)
-			return renameat(directory, name, directory, other);
-	}
-	errno = ENOTEMPTY;
-	return -1;
-}
-
-/* Whatever it is, make the name free. */
+/* Make the name free, unless it is that of a directory with something in it. */
 static int clear_name(const struct publication *publication, const char *name)
 {
 	int directory = publication->directory_fd;
 
 	if (unlinkat(directory, name, 0) == 0 || errno == ENOENT)
 		return 0;
-	if (errno != EISDIR && errno != EPERM)
-		return -1;
-	if (unlinkat(directory, name, AT_REMOVEDIR) == 0)
-		return 0;
-	return errno == ENOTEMPTY || errno == EEXIST ? move_away(directory, name) : -1;
+	return errno == EISDIR ? unlinkat(directory, name, AT_REMOVEDIR) : -1;
 }
 
-/* --- the directory --- */
-
-static int open_directory(const char *path, const char *sysroot, enum safe_create create, int *fd,
-                          struct error *error)
+static int open_directory(struct publication *publication, const char *path, const char *sysroot,
+                          enum safe_create create, struct error *error)
 {
 	const char *slash = strrchr(path, '/');
 	CLEANUP(cleanup_free)
 	char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
 
-	if (!directory)
+	*publication = PUBLICATION_INIT;
+	publication->path = strdup(path);
+	if (!directory || !publication->path)
 		return error_nomem(error);
-	return safe_directory_open(directory, sysroot, create, fd, error);
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
+	publication->name = publication->path + (slash ? slash + 1 - path : 0);
+	return safe_directory_open(directory, sysroot, create, &publication->directory_fd, error);
 }
 
 /* --- the lock --- */
@@ -145,76 +121,22 @@ static void end_turn(int fd, uint64_t work)
 	fcntl(fd, F_OFD_SETLK, &byte);
 }
 
-/* Mode 0600: whoever can open a lock file can hold the lock. */
-static int open_lock(const struct publication *publication, const char *name)
+/*
+ * Mode 0600: whoever can open a lock file can hold the lock. So could the owner of one that is not
+ * ours, for ever; and two writers that removed such a file at once might remove each other's.
+ */
+static int open_lock(struct publication *publication, struct error *error)
 {
-	return safe_openat(publication->directory_fd, name, O_RDWR | O_CREAT | O_NONBLOCK, 0600);
-}
-
-enum lock_file {
-	LOCK_USABLE,
-	LOCK_OBSTACLE, /* no regular file, or somebody else's, who could hold it for ever */
-	LOCK_FAILED,   /* errno says why */
-};
-
-/* @fd: what open_lock() gave. */
-static enum lock_file judge_lock(int fd)
-{
+	CLEANUP(cleanup_close)
+	int fd = safe_openat(publication->directory_fd, sibling(publication, ".lock").name,
+	                     O_RDWR | O_CREAT | O_NONBLOCK, 0600);
 	struct stat status;
 
-	if (fd < 0)
-		return errno == EACCES || errno == EPERM || errno == ELOOP || errno == EISDIR ||
-		                       errno == ENXIO
-		               ? LOCK_OBSTACLE
-		               : LOCK_FAILED;
-	if (fstat(fd, &status) != 0)
-		return LOCK_FAILED;
-	return S_ISREG(status.st_mode) && status.st_uid == geteuid() ? LOCK_USABLE : LOCK_OBSTACLE;
-}
-
-/*
- * What lies there is in the way, in a directory of ours. Two who find that at once must
- * not remove each other's file: the directory itself is locked for as long as it takes,
- * and what is there looked at again.
- */
-static int replace_lock(const struct publication *publication, const char *name)
-{
-	const struct timespec pause = {.tv_nsec = LOCK_RETRY * 1000000L};
-	int fd = -1;
-
-	for (int i = 0; flock(publication->directory_fd, LOCK_EX | LOCK_NB) != 0; i++)
-		if (i == REPLACE_TRIES || nanosleep(&pause, NULL) != 0)
-			return -1;
-	fd = open_lock(publication, name);
-	if (judge_lock(fd) == LOCK_OBSTACLE) {
-		cleanup_close(&fd);
-		fd = clear_name(publication, name) == 0 ? open_lock(publication, name) : -1;
-	}
-	flock(publication->directory_fd, LOCK_UN);
-	return fd;
-}
-
-static int make_lock(struct publication *publication, struct error *error)
-{
-	struct sibling lock = sibling(publication, ".lock");
-	CLEANUP(cleanup_close) int fd = open_lock(publication, lock.name);
-	enum lock_file found = judge_lock(fd);
-	int errnum = errno;
-	struct stat directory;
-
-	if (found == LOCK_OBSTACLE && fstat(publication->directory_fd, &directory) == 0 &&
-	    directory.st_uid == geteuid()) {
-		cleanup_close(&fd);
-		fd = replace_lock(publication, lock.name);
-		found = judge_lock(fd);
-		errnum = errno;
-	}
-	if (fd < 0 || found == LOCK_FAILED)
-		return error_errno(error, errnum, "cannot open %s.lock", publication->path);
-	if (found == LOCK_OBSTACLE)
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return error_errno(error, errno, "cannot open %s.lock", publication->path);
+	if (!S_ISREG(status.st_mode) || status.st_uid != geteuid())
 		return error_set(error, ERROR_PERMISSION,
-		                 "%s.lock is in the way: it is not a file of yours, nor is its "
-		                 "directory yours",
+		                 "%s.lock is in the way: it is not a file of yours; delete it",
 		                 publication->path);
 	publication->lock_fd = take_fd(&fd);
 	return 0;
@@ -271,7 +193,7 @@ static int take_lock(struct publication *publication, const struct publication_w
 	do {
 		cleanup_close(&publication->lock_fd);
 		publication->lock_fd = -1;
-		code = make_lock(publication, error);
+		code = open_lock(publication, error);
 		if (code == 0)
 			code = wait_for_lock(publication->lock_fd, wait, publication->path, error);
 	} while (code == 0 && !is_named(publication, lock.name, publication->lock_fd));
@@ -308,25 +230,11 @@ static int make_new_file(struct publication *publication, struct error *error)
 	return 0;
 }
 
-int publication_begin(struct publication *publication, const char *path, int timeout,
-                      struct error *error)
+int publication_begin(struct publication *publication, const char *path,
+                      const struct publication_wait *wait, struct error *error)
 {
-	struct publication_wait wait = {.timeout = timeout};
+	int code = open_directory(publication, path, wait->sysroot, SAFE_CREATE, error);
 
-	return publication_begin_once(publication, path, &wait, error);
-}
-
-int publication_begin_once(struct publication *publication, const char *path,
-                           const struct publication_wait *wait, struct error *error)
-{
-	int code;
-
-	*publication = PUBLICATION_INIT;
-	publication->path = strdup(path);
-	if (!publication->path)
-		return error_nomem(error);
-	publication->name = base_name(publication->path);
-	code = open_directory(path, wait->sysroot, SAFE_CREATE, &publication->directory_fd, error);
 	if (code == 0)
 		code = take_lock(publication, wait, error);
 	if (code == 0)
@@ -359,8 +267,8 @@ static int copy_file(int from, int to)
 	if (ioctl(to, FICLONE, from) == 0)
 		return 0;
 	do {
-		n = copy_file_range(from, NULL, to, NULL, COPY_CHUNK, 0);
-	} while (n > 0 || (n < 0 && errno == EINTR));
+		n = TEMP_FAILURE_RETRY(copy_file_range(from, NULL, to, NULL, COPY_CHUNK, 0));
+	} while (n > 0);
 	if (n == 0 && lseek(from, 0, SEEK_CUR) > 0)
 		return 0;
 	if (n < 0 && errno == ENOSPC)
@@ -370,63 +278,48 @@ static int copy_file(int from, int to)
 	return copy_by_hand(from, to);
 }
 
-static int check_published(const char *path, int fd, const struct stat *status, struct error *error)
-{
-	enum trust trust = trust_of(fd, status, TRUST_NO_OTHER);
-
-	if (!S_ISREG(status->st_mode)) /* a FIFO would be waited for */
-		return error_set(error, ERROR_FORMAT, "%s: not a regular file", path);
-	if (trust == TRUST_FOREIGN)
-		return error_set(error, ERROR_FORMAT, "%s: not believed: it belongs to user %u",
-		                 path, status->st_uid);
-	if (trust == TRUST_WRITABLE)
-		return error_set(error, ERROR_FORMAT, "%s: not believed: others may write it",
-		                 path);
-	return 0;
-}
-
-/* What is not a regular file may refuse to be opened: a link, a socket. */
-static int cannot_open(const struct publication *publication, int errnum, struct error *error)
-{
-	struct stat status;
-
-	if (errnum != ENOENT &&
-	    fstatat(publication->directory_fd, publication->name, &status, AT_SYMLINK_NOFOLLOW) ==
-	            0 &&
-	    !S_ISREG(status.st_mode))
-		return check_published(publication->path, -1, &status, error);
-	return error_errno(error, errnum, "cannot read %s", publication->path);
-}
-
+/* Open what is published, and judge it; what is no regular file may refuse to be opened. */
 static int open_published(struct publication *publication, int *fd, struct stat *status,
                           struct error *error)
 {
-	*fd = safe_openat(publication->directory_fd, publication->name, O_RDONLY | O_NONBLOCK, 0);
-	if (*fd < 0)
-		return cannot_open(publication, errno, error);
-	if (fstat(*fd, status) != 0)
-		return error_errno(error, errno, "cannot read %s", publication->path);
-	return check_published(publication->path, *fd, status, error);
+	int directory = publication->directory_fd, code, errnum;
+	bool is_known;
+
+	*fd = safe_openat(directory, publication->name, O_RDONLY | O_NONBLOCK, 0);
+	errnum = errno;
+	if (*fd >= 0)
+		is_known = fstat(*fd, status) == 0;
+	else
+		is_known =
+		        fstatat(directory, publication->name, status, AT_SYMLINK_NOFOLLOW) == 0 &&
+		        !S_ISREG(status->st_mode);
+	if (!is_known)
+		return error_errno(error, *fd >= 0 ? errno : errnum, "cannot read %s",
+		                   publication->path);
+	code = trust_check(publication->path, *fd, status, TRUST_NO_OTHER, error);
+	if (code == ERROR_PERMISSION && error)
+		error->code = ERROR_FORMAT;
+	return code < 0 ? ERROR_FORMAT : 0;
 }
 
 int publication_copy(struct publication *publication, struct error *error)
 {
-	CLEANUP(cleanup_close) int from = -1;
-	struct stat before, after;
-	int code = open_published(publication, &from, &before, error);
+	struct stat *published = &publication->published, copy;
+	CLEANUP(cleanup_close) int fd = -1;
+	int code = open_published(publication, &fd, published, error);
 
 	if (code < 0)
 		return code;
-	if (copy_file(from, publication->new_fd) != 0 || fstat(publication->new_fd, &after) != 0)
+	cleanup_close(&publication->published_fd);
+	publication->published_fd = take_fd(&fd);
+	if (copy_file(publication->published_fd, publication->new_fd) != 0 ||
+	    fstat(publication->new_fd, &copy) != 0)
 		return error_errno(error, errno, "cannot copy %s to %s.new", publication->path,
 		                   publication->path);
-	if (after.st_size != before.st_size)
+	if (copy.st_size != published->st_size)
 		return error_set(error, ERROR_IO, "%s: it changed while it was copied",
 		                 publication->path);
-	publication->is_marked = publication->was_marked = publish_is_marked(&before);
-	publication->copied = before.st_ctim;
-	cleanup_close(&publication->published_fd);
-	publication->published_fd = take_fd(&from);
+	publication->is_marked = publish_is_marked(published);
 	return 0;
 }
 
@@ -448,30 +341,21 @@ int publication_restart(struct publication *publication, struct error *error)
 
 int publication_set_aside(struct publication *publication, const char *suffix, struct error *error)
 {
-	struct sibling aside = sibling(publication, ".");
-	size_t len = strlen(aside.name);
+	CLEANUP(cleanup_free) char *aside = text_format("%s.%s", publication->name, suffix);
+	const char *name = publication->name;
 	int directory = publication->directory_fd;
 
-	snprintf(aside.name + len, sizeof(aside.name) - len, "%s", suffix);
-	if (clear_name(publication, aside.name) != 0 ||
-	    (linkat(directory, publication->name, directory, aside.name, 0) != 0 &&
-	     errno != ENOENT && renameat(directory, publication->name, directory, aside.name) != 0))
+	if (!aside)
+		return error_nomem(error);
+	if (clear_name(publication, aside) != 0 ||
+	    (linkat(directory, name, directory, aside, 0) != 0 && errno != ENOENT &&
+	     renameat(directory, name, directory, aside) != 0))
 		return error_errno(error, errno, "cannot rename %s to %s", publication->path,
-		                   aside.name);
+		                   aside);
 	return 0;
 }
 
 /* --- the publication --- */
-
-static int sync_file(int fd)
-{
-	int code;
-
-	do {
-		code = fsync(fd);
-	} while (code != 0 && errno == EINTR);
-	return code;
-}
 
 static int set_mark(int fd)
 {
@@ -485,7 +369,7 @@ static int make_ready(struct publication *publication, mode_t mode, struct error
 	int fd = publication->new_fd;
 
 	if (fchmod(fd, mode) != 0 || (publication->is_marked && set_mark(fd) != 0) ||
-	    sync_file(fd) != 0)
+	    TEMP_FAILURE_RETRY(fsync(fd)) != 0)
 		return error_errno(error, errno, "cannot write %s.new", publication->path);
 	if (!is_named(publication, sibling(publication, ".new").name, fd))
 		return error_set(error, ERROR_IO,
@@ -501,12 +385,13 @@ static int make_ready(struct publication *publication, mode_t mode, struct error
  */
 static bool was_marked_meanwhile(const struct publication *publication)
 {
+	const struct stat *copied = &publication->published;
 	struct stat now;
 
 	return publication->published_fd >= 0 && fstat(publication->published_fd, &now) == 0 &&
 	       publish_is_marked(&now) &&
-	       !(publication->was_marked && now.st_ctim.tv_sec == publication->copied.tv_sec &&
-	         now.st_ctim.tv_nsec == publication->copied.tv_nsec);
+	       !(publish_is_marked(copied) &&
+	         nanoseconds_of(now.st_ctim) == nanoseconds_of(copied->st_ctim));
 }
 
 int publication_finish(struct publication *publication, mode_t mode, struct error *error)
@@ -520,11 +405,11 @@ int publication_finish(struct publication *publication, mode_t mode, struct erro
 	if (renameat(directory, sibling(publication, ".new").name, directory, publication->name) !=
 	    0)
 		return error_errno(error, errno, "cannot replace %s", publication->path);
-	if (!publication->was_marked)
+	if (!publish_is_marked(&publication->published))
 		marked = was_marked_meanwhile(publication);
 	if (marked && set_mark(publication->new_fd) != 0)
 		return error_errno(error, errno, "cannot mark %s", publication->path);
-	if (sync_file(directory) != 0)
+	if (TEMP_FAILURE_RETRY(fsync(directory)) != 0)
 		return error_errno(error, errno, "cannot sync the directory of %s",
 		                   publication->path);
 	return 0;
@@ -549,13 +434,8 @@ int publish_mark_stale(const char *path, const char *sysroot, struct error *erro
 	CLEANUP(publication_end) struct publication publication = PUBLICATION_INIT;
 	CLEANUP(cleanup_close) int fd = -1;
 	struct stat status;
-	int code;
+	int code = open_directory(&publication, path, sysroot, SAFE_EXISTING, error);
 
-	publication.path = strdup(path);
-	if (!publication.path)
-		return error_nomem(error);
-	publication.name = base_name(publication.path);
-	code = open_directory(path, sysroot, SAFE_EXISTING, &publication.directory_fd, error);
 	do { /* a writer looks for the mark when it has renamed, we for its name afterwards */
 		cleanup_close(&fd);
 		fd = -1;

@@ -10,9 +10,9 @@
  *
  * Nobody's rights are lent: the directory is one of the writer's own territory
  * (safe_path.h), it and the new file are reached by their first descriptors and never
- * again by name, and what is copied is a file that may be believed (trust.h). What is
- * in the way of these names, such as a directory called entry_points.db.new, or a lock
- * file that is somebody else's, is removed or renamed.
+ * again by name, and what is copied is a file that may be believed (trust.h). A file in the
+ * way of these names is removed, but for a lock file that is somebody else's: that, or a
+ * directory, is an error.
  *
  * Readers therefore write nothing, lock nothing and wait for nobody, and a
  * writer killed at any point leaves the old file, or the new one, whole.
@@ -53,28 +53,19 @@
 #define PUBLISH_STALE_MARK 1162888265 /* seconds since 1970: in November 2006 */
 
 struct publication {
-	char *path;             /* of the database */
-	const char *name;       /* the end of that: all else is relative to the directory */
-	int directory_fd;       /* of the directory that holds all */
-	int lock_fd;            /* of NAME.lock */
-	int new_fd;             /* of NAME.new: for all that is done with it */
-	int published_fd;       /* of what was copied */
-	struct timespec copied; /* the change time of that, when it was copied, */
-	bool was_marked;        /* and whether it had PUBLISH_STALE_MARK */
-	bool is_marked;         /* the new file is to have it */
-	struct timespec began;  /* by the clock of this very file system */
+	char *path;            /* of the database */
+	const char *name;      /* the end of that: all else is relative to the directory */
+	int directory_fd;      /* of the directory that holds all */
+	int lock_fd;           /* of NAME.lock */
+	int new_fd;            /* of NAME.new: for all that is done with it */
+	int published_fd;      /* of what was copied */
+	struct stat published; /* of that, when it was copied */
+	bool is_marked;        /* the new file is to have it */
+	struct timespec began; /* by the clock of this very file system */
 };
 
 #define PUBLICATION_INIT                                                                           \
 	((struct publication){.directory_fd = -1, .lock_fd = -1, .new_fd = -1, .published_fd = -1})
-
-/*
- * Make the directory of @path where it is missing, take the lock, and make an
- * empty new file. Waits at most @timeout milliseconds: then ERROR_BUSY. Where
- * the directory is not in the territory of the effective user: ERROR_PERMISSION.
- */
-int publication_begin(struct publication *publication, const char *path, int timeout,
-                      struct error *error);
 
 struct publication_wait {
 	int timeout;           /* milliseconds */
@@ -84,11 +75,13 @@ struct publication_wait {
 };
 
 /*
- * The same, for work that others may be waiting to do, too. 1, and nothing is begun:
- * another writer that has not begun yet will do it.
+ * Make the directory of @path where it is missing, take the lock, and make an
+ * empty new file. Waits at most wait->timeout: then ERROR_BUSY. Where
+ * the directory is not in the territory of the effective user: ERROR_PERMISSION. 1, and nothing
+ * is begun: another writer that has not begun yet will do the same work.
  */
-int publication_begin_once(struct publication *publication, const char *path,
-                           const struct publication_wait *wait, struct error *error);
+int publication_begin(struct publication *publication, const char *path,
+                      const struct publication_wait *wait, struct error *error);
 
 /*
  * Fill the new file with what is published now: ERROR_NOTFOUND if nothing is, which

@@ -17,19 +17,12 @@
 #include "db/base/unicode.h"
 #include "db/identity.h"
 #include "db/publish.h"
-#include "db/rows.h"
+#include "db/reader_state.h"
 #include "db/tables.h"
 
 #define READ_AHEAD ((off_t)1 << 20) /* bytes */
 #define JSON_GROWS 8                /* times, at most: a byte may become \u001b, or \\x1b */
 #define DOCUMENT   5                /* tables that SQL_DOCUMENT takes rows of */
-
-struct reader {
-	struct sql sql;
-	struct stat opened;
-	int fd;
-	sqlite3_stmt *selection;
-};
 
 /*
  * Is the descriptor not the file any more? A daemon may close all that it does not know,
@@ -40,28 +33,6 @@ static bool lost_file(const struct reader *reader)
 	struct stat status;
 
 	return fstat(reader->fd, &status) != 0 || !safe_same_file(&status, &reader->opened);
-}
-
-/* A file that somebody else may write could say anything. */
-static int check_trust(const char *file, uid_t owner, int fd, const struct stat *status,
-                       struct error *error)
-{
-	enum trust trust = trust_of(fd, status, owner);
-
-	if (!S_ISREG(status->st_mode))
-		return error_set(error, ERROR_FORMAT, "%s: not a regular file", file);
-	if (trust == TRUST_FOREIGN)
-		return error_set(
-		        error, ERROR_PERMISSION,
-		        "%s: not believed: it belongs to user %u, who is neither root, nor "
-		        "you, nor the owner of what it describes",
-		        file, status->st_uid);
-	if (trust == TRUST_WRITABLE)
-		return error_set(error, ERROR_PERMISSION,
-		                 "%s: not believed: %s may write it; chmod %s it", file,
-		                 status->st_mode & S_IWOTH ? "everybody" : "a group",
-		                 status->st_mode & S_IWOTH ? "o-w" : "g-w");
-	return 0;
 }
 
 /* Without following a link, nor waiting for the other end of a FIFO. */
@@ -91,7 +62,7 @@ static int open_database(struct reader *reader, const char *file, struct error *
 	if (code < 0)
 		return code;
 	sql_limit(&reader->sql, reader->opened.st_size);
-	return identity_check_schema(&reader->sql, error);
+	return identity_check_schema(&reader->sql, "", error);
 }
 
 int reader_open(const char *file, uid_t owner, struct reader **out, struct error *error)
@@ -103,7 +74,7 @@ int reader_open(const char *file, uid_t owner, struct reader **out, struct error
 		return error_nomem(error);
 	code = open_file(reader, file, error);
 	if (code == 0)
-		code = check_trust(file, owner, reader->fd, &reader->opened, error);
+		code = trust_check(file, reader->fd, &reader->opened, owner, error);
 	if (code == 0)
 		code = open_database(reader, file, error);
 	if (code == 0)
@@ -141,11 +112,6 @@ struct reader_status reader_status(const struct reader *reader)
 	};
 }
 
-int reader_publication(struct reader *reader, struct publication_record *out, struct error *error)
-{
-	return rows_publication(&reader->sql, out, error);
-}
-
 int reader_carried(struct reader *reader, struct carried *out, struct error *error)
 {
 	struct publication_record said;
@@ -156,33 +122,6 @@ int reader_carried(struct reader *reader, struct carried *out, struct error *err
 	return found;
 }
 
-int reader_root(struct reader *reader, struct slice path, struct root_record *out,
-                struct error *error)
-{
-	return rows_root(&reader->sql, path, out, error);
-}
-
-int reader_roots(struct reader *reader, root_each *each, void *payload, struct error *error)
-{
-	return rows_roots(&reader->sql, each, payload, error);
-}
-
-int reader_distributions(struct reader *reader, struct root_record *root, bool entry_points,
-                         struct error *error)
-{
-	return rows_distributions(&reader->sql, root, entry_points, error);
-}
-
-int reader_listed(struct reader *reader, struct root_record *root, struct error *error)
-{
-	return rows_listed(&reader->sql, root, error);
-}
-
-int reader_startups(struct reader *reader, struct root_record *root, struct error *error)
-{
-	return rows_startups(&reader->sql, root, error);
-}
-
 /* The statement for any group and name, for any group, for any name, for both. */
 typedef const enum sql_id selections[2][2];
 
@@ -190,16 +129,13 @@ static int start_selection(struct reader *reader, selections ids, struct slice g
                            struct slice name, struct error *error)
 {
 	bool by_group = !slice_is_null(group), by_name = !slice_is_null(name);
-	sqlite3_stmt *statement = sql_get(&reader->sql, ids[by_group][by_name], error);
 
-	if (!statement)
-		return sql_code(&reader->sql);
+	reader->selection = sql_get(&reader->sql, ids[by_group][by_name], error);
 	if (by_group)
-		sql_bind(&reader->sql, statement, 1, group);
+		sql_bind(&reader->sql, reader->selection, 1, group);
 	if (by_name)
-		sql_bind(&reader->sql, statement, 2, name);
-	reader->selection = statement;
-	return 0;
+		sql_bind(&reader->sql, reader->selection, 2, name);
+	return reader->selection ? 0 : sql_step(&reader->sql, NULL, error);
 }
 
 int reader_select(struct reader *reader, struct slice group, struct slice name, struct error *error)
@@ -225,39 +161,25 @@ int reader_select_plugins(struct reader *reader, struct slice kind, struct slice
 
 int reader_next(struct reader *reader, struct reader_row *row, struct error *error)
 {
-	int code = sql_step(&reader->sql, reader->selection, error);
+	int code = row_next(&reader->sql, reader->selection, &selected_table, row, error);
 
-	if (code > 0) {
-		bool whole = row_read(reader->selection, 0, &selected_table, row);
-
-		row->root = row->id >> (ENTRY_POINT_ID_SHIFT + DISTRIBUTION_ID_SHIFT);
-		row->ordinal = (uint32_t)(row->id & (ENTRY_POINTS_MAX - 1));
-		code = sql_check_row(&reader->sql, error);
-		if (code == 0 && whole)
-			return 1;
-		if (code == 0)
-			code = sql_damaged(&reader->sql, error);
-	}
-	sqlite3_reset(reader->selection);
-	return code;
+	if (code <= 0)
+		return code;
+	row->root = row->id >> (ENTRY_POINT_ID_SHIFT + DISTRIBUTION_ID_SHIFT);
+	row->ordinal = (uint32_t)(row->id & (ENTRY_POINTS_MAX - 1));
+	return 1;
 }
 
-static int each_holder(struct reader *reader, sqlite3_stmt *statement,
+static int each_holder(struct reader *reader, sqlite3_stmt *row,
                        void (*each)(void *payload, const struct reader_holder *holder),
                        void *payload, struct error *error)
 {
+	struct reader_holder holder;
 	int code;
 
-	while ((code = sql_step(&reader->sql, statement, error)) > 0) {
-		struct reader_holder holder;
-
-		if (!row_read(statement, 0, &holder_table, &holder)) {
-			code = sql_damaged(&reader->sql, error);
-			break;
-		}
+	while ((code = row_next(&reader->sql, row, &holder_table, &holder, error)) > 0)
 		each(payload, &holder);
-	}
-	sqlite3_reset(statement);
+	sqlite3_reset(row);
 	return code;
 }
 
@@ -265,92 +187,60 @@ int reader_holders(struct reader *reader, struct slice normalized_name,
                    void (*each)(void *payload, const struct reader_holder *holder), void *payload,
                    struct error *error)
 {
-	sqlite3_stmt *statement = sql_get(&reader->sql, SQL_HOLDERS, error);
+	sqlite3_stmt *row = sql_get(&reader->sql, SQL_HOLDERS, error);
 
-	if (!statement)
-		return sql_code(&reader->sql);
-	sql_bind(&reader->sql, statement, 1, normalized_name);
-	return each_holder(reader, statement, each, payload, error);
+	sql_bind(&reader->sql, row, 1, normalized_name);
+	return each_holder(reader, row, each, payload, error);
 }
 
 int reader_called(struct reader *reader, int64_t root, struct slice normalized_name,
                   void (*each)(void *payload, const struct reader_holder *holder), void *payload,
                   struct error *error)
 {
-	sqlite3_stmt *statement = sql_get(&reader->sql, SQL_CALLED, error);
+	sqlite3_stmt *row = sql_get_of(&reader->sql, SQL_CALLED, root, error);
 
-	if (!statement)
-		return sql_code(&reader->sql);
-	sqlite3_bind_int64(statement, 1, root);
-	sql_bind(&reader->sql, statement, 2, normalized_name);
-	return each_holder(reader, statement, each, payload, error);
+	sql_bind(&reader->sql, row, 2, normalized_name);
+	return each_holder(reader, row, each, payload, error);
 }
 
 int reader_broken(struct reader *reader, int64_t root,
                   int (*each)(void *payload, const struct reader_problem *problem), void *payload,
                   struct error *error)
 {
-	sqlite3_stmt *statement;
-	int code = sql_execute(&reader->sql, "PRAGMA temp_store = MEMORY", error), answer = 0;
+	struct reader_problem problem;
+	sqlite3_stmt *row;
+	int code = sql_execute(&reader->sql, "PRAGMA temp_store = MEMORY", error);
 
 	if (code < 0)
 		return code;
-	statement = sql_get(&reader->sql, SQL_BROKEN, error);
-	if (!statement)
-		return sql_code(&reader->sql);
-	sqlite3_bind_int64(statement, 1, root);
-	while (answer == 0 && (code = sql_step(&reader->sql, statement, error)) != 0) {
-		struct reader_problem problem;
-
-		if (code < 0)
-			return code;
-		if (!row_read(statement, 0, &problem_table, &problem))
-			return sql_damaged(&reader->sql, error);
-		answer = each(payload, &problem);
-	}
-	sqlite3_reset(statement);
-	return answer;
+	row = sql_get_of(&reader->sql, SQL_BROKEN, root, error);
+	while ((code = row_next(&reader->sql, row, &problem_table, &problem, error)) > 0 &&
+	       (code = each(payload, &problem)) == 0)
+		;
+	sqlite3_reset(row);
+	return code;
 }
 
 int reader_target(struct reader *reader, int64_t entry_point, struct target_record *out,
                   struct error *error)
 {
-	sqlite3_stmt *statement = sql_get(&reader->sql, SQL_TARGET, error);
-	bool is_whole;
-	int code;
-
-	if (!statement)
-		return sql_code(&reader->sql);
-	sqlite3_bind_int64(statement, 1, entry_point);
-	code = sql_step(&reader->sql, statement, error);
-	if (code <= 0)
-		return code;
-	is_whole = row_read(statement, 0, &target_table, out);
-	if (sql_check_row(&reader->sql, error) < 0)
-		return ERROR_NOMEM;
-	return is_whole ? 1 : sql_damaged(&reader->sql, error);
+	return row_next(&reader->sql, sql_get_of(&reader->sql, SQL_TARGET, entry_point, error),
+	                &target_table, out, error);
 }
 
 int reader_events(struct reader *reader,
                   int (*each)(void *payload, const struct event_record *event), void *payload,
                   struct error *error)
 {
-	sqlite3_stmt *statement = sql_get(&reader->sql, SQL_EVENTS, error);
-	int code, answer = 0;
+	sqlite3_stmt *row = sql_get(&reader->sql, SQL_EVENTS, error);
+	struct event_record event;
+	int code;
 
-	if (!statement)
-		return sql_code(&reader->sql);
-	while (answer == 0 && (code = sql_step(&reader->sql, statement, error)) != 0) {
-		struct event_record event;
-
-		if (code < 0)
-			return code;
-		if (!row_read(statement, 0, &event_table, &event))
-			return sql_damaged(&reader->sql, error);
-		answer = each(payload, &event);
-	}
-	sqlite3_reset(statement);
-	return answer;
+	while ((code = row_next(&reader->sql, row, &event_table, &event, error)) > 0 &&
+	       (code = each(payload, &event)) == 0)
+		;
+	sqlite3_reset(row);
+	return code;
 }
 
 /* --- a document --- */
@@ -399,8 +289,6 @@ int reader_document(struct reader *reader, FILE *stream, size_t *rows, struct er
 	int table = 0, code;
 
 	*rows = 0;
-	if (!statement)
-		return sql_code(&reader->sql);
 	fputs("[[", stream);
 	while ((code = sql_step(&reader->sql, statement, error)) > 0) {
 		struct slice row = sql_column(statement, 1);

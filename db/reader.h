@@ -60,14 +60,24 @@ int reader_root(struct reader *reader, struct slice path, struct root_record *ou
 /* Call @each for every root, by id; a non-zero answer ends the walk and is returned. */
 int reader_roots(struct reader *reader, root_each *each, void *payload, struct error *error);
 
-/* See rows_distributions(). */
-int reader_distributions(struct reader *reader, struct root_record *root, bool entry_points,
+/*
+ * Fill @root, whose id is set, with its distributions in order of position, into its
+ * arena; @belongings: with their entry points, plugins and targets, too.
+ */
+int reader_distributions(struct reader *reader, struct root_record *root, bool belongings,
                          struct error *error);
 
-/* See rows_listed(). */
+/*
+ * The same with no more of each distribution than its directory, name, version, error and
+ * entry points, those without targets.
+ */
 int reader_listed(struct reader *reader, struct root_record *root, struct error *error);
 
-/* See rows_startups(). */
+/* Fill @distribution, whose id is set, with its entry points, into @arena. */
+int reader_entry_points(struct reader *reader, struct distribution_record *distribution,
+                        struct arena *arena, struct error *error);
+
+/* Fill @root, whose id is set, with its start-up code, into its arena. */
 int reader_startups(struct reader *reader, struct root_record *root, struct error *error);
 
 /* Start a selection; a null slice selects any. One selection at a time. */

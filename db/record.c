@@ -6,101 +6,38 @@
 
 #include <stdlib.h>
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+#define WORDS(...)                                                                                 \
+	{                                                                                          \
+		(const char *const[]){__VA_ARGS__},                                                \
+		        sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *)                \
+	}
 
-static const char *const root_kinds[] = {
-        [ROOT_ABSENT] = "absent",
-        [ROOT_DIRECTORY] = "directory",
-        [ROOT_ZIP] = "zip",
-        [ROOT_ARCHIVE] = "archive",
-};
+const struct words root_kinds = WORDS([ROOT_ABSENT] = "absent", [ROOT_DIRECTORY] = "directory",
+                                      [ROOT_ZIP] = "zip", [ROOT_ARCHIVE] = "archive");
 
-static const char *const kinds[] = {
-        [TARGET_UNRESOLVED] = "unresolved", [TARGET_PYTHON] = "python",
-        [TARGET_NATIVE] = "native",         [TARGET_EXTENSION] = "extension",
-        [TARGET_BUNDLED] = "bundled",
-};
+const struct words target_kinds = WORDS(
+        [TARGET_UNRESOLVED] = "unresolved", [TARGET_PYTHON] = "python", [TARGET_NATIVE] = "native",
+        [TARGET_EXTENSION] = "extension", [TARGET_BUNDLED] = "bundled");
 
-static const char *const states[] = {
-        [TARGET_OK] = "ok",
-        [TARGET_MISSING] = "missing",
-        [TARGET_NO_SYMBOL] = "no-symbol",
-        [TARGET_AMBIGUOUS] = "ambiguous",
-        [TARGET_UNRESOLVED_EDITABLE] = "unresolved-editable",
+const struct words target_states = WORDS(
+        [TARGET_OK] = "ok", [TARGET_MISSING] = "missing", [TARGET_NO_SYMBOL] = "no-symbol",
+        [TARGET_AMBIGUOUS] = "ambiguous", [TARGET_UNRESOLVED_EDITABLE] = "unresolved-editable",
         [TARGET_WRONG_ARCHITECTURE] = "wrong-architecture",
-        [TARGET_MISSING_DEPENDENCY] = "missing-dependency",
-        [TARGET_NEEDS_HOST] = "needs-host",
-        [TARGET_NOT_EXAMINED] = "not-examined",
-};
+        [TARGET_MISSING_DEPENDENCY] = "missing-dependency", [TARGET_NEEDS_HOST] = "needs-host",
+        [TARGET_NOT_EXAMINED] = "not-examined");
 
-static const char *const startup_kinds[] = {
-        [STARTUP_IMPORT] = "import",
-        [STARTUP_ENTRY] = "start",
-        [STARTUP_MODULE] = "module",
-};
+const struct words startup_kinds =
+        WORDS([STARTUP_IMPORT] = "import", [STARTUP_ENTRY] = "start", [STARTUP_MODULE] = "module");
 
-const char *target_kind_name(enum target_kind kind)
+bool words_find(const struct words *words, struct slice word, unsigned *out)
 {
-	return kinds[kind];
-}
-
-const char *target_state_name(enum target_state state)
-{
-	return states[state];
-}
-
-/* The index of @name among @names; @count where it is not one of them. */
-static size_t find_name(const char *const *names, size_t count, struct slice name)
-{
-	size_t i = 0;
-
-	while (i < count && !slice_equal(slice_of(names[i]), name))
-		i++;
-	return i;
-}
-
-const char *root_kind_name(enum root_kind kind)
-{
-	return root_kinds[kind];
-}
-
-void root_kind_find(struct slice name, enum root_kind *out)
-{
-	size_t found = find_name(root_kinds, COUNT(root_kinds), name);
-
-	*out = found < COUNT(root_kinds) ? (enum root_kind)found : ROOT_ABSENT;
-}
-
-bool target_kind_find(struct slice name, enum target_kind *out)
-{
-	size_t found = find_name(kinds, COUNT(kinds), name);
-
-	if (found < COUNT(kinds))
-		*out = (enum target_kind)found;
-	return found < COUNT(kinds);
-}
-
-bool target_state_find(struct slice name, enum target_state *out)
-{
-	size_t found = find_name(states, COUNT(states), name);
-
-	if (found < COUNT(states))
-		*out = (enum target_state)found;
-	return found < COUNT(states);
-}
-
-const char *startup_kind_name(enum startup_kind kind)
-{
-	return startup_kinds[kind];
-}
-
-bool startup_kind_find(struct slice name, enum startup_kind *out)
-{
-	size_t found = find_name(startup_kinds, COUNT(startup_kinds), name);
-
-	if (found < COUNT(startup_kinds))
-		*out = (enum startup_kind)found;
-	return found < COUNT(startup_kinds);
+	for (unsigned i = 0; i < words->count; i++) {
+		if (!slice_equal(slice_of(words->all[i]), word))
+			continue;
+		*out = i;
+		return true;
+	}
+	return false;
 }
 
 void target_texts(struct target_record *target, struct slice *texts[TARGET_TEXTS])

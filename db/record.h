@@ -43,10 +43,6 @@ enum root_kind {
 	ROOT_ARCHIVE,   /* a package archive, catalogued; never on sys.path */
 };
 
-/* The words for them, in the database: see record.c. What is none of them is ROOT_ABSENT. */
-const char *root_kind_name(enum root_kind kind);
-void root_kind_find(struct slice name, enum root_kind *out);
-
 /* What an entry point leads to. */
 enum target_kind {
 	TARGET_UNRESOLVED, /* the state says why */
@@ -67,14 +63,6 @@ enum target_state {
 	TARGET_NEEDS_HOST,          /* symbols that only the program which loads it can give */
 	TARGET_NOT_EXAMINED,        /* a shared object that was too large, or too deep, to read */
 };
-
-/* The words for them, in the database and in all output: see record.c. */
-const char *target_kind_name(enum target_kind kind);
-const char *target_state_name(enum target_state state);
-
-/* What the words mean; false for a word that is none of them. */
-bool target_kind_find(struct slice name, enum target_kind *out);
-bool target_state_find(struct slice name, enum target_state *out);
 
 /* The target of an entry point, where it is worth a row of its own. */
 struct target_record {
@@ -166,9 +154,31 @@ enum startup_kind {
 
 #define STARTUPS_MAX 65536u /* in one root */
 
-/* The words for them: see record.c. */
-const char *startup_kind_name(enum startup_kind kind);
-bool startup_kind_find(struct slice name, enum startup_kind *out);
+/* The words for these enums, by their numbers, in the database and in all output. */
+struct words {
+	const char *const *all;
+	unsigned count;
+};
+
+extern const struct words root_kinds, target_kinds, target_states, startup_kinds;
+
+/* What @word means, an enum's number; false, with *out untouched, if it is none of @words. */
+bool words_find(const struct words *words, struct slice word, unsigned *out);
+
+static inline const char *target_kind_name(enum target_kind kind)
+{
+	return target_kinds.all[kind];
+}
+
+static inline const char *target_state_name(enum target_state state)
+{
+	return target_states.all[state];
+}
+
+static inline const char *startup_kind_name(enum startup_kind kind)
+{
+	return startup_kinds.all[kind];
+}
 
 /* A line of code that Python runs at each start. */
 struct startup_record {

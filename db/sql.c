@@ -54,11 +54,6 @@ int sql_error(const struct sql *sql, int code, struct error *error)
 	return error_set(error, code_of_sqlite(sql, code), "%s: %s", sql->file, why);
 }
 
-int sql_code(const struct sql *sql)
-{
-	return code_of_sqlite(sql, sqlite3_errcode(sql->db));
-}
-
 /* What could not be read is not known to be damaged. */
 int sql_damaged(const struct sql *sql, struct error *error)
 {
@@ -183,7 +178,6 @@ sqlite3_stmt *sql_get(struct sql *sql, enum sql_id id, struct error *error)
 
 	if (*statement) {
 		sqlite3_reset(*statement);
-		sqlite3_clear_bindings(*statement);
 		sqlite3_stmt_status(*statement, SQLITE_STMTSTATUS_VM_STEP, 1);
 		return *statement;
 	}
@@ -193,6 +187,15 @@ sqlite3_stmt *sql_get(struct sql *sql, enum sql_id id, struct error *error)
 	if (code != SQLITE_OK)
 		sql_error(sql, code, error);
 	return *statement;
+}
+
+sqlite3_stmt *sql_get_of(struct sql *sql, enum sql_id id, int64_t key, struct error *error)
+{
+	sqlite3_stmt *statement = sql_get(sql, id, error);
+
+	if (statement)
+		sqlite3_bind_int64(statement, 1, key);
+	return statement;
 }
 
 /* SQLite itself asks only within a statement, and not in one that is soon done. */
@@ -208,6 +211,8 @@ int sql_step(struct sql *sql, sqlite3_stmt *statement, struct error *error)
 {
 	int code = sql->bind_code;
 
+	if (!statement)
+		return code_of_sqlite(sql, sqlite3_errcode(sql->db));
 	sql->bind_code = SQLITE_OK;
 	if (code != SQLITE_OK)
 		return sql_error(sql, code, error);
@@ -226,20 +231,25 @@ int sql_step(struct sql *sql, sqlite3_stmt *statement, struct error *error)
 	return sql_error(sql, code, error);
 }
 
-int sql_run(struct sql *sql, sqlite3_stmt *statement, struct error *error)
+int sql_single(struct sql *sql, sqlite3_stmt *statement, int64_t *number, struct error *error)
 {
 	int code = sql_step(sql, statement, error);
 
+	if (code > 0 && number && sqlite3_column_type(statement, 0) != SQLITE_NULL)
+		*number = sqlite3_column_int64(statement, 0);
 	sqlite3_reset(statement);
-	return code;
+	return code < 0 ? code : 0;
 }
 
 void sql_bind(struct sql *sql, sqlite3_stmt *statement, int index, struct slice text)
 {
-	int code = slice_is_null(text) ? sqlite3_bind_null(statement, index)
-	                               : sqlite3_bind_text64(statement, index, text.ptr, text.len,
-	                                                     SQLITE_STATIC, SQLITE_UTF8);
+	int code = SQLITE_OK;
 
+	if (statement)
+		code = slice_is_null(text)
+		               ? sqlite3_bind_null(statement, index)
+		               : sqlite3_bind_text64(statement, index, text.ptr, text.len,
+		                                     SQLITE_STATIC, SQLITE_UTF8);
 	if (code != SQLITE_OK)
 		sql->bind_code = code;
 }

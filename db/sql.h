@@ -116,22 +116,29 @@ void sql_close(struct sql *sql);
 int sql_execute(struct sql *sql, const char *text, struct error *error);
 
 /*
- * The statement, reset and without bindings from before, prepared at first use.
- * NULL on failure, with @error filled; it stays the property of @sql.
+ * The statement, reset, prepared at first use. Each of its parameters is to be bound, each time.
+ * NULL on failure, with @error filled, which the functions below accept; it stays the property
+ * of @sql.
  */
 sqlite3_stmt *sql_get(struct sql *sql, enum sql_id id, struct error *error);
 
-/* Step: 1 for a row, 0 at the end, or a negative code with @error filled. */
+/* The same with @key bound to ?1. */
+sqlite3_stmt *sql_get_of(struct sql *sql, enum sql_id id, int64_t key, struct error *error);
+
+/*
+ * Step: 1 for a row, 0 at the end, or a negative code with @error filled. Where sql_get() gave
+ * NULL: the code of that.
+ */
 int sql_step(struct sql *sql, sqlite3_stmt *statement, struct error *error);
 
-/* Step a statement that returns no rows, and reset it. */
-int sql_run(struct sql *sql, sqlite3_stmt *statement, struct error *error);
+/*
+ * Run a statement that returns one row at most, and reset it. *@number: its first column, or
+ * untouched where there is none, or NULL; it may be NULL.
+ */
+int sql_single(struct sql *sql, sqlite3_stmt *statement, int64_t *number, struct error *error);
 
 /* Translate SQLite's @code; the message names the file and repeats SQLite's words. */
 int sql_error(const struct sql *sql, int code, struct error *error);
-
-/* The code of what SQLite failed in last, such as a sql_get() that gave NULL. */
-int sql_code(const struct sql *sql);
 
 /*
  * ERROR_FORMAT, for rows that no writer of ours would write; but what the system said

@@ -5,12 +5,12 @@
  */
 #include "db/tables.h"
 
-#define COLUMN_FIRST(text, type, member)    text
-#define COLUMN_NEXT(text, type, member)     ", " text
-#define PARAMETER_FIRST(text, type, member) "?"
-#define PARAMETER_NEXT(text, type, member)  ", ?"
-#define COLUMNS(list)                       list(COLUMN_FIRST, COLUMN_NEXT)
-#define PARAMETERS(list)                    list(PARAMETER_FIRST, PARAMETER_NEXT)
+#define COLUMN_FIRST(of, text, type, member)    text
+#define COLUMN_NEXT(of, text, type, member)     ", " text
+#define PARAMETER_FIRST(of, text, type, member) "?"
+#define PARAMETER_NEXT(of, text, type, member)  ", ?"
+#define COLUMNS(list)                           list(COLUMN_FIRST, COLUMN_NEXT, )
+#define PARAMETERS(list)                        list(PARAMETER_FIRST, PARAMETER_NEXT, )
 
 /* A row of all the columns of @list, after an identifier that is bound first, or "". */
 #define PUT(verb, table, id, parameter, list)                                                      \
@@ -122,9 +122,7 @@ const char *const sql_statements[SQL_COUNT] = {
                                                "shown(distribution), shown(old_version), "
                                                "shown(version), shown(detail), "
                                                "shown(command), uid) FROM event",
-        [SQL_SCHEMA] = "SELECT "
-                       "type, name, tbl_name, sql"
-                       " FROM sqlite_schema",
+        [SQL_SCHEMA] = "SELECT name, sql FROM sqlite_schema",
         [SQL_CHECK] = "PRAGMA integrity_check(1)",
         [SQL_IS_COHERENT] = "SELECT NOT EXISTS (SELECT 1 FROM distribution "
                             "WHERE id >> 20 NOT IN (SELECT id FROM root)) "

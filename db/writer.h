@@ -18,8 +18,7 @@
 #include <time.h>
 
 #include "db/base/error.h"
-#include "db/carried.h"
-#include "db/record.h"
+#include "db/reader.h"
 
 struct writer;
 
@@ -65,12 +64,10 @@ static inline void cleanup_writer(struct writer **writer) /* for CLEANUP() */
 const char *writer_was_rebuilt(const struct writer *writer);
 
 /*
- * The time when the writer was opened, by the clock of the file system that holds
- * the database; with @again, the time now, by the same clock.
+ * The time when the writer was opened, by the clock of the file system that holds the database;
+ * with @again, the time now, by the same clock. Zeros where that file system is not device @dev,
+ * whose clock may differ.
  */
-struct timespec writer_time(struct writer *writer, bool again);
-
-/* The same where that file system is device @dev; zeros where it is not, whose clock may differ. */
 struct timespec writer_time_on(struct writer *writer, dev_t dev, bool again);
 
 /*
@@ -80,8 +77,8 @@ struct timespec writer_time_on(struct writer *writer, dev_t dev, bool again);
  */
 struct timespec writer_time_past(struct writer *writer, dev_t dev, int64_t time);
 
-/* Was what is published carried, before it was copied? As reader_carried(). */
-int writer_carried(struct writer *writer, struct carried *out, struct error *error);
+/* To read what is in the copy, and whether it was carried before it was copied. */
+struct reader *writer_reader(struct writer *writer);
 
 /*
  * The root as the database has it, with its distributions and its start-up code: 1 found,
@@ -89,13 +86,6 @@ int writer_carried(struct writer *writer, struct carried *out, struct error *err
  */
 int writer_find_root(struct writer *writer, struct slice path, struct root_record *out,
                      struct error *error);
-
-/* The entry points of a distribution, whose id is set, as the database has them; in @arena. */
-int writer_entry_points(struct writer *writer, struct distribution_record *distribution,
-                        struct arena *arena, struct error *error);
-
-/* Call @each for every root; a non-zero answer ends the walk and is returned. */
-int writer_roots(struct writer *writer, root_each *each, void *payload, struct error *error);
 
 /*
  * Write the root's own row; gives @root an id if it has none. What it counts must be what

@@ -1,60 +1,43 @@
 /*
- * writer_rows.c - the rows that a writer puts and drops; rows.c reads them.
+ * writer_rows.c - the rows that a writer puts and drops; reader_rows.c reads them.
  */
+#include "db/writer.h"
+
 #include <unistd.h>
 
+#include "db/identity.h"
 #include "db/tables.h"
 #include "db/writer_state.h"
 
-/* The first column of the first row of a statement bound to @key; *number stays where it is NULL.
- */
-static int single_number(struct writer *writer, enum sql_id id, int64_t key, int64_t *number,
-                         struct error *error)
-{
-	sqlite3_stmt *statement = sql_get(&writer->sql, id, error);
-	int code;
-
-	if (!statement)
-		return sql_code(&writer->sql);
-	if (sqlite3_bind_parameter_count(statement) > 0)
-		sqlite3_bind_int64(statement, 1, key);
-	code = sql_step(&writer->sql, statement, error);
-	if (code > 0 && sqlite3_column_type(statement, 0) != SQLITE_NULL)
-		*number = sqlite3_column_int64(statement, 0);
-	sqlite3_reset(statement);
-	return code < 0 ? code : 0;
-}
+/* After more changes than this, all names are looked at once, when all is done. */
+#define CONTESTS_ONE_BY_ONE 16
 
 static int run_for_id(struct writer *writer, enum sql_id what, int64_t id, struct error *error)
 {
-	sqlite3_stmt *statement = sql_get(&writer->sql, what, error);
+	struct sql *sql = &writer->reader.sql;
 
-	if (!statement)
-		return sql_code(&writer->sql);
-	sqlite3_bind_int64(statement, 1, id);
 	writer->changed = true;
-	return sql_run(&writer->sql, statement, error);
+	return sql_single(sql, sql_get_of(sql, what, id, error), NULL, error);
 }
 
-/* Put a row: its identifier first, unless that is 0, then the columns of each table. */
+/* Put a row: its identifier first, unless that is 0, then the columns of @table. */
 static int put(struct writer *writer, enum sql_id what, int64_t id, const struct table *table,
                const void *record, struct error *error)
 {
-	sqlite3_stmt *statement = sql_get(&writer->sql, what, error);
+	struct sql *sql = &writer->reader.sql;
+	sqlite3_stmt *statement = id ? sql_get_of(sql, what, id, error) : sql_get(sql, what, error);
 
-	if (!statement)
-		return sql_code(&writer->sql);
-	if (id)
-		sqlite3_bind_int64(statement, 1, id);
-	row_bind(&writer->sql, statement, 1 + (id != 0), table, record);
+	if (statement)
+		row_bind(sql, statement, 1 + (id != 0), table, record);
 	writer->changed = true;
-	return sql_run(&writer->sql, statement, error);
+	return sql_single(sql, statement, NULL, error);
 }
 
 static int give_root_id(struct writer *writer, struct root_record *root, struct error *error)
 {
 	int64_t last = 0;
-	int code = single_number(writer, SQL_LAST_ROOT, 0, &last, error);
+	struct sql *sql = &writer->reader.sql;
+	int code = sql_single(sql, sql_get(sql, SQL_LAST_ROOT, error), &last, error);
 
 	if (code < 0)
 		return code;
@@ -81,8 +64,10 @@ static int give_id(struct writer *writer, const struct root_record *root,
 	int64_t base = root->id << DISTRIBUTION_ID_SHIFT;
 
 	if (writer->last_owner != root->id) {
+		struct sql *sql = &writer->reader.sql;
 		int64_t last = base - 1;
-		int code = single_number(writer, SQL_LAST_DISTRIBUTION, root->id, &last, error);
+		int code = sql_single(sql, sql_get_of(sql, SQL_LAST_DISTRIBUTION, root->id, error),
+		                      &last, error);
 
 		if (code < 0)
 			return code;
@@ -129,15 +114,14 @@ static int drop_entry_points(struct writer *writer, int64_t distribution, struct
 /* Correct the mark "contested" of those that share a name with what is added or dropped. */
 static int contest_name(struct writer *writer, struct slice name, struct error *error)
 {
+	struct sql *sql = &writer->reader.sql;
 	sqlite3_stmt *statement;
 
 	if (slice_is_null(name) || writer->contests++ >= CONTESTS_ONE_BY_ONE)
 		return 0;
-	statement = sql_get(&writer->sql, SQL_CONTEST_NAME, error);
-	if (!statement)
-		return sql_code(&writer->sql);
-	sql_bind(&writer->sql, statement, 1, name);
-	return sql_run(&writer->sql, statement, error);
+	statement = sql_get(sql, SQL_CONTEST_NAME, error);
+	sql_bind(sql, statement, 1, name);
+	return sql_single(sql, statement, NULL, error);
 }
 
 static int uncontest_name_of(struct writer *writer, int64_t id, struct error *error)
@@ -145,6 +129,15 @@ static int uncontest_name_of(struct writer *writer, int64_t id, struct error *er
 	if (writer->contests++ >= CONTESTS_ONE_BY_ONE)
 		return 0;
 	return run_for_id(writer, SQL_CONTEST_NAME_OF, id, error);
+}
+
+int writer_mark_contested(struct writer *writer, struct error *error)
+{
+	struct sql *sql = &writer->reader.sql;
+
+	if (writer->contests <= CONTESTS_ONE_BY_ONE)
+		return 0;
+	return sql_single(sql, sql_get(sql, SQL_CONTEST, error), NULL, error);
 }
 
 int writer_put_distribution(struct writer *writer, const struct root_record *root,
@@ -224,4 +217,31 @@ int writer_log(struct writer *writer, const struct event_record *event, struct e
 	row.uid = getuid();
 	row.command = slice_of(writer->command);
 	return put(writer, SQL_PUT_EVENT, 0, &event_table, &row, error);
+}
+
+int writer_put_publication(struct writer *writer, const struct publication_record *said,
+                           struct error *error)
+{
+	return put(writer, SQL_PUT_PUBLICATION, 1, &publication_table, said, error);
+}
+
+int writer_carry_over(struct writer *writer, struct sql *old, struct error *error)
+{
+	sqlite3_stmt *from;
+	struct event_record event;
+	int code = identity_check_schema(old, "CREATE TABLE event ", error);
+
+	if (code < 0)
+		return code;
+	from = sql_get(old, SQL_EVENTS, error);
+	while ((code = sql_step(old, from, error)) > 0) {
+		bool whole = row_read(from, 0, &event_table, &event);
+
+		if (sql_check_row(old, error) < 0)
+			return ERROR_NOMEM;
+		code = whole ? put(writer, SQL_PUT_EVENT, 0, &event_table, &event, error) : 0;
+		if (code < 0)
+			return code;
+	}
+	return code;
 }

@@ -99,3 +99,24 @@ enum trust trust_of_path(const char *path, const struct stat *status, uid_t othe
 		return TRUST_FOREIGN;
 	return is_writable(path, status) ? TRUST_WRITABLE : TRUST_BELIEVED;
 }
+
+int trust_check(const char *path, int fd, const struct stat *status, uid_t other,
+                struct error *error)
+{
+	if (!S_ISREG(status->st_mode))
+		return error_set(error, ERROR_FORMAT, "%s: not a regular file", path);
+	switch (trust_of(fd, status, other)) {
+	case TRUST_FOREIGN:
+		return error_set(
+		        error, ERROR_PERMISSION,
+		        "%s: not believed: it belongs to user %u, who is neither root, nor "
+		        "you, nor the owner of what it describes",
+		        path, status->st_uid);
+	case TRUST_WRITABLE:
+		return error_set(error, ERROR_PERMISSION,
+		                 "%s: not believed: others may write it; chmod go-w it", path);
+	case TRUST_BELIEVED:
+		break;
+	}
+	return 0;
+}

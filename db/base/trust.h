@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "db/base/error.h"
+
 #define TRUST_NO_OTHER ((uid_t)-1) /* besides root and the effective user: nobody */
 #define TRUST_ANYBODY  ((uid_t)-2) /* whoever owns it: the caller will ask trust_owner() */
 
@@ -49,5 +51,12 @@ enum trust trust_of(int fd, const struct stat *status, uid_t other);
 
 /* The same of what @path leads to, which @status is of. */
 enum trust trust_of_path(const char *path, const struct stat *status, uid_t other);
+
+/*
+ * May the file that is open as @fd, called @path, be believed? 0, ERROR_FORMAT for what is no
+ * regular file, or ERROR_PERMISSION.
+ */
+int trust_check(const char *path, int fd, const struct stat *status, uid_t other,
+                struct error *error);
 
 #endif

@@ -205,7 +205,8 @@ int events_change(struct events *events, const struct distribution_record *old,
 	int code = put_distribution(events, action_of_change(old->version, now->version), old, now);
 
 	if (code == 0)
-		code = writer_entry_points(events->writer, &rows, &arena, events->error);
+		code = reader_entry_points(writer_reader(events->writer), &rows, &arena,
+		                           events->error);
 	return code < 0 ? code : compare_entry_points(events, &rows, now);
 }
 

@@ -136,7 +136,8 @@ static const struct carried *carried_here(const struct update *update,
                                           const struct root_record *known, struct carried *room)
 {
 	if (!known || update->options->fresh == ENTRYDB_FRESH_EXACT ||
-	    writer_is_marked(update->writer) || writer_carried(update->writer, room, NULL) <= 0)
+	    writer_is_marked(update->writer) ||
+	    reader_carried(writer_reader(update->writer), room, NULL) <= 0)
 		return NULL;
 	return carried_with(room, known->stamp, stamp_of(&update->status)) ? room : NULL;
 }
@@ -275,9 +276,10 @@ static int update_others(struct update *update, struct error *error)
 	CLEANUP(sites_free) struct sites known = {0};
 	struct carried how;
 	bool marked = writer_is_marked(update->writer) && has_done_any(update->result);
-	int carried = writer_carried(update->writer, &how, error);
+	int carried = reader_carried(writer_reader(update->writer), &how, error);
 	int code = carried < 0 ? carried
-	                       : writer_roots(update->writer, known_roots_add, &known, error);
+	                       : reader_roots(writer_reader(update->writer), known_roots_add,
+	                                      &known, error);
 
 	for (size_t i = 0; code == 0 && i < known.count; i++) {
 		const char *path = known.paths[i];

@@ -186,7 +186,7 @@ static int publish_change(const struct change *change, struct error *error)
 	        .stopped = interrupted,
 	        .sysroot = change->sysroot,
 	};
-	int code = publication_begin_once(&publication, change->file, &wait, error);
+	int code = publication_begin(&publication, change->file, &wait, error);
 
 	if (code == 0)
 		code = read_text(&publication, &old, &length, error);

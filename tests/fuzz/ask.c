@@ -130,7 +130,7 @@ void ask_writer(const char *file)
 	struct writer *writer = NULL;
 
 	if (writer_open(&options, &writer, NULL) == 0) {
-		writer_roots(writer, touch_root, NULL, NULL);
+		reader_roots(writer_reader(writer), touch_root, NULL, NULL);
 		writer_find_root(writer, SLICE("lib/python3.12/site-packages"), &root, NULL);
 		writer_drop_root(writer, 1, NULL);
 	}

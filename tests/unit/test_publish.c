@@ -45,7 +45,8 @@ static int teardown(void **state)
 
 static void begin(struct fixture *f)
 {
-	if (publication_begin(&f->first, PATH, 0, &f->error) < 0)
+	if (publication_begin(&f->first, PATH, &(struct publication_wait){.timeout = 0},
+	                      &f->error) < 0)
 		fail_msg("%s", error_text(&f->error));
 }
 
@@ -157,12 +158,16 @@ static void test_lock(void **state)
 	struct fixture *f = *state;
 
 	begin(f);
-	assert_int_equal(publication_begin(&f->second, PATH, 30, &f->error), ERROR_BUSY);
+	assert_int_equal(publication_begin(&f->second, PATH,
+	                                   &(struct publication_wait){.timeout = 30}, &f->error),
+	                 ERROR_BUSY);
 	assert_non_null(strstr(error_text(&f->error), "30 ms"));
 	publication_end(&f->second);
 	assert_true(scratch_exists(PATH ".new")); /* the first one's */
 	publication_end(&f->first);
-	assert_int_equal(publication_begin(&f->second, PATH, 0, &f->error), 0);
+	assert_int_equal(publication_begin(&f->second, PATH,
+	                                   &(struct publication_wait){.timeout = 0}, &f->error),
+	                 0);
 }
 
 /* A writer that waits in a child process for the same work, or for other work. */
@@ -180,7 +185,7 @@ static pid_t wait_in_child(struct fixture *f, uint64_t work)
 
 		close(channel[1]);
 		close(f->first.lock_fd); /* or the lock would be the child's, too */
-		code = publication_begin_once(&f->second, PATH, &wait, NULL);
+		code = publication_begin(&f->second, PATH, &wait, NULL);
 		if (read(channel[0], &byte, 1) != 0)
 			code = ERROR_IO;
 		_exit(code);
@@ -207,7 +212,7 @@ static void wait_until_taken(struct fixture *f, uint64_t work)
 	int code;
 
 	for (int i = 0; i < 1000; i++) {
-		code = publication_begin_once(&f->second, PATH, &none, &f->error);
+		code = publication_begin(&f->second, PATH, &none, &f->error);
 		publication_end(&f->second);
 		error_clear(&f->error);
 		if (code == 1)
@@ -226,7 +231,7 @@ static void test_the_same_work_waits_once(void **state)
 	begin(f);
 	child = wait_in_child(f, 12345);
 	wait_until_taken(f, 12345);
-	assert_int_equal(publication_begin_once(&f->second, PATH, &other, &f->error), ERROR_BUSY);
+	assert_int_equal(publication_begin(&f->second, PATH, &other, &f->error), ERROR_BUSY);
 	publication_end(&f->second);
 	assert_true(scratch_exists(PATH ".new")); /* the first one's */
 	publication_end(&f->first);
@@ -247,7 +252,7 @@ static void test_the_turn_ends(void **state)
 	publication_end(&f->first);
 	for (int i = 0; code != ERROR_BUSY && i < 1000; i++) {
 		usleep(10000); /* in which the child finds the lock free */
-		code = publication_begin_once(&f->second, PATH, &none, &f->error);
+		code = publication_begin(&f->second, PATH, &none, &f->error);
 		publication_end(&f->second);
 	}
 	assert_int_equal(code, ERROR_BUSY);
@@ -262,7 +267,9 @@ static void test_work_without_a_number(void **state)
 	begin(f);
 	child = wait_in_child(f, 0);
 	usleep(100000);
-	assert_int_equal(publication_begin(&f->second, PATH, 50, &f->error), ERROR_BUSY);
+	assert_int_equal(publication_begin(&f->second, PATH,
+	                                   &(struct publication_wait){.timeout = 50}, &f->error),
+	                 ERROR_BUSY);
 	publication_end(&f->second);
 	publication_end(&f->first);
 	assert_int_equal(status_of(f, child), 0);
@@ -279,7 +286,7 @@ static void test_stopped(void **state)
 	struct publication_wait wait = {.timeout = 60000, .stopped = stopped};
 
 	begin(f);
-	assert_int_equal(publication_begin_once(&f->second, PATH, &wait, &f->error), ERROR_BUSY);
+	assert_int_equal(publication_begin(&f->second, PATH, &wait, &f->error), ERROR_BUSY);
 	assert_non_null(strstr(error_text(&f->error), "interrupted"));
 }
 
@@ -292,7 +299,7 @@ static void test_a_lock_on_all_bytes(void **state)
 
 	begin(f);
 	assert_int_equal(fcntl(f->first.lock_fd, F_OFD_SETLK, &all), 0);
-	assert_int_equal(publication_begin_once(&f->second, PATH, &wait, &f->error), ERROR_BUSY);
+	assert_int_equal(publication_begin(&f->second, PATH, &wait, &f->error), ERROR_BUSY);
 }
 
 /* The kernel lets go of the lock of a writer that is killed. */
@@ -306,14 +313,20 @@ static void test_killed(void **state)
 	assert_int_equal(pipe(channel), 0);
 	child = fork();
 	if (child == 0) {
-		(void)!write(channel[1], publication_begin(&f->second, PATH, 0, NULL) ? "n" : "y",
+		(void)!write(channel[1],
+		             publication_begin(&f->second, PATH,
+		                               &(struct publication_wait){.timeout = 0}, NULL)
+		                     ? "n"
+		                     : "y",
 		             1);
 		for (;;)
 			pause();
 	}
 	assert_int_equal(read(channel[0], &byte, 1), 1);
 	assert_int_equal(byte, 'y');
-	assert_int_equal(publication_begin(&f->first, PATH, 20, &f->error), ERROR_BUSY);
+	assert_int_equal(publication_begin(&f->first, PATH,
+	                                   &(struct publication_wait){.timeout = 20}, &f->error),
+	                 ERROR_BUSY);
 	publication_end(&f->first);
 	kill(child, SIGKILL);
 	waitpid(child, &status, 0);
@@ -327,11 +340,13 @@ static void test_where_it_cannot_be(void **state)
 	struct fixture *f = *state;
 
 	scratch_text("file", "x");
-	assert_int_equal(publication_begin(&f->first, "file/sub/x.db", 0, &f->error),
+	assert_int_equal(publication_begin(&f->first, "file/sub/x.db",
+	                                   &(struct publication_wait){.timeout = 0}, &f->error),
 	                 ERROR_NOTFOUND);
 	assert_non_null(strstr(error_text(&f->error), "file"));
 	publication_end(&f->first);
-	assert_int_equal(publication_begin(&f->first, "/proc/x/y.db", 0, &f->error),
+	assert_int_equal(publication_begin(&f->first, "/proc/x/y.db",
+	                                   &(struct publication_wait){.timeout = 0}, &f->error),
 	                 ERROR_NOTFOUND);
 	publication_end(&f->first);
 	begin(f);
@@ -345,7 +360,9 @@ static void test_in_the_current_directory(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(publication_begin(&f->first, "plain.db", 0, &f->error), 0);
+	assert_int_equal(publication_begin(&f->first, "plain.db",
+	                                   &(struct publication_wait){.timeout = 0}, &f->error),
+	                 0);
 	assert_int_equal(publication_finish(&f->first, 0644, &f->error), 0);
 	assert_true(scratch_exists("plain.db"));
 }

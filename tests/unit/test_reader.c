@@ -113,7 +113,7 @@ static void test_trust(void **state)
 	struct fixture *f = *state;
 
 	assert_int_equal(chmod(FILE_NAME, 0646), 0);
-	refuse(f, FILE_NAME, ERROR_PERMISSION, "chmod o-w");
+	refuse(f, FILE_NAME, ERROR_PERMISSION, "chmod go-w");
 	assert_int_equal(chmod(FILE_NAME, 0664), 0);
 	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), 0);
 	if (geteuid() != 0)
@@ -126,7 +126,7 @@ static void test_trust(void **state)
 	assert_int_equal(reader_status(f->reader).mode, 0664);
 	assert_int_equal(open_file(f, FILE_NAME, TRUST_ANYBODY), 0);
 	assert_int_equal(chown(FILE_NAME, 0, STRANGER), 0);
-	refuse(f, FILE_NAME, ERROR_PERMISSION, "chmod g-w");
+	refuse(f, FILE_NAME, ERROR_PERMISSION, "chmod go-w");
 }
 
 static void test_no_link(void **state)

@@ -9,11 +9,11 @@ static void test_kinds_have_their_words(void **state)
 {
 	static const char *const words[] = {"unresolved", "python", "native", "extension",
 	                                    "bundled"};
-	enum target_kind kind = TARGET_NATIVE;
+	unsigned kind = TARGET_NATIVE;
 
 	for (int i = 0; i <= TARGET_BUNDLED; i++) {
 		assert_string_equal(target_kind_name((enum target_kind)i), words[i]);
-		assert_true(target_kind_find(slice_of(words[i]), &kind));
+		assert_true(words_find(&target_kinds, slice_of(words[i]), &kind));
 		assert_int_equal(kind, i);
 	}
 }
@@ -22,24 +22,24 @@ static void test_states_have_their_words(void **state)
 {
 	static const char *const words[] = {"ok", "missing", "no-symbol", "ambiguous",
 	                                    "unresolved-editable"};
-	enum target_state found = TARGET_MISSING;
+	unsigned found = TARGET_MISSING;
 
 	for (int i = 0; i <= TARGET_UNRESOLVED_EDITABLE; i++) {
 		assert_string_equal(target_state_name((enum target_state)i), words[i]);
-		assert_true(target_state_find(slice_of(words[i]), &found));
+		assert_true(words_find(&target_states, slice_of(words[i]), &found));
 		assert_int_equal(found, i);
 	}
 }
 
 static void test_other_words_mean_nothing(void **state)
 {
-	enum target_kind kind = TARGET_NATIVE;
-	enum target_state found = TARGET_MISSING;
+	unsigned kind = TARGET_NATIVE;
+	unsigned found = TARGET_MISSING;
 
-	assert_false(target_kind_find(SLICE("natives"), &kind));
-	assert_false(target_kind_find((struct slice){0}, &kind));
-	assert_false(target_state_find(SLICE("o"), &found));
-	assert_false(target_state_find((struct slice){0}, &found));
+	assert_false(words_find(&target_kinds, SLICE("natives"), &kind));
+	assert_false(words_find(&target_kinds, (struct slice){0}, &kind));
+	assert_false(words_find(&target_states, SLICE("o"), &found));
+	assert_false(words_find(&target_states, (struct slice){0}, &found));
 	assert_int_equal(kind, TARGET_NATIVE);
 	assert_int_equal(found, TARGET_MISSING);
 }

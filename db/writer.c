@@ -1,9 +1,9 @@
 /*
- * writer_transaction.c - a writer from the lock to the publication; see writer.h. The copy
+ * writer.c - a writer from the lock to the publication. The copy
  * is private until the rename: it needs no journal and no synchronous writes; fsync comes
  * once, in publication_finish().
  */
-#include "db/writer_state.h"
+#include "db/writer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,28 +12,40 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
-#include "db/carry_over.h"
 #include "db/identity.h"
-#include "db/integrity.h"
-#include "db/rows.h"
-#include "db/tables.h"
+#include "db/writer_state.h"
 
 #define SET_ASIDE_SUFFIX "damaged"
 #define TICK_PART        1000000 /* nanoseconds: a part of a tick of the kernel's clock, */
 #define TICK_PARTS       20      /* and more of them than the longest tick has */
 
+/* @size: of what the file holds that is not to be believed yet, or 0. */
+static int open_sql(struct writer *writer, struct sql *sql, int fd, enum file_use use,
+                    struct error *error)
+{
+	struct stat status;
+	int code;
+
+	sql_close(sql);
+	if (fstat(fd, &status) != 0)
+		return error_errno(error, errno, "%s", writer->publication.path);
+	code = sql_open(sql, fd, use, writer->publication.path, error);
+	if (code == 0) {
+		sql_stop(sql, writer->stopped);
+		sql_limit(sql, status.st_size); /* what it says is not believed yet */
+	}
+	return code;
+}
+
 static int open_copy(struct writer *writer, struct error *error)
 {
-	sql_close(&writer->sql);
-	return sql_open(&writer->sql, writer->publication.new_fd, FILE_WRITE,
-	                writer->publication.path, error);
+	return open_sql(writer, &writer->reader.sql, writer->publication.new_fd, FILE_WRITE, error);
 }
 
 static int begin(struct writer *writer, struct error *error)
 {
-	sql_unlimit(&writer->sql);
-	sql_stop(&writer->sql, writer->stopped);
-	return sql_execute(&writer->sql, "BEGIN IMMEDIATE", error);
+	sql_unlimit(&writer->reader.sql);
+	return sql_execute(&writer->reader.sql, "BEGIN IMMEDIATE", error);
 }
 
 /* An empty copy becomes an empty database. */
@@ -43,8 +55,10 @@ static int create_schema(struct writer *writer, struct error *error)
 
 	if (code == 0)
 		code = open_copy(writer, error);
-	if (code == 0)
-		code = sql_execute(&writer->sql, sql_schema, error);
+	if (code == 0) {
+		sql_unlimit(&writer->reader.sql);
+		code = sql_execute(&writer->reader.sql, sql_schema, error);
+	}
 	if (code == 0)
 		code = begin(writer, error);
 	writer->changed = true;
@@ -53,49 +67,32 @@ static int create_schema(struct writer *writer, struct error *error)
 
 /* --- what is published --- */
 
-/* The size of the copy. An empty file is no more a database than a missing one. */
-static int copy_published(struct writer *writer, int64_t *size, struct error *error)
-{
-	struct stat status;
-	int code = publication_copy(&writer->publication, error);
-
-	if (code < 0)
-		return code;
-	if (fstat(writer->publication.new_fd, &status) != 0)
-		return error_errno(error, errno, "%s.new", writer->publication.path);
-	*size = status.st_size;
-	return *size ? 0 : error_set(error, ERROR_NOTFOUND, "%s: empty", writer->publication.path);
-}
-
-/* Judge the header of the copy, in which what may be mended is. */
-static int check_header(struct writer *writer, struct error *error)
-{
-	const struct publication *publication = &writer->publication;
-	int mended = identity_leave_wal(publication->new_fd, publication->path, error);
-
-	if (mended < 0)
-		return mended;
-	writer->changed |= mended > 0;
-	return identity_check_header(publication->new_fd, publication->path, error);
-}
-
 /* Copy what is published, and believe nothing of it before it has been looked at. */
 static int open_published(struct writer *writer, struct error *error)
 {
-	int64_t size;
-	int code = copy_published(writer, &size, error);
+	struct publication *publication = &writer->publication;
+	struct sql *sql = &writer->reader.sql;
+	int code = publication_copy(publication, error);
+	int mended;
 
-	if (code == 0)
-		code = check_header(writer, error);
-	if (code == 0)
-		code = open_copy(writer, error);
 	if (code < 0)
 		return code;
-	sql_stop(&writer->sql, writer->stopped);
-	sql_limit(&writer->sql, size);
-	code = identity_check_schema(&writer->sql, error);
+	writer->reader.opened = publication->published;
+	if (publication->published.st_size == 0) /* no more a database than a missing one */
+		return error_set(error, ERROR_NOTFOUND, "%s: empty", publication->path);
+	mended = identity_leave_wal(publication->new_fd, publication->path, error);
+	if (mended < 0)
+		return mended;
+	writer->changed |= mended > 0;
+	code = identity_check_header(publication->new_fd, publication->path, error);
 	if (code == 0)
-		code = integrity_check(&writer->sql, error);
+		code = open_copy(writer, error);
+	if (code == 0)
+		code = identity_check_schema(sql, "", error);
+	if (code == 0)
+		code = identity_check_pages(sql, error);
+	if (code == 0)
+		code = identity_check_rows(sql, error);
 	return code < 0 ? code : begin(writer, error);
 }
 
@@ -109,21 +106,15 @@ static int is_newer(struct writer *writer, uint32_t *version, struct error *erro
 {
 	const struct publication *publication = &writer->publication;
 	int code = identity_newer(publication->new_fd, publication->path, version, error);
-	struct stat status;
 
 	if (code <= 0)
 		return code;
-	if (fstat(publication->new_fd, &status) != 0)
-		return error_errno(error, errno, "%s.new", publication->path);
 	code = open_copy(writer, error);
-	if (code == 0) {
-		sql_stop(&writer->sql, writer->stopped);
-		sql_limit(&writer->sql, status.st_size);
-		code = integrity_check_pages(&writer->sql, error);
-	}
+	if (code == 0)
+		code = identity_check_pages(&writer->reader.sql, error);
 	if (code < 0)
 		return code == ERROR_FORMAT ? 0 : code;
-	code = identity_check_schema(&writer->sql, error);
+	code = identity_check_schema(&writer->reader.sql, "", error);
 	return code == ERROR_FORMAT ? 1 : code;
 }
 
@@ -146,6 +137,24 @@ static int leave_newer(struct writer *writer, struct error *error)
 	                 writer->publication.path, version, SQL_USER_VERSION);
 }
 
+/* The history survives: the events of what was set aside are copied. */
+static int carry_over(struct writer *writer, struct error *error)
+{
+	CLEANUP(sql_close) struct sql old = {0};
+	struct error why = {0};
+	int code, fd = writer->publication.published_fd;
+
+	if (fd < 0)
+		return 0;
+	code = open_sql(writer, &old, fd, FILE_READ, &why);
+	if (code == 0)
+		code = writer_carry_over(writer, &old, &why);
+	if (code != ERROR_FORMAT)
+		return error_move(error, &why);
+	error_clear(&why);
+	return 0;
+}
+
 static int begin_anew(struct writer *writer, struct error *error)
 {
 	struct event_record repair = {
@@ -158,8 +167,7 @@ static int begin_anew(struct writer *writer, struct error *error)
 	if (code == 0)
 		code = create_schema(writer, error);
 	if (code == 0)
-		code = carry_over_events(&writer->sql, writer->publication.published_fd,
-		                         writer->publication.path, writer->stopped, error);
+		code = carry_over(writer, error);
 	return code < 0 ? code : writer_log(writer, &repair, error);
 }
 
@@ -213,7 +221,7 @@ int writer_open(const struct writer_options *options, struct writer **out, struc
 	writer->command = options->command;
 	writer->stopped = options->stopped;
 	writer->sealed = options->sealed;
-	code = publication_begin_once(&writer->publication, options->file, &wait, error);
+	code = publication_begin(&writer->publication, options->file, &wait, error);
 	if (code == 0)
 		code = open_or_rebuild(writer, options->may_replace, error);
 	if (code == 0 && options->sealed)
@@ -227,68 +235,44 @@ void writer_close(struct writer *writer)
 {
 	if (!writer)
 		return;
-	sql_close(&writer->sql);
+	sql_close(&writer->reader.sql);
 	publication_end(&writer->publication);
 	error_clear(&writer->why_rebuilt);
 	free(writer);
 }
 
-static int mark_contested(struct writer *writer, struct error *error)
-{
-	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_CONTEST, error);
-
-	return statement ? sql_run(&writer->sql, statement, error) : sql_code(&writer->sql);
-}
+/* --- the commit --- */
 
 /* The file keeps its inode, and gets the time of the rename, a moment from now. */
-static int describe_publication(struct writer *writer, struct publication_record *out,
-                                struct error *error)
+static int describe_publication(struct writer *writer, struct error *error)
 {
+	struct publication_record said = {.sealed = writer->sealed};
 	struct stat status;
-	struct timespec now;
 
-	*out = (struct publication_record){.sealed = writer->sealed};
-	if (writer->sealed)
-		return 0;
-	if (fstat(writer->publication.new_fd, &status) != 0)
-		return error_errno(error, errno, "%s.new", writer->publication.path);
-	now = writer_time(writer, true);
-	out->inode = (int64_t)status.st_ino;
-	out->time = nanoseconds_of(now);
-	return 0;
-}
-
-static int put_publication(struct writer *writer, struct error *error)
-{
-	sqlite3_stmt *statement = sql_get(&writer->sql, SQL_PUT_PUBLICATION, error);
-	struct publication_record said;
-	int code;
-
-	if (!statement)
-		return sql_code(&writer->sql);
-	code = describe_publication(writer, &said, error);
-	if (code < 0)
-		return code;
-	sqlite3_bind_int64(statement, 1, 1);
-	row_bind(&writer->sql, statement, 2, &publication_table, &said);
-	return sql_run(&writer->sql, statement, error);
+	if (!writer->sealed) {
+		if (fstat(writer->publication.new_fd, &status) != 0)
+			return error_errno(error, errno, "%s.new", writer->publication.path);
+		publication_touch(&writer->publication);
+		said.inode = (int64_t)status.st_ino;
+		said.time = nanoseconds_of(writer->publication.began);
+	}
+	return writer_put_publication(writer, &said, error);
 }
 
 int writer_commit(struct writer *writer, mode_t mode, struct error *error)
 {
-	int code = 0;
+	int code;
 
 	if (!writer->changed)
 		return 0;
-	if (writer->contests > CONTESTS_ONE_BY_ONE)
-		code = mark_contested(writer, error);
+	code = writer_mark_contested(writer, error);
 	if (code == 0)
-		code = put_publication(writer, error);
+		code = describe_publication(writer, error);
 	if (code == 0)
-		code = sql_execute(&writer->sql, "COMMIT", error);
+		code = sql_execute(&writer->reader.sql, "COMMIT", error);
 	if (code < 0)
 		return code;
-	sql_close(&writer->sql);
+	sql_close(&writer->reader.sql);
 	return publication_finish(&writer->publication, mode, error);
 }
 
@@ -310,12 +294,7 @@ const char *writer_was_rebuilt(const struct writer *writer)
 	return writer->why_rebuilt.code ? error_text(&writer->why_rebuilt) : NULL;
 }
 
-struct timespec writer_time(struct writer *writer, bool again)
-{
-	if (again)
-		publication_touch(&writer->publication);
-	return writer->publication.began;
-}
+/* --- times --- */
 
 struct timespec writer_time_on(struct writer *writer, dev_t dev, bool again)
 {
@@ -323,7 +302,9 @@ struct timespec writer_time_on(struct writer *writer, dev_t dev, bool again)
 
 	if (fstat(writer->publication.lock_fd, &lock) != 0 || lock.st_dev != dev)
 		return (struct timespec){0};
-	return writer_time(writer, again);
+	if (again)
+		publication_touch(&writer->publication);
+	return writer->publication.began;
 }
 
 struct timespec writer_time_past(struct writer *writer, dev_t dev, int64_t time)
@@ -339,40 +320,22 @@ struct timespec writer_time_past(struct writer *writer, dev_t dev, int64_t time)
 	return now;
 }
 
-int writer_carried(struct writer *writer, struct carried *out, struct error *error)
-{
-	struct publication_record said;
-	struct stat published;
-	int found = rows_publication(&writer->sql, &said, error);
+/* --- what is in it --- */
 
-	if (found <= 0)
-		return found;
-	if (fstat(writer->publication.published_fd, &published) != 0)
-		return error_errno(error, errno, "%s", writer->publication.path);
-	*out = carried_of(&said, &published);
-	return 1;
+struct reader *writer_reader(struct writer *writer)
+{
+	return &writer->reader;
 }
 
 int writer_find_root(struct writer *writer, struct slice path, struct root_record *out,
                      struct error *error)
 {
-	int code = rows_root(&writer->sql, path, out, error);
+	int code = reader_root(&writer->reader, path, out, error);
 
 	if (code <= 0)
 		return code;
-	code = rows_distributions(&writer->sql, out, false, error);
+	code = reader_distributions(&writer->reader, out, false, error);
 	if (code == 0)
-		code = rows_startups(&writer->sql, out, error);
+		code = reader_startups(&writer->reader, out, error);
 	return code < 0 ? code : 1;
-}
-
-int writer_entry_points(struct writer *writer, struct distribution_record *distribution,
-                        struct arena *arena, struct error *error)
-{
-	return rows_entry_points(&writer->sql, distribution, arena, error);
-}
-
-int writer_roots(struct writer *writer, root_each *each, void *payload, struct error *error)
-{
-	return rows_roots(&writer->sql, each, payload, error);
 }
