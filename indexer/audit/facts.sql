@@ -63,9 +63,9 @@ CREATE INDEX owner_file ON owner (file);
 CREATE TABLE requirement (distribution INTEGER NOT NULL, name TEXT NOT NULL) STRICT;
 CREATE INDEX requirement_of ON requirement (distribution, name);
 
--- An announced module, or a package that it is in, which import takes from a file that no RECORD
--- lists; one that links lead out with.
-CREATE TABLE unlisted (entry_point INTEGER PRIMARY KEY, module TEXT NOT NULL, file TEXT NOT NULL) STRICT;
+-- The file from which import takes an announced module, or a package that it is in, where no
+-- RECORD lists it; an entry point that links lead out with.
+CREATE TABLE import (site INTEGER NOT NULL, module TEXT NOT NULL, file TEXT NOT NULL) STRICT;
 CREATE TABLE outside (entry_point INTEGER PRIMARY KEY ON CONFLICT IGNORE, target TEXT NOT NULL) STRICT;
 
 CREATE TABLE startup (site INTEGER NOT NULL, file TEXT NOT NULL, line INTEGER NOT NULL, kind TEXT NOT NULL,
@@ -154,12 +154,31 @@ SELECT d.site, d.id, NULL, p.name, p.file, p.file, d.normalized_name, s.managed
 
 CREATE VIEW may_be_forbidden AS SELECT site AS key, id, group_name, name, title FROM announced;
 
-CREATE VIEW may_be_unlisted AS
-SELECT site, path, id, module FROM announced
- WHERE module <> '' AND kind IN ('python', 'extension') AND NOT managed AND has_record
- ORDER BY site;
-CREATE VIEW listed AS
-SELECT DISTINCT d.site AS key, o.file FROM owner o CROSS JOIN distribution d ON d.id = o.distribution;
+-- "a.b.c" and the packages that are imported before it, "a.b" and "a".
+CREATE VIEW imported_part AS
+WITH RECURSIVE part (entry_point, site, path, module) AS (
+	SELECT id, site, path, module FROM announced
+	 WHERE module <> '' AND kind IN ('python', 'extension') AND NOT managed AND has_record
+	 UNION ALL
+	SELECT entry_point, site, path, rtrim(rtrim(module, replace(module, '.', '')), '.') FROM part
+	 WHERE instr(module, '.'))
+SELECT * FROM part WHERE module <> '';
+
+CREATE VIEW may_be_unlisted AS SELECT DISTINCT site, path, module FROM imported_part ORDER BY site, module;
+-- What is found, other than a directory without __init__, which nobody lists.
+CREATE VIEW found AS SELECT site, module, file FROM import;
+CREATE TRIGGER found_put INSTEAD OF INSERT ON found
+WHEN NEW.file GLOB '*.py' OR NEW.file GLOB '*.so' OR NEW.file GLOB '*.pyc' BEGIN
+	INSERT INTO import
+	SELECT NEW.site, NEW.module, NEW.file
+	 WHERE NOT EXISTS (SELECT 1 FROM owner o JOIN distribution d ON d.id = o.distribution
+	                    WHERE o.file = NEW.file AND d.site = NEW.site);
+END;
+-- Of each entry point the first of them.
+CREATE VIEW unlisted AS
+SELECT p.entry_point, min(i.module) AS module, i.file
+  FROM import i JOIN imported_part p ON p.site = i.site AND p.module = i.module
+ GROUP BY p.entry_point;
 
 CREATE VIEW may_be_outside AS
 SELECT a.id, a.prefix, a.path || '/' || o.file AS path
@@ -171,9 +190,18 @@ SELECT id, prefix, commands || '/' || name FROM announced
 UNION ALL
 SELECT a.id, a.prefix, a.path || '/' || u.file FROM unlisted u JOIN announced a ON a.id = u.entry_point;
 
--- The files of modules that entry points lead to, the directories that they are in, scripts.
+-- The directories of commands and of distributions, start-up code, entry_points.txt, the files of
+-- modules that entry points lead to, the directories that they are in, scripts.
 CREATE VIEW may_be_writable AS
-SELECT d.site AS key, d.id, o.file FROM owner o CROSS JOIN distribution d ON d.id = o.distribution
+SELECT id AS key, NULL, commands AS file FROM site WHERE commands IS NOT NULL
+UNION
+SELECT site, NULL, file FROM startup
+UNION
+SELECT site, id, directory FROM distribution
+UNION
+SELECT site, distribution, file FROM announced
+UNION
+SELECT d.site, d.id, o.file FROM owner o CROSS JOIN distribution d ON d.id = o.distribution
 UNION
 SELECT d.site, d.id, rtrim(rtrim(o.file, replace(o.file, '/', '')), '/')
   FROM owner o CROSS JOIN distribution d ON d.id = o.distribution WHERE instr(o.file, '/')
@@ -181,16 +209,18 @@ UNION
 SELECT site, distribution, commands || '/' || name FROM announced
  WHERE is_command AND commands IS NOT NULL AND NOT instr(name, '/');
 
--- Sources, below the site, that run when they are imported, or at each start; their directories
--- end with a slash.
+-- Sources, below the site, that run when they are imported, or at each start: of each directory,
+-- which ends with a slash, their names without ".py".
 CREATE VIEW runs_from_source AS
-SELECT r.site, s.path, rtrim(r.file, replace(r.file, '/', '')) AS directory, r.file
-  FROM (SELECT d.site, o.file FROM owner o CROSS JOIN distribution d ON d.id = o.distribution
-        UNION SELECT a.site, u.file FROM unlisted u JOIN announced a ON a.id = u.entry_point
-        UNION SELECT u.site, u.file FROM startup u WHERE u.kind = 'module') r
-  JOIN site s ON s.id = r.site
- WHERE r.file GLOB '*.py' AND NOT s.managed
- ORDER BY r.site, directory;
+SELECT r.site, s.path, r.directory,
+       group_concat(substr(r.file, length(r.directory) + 1, length(r.file) - length(r.directory) - 3), '/')
+  FROM (SELECT site, file, rtrim(file, replace(file, '/', '')) AS directory
+          FROM (SELECT d.site, o.file FROM owner o CROSS JOIN distribution d ON d.id = o.distribution
+                UNION SELECT a.site, u.file FROM unlisted u JOIN announced a ON a.id = u.entry_point
+                UNION SELECT u.site, u.file FROM startup u WHERE u.kind = 'module')
+         WHERE file GLOB '*.py') r JOIN site s ON s.id = r.site
+ WHERE NOT s.managed
+ GROUP BY r.site, directory;
 
 CREATE VIEW may_be_hidden AS
 SELECT id, commands, name, module, title FROM announced

@@ -43,21 +43,6 @@ void files_look(const struct site *site, int64_t distribution, struct slice file
 		site_complain(site, "writable-by-others", distribution, file, what);
 }
 
-static void look_at_distributions(const struct site *site)
-{
-	for (size_t i = 0; i < site->disk.distribution_count; i++) {
-		const struct distribution_record *row = &site->disk.distributions[i];
-		int64_t id = distribution_id(site->id, i);
-		CLEANUP(cleanup_free)
-		char *text = collect_path(site->collect, "%.*s/entry_points.txt",
-		                          SLICE_ARGS(row->directory));
-
-		files_look(site, id, row->directory);
-		if (row->entry_point_count > 0)
-			files_look(site, id, slice_of(text));
-	}
-}
-
 /* The site, and the directories from its prefix to it: whoever may write there can replace it. */
 static void look_at_way(const struct site *site)
 {
@@ -75,20 +60,9 @@ static void look_at_way(const struct site *site)
 
 void files_read(struct site *site)
 {
-	struct slice last = {0};
 	struct worksheet_rows *row;
 
 	look_at_way(site);
-	if (site->commands)
-		files_look(site, 0, slice_of(site->commands));
-	for (size_t i = 0; i < site->disk.startup_count; i++) {
-		struct slice file = site->disk.startups[i].file;
-
-		if (!slice_equal(file, last))
-			files_look(site, 0, file);
-		last = file;
-	}
-	look_at_distributions(site);
 	row = worksheet_walk(site->collect->sheet, "may_be_writable", FACTS(fact(site->id)));
 	while (collect_goes_on(site->collect) && worksheet_next(row))
 		if (worksheet_text(row, 2).ptr)
@@ -119,15 +93,12 @@ static void locate(struct collect *collect, struct worksheet_rows *row)
 		              FACTS(fact(worksheet_number(row, 0)), fact(real)));
 }
 
-/* --- what import takes, and no RECORD lists --- */
+/* --- what import takes --- */
 
 /* Modules are looked for in one site after the other. */
 struct finder {
-	struct collect *collect;
 	struct import_site site;
 	struct import_cache cache;
-	struct name_map listed; /* files of the site that a RECORD lists */
-	struct name_map fine;   /* modules that are such a file, or not there */
 	struct arena texts;
 	int64_t id; /* of the site; 0: none yet */
 };
@@ -135,88 +106,37 @@ struct finder {
 static void finder_leave(struct finder *finder)
 {
 	import_cache_free(&finder->cache);
-	name_map_free(&finder->listed);
-	name_map_free(&finder->fine);
 	arena_free(&finder->texts);
 	if (finder->id > 0 && finder->site.fd >= 0)
 		close(finder->site.fd);
 }
 
-static void keep(struct finder *finder, struct name_map *names, struct slice name)
+static void finder_enter(struct finder *finder, int64_t id, const char *path, struct error *error)
 {
-	struct collect *collect = finder->collect;
-	struct slice own = arena_copy(&finder->texts, name, &collect->no_memory);
-
-	if (!collect->no_memory)
-		name_map_put(names, own, 0, &collect->no_memory);
-}
-
-static void finder_enter(struct finder *finder, int64_t id, const char *path)
-{
-	struct collect *collect = finder->collect;
-	struct worksheet_rows *row;
-
 	if (finder->id == id)
 		return;
 	finder_leave(finder);
-	*finder = (struct finder){.collect = collect, .id = id};
+	*finder = (struct finder){.id = id};
 	finder->site.cache = &finder->cache;
 	finder->site.fd = file_open(AT_FDCWD, path, O_DIRECTORY);
 	if (finder->site.fd < 0 && errno_is_failure(errno))
-		error_errno(&collect->error, errno, "%s", path);
-	row = worksheet_walk(collect->sheet, "listed", FACTS(fact(id)));
-	while (worksheet_next(row))
-		keep(finder, &finder->listed, worksheet_text(row, 1));
-}
-
-/* Not a directory without __init__, which nobody lists. */
-static bool is_code(struct slice path)
-{
-	return slice_ends(path, SLICE(".py")) || slice_ends(path, SLICE(".so")) ||
-	       slice_ends(path, SLICE(".pyc"));
-}
-
-/* What import would take for @module, if no RECORD lists it; else null. */
-static struct slice find_unlisted_file(struct finder *finder, struct slice module)
-{
-	struct import_file found = {0};
-	struct error *error = &finder->collect->error;
-
-	if (name_map_get(&finder->fine, module) != NAME_MAP_NONE ||
-	    import_find(&finder->site, module, &finder->texts, &found, error) < 0)
-		return (struct slice){0};
-	if (is_code(found.file.path) &&
-	    name_map_get(&finder->listed, found.file.path) == NAME_MAP_NONE)
-		return found.file.path;
-	keep(finder, &finder->fine, module);
-	return (struct slice){0};
-}
-
-/* The packages that @module is in are imported before it: the first of them that is not listed. */
-static void check_module(struct finder *finder, int64_t entry_point, struct slice module)
-{
-	for (size_t len = 1; len <= module.len && collect_goes_on(finder->collect); len++) {
-		struct slice part = slice_first(module, len), file;
-
-		if (len < module.len && module.ptr[len] != '.')
-			continue;
-		file = find_unlisted_file(finder, part);
-		if (slice_is_null(file))
-			continue;
-		worksheet_put(finder->collect->sheet, "unlisted",
-		              FACTS(fact(entry_point), fact(part), fact(file)));
-		return;
-	}
+		error_errno(error, errno, "%s", path);
 }
 
 void files_locate(struct collect *collect)
 {
-	CLEANUP(finder_leave) struct finder finder = {.collect = collect};
+	CLEANUP(finder_leave) struct finder finder = {0};
 	struct worksheet_rows *row = worksheet_walk(collect->sheet, "may_be_unlisted", NULL);
 
 	while (collect_goes_on(collect) && worksheet_next(row)) {
-		finder_enter(&finder, worksheet_number(row, 0), worksheet_text(row, 1).ptr);
-		check_module(&finder, worksheet_number(row, 2), worksheet_text(row, 3));
+		struct slice module = worksheet_text(row, 2);
+		struct import_file found = {0};
+
+		finder_enter(&finder, worksheet_number(row, 0), worksheet_text(row, 1).ptr,
+		             &collect->error);
+		if (import_find(&finder.site, module, &finder.texts, &found, &collect->error) == 0)
+			worksheet_put(collect->sheet, "found",
+			              FACTS(fact(finder.id), fact(module), fact(found.file.path)));
 	}
 	row = worksheet_walk(collect->sheet, "may_be_outside", NULL);
 	while (collect_goes_on(collect) && worksheet_next(row))

@@ -27,14 +27,7 @@ struct sources {
 	struct slice directory; /* below it, "" or with a slash at the end */
 	struct stat status;     /* of its __pycache__ */
 	struct name_map stems;  /* their names, without ".py" */
-	struct arena texts;
 };
-
-static void sources_free(struct sources *sources)
-{
-	name_map_free(&sources->stems);
-	arena_free(&sources->texts);
-}
 
 /*
  * "NAME.cpython-312.pyc", "NAME.cpython-313t.opt-2.pyc": NAME; null for what Python would not
@@ -135,36 +128,24 @@ static void read_directory(struct sources *sources)
 		error_errno(&collect->error, errno, "cannot list %s", path);
 }
 
-static void enter(struct sources *sources, struct worksheet_rows *row)
-{
-	struct collect *collect = sources->collect;
-	struct slice directory = worksheet_text(row, 2);
-
-	if (worksheet_number(row, 0) == sources->site && slice_equal(directory, sources->directory))
-		return;
-	if (sources->site)
-		read_directory(sources);
-	sources_free(sources);
-	sources->site = worksheet_number(row, 0);
-	sources->path = arena_copy(&sources->texts, worksheet_text(row, 1), &collect->no_memory);
-	sources->directory = arena_copy(&sources->texts, directory, &collect->no_memory);
-}
-
 void pyc_read(struct collect *collect)
 {
-	CLEANUP(sources_free) struct sources sources = {.collect = collect};
 	struct worksheet_rows *row = worksheet_walk(collect->sheet, "runs_from_source", NULL);
 
 	while (collect_goes_on(collect) && worksheet_next(row)) {
-		struct slice stem = worksheet_text(row, 3);
+		struct sources sources = {.collect = collect,
+		                          .site = worksheet_number(row, 0),
+		                          .path = worksheet_text(row, 1),
+		                          .directory = worksheet_text(row, 2)};
+		struct slice stems = worksheet_text(row, 3);
 
-		enter(&sources, row);
-		stem = slice_from(slice_first(stem, stem.len - SLICE(".py").len),
-		                  sources.directory.len);
-		stem = arena_copy(&sources.texts, stem, &collect->no_memory);
-		if (!collect->no_memory)
+		while (stems.len > 0) {
+			struct slice stem = slice_first(stems, strcspn(stems.ptr, "/"));
+
 			name_map_put(&sources.stems, stem, 0, &collect->no_memory);
-	}
-	if (sources.site)
+			stems = slice_from(stems, stem.len + (stem.len < stems.len));
+		}
 		read_directory(&sources);
+		name_map_free(&sources.stems);
+	}
 }

@@ -18,32 +18,14 @@
 #include "libquery/disk/target/target_record.h"
 #include "libquery/layout.h"
 
-/* "PREFIX/lib/python3.12/site-packages", "PREFIX/lib64/...": where the prefix ends; or NULL. */
-static const char *end_of_prefix(const char *path)
-{
-	static const char *const layouts[] = {"/lib/python", "/lib64/python", "/lib/pypy",
-	                                      "/local/lib/python"};
-	const char *end = NULL;
-
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++) {
-		const char *at = strstr(path, layouts[i]);
-
-		if (at && (!end || at < end))
-			end = at;
-	}
-	return end;
-}
-
 static void find_environment(struct site *site, const char *inside)
 {
-	const char *end = end_of_prefix(site->path), *inner = end_of_prefix(inside);
-	struct slice prefix = inner ? slice_between(inside, inner) : (struct slice){0};
+	long len = layout_prefix(site->path);
 	struct stat status;
 
-	site->managed = slice_equal(prefix, SLICE("/usr")) && !strstr(inside, "/usr/local/");
-	site->prefix = end ? strndup(site->path, (size_t)(end - site->path)) : strdup("");
-	site->collect->no_memory |= !site->prefix;
-	if (end && site->prefix)
+	site->managed = layout_prefix(inside) == 4 && strncmp(inside, "/usr", 4) == 0;
+	site->prefix = collect_path(site->collect, "%.*s", len > 0 ? (int)len : 0, site->path);
+	if (len >= 0 && site->prefix)
 		site->commands = collect_path(site->collect, "%s/bin", site->prefix);
 	site->owner =
 	        collect_status(site->collect, site->path, &status) ? status.st_uid : geteuid();
