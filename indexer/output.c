@@ -54,25 +54,25 @@ static char short_escape(uint32_t c)
 }
 
 /* A byte that is not UTF-8 has a lone surrogate for its character. */
-static bool is_plain(uint32_t c)
+static bool is_safe(uint32_t c)
 {
-	return !short_escape(c) && !escape_is_control(c) && (c < 0xD800 || c > 0xDFFF);
+	return !escape_is_control(c) && (c < 0xD800 || c > 0xDFFF);
 }
 
-void json_string(struct slice text, FILE *stream)
+static void put_json(struct slice text, bool is_document, FILE *stream)
 {
 	const char *at = text.ptr, *plain = at;
 	const char *end = text.len > 0 ? at + text.len : at;
 
-	putc('"', stream);
 	while (at < end) {
 		const char *begin = at;
 		uint32_t c = utf8_next(&at, end);
 
-		if (is_plain(c))
+		if (is_document ? c == '\n' || (is_safe(c) && c != '<')
+		                : is_safe(c) && !short_escape(c))
 			continue;
 		fwrite(plain, 1, (size_t)(begin - plain), stream);
-		if (short_escape(c))
+		if (!is_document && short_escape(c))
 			fprintf(stream, "\\%c", short_escape(c));
 		else
 			fprintf(stream, "\\u%04x", (unsigned)c);
@@ -80,7 +80,18 @@ void json_string(struct slice text, FILE *stream)
 	}
 	if (plain < end)
 		fwrite(plain, 1, (size_t)(end - plain), stream);
+}
+
+void json_string(struct slice text, FILE *stream)
+{
 	putc('"', stream);
+	put_json(text, false, stream);
+	putc('"', stream);
+}
+
+void json_document(struct slice json, FILE *stream)
+{
+	put_json(json, true, stream);
 }
 
 static void json_words(struct slice words, FILE *stream)

@@ -73,4 +73,7 @@ void time_text(int64_t seconds, char text[TIME_SIZE]);
 /* Write @text as a JSON string, quoted. */
 void json_string(struct slice text, FILE *stream);
 
+/* Write @json, whose strings may hold anything: as above, and with "<" as \u003c, for HTML. */
+void json_document(struct slice json, FILE *stream);
+
 #endif

@@ -74,7 +74,7 @@ static enum status set_period(struct audit *audit)
 
 static int put_sarif(const struct audit *audit, FILE *stream, struct error *error)
 {
-	report_sarif(audit->sheet, audit->options->baseline != NULL, stream);
+	report_sarif(audit->sheet, stream);
 	return worksheet_failure(audit->sheet, error);
 }
 

@@ -117,6 +117,8 @@ int findings_compare(struct worksheet *sheet, const char *file, struct error *er
 		return error_set(error, ERROR_LIMIT, "%s: larger than %zu bytes", file,
 		                 BASELINE_MAX);
 	text.ptr = bytes;
+	/* where nothing is known, all is new */
+	worksheet_put(sheet, "known", FACTS(fact(0), fact("")));
 	for (int64_t number = 1; text.len > 0; number++) {
 		struct slice line = slice_take_line(&text);
 

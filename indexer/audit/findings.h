@@ -45,7 +45,7 @@ int report_text(struct worksheet *sheet, struct error *error);
 int report_json(struct worksheet *sheet, struct error *error);
 int report_rules(struct worksheet *sheet, bool json, struct error *error);
 
-/* As SARIF 2.1.0; with @compared, each is new or not. */
-void report_sarif(struct worksheet *sheet, bool compared, FILE *stream);
+/* As SARIF 2.1.0. */
+void report_sarif(struct worksheet *sheet, FILE *stream);
 
 #endif

@@ -5,6 +5,7 @@
 #include "indexer/audit/findings.h"
 #include "indexer/command.h"
 #include "indexer/output.h"
+#include "libquery/entrydb.h"
 
 /* Columns of @view, from @first on, as many as @output has. */
 static int report(struct worksheet *sheet, const char *view, int first, struct output output,
@@ -57,4 +58,14 @@ int report_rules(struct worksheet *sheet, bool json, struct error *error)
 		print_line(STYLE_PLAIN, "  %s", worksheet_text(row, RULE_REMEDY).ptr);
 	}
 	return worksheet_failure(sheet, error);
+}
+
+void report_sarif(struct worksheet *sheet, FILE *stream)
+{
+	struct worksheet_rows *row;
+
+	worksheet_put(sheet, "program", FACTS(fact(entrydb_version())));
+	row = worksheet_walk(sheet, "sarif", NULL);
+	if (worksheet_next(row))
+		json_document(worksheet_text(row, 0), stream);
 }

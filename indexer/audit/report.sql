@@ -47,7 +47,8 @@ CREATE TRIGGER baseline_line_put INSTEAD OF INSERT ON baseline_line BEGIN
 	INSERT INTO known VALUES (NEW.line, CASE WHEN json_valid(NEW.text) AND json_type(NEW.text) = 'object'
 	                                    THEN json_extract(NEW.text, '$.fingerprint') END);
 END;
-CREATE VIEW no_fingerprint AS SELECT line FROM known WHERE coalesce(length(fingerprint), 0) <> 32 ORDER BY line;
+CREATE VIEW no_fingerprint AS
+SELECT line FROM known WHERE line > 0 AND coalesce(length(fingerprint), 0) <> 32 ORDER BY line;
 
 CREATE VIEW told AS
 SELECT *, fingerprint IN (SELECT fingerprint FROM known) AS is_known FROM result ORDER BY place;
@@ -94,3 +95,54 @@ SELECT level, rule,
        prefix, first
   FROM named_together GROUP BY first
  ORDER BY place;
+
+-- --- SARIF 2.1.0, the form that code scanning takes ---
+-- https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+
+-- RFC 3986: what is neither unreserved nor a slash is written by its bytes.
+CREATE VIEW uri AS
+WITH RECURSIVE made (path, uri, done) AS (
+	SELECT CAST(prefix AS BLOB), '', 0 FROM site UNION SELECT CAST(file AS BLOB), '', 0 FROM result
+	 UNION ALL
+	SELECT path, uri || iif(CAST(substr(path, done + 1, 1) AS TEXT) GLOB '[A-Za-z0-9._~/-]',
+	                        CAST(substr(path, done + 1, 1) AS TEXT), '%' || hex(substr(path, done + 1, 1))), done + 1
+	  FROM made WHERE done < length(path))
+SELECT CAST(path AS TEXT) AS path, uri FROM made WHERE done = length(path);
+
+-- Files are named relative to the prefix of their environment, so that a result is the same wherever
+-- the environment is.
+CREATE VIEW sarif_result AS
+SELECT json_patch(
+	json_object(
+		'ruleId', t.rule, 'ruleIndex', t.position - 1, 'level', t.level, 'message', json_object('text', t.message),
+		'locations', json_array(json_patch(
+			json_object('physicalLocation', json_object('artifactLocation', iif(
+				substr(f.path, 1, length(p.path) + 1) = p.path || '/',
+				json_object('uri', substr(f.uri, length(p.uri) + 2), 'uriBaseId', 'ENVIRONMENT' || t.site),
+				json_object('uri', 'file://' || f.uri)))),
+			json_object('logicalLocations', iif(
+				t.name IS NULL, NULL,
+				json_array(json_object('name', t.name, 'fullyQualifiedName', t.group_name)))))),
+		'partialFingerprints', json_object('entrydb/v1', t.fingerprint),
+		'properties', json_object('distribution', t.distribution)),
+	json_object('baselineState', iif(EXISTS (SELECT 1 FROM known), iif(t.is_known, 'unchanged', 'new'), NULL))) AS json,
+       t.place
+  FROM told t JOIN uri f ON f.path = t.file JOIN uri p ON p.path = t.prefix;
+
+-- A line each.
+CREATE TABLE program (version TEXT NOT NULL) STRICT;
+CREATE VIEW sarif AS
+SELECT '{"$schema":"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",'
+       || '"version":"2.1.0","runs":[{"tool":' || json_object('driver', json_object(
+           'name', 'entrydb audit', 'version', p.version, 'rules', (
+               SELECT json_group_array(json_object(
+                          'id', name, 'shortDescription', json_object('text', what), 'help', json_object('text', remedy),
+                          'defaultConfiguration', json_object('level', level)))
+                 FROM (SELECT * FROM rule ORDER BY position))))
+       || ',"originalUriBaseIds":' || (
+           SELECT json_group_object('ENVIRONMENT' || s.id, json_object('uri', 'file://' || u.uri || '/'))
+             FROM site s JOIN uri u ON u.path = s.prefix)
+       || ',"results":[' || char(10)
+       || (SELECT coalesce(group_concat(json, ',' || char(10)), '') FROM (SELECT json FROM sarif_result ORDER BY place))
+       || char(10) || ']}]}' || char(10) AS json
+  FROM program p;
