@@ -10,10 +10,14 @@
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/escape.h"
+#include "db/base/text.h"
 #include "db/base/unicode.h"
 
-#define WIDTH_MAX 48 /* columns; what is wider pushes its own row aside, not all the others */
-#define GAP       2  /* columns between two cells */
+#define WIDTH_CUT                                                                                  \
+	16    /* columns that a cell keeps when it is cut: else the last ones are not shown */
+#define GAP 2 /* columns between two cells */
+
+#define ELLIPSIS "\xe2\x80\xa6" /* in UTF-8, one column */
 
 struct output_cell {
 	const char *text; /* escaped */
@@ -30,16 +34,6 @@ struct output output_begin(const struct column *columns, size_t column_count, bo
 	                : terminal_is(stdout) ? OUTPUT_ALIGNED
 	                                      : OUTPUT_TABS,
 	};
-}
-
-void time_text(int64_t seconds, char text[TIME_SIZE])
-{
-	time_t time = (time_t)seconds;
-	struct tm parts;
-
-	if (!gmtime_r(&time, &parts) ||
-	    strftime(text, TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
-		snprintf(text, TIME_SIZE, "%lld", (long long)seconds);
 }
 
 /* --- JSON --- */
@@ -142,45 +136,94 @@ static size_t find_widths(const struct output *output, struct aligned *aligned)
 	for (size_t i = 0; i < output->count; i++) {
 		size_t width = output->cells[i].width;
 
-		if (width > aligned[i % count].width && width <= WIDTH_MAX)
+		if (width > aligned[i % count].width)
 			aligned[i % count].width = width;
 	}
 	return count;
 }
 
+/* Of the columns, those that the terminal has room for; the widest of them are cut. */
+static size_t fit(struct aligned *aligned, size_t count, size_t room)
+{
+	size_t least = 0, total = 0, widest = 0;
+
+	for (size_t i = 0; i < count; i++)
+		least += (aligned[i].width < WIDTH_CUT ? aligned[i].width : WIDTH_CUT) + GAP;
+	while (count > 1 && least > room + GAP) {
+		count--;
+		least -=
+		        (aligned[count].width < WIDTH_CUT ? aligned[count].width : WIDTH_CUT) + GAP;
+	}
+	for (size_t i = 0; i < count; i++) {
+		total += aligned[i].width + GAP;
+		widest = aligned[i].width > widest ? aligned[i].width : widest;
+	}
+	for (; widest > WIDTH_CUT && total > room + GAP; widest--)
+		for (size_t i = 0; i < count && total > room + GAP; i++)
+			if (aligned[i].width == widest) {
+				aligned[i].width--;
+				total--;
+			}
+	return count;
+}
+
+/* Of a path, the end says most. */
+static void put_cut(FILE *stream, const char *text, enum style style, size_t width, size_t padding)
+{
+	struct slice all = slice_of(text), part;
+	CLEANUP(cleanup_free) char *cut = NULL;
+	bool is_path = strchr(text, '/') && !strchr(text, ' ');
+
+	if (is_path)
+		for (part = slice_from(all, all.len - (width - 1));
+		     part.len > 0 && (part.ptr[0] & 0xC0) == 0x80;)
+			part = slice_from(part, 1);
+	else
+		part = slice_first(all, utf8_cut(all, width - 1));
+	cut = text_format("%s%.*s%s", is_path ? ELLIPSIS : "", (int)part.len, part.ptr,
+	                  is_path ? "" : ELLIPSIS);
+	terminal_put(stream, style, cut ? cut : "");
+	if (padding)
+		fprintf(stream, "%*s", (int)(width - 1 - terminal_width(part) + padding), "");
+}
+
 static void put_aligned(FILE *stream, struct output_cell cell, enum style style, size_t width,
                         bool is_last)
 {
-	size_t padding = width > cell.width ? width - cell.width : 0;
-
-	terminal_put(stream, style, cell.text);
+	if (cell.width > width) {
+		put_cut(stream, cell.text, style, width, is_last ? 0 : GAP);
+	} else {
+		terminal_put(stream, style, cell.text);
+		if (!is_last)
+			fprintf(stream, "%*s", (int)(width - cell.width) + GAP, "");
+	}
 	if (is_last)
 		putc('\n', stream);
-	else
-		fprintf(stream, "%*s", (int)padding + GAP, "");
 }
 
 static void print_aligned(struct output *output)
 {
 	CLEANUP(cleanup_free)
 	struct aligned *aligned = calloc(output->column_count, sizeof(*aligned));
-	size_t count;
+	size_t count, shown;
 
 	output->failed |= !aligned;
 	if (output->failed || output->count == 0)
 		return;
 	count = find_widths(output, aligned);
-	for (size_t i = 0; i < count; i++) {
+	shown = fit(aligned, count, terminal_columns(output->stream));
+	for (size_t i = 0; i < shown; i++) {
 		const char *heading = aligned[i].column->heading;
 
 		put_aligned(output->stream, (struct output_cell){heading, strlen(heading)},
-		            STYLE_HEADING, aligned[i].width, i + 1 == count);
+		            STYLE_HEADING, aligned[i].width, i + 1 == shown);
 	}
 	for (size_t i = 0; i < output->count; i++) {
 		const struct aligned *in = &aligned[i % count];
 
-		put_aligned(output->stream, output->cells[i], in->column->style, in->width,
-		            (i + 1) % count == 0);
+		if (i % count < shown)
+			put_aligned(output->stream, output->cells[i], in->column->style, in->width,
+			            i % count + 1 == shown);
 	}
 }
 
@@ -243,6 +286,18 @@ void output_number(struct output *output, int64_t number)
 	if (begin_cell(output))
 		fputs(text, output->stream);
 	end_cell(output);
+}
+
+void output_time(struct output *output, int64_t seconds)
+{
+	const char *form = output->form == OUTPUT_ALIGNED ? "%Y-%m-%d %H:%M" : "%Y-%m-%dT%H:%M:%SZ";
+	time_t time = (time_t)seconds;
+	char text[32];
+	struct tm parts;
+
+	if (!gmtime_r(&time, &parts) || strftime(text, sizeof(text), form, &parts) == 0)
+		snprintf(text, sizeof(text), "%lld", (long long)seconds);
+	output_string(output, text);
 }
 
 void output_words(struct output *output, struct slice words)

@@ -2,7 +2,7 @@
  * output.h - rows of results on standard output. A row is put once, cell by cell, and comes out
  *
  *     with --json      as an object on a line, always valid JSON in UTF-8
- *     on a terminal    in columns, aligned under headings
+ *     on a terminal    in columns, aligned under headings, cut to its width
  *     elsewhere        separated by tabs, which is what programs read
  *
  * A path may hold bytes that are not UTF-8, and JSON has nothing but text. As in Python
@@ -59,16 +59,14 @@ void output_text(struct output *output, struct slice text);
 void output_string(struct output *output, const char *text);
 void output_number(struct output *output, int64_t number);
 
+/* Seconds since 1970 as 2026-11-21T22:15:31Z, on a terminal shorter. */
+void output_time(struct output *output, int64_t seconds);
+
 /* Comma-separated words, in JSON an array; null or empty gives []. */
 void output_words(struct output *output, struct slice words);
 
 /* Print what has not been printed, and release all. ERROR_NOMEM if memory ran out. */
 int output_end(struct output *output, struct error *error);
-
-#define TIME_SIZE 32 /* bytes */
-
-/* Seconds since 1970 as 2026-11-21T22:15:31Z. */
-void time_text(int64_t seconds, char text[TIME_SIZE]);
 
 /* Write @text as a JSON string, quoted. */
 void json_string(struct slice text, FILE *stream);

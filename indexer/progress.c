@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
@@ -16,7 +15,6 @@
 #define SHOW_AFTER 0.3 /* seconds; shorter work shows nothing */
 #define SHOW_EVERY 0.1 /* seconds between two drawings */
 #define BAR_WIDTH  24  /* columns */
-#define COLUMNS    80  /* where the terminal does not say */
 
 static double seconds_between(struct timespec from, struct timespec to)
 {
@@ -32,15 +30,6 @@ struct progress progress_begin(const char *what, bool quiet)
 	return progress;
 }
 
-static int columns(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-		return size.ws_col;
-	return COLUMNS;
-}
-
 /* The part of the escaped name that there is room for, cut before a character of UTF-8. */
 static void put_name(const char *name, int room)
 {
@@ -53,7 +42,7 @@ static void put_name(const char *name, int room)
 static void draw(const struct progress *progress, const char *name, size_t done, size_t total)
 {
 	int filled = total ? (int)((double)done / (double)total * BAR_WIDTH) : 0;
-	int room = columns() - BAR_WIDTH - 36;
+	int room = (int)terminal_columns(stderr) - BAR_WIDTH - 36;
 
 	fprintf(stderr, "\r\033[K%s [", progress->what);
 	for (int i = 0; i < BAR_WIDTH; i++)

@@ -5,6 +5,7 @@
 
 #include <locale.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -91,6 +92,13 @@ void terminal_put_escaped(FILE *stream, enum style style, struct slice text)
 	escape_put(text, stream);
 	if (styled)
 		end(stream);
+}
+
+size_t terminal_columns(FILE *stream)
+{
+	struct winsize size;
+
+	return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 /* In the locale of the process, which is C, no character but those of ASCII has a width. */

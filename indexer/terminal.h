@@ -35,6 +35,9 @@ void terminal_put(FILE *stream, enum style style, const char *text);
 /* The same for @text that is escaped (escape.h) on the way, which needs no memory. */
 void terminal_put_escaped(FILE *stream, enum style style, struct slice text);
 
+/* How many columns that terminal has; 80 where it does not say. */
+size_t terminal_columns(FILE *stream);
+
 /* How many columns a terminal needs for @text, which has no control characters. */
 size_t terminal_width(struct slice text);
 

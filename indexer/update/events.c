@@ -24,22 +24,35 @@ static int put(struct events *events, const struct event_record *event)
 	return writer_log(events->writer, event, events->error);
 }
 
-int events_first_sight(struct events *events, size_t distributions)
-{
-	char detail[64];
-
-	snprintf(detail, sizeof(detail), "%zu distributions", distributions);
-	return put(events, &(struct event_record){.action = SLICE("index"),
-	                                          .root = events->root,
-	                                          .detail = slice_of(detail)});
-}
-
 /* --- distributions --- */
 
 /* What people call it: its Name, else its directory. */
 static struct slice title(const struct distribution_record *distribution)
 {
 	return slice_is_null(distribution->name) ? distribution->directory : distribution->name;
+}
+
+/* The first names, as many as there is room for. */
+int events_first_sight(struct events *events, const struct root_record *root)
+{
+	CLEANUP(cleanup_free) char *detail = NULL;
+	size_t size = 0, i = 0;
+	FILE *stream = open_memstream(&detail, &size);
+
+	if (!stream)
+		return error_nomem(events->error);
+	fprintf(stream, "%zu distributions", root->distribution_count);
+	for (; i < root->distribution_count && ftell(stream) < TEXT_MAX; i++) {
+		struct slice name = title(&root->distributions[i]);
+
+		fprintf(stream, "%s%.*s", i == 0 ? ": " : ", ", SHOWN(name));
+	}
+	fputs(i < root->distribution_count ? ", ..." : "", stream);
+	if (!text_close(stream, &detail))
+		return error_nomem(events->error);
+	return put(events, &(struct event_record){.action = SLICE("index"),
+	                                          .root = events->root,
+	                                          .detail = slice_of(detail)});
 }
 
 static int put_distribution(struct events *events, struct slice action,

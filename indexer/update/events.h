@@ -20,7 +20,7 @@ struct events {
 	struct error *error;
 };
 
-int events_first_sight(struct events *events, size_t distributions);
+int events_first_sight(struct events *events, const struct root_record *root);
 int events_install(struct events *events, const struct distribution_record *now);
 int events_remove(struct events *events, const struct distribution_record *old);
 

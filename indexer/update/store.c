@@ -238,7 +238,7 @@ static int run(struct store *store)
 		code = store_startups(store);
 	if (code == 0 && !store->known) {
 		store->counts->added += store->root->distribution_count;
-		code = events_first_sight(&store->events, store->root->distribution_count);
+		code = events_first_sight(&store->events, store->root);
 	}
 	store->counts->broken += store->root->broken;
 	return code;

@@ -410,7 +410,8 @@ enum status command_update(const struct options *options)
 	if (databases_of_arguments(options, !options->hook, &databases, &error) < 0)
 		return fail(&error);
 	if (databases.count == 0)
-		note(options, "no site directories were found; name one, or a prefix");
+		note(options, "no Python is installed here yet, so there is nothing to record; "
+		              "'entrydb update PATH' is for one elsewhere");
 	if (options->sealed)
 		seal_order(&databases);
 	for (size_t i = 0; i < databases.count; i++) {

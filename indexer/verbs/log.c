@@ -112,12 +112,11 @@ static void put(struct output *output, const struct event *event)
 {
 	const struct event_record *facts = &event->facts;
 	CLEANUP(cleanup_free) char *what = describe(facts);
-	char time[TIME_SIZE], user[32];
+	char user[32];
 
 	output->failed |= !what;
-	time_text(facts->time, time);
 	snprintf(user, sizeof(user), "uid %lld", (long long)facts->uid);
-	output_string(output, time);
+	output_time(output, facts->time);
 	output_text(output, facts->action);
 	output_string(output, what);
 	output_text(output, facts->root);

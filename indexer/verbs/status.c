@@ -26,9 +26,16 @@ static const struct column columns[] = {
         KEY("reason"),
 };
 
+/* On a terminal, which is not wide, these have a table of their own. */
+static const struct column database_columns[] = {
+        HEADING("DATABASE", STYLE_NAME),
+        HEADING("UPDATED", STYLE_FAINT),
+        HEADING("BY", STYLE_PLAIN),
+};
+
 /* The newest event of a database. */
 struct last {
-	char time[TIME_SIZE];
+	int64_t time;
 	char *command; /* NULL: there is none */
 };
 
@@ -36,21 +43,26 @@ static int keep_last(void *payload, const struct event_record *event)
 {
 	struct last *last = payload;
 
-	time_text(event->time, last->time);
 	free(last->command);
+	last->time = event->time;
 	last->command = strndup(event->command.ptr ? event->command.ptr : "", event->command.len);
 	return last->command ? 0 : ERROR_NOMEM;
 }
 
-/* Empty where it cannot be read: the state says that readers do not use it. */
-static struct last last_of(const char *database)
+/* Nothing where the database cannot be read: the state says that readers do not use it. */
+static void put_last(struct output *output, const char *database)
 {
 	CLEANUP(cleanup_reader) struct reader *reader = NULL;
 	struct last last = {0};
 
 	if (database && reader_open(database, geteuid(), &reader, NULL) == 0)
 		reader_events(reader, keep_last, &last, NULL);
-	return last;
+	if (last.command)
+		output_time(output, last.time);
+	else
+		output_string(output, NULL);
+	output_string(output, last.command);
+	free(last.command);
 }
 
 /* Does Python, where this is a path entry, ask entrydb? See "python -m entrydb on". */
@@ -67,45 +79,74 @@ static bool is_switched_on(const char *path)
 	       strcmp(text, SIGN) == 0;
 }
 
-static void put(struct output *output, const entrydb_path_entry *entry)
+static int put_paths(const struct options *options, const entrydb_path *path, struct error *error)
 {
-	const char *path = entrydb_path_entry_path(entry);
-	const char *database = entrydb_path_entry_database(entry);
-	struct last last = last_of(database);
+	struct output output = OUTPUT_BEGIN(columns, options->json);
+	bool is_aligned = output.form == OUTPUT_ALIGNED;
 
-	output_string(output, path);
-	output_string(output, entrydb_path_state_name(entrydb_path_entry_state(entry)));
-	output_string(output, is_switched_on(path) ? "on" : "off");
-	output_string(output, last.command ? last.time : NULL);
-	output_string(output, last.command);
-	output_string(output, database);
-	output_string(output, entrydb_path_entry_reason(entry));
-	free(last.command);
+	if (is_aligned)
+		output.column_count = 3;
+	for (size_t i = 0; i < entrydb_path_count(path); i++) {
+		const entrydb_path_entry *entry = entrydb_path_get(path, i);
+		const char *database = entrydb_path_entry_database(entry);
+
+		output_string(&output, entrydb_path_entry_path(entry));
+		output_string(&output, entrydb_path_state_name(entrydb_path_entry_state(entry)));
+		output_string(&output,
+		              is_switched_on(entrydb_path_entry_path(entry)) ? "on" : "off");
+		if (is_aligned)
+			continue;
+		put_last(&output, database);
+		output_string(&output, database);
+		output_string(&output, entrydb_path_entry_reason(entry));
+	}
+	return output_end(&output, error);
+}
+
+static int put_databases(const struct options *options, const entrydb_path *path,
+                         struct error *error)
+{
+	struct output output = OUTPUT_BEGIN(database_columns, false);
+	CLEANUP(sites_free) struct sites seen = {0};
+
+	for (size_t i = 0; i < entrydb_path_count(path); i++) {
+		const char *database = entrydb_path_entry_database(entrydb_path_get(path, i));
+		size_t before = seen.count;
+
+		output.failed |= database && !sites_add(&seen, database);
+		if (seen.count == before)
+			continue;
+		if (before == 0)
+			putc('\n', output.stream);
+		output_string(&output, database);
+		put_last(&output, database);
+	}
+	if (seen.count == 0 && entrydb_path_count(path) > 0)
+		note(options, "no database yet: the disk is read at each question; 'entrydb "
+		              "update' makes one");
+	return output_end(&output, error);
 }
 
 enum status command_status(const struct options *options)
 {
 	CLEANUP(selection_free) struct selection found = {0};
-	struct output output = OUTPUT_BEGIN(columns, options->json);
 	entrydb_error own = ENTRYDB_ERROR_INIT;
 	struct error error = {0};
 	entrydb_path *path = NULL;
-	size_t count;
 	int code = open_handle(options, &found.db, &error);
+	bool found_any;
 
 	if (code == 0) {
 		code = entrydb_describe_path(found.db, &path, &own);
-		code = code < 0 ? take_error(code, &own, &error) : 0;
+		code = code < 0 ? take_error(code, &own, &error) : put_paths(options, path, &error);
 	}
-	count = code == 0 ? entrydb_path_count(path) : 0;
-	for (size_t i = 0; i < count; i++)
-		put(&output, entrydb_path_get(path, i));
-	if (output_end(&output, code == 0 ? &error : NULL) < 0 && code == 0)
-		code = ERROR_NOMEM;
+	if (code == 0 && !options->json && terminal_is(stdout))
+		code = put_databases(options, path, &error);
+	found_any = path && entrydb_path_count(path) > 0;
 	entrydb_path_free(path);
 	if (code < 0)
 		return fail(&error);
-	if (count > 0)
+	if (found_any)
 		return STATUS_DONE;
 	advise_on_nothing(options, found.db);
 	return STATUS_NOT_FOUND;

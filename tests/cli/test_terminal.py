@@ -1,8 +1,11 @@
 """Where a person looks: aligned columns, headings, colours; and that pipes have none of them."""
 
+import fcntl
 import os
 import pty
 import re
+import struct
+import termios
 
 import support
 from support import DATABASE, DONE, NOT_FOUND, SITE, USAGE, CommandTest, add_distribution, change_database
@@ -17,9 +20,10 @@ class TerminalTest(CommandTest):
         add_distribution(self.site, "alpha")
         add_distribution(self.site, "longer-name", "22.0", text="[a.much.longer.group]\n\u4e00\u4e8c = m:f\n")
 
-    def on_terminal(self, *words, status=DONE, stderr=None, **variables):
+    def on_terminal(self, *words, status=DONE, stderr=None, columns=0, **variables):
         """What the program shows on a terminal; stderr goes there, too, unless it is given."""
         ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         child = self.start(*words, stdout=theirs, stderr=stderr or theirs,
                            env=self.environment(**{**XTERM, **variables}))
         os.close(theirs)
@@ -38,8 +42,8 @@ class TerminalTest(CommandTest):
 
 
 class Columns(TerminalTest):
-    def plain(self, *words):
-        return self.on_terminal(*words, "--color", "never").splitlines()
+    def plain(self, *words, columns=0):
+        return self.on_terminal(*words, "--color", "never", columns=columns).splitlines()
 
     def test_list(self):
         lines = self.plain(*self.list_words("--python", "3.11"))
@@ -55,10 +59,25 @@ class Columns(TerminalTest):
 
     def test_log(self):
         self.update()
-        lines = self.plain("log", "--path", self.site)
+        lines = self.plain("log", "--path", self.site, columns=200)
         self.assertEqual(lines[0].split(), ["TIME", "ACTION", "DISTRIBUTION", "ROOT", "COMMAND", "USER"])
         at = lines[0].index("COMMAND")
         self.assertEqual({line[at:at + 14] for line in lines[1:]}, {"entrydb update"})
+
+    def test_no_line_is_wider_than_the_terminal(self):
+        """The widest columns are cut, a path at its beginning; if that is not enough, the last ones are left out."""
+        add_distribution(self.site, "wide", text=f"[demo]\n{'n' * 30} = {'m' * 30}.\u4e00\u4e8c:f\n")
+        self.update()
+        for words in (self.list_words(), ["log", "--path", self.site], ["status", "--path", self.site]):
+            for columns in (40, 80, 100, 130):
+                with self.subTest(verb=words[0], columns=columns):
+                    lines = [line for line in self.plain(*words, columns=columns) if not line.startswith("entrydb:")]
+                    self.assertLessEqual(max(map(len, lines)), columns)
+        self.assertIn(f"demo                {'n' * 18}\u2026  {'m' * 18}\u2026", self.plain(*self.list_words(), columns=60))
+        lines = self.plain("status", "--path", self.site, columns=40)
+        self.assertEqual([line[:8].rstrip() for line in lines[::3]], ["PATH", "DATABASE"])
+        self.assertRegex(lines[1], "^\u2026.*/site-packages +[a-z]+ +off$")
+        self.assertRegex(lines[4], "^\u2026.*entry_points.db")
 
     def test_one_that_is_very_wide_does_not_push_the_others_aside(self):
         add_distribution(self.site, "wide", text=f"[demo]\n{'w' * 200} = m:f\n")
