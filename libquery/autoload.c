@@ -9,7 +9,7 @@
 #include "db/base/text.h"
 #include "db/base/trust.h"
 #include "libquery/names.h"
-#include "libquery/policy.h"
+#include "libquery/select.h"
 
 /* A variable that is unset, or exactly "1", switches nothing off. */
 static bool is_switched_on(const char *variable)
@@ -149,7 +149,7 @@ int entrydb_autoload(entrydb *db, const char *group, const entrydb_autoload_opti
 	}
 	if (!is_switched_on(options->variable))
 		return 0;
-	code = policy_select(db, group, &found, &own);
+	code = select_ranked(db, group, &found, &own);
 	if (code == 0) {
 		code = run_all(db, options, found, &own);
 		entrydb_set_free(found);

@@ -1,11 +1,7 @@
 /*
  * describe.c - what is known about the path entries, and why.
- *
- * One block of memory holds the list, its entries and their strings: programs ask
- * before each answer that they have kept.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "libquery/handle.h"
 
@@ -15,53 +11,10 @@ struct entrydb_path_entry {
 };
 
 struct entrydb_path {
+	struct arena arena; /* of the texts */
 	size_t count;
 	entrydb_path_entry entries[];
 };
-
-static enum entrydb_path_state state_of(const struct path_entry *entry)
-{
-	switch (entry->state) {
-	case ENTRY_FRESH:
-		return ENTRYDB_PATH_FRESH;
-	case ENTRY_CHECKED:
-		return ENTRYDB_PATH_CHECKED;
-	case ENTRY_SCANNED:
-		return ENTRYDB_PATH_SCANNED;
-	case ENTRY_ABSENT:
-	case ENTRY_UNKNOWN: /* not after refresh() */
-		break;
-	}
-	return ENTRYDB_PATH_ABSENT;
-}
-
-static const char *database_of(const struct entrydb *db, const struct path_entry *entry)
-{
-	return entry->source == SOURCE_NONE ? NULL : db->sources.items[entry->source].file;
-}
-
-static size_t size_of(const struct entrydb *db)
-{
-	size_t size = sizeof(entrydb_path);
-
-	for (size_t i = 0; i < db->entry_count; i++) {
-		const char *database = database_of(db, &db->entries[i]);
-
-		size += sizeof(entrydb_path_entry) + strlen(db->entries[i].spelled) + 1;
-		size += database ? strlen(database) + 1 : 0;
-	}
-	return size;
-}
-
-static const char *put(char **at, const char *text)
-{
-	const char *start = *at;
-
-	if (!text)
-		return NULL;
-	*at = stpcpy(*at, text) + 1;
-	return start;
-}
 
 /* Have all entries been looked at? A path entry that is given twice, or none, as well. */
 static int be_known(struct entrydb *db, struct error *error)
@@ -76,28 +29,29 @@ static int be_known(struct entrydb *db, struct error *error)
 /* @out: the caller's pointer to a path. */
 static int describe(struct entrydb *db, void *out, struct error *error)
 {
-	int code = be_known(db, error);
-	entrydb_path *path = code == 0 ? malloc(size_of(db)) : NULL;
-	char *at;
+	entrydb_path *path = calloc(1, sizeof(*path) + db->entry_count * sizeof(*path->entries));
+	bool failed = !path;
+	int code = failed ? error_nomem(error) : be_known(db, error);
 
-	if (code < 0)
-		return code;
-	if (!path)
-		return error_nomem(error);
-	path->count = db->entry_count;
-	at = (char *)&path->entries[path->count];
-	for (size_t i = 0; i < path->count; i++) {
+	for (size_t i = 0; code == 0 && i < db->entry_count; i++) {
 		const struct path_entry *entry = &db->entries[i];
+		const char *file =
+		        entry->source == SOURCE_NONE ? NULL : db->sources.items[entry->source].file;
 
-		path->entries[i] = (entrydb_path_entry){
-		        .path = put(&at, entry->spelled),
-		        .database = put(&at, database_of(db, entry)),
+		path->entries[path->count++] = (entrydb_path_entry){
+		        .path = arena_copy(&path->arena, slice_of(entry->spelled), &failed).ptr,
+		        .database = arena_copy(&path->arena, slice_of(file), &failed).ptr,
 		        .reason = entry->reason, /* a literal */
-		        .state = state_of(entry),
+		        .state = (enum entrydb_path_state)entry->state,
 		};
 	}
-	*(entrydb_path **)out = path;
-	return 0;
+	if (code == 0 && failed)
+		code = error_nomem(error);
+	if (code < 0)
+		entrydb_path_free(path);
+	else
+		*(entrydb_path **)out = path;
+	return code;
 }
 
 int entrydb_describe_path(entrydb *db, entrydb_path **out, entrydb_error *error)
@@ -117,6 +71,9 @@ const entrydb_path_entry *entrydb_path_get(const entrydb_path *path, size_t inde
 
 void entrydb_path_free(entrydb_path *path)
 {
+	if (!path)
+		return;
+	arena_free(&path->arena);
 	free(path);
 }
 

@@ -20,199 +20,146 @@
 #include "libquery/disk/tree/distname.h"
 #include "libquery/disk/tree/tree_directory.h"
 #include "libquery/disk/tree/tree_open.h"
-#include "libquery/handle.h"
 #include "libquery/names.h"
-#include "libquery/result.h"
+#include "libquery/select.h"
 
 /* --- all of them --- */
 
-struct survey {
-	struct entrydb *db;
-	const struct path_entry *entry;
-	struct entrydb_set *set;
-	/* Of the distribution that is being added; its entry points share them. */
-	struct slice path, file, name, version;
-};
-
-static void add_entry_point(struct survey *survey, const struct entry_point_record *record)
+static int add_distribution(struct selection *selection, size_t index,
+                            const struct distribution_record *record)
 {
-	struct entrydb_entry_point *added = set_add(survey->set);
-
-	if (!added)
-		return;
-	added->handle = survey->db;
-	added->text[ENTRYDB_FIELD_DISTRIBUTION] = survey->name;
-	added->text[ENTRYDB_FIELD_VERSION] = survey->version;
-	added->text[ENTRYDB_FIELD_PATH] = survey->path;
-	added->text[ENTRYDB_FIELD_FILE] = survey->file;
-	set_copy_record(survey->set, added, record);
-}
-
-static void add_distribution(struct survey *survey, const struct distribution_record *record)
-{
-	struct entrydb_set *set = survey->set;
+	struct entrydb_set *set = selection->set;
+	const struct candidate candidate = {
+	        .entry = index,
+	        .place = place_of(false, index, record->position),
+	        .directory = record->directory,
+	        .name = record->name,
+	        .version = record->version,
+	};
 	struct slice problem = set_copy(set, record->error);
 	size_t first = set->count, count = slice_is_null(problem) ? record->entry_point_count : 0;
+	struct entrydb_distribution *added = set_add_distribution(set);
 
-	survey->file = set_join(set, slice_of(survey->entry->display), record->directory);
-	survey->name = set_copy(set, record->name);
-	survey->version = set_copy(set, record->version);
+	if (!added)
+		return ERROR_NOMEM;
+	selection_tell(selection, &candidate);
 	for (size_t i = 0; i < count; i++)
-		add_entry_point(survey, &record->entry_points[i]);
-	set->distributions[set->distribution_count++] = (struct entrydb_distribution){
-	        .path = survey->path.ptr,
-	        .file = survey->file.ptr,
-	        .name = survey->name.ptr,
-	        .version = survey->version.ptr,
+		selection_add(selection, &candidate, (uint32_t)i, &record->entry_points[i]);
+	*added = (struct entrydb_distribution){
+	        .path = selection->path.ptr,
+	        .file = selection->file.ptr,
+	        .name = selection->distribution.ptr,
+	        .version = selection->version.ptr,
 	        .problem = problem.ptr,
 	        .set = set,
 	        .first = first,
 	        .count = set->count - first,
 	};
-}
-
-static int add_root(struct survey *survey, const struct root_record *root, struct error *error)
-{
-	struct entrydb_set *set = survey->set;
-
-	survey->path = set_copy(set, slice_of(survey->entry->spelled));
-	if (!set_reserve_distributions(set, root->distribution_count))
-		return error_nomem(error);
-	for (size_t i = 0; i < root->distribution_count; i++)
-		add_distribution(survey, &root->distributions[i]);
-	return set->failed ? error_nomem(error) : 0;
-}
-
-/* The rows that hold, in a root whose array has room for @more. */
-static int take_rows(struct survey *survey, struct root_record *root, size_t more,
-                     struct error *error)
-{
-	const struct path_entry *entry = survey->entry;
-	struct sources *sources = &survey->db->sources;
-	struct root_record rows = {
-	        .id = entry->row.id,
-	        .distribution_count = entry->row.distribution_count,
-	};
-	struct distribution_record *all;
-	int code = 0;
-
-	if (entry_has_rows(entry))
-		code = sources_check(
-		        sources, entry->source,
-		        reader_listed(sources->items[entry->source].reader, &rows, error), error);
-	else
-		rows.distribution_count = 0;
-	*root = rows; /* with its arena */
-	if (code < 0)
-		return code;
-	all = arena_calloc(&root->arena, rows.distribution_count + more, sizeof(*all));
-	if (!all)
-		return error_nomem(error);
-	root->distributions = all;
-	root->distribution_count = 0;
-	for (size_t i = 0; i < rows.distribution_count; i++) {
-		struct distribution_record *row = &rows.distributions[i];
-
-		if (entry->nameless)
-			row->name = row->version = (struct slice){0};
-		if (entry_row_holds(entry, row->id, &row->position))
-			all[root->distribution_count++] = *row;
-	}
 	return 0;
 }
 
 /* What is read for a question has no METADATA, and nothing of what seemed to be shadowed. */
-static int read_rest(struct tree *tree, struct root_record *read,
-                     struct distribution_record *distribution, struct error *error)
+static int read_rest(struct selection *selection, struct path_entry *entry, struct error *error)
 {
-	int code = 0;
-
-	if (!distribution->has_headers)
-		code = distribution_read_headers(tree, &read->arena, distribution, error);
-	if (code >= 0 && distribution->unread)
-		code = distribution_read_rest(tree, &read->arena, distribution, error);
-	return code < 0 ? code : 0;
-}
-
-static int read_all_rest(struct path_entry *entry, struct error *error)
-{
-	CLEANUP(cleanup_tree) struct tree *tree = NULL;
+	struct root_record *read = &entry->read;
 	struct error own = {0};
-	int code = entry->read.distribution_count > 0 ? tree_open(entry->path, &tree, &own) : 0;
+	struct tree *tree =
+	        read->distribution_count > 0 ? selection_open(selection, entry, &own) : NULL;
+	int code = own.code;
 
-	for (size_t i = 0; code >= 0 && i < entry->read.distribution_count; i++)
-		code = read_rest(tree, &entry->read, &entry->read.distributions[i], &own);
+	for (size_t i = 0; tree && code >= 0 && i < read->distribution_count; i++) {
+		struct distribution_record *it = &read->distributions[i];
+
+		if (!it->has_headers)
+			code = distribution_read_headers(tree, &read->arena, it, &own);
+		if (code >= 0 && it->unread)
+			code = distribution_read_rest(tree, &read->arena, it, &own);
+	}
 	return error_move_failure(error, &own);
 }
 
-static int survey_entry(struct survey *survey, struct path_entry *entry, struct error *error)
+static int survey_entry(struct selection *selection, size_t index, struct error *error)
 {
+	struct path_entry *entry = &selection->db->entries[index];
 	CLEANUP(root_record_free) struct root_record root = {0};
-	int code;
+	struct distribution_record *all;
+	int code = selection_rows(selection, index, true, &root, error);
 
-	survey->entry = entry;
-	code = take_rows(survey, &root, entry->read.distribution_count, error);
 	if (code == 0)
-		code = read_all_rest(entry, error);
+		code = read_rest(selection, entry, error);
 	if (code < 0)
 		return code;
+	all = arena_calloc(&root.arena,
+	                   root.distribution_count + entry->read.distribution_count + 1,
+	                   sizeof(*all));
+	if (!all)
+		return error_nomem(error);
+	for (size_t i = 0; i < root.distribution_count; i++)
+		all[i] = root.distributions[i];
 	for (size_t i = 0; i < entry->read.distribution_count; i++)
-		root.distributions[root.distribution_count++] = entry->read.distributions[i];
+		all[root.distribution_count++] = entry->read.distributions[i];
+	root.distributions = all;
 	root_record_sort(&root);
-	return add_root(survey, &root, error);
+	for (size_t i = 0; i < root.distribution_count; i++)
+		if (add_distribution(selection, index, &all[i]) < 0)
+			return error_nomem(error);
+	return 0;
 }
 
-/* @out: the caller's pointer to a set. */
-static int survey_once(struct entrydb *db, void *out, struct error *error)
+static int survey_once(struct entrydb *db, void *payload, struct error *error)
 {
-	struct survey survey = {.db = db, .set = set_create()};
-	int code = survey.set ? refresh(db, error) : error_nomem(error);
+	struct selection *selection = payload;
+	int code = selection_begin(selection, error);
 
 	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
-		code = survey_entry(&survey, &db->entries[i], error);
-	if (code < 0)
-		entrydb_set_free(survey.set);
-	else
-		*(struct entrydb_set **)out = survey.set;
-	return code;
+		code = survey_entry(selection, i, error);
+	return selection_end(selection, code, error);
 }
 
 int entrydb_survey(entrydb *db, entrydb_set **out, entrydb_error *error)
 {
-	return handle_ask(db, survey_once, out, error);
+	struct selection selection = {.db = db};
+	int code = handle_ask(db, survey_once, &selection, error);
+
+	if (code == 0)
+		*out = selection.set;
+	return code;
 }
 
 /* --- one by its name --- */
 
 struct find {
-	struct entrydb *db;
-	struct entrydb_set *set;
-	struct slice key, egg_key; /* of the name, among directories and of an egg */
-	struct arena arena;        /* of all keys */
+	struct selection selection; /* its name: what is looked for */
+	struct slice key, egg_key;  /* of the name, among directories and of an egg */
+	struct arena arena;         /* of all keys */
 	const struct path_entry *entry;
-	/* The first in it so far, at @position. */
+	/* The first in it so far, at @position; null: none. */
 	struct slice directory;
 	uint32_t position;
-	bool is_found, is_egg;
+	bool is_egg;
 };
+
+typedef size_t make_key(struct slice name, char *out, size_t room);
+
+/* Null without memory. */
+static struct slice key_of(struct find *find, struct slice name, make_key *make)
+{
+	size_t room = DISTNAME_ROOM(name.len) + 1;
+	char *key = arena_alloc(&find->arena, room);
+
+	find->selection.set->failed |= !key;
+	return key ? (struct slice){key, make(name, key, room)} : (struct slice){0};
+}
 
 static bool is_called(struct find *find, struct slice directory, bool egg)
 {
-	struct slice base = slice_of(find->entry->spelled), child = egg ? base : directory, key;
-	size_t room = DISTNAME_ROOM(child.len) + 1;
-	char *out;
+	struct slice base = slice_of(find->entry->spelled);
 
-	if (egg ? !distname_is_egg_base(base) || !distname_is_egg_info(directory)
-	        : !distname_is_info(directory))
-		return false;
-	out = arena_alloc(&find->arena, room);
-	if (!out) {
-		find->set->failed = true;
-		return false;
-	}
-	key.ptr = out;
-	key.len = egg ? distname_egg_key(child, out, room) : distname_lookup_key(child, out, room);
-	return slice_equal(key, egg ? find->egg_key : find->key);
+	if (!egg)
+		return distname_is_info(directory) &&
+		       slice_equal(key_of(find, directory, distname_lookup_key), find->key);
+	return distname_is_egg_base(base) && distname_is_egg_info(directory) &&
+	       slice_equal(key_of(find, base, distname_egg_key), find->egg_key);
 }
 
 /* Of one entry, an egg's own metadata come after all others. */
@@ -220,16 +167,14 @@ static void consider(struct find *find, struct slice directory, uint32_t positio
 {
 	bool is_info = is_called(find, directory, false);
 	bool is_egg = !is_info && is_called(find, directory, true);
+	bool is_first = slice_is_null(find->directory) || find->is_egg > is_egg ||
+	                (find->is_egg == is_egg && find->position > position);
 
-	if (!is_info && !is_egg)
+	if ((!is_info && !is_egg) || !is_first)
 		return;
-	if (find->is_found &&
-	    (find->is_egg < is_egg || (find->is_egg == is_egg && find->position <= position)))
-		return;
-	find->is_found = true;
 	find->is_egg = is_egg;
 	find->position = position;
-	find->directory = set_copy(find->set, directory);
+	find->directory = set_copy(find->selection.set, directory);
 }
 
 static void consider_row(void *payload, const struct reader_holder *row)
@@ -241,13 +186,13 @@ static void consider_row(void *payload, const struct reader_holder *row)
 		consider(find, row->directory, position);
 }
 
-static int find_in_entry(struct find *find, struct error *error)
+static int find_in_entry(struct find *find, size_t index, struct error *error)
 {
-	const struct path_entry *entry = find->entry;
-	struct sources *sources = &find->db->sources;
-	struct entrydb_set *set = find->set;
+	const struct path_entry *entry = find->entry = &find->selection.db->entries[index];
+	struct sources *sources = &find->selection.db->sources;
 	/* The names of what is in a zip are those of METADATA. */
 	struct slice name = entry->row.kind == ROOT_DIRECTORY ? find->key : (struct slice){0};
+	struct distribution_record found = {0};
 	int code = 0;
 
 	if (entry_has_rows(entry))
@@ -258,53 +203,38 @@ static int find_in_entry(struct find *find, struct error *error)
 	for (size_t i = 0; code == 0 && i < entry->read.distribution_count; i++)
 		consider(find, entry->read.distributions[i].directory,
 		         entry->read.distributions[i].position);
-	if (code == 0 && find->is_found && set_reserve_distributions(set, 1))
-		set->distributions[set->distribution_count++] = (struct entrydb_distribution){
-		        .path = set_copy(set, slice_of(entry->spelled)).ptr,
-		        .file = set_join(set, slice_of(entry->display), find->directory).ptr,
-		        .set = set,
-		};
-	return code == 0 && set->failed ? error_nomem(error) : code;
+	found.directory = find->directory;
+	if (code < 0 || slice_is_null(found.directory))
+		return code;
+	return add_distribution(&find->selection, index, &found) < 0 ? error_nomem(error) : 0;
 }
-
-struct question_find {
-	const char *name;
-	struct entrydb_set *out;
-};
 
 static int find_once(struct entrydb *db, void *payload, struct error *error)
 {
-	struct question_find *asked = payload;
-	struct slice name = slice_of(asked->name);
-	struct find find = {.db = db, .set = set_create(), .arena = ARENA_INIT};
-	size_t room = DISTNAME_ROOM(name.len) + 1;
-	char *key = arena_alloc(&find.arena, room), *egg_key = arena_alloc(&find.arena, room);
-	int code = find.set && key && egg_key ? refresh(db, error) : error_nomem(error);
+	struct find *find = payload;
+	int code;
 
+	find->directory = (struct slice){0};
+	code = selection_begin(&find->selection, error);
 	if (code == 0) {
-		find.key = (struct slice){key, distname_normalize(name, key, room)};
-		find.egg_key = (struct slice){egg_key, distname_legacy(name, egg_key, room)};
+		find->key = key_of(find, find->selection.name, distname_normalize);
+		find->egg_key = key_of(find, find->selection.name, distname_legacy);
 	}
-	for (size_t i = 0; code == 0 && name.len > 0 && !find.is_found && i < db->entry_count;
-	     i++) {
-		find.entry = &db->entries[i];
-		code = find_in_entry(&find, error);
-	}
-	arena_free(&find.arena);
-	if (code < 0)
-		entrydb_set_free(find.set);
-	else
-		asked->out = find.set;
-	return code;
+	for (size_t i = 0; code == 0 && find->selection.name.len > 0 &&
+	                   slice_is_null(find->directory) && i < db->entry_count;
+	     i++)
+		code = find_in_entry(find, i, error);
+	arena_free(&find->arena);
+	return selection_end(&find->selection, code, error);
 }
 
 int entrydb_find(entrydb *db, const char *name, entrydb_set **out, entrydb_error *error)
 {
-	struct question_find asked = {name, NULL};
-	int code = handle_ask(db, find_once, &asked, error);
+	struct find find = {.selection = {.db = db, .name = slice_of(name)}};
+	int code = handle_ask(db, find_once, &find, error);
 
 	if (code == 0)
-		*out = asked.out;
+		*out = find.selection.set;
 	return code;
 }
 

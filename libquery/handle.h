@@ -6,25 +6,26 @@
  *        │          └ or a scan of the disk, kept in memory
  *        └────── sources    one per database file
  *
- *     handle.c      opens and closes
- *     source.c      database files
- *     path_entry.c  path entries
- *     holders.c     which of them has a root, or a name
- *     locate.c      where an entry is, and which row describes it
- *     refresh.c     decides, before each answer, which of the two an entry is to be
- *                   answered from
- *     select*.c, offer.c  collect the answer: see offer.h
- *     shadowing.c   which distribution hides which
- *     survey.c      all there is, unjudged
- *     result.c      holds the answers
- *     describe.c    where the answers come from
- *     resolve.c     from an entry point to its target
- *     policy_file.c the rules about what may be loaded
- *     policy.c      and what they say about an entry point
- *     load.c        and into the process, if policy allows
- *     registry.c    names of a group, registered here or installed
- *     autoload.c    all of a group
- *     names.c       the enumerations and errors of entrydb.h
+ *     open.c          opens and closes
+ *     handle.c        asks under its lock
+ *     source.c        database files
+ *     path_entry.c    path entries
+ *     locate.c        where an entry is, and which row describes it
+ *     freshness.c     decides, before each answer, which of the two an entry is to be
+ *                     answered from
+ *     select.c        collects the answer, from rows and from what was read
+ *     plugins.c       the same for plugins
+ *     shadowing.c     which distribution hides which
+ *     distributions.c all there is, unjudged; one distribution by its name
+ *     result.c        holds the answers
+ *     describe.c      where the answers come from
+ *     resolve.c       from an entry point to its target
+ *     policy_layers.c the rules about what may be loaded, policy_file.c their text
+ *     policy.c        and what they say about an entry point
+ *     load.c          and into the process, if policy allows
+ *     registry.c      names of a group, registered here or installed
+ *     autoload.c      all of a group
+ *     names.c         the enumerations and errors of entrydb.h
  */
 #ifndef LIBQUERY_HANDLE_H
 #define LIBQUERY_HANDLE_H
@@ -34,11 +35,30 @@
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/plugin_kinds.h"
 #include "libquery/entrydb.h"
-#include "libquery/native/loader.h"
 #include "libquery/path_entry.h"
 #include "libquery/policy_file.h"
-#include "libquery/shadowing.h"
 #include "libquery/source.h"
+
+/* The first distribution of a name. */
+struct winner {
+	uint64_t place; /* PLACE_NONE: there is none */
+	size_t entry;   /* the index of its path entry */
+	struct slice directory;
+	bool has_asked; /* the databases, too, and not only what was read from the disk */
+};
+
+/* What shadowing.c has found out. */
+struct shadowing {
+	unsigned generation, changes; /* of the sources and the handle: the rest holds for these */
+	bool one_source; /* nothing but rows of one file: what is uncontested there has won */
+	bool has_read;   /* what was read from the disk is among the winners */
+	struct name_map by_name; /* normalized name -> index in winners */
+	struct winner *winners;
+	size_t winner_count, winner_room;
+	struct arena arena;        /* names and directories of rows */
+	struct root_holder *roots; /* which path entry has which root, sorted; NULL: not known */
+	size_t root_count;
+};
 
 struct entrydb {
 	pthread_mutex_t lock;
@@ -54,7 +74,6 @@ struct entrydb {
 	struct path_entry *entries;
 	size_t entry_count, entry_room;
 	struct shadowing shadowing;
-	struct loader *loader;
 	struct plugin_kinds *kinds; /* of plugins; NULL until they are asked for */
 	struct policy policy;       /* what may be loaded */
 };

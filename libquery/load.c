@@ -15,6 +15,7 @@
 #include "db/base/sha256.h"
 #include "libquery/layout.h"
 #include "libquery/names.h"
+#include "libquery/native/loader.h"
 #include "libquery/native/quarantine.h"
 #include "libquery/needed.h"
 #include "libquery/object_id.h"
@@ -27,7 +28,6 @@ struct load {
 	const entrydb_load_options *options;
 	entrydb_target *target;
 	struct loadable object; /* its path is the load's own */
-	struct stat status;     /* of the object */
 	char *id;               /* of the object; NULL until it is needed */
 	char *quarantine;       /* the directory; NULL: there is no place for one */
 };
@@ -40,7 +40,7 @@ static void load_free(struct load *load)
 	free(load->quarantine);
 }
 
-/* --- what it leads to, and may it be opened --- */
+/* --- what it leads to --- */
 
 /* Why there is nothing that could be opened; 0 where there is. */
 static int why_not_loadable(const struct load *load)
@@ -89,22 +89,7 @@ static int find_object(struct load *load, struct error *error)
 	               : error_errno(error, errno, "%s", entrydb_target_object(load->target));
 }
 
-static int prepare(struct load *load, struct error *error)
-{
-	entrydb_error own = ENTRYDB_ERROR_INIT;
-	int code = entrydb_resolve(load->db, load->entry_point, &load->target, &own);
-
-	if (code < 0)
-		return error_import(code, &own, error);
-	code = policy_allows(load->db, load->entry_point, error);
-	if (code == 0)
-		code = find_object(load, error);
-	if (code == 0)
-		code = loader_check(&load->object, &load->status, error);
-	return code;
-}
-
-/* --- is it what it should be? --- */
+/* --- may it be opened? --- */
 
 static int identify(struct load *load, struct error *error)
 {
@@ -132,12 +117,22 @@ static int check_quarantine(struct load *load, struct error *error)
 	                 load->object.path, load->object.distribution, reason, load->id);
 }
 
-/* An object that is open already has been asked about. */
-static int check_object(struct load *load, struct error *error)
+/* All that is asked of each object, but by the dynamic linker. */
+static int prepare(struct load *load, struct error *error)
 {
-	int code = needed_check(&load->object, error);
+	entrydb_error own = ENTRYDB_ERROR_INIT;
+	int code = entrydb_resolve(load->db, load->entry_point, &load->target, &own);
 
-	return code < 0 ? code : check_quarantine(load, error);
+	if (code < 0)
+		return error_import(code, &own, error);
+	code = policy_allows(load->db, load->entry_point, error);
+	if (code == 0)
+		code = find_object(load, error);
+	if (code == 0)
+		code = loader_check(&load->object, error);
+	if (code == 0)
+		code = needed_check(&load->object, error);
+	return code == 0 ? check_quarantine(load, error) : code;
 }
 
 static int check_same(const struct load *load, const char *what, const char *is, const char *should,
@@ -179,7 +174,7 @@ static int check_hash(const struct load *load, struct error *error)
 /* --- opening --- */
 
 /* If the process ends while it opens the object, the watch stays, and sets the object aside. */
-static int open_guarded(struct load *load, void **handle, struct error *error)
+static int open_guarded(struct load *load, void **symbol, struct error *error)
 {
 	struct quarantine_watch watch = QUARANTINE_WATCH_INIT;
 	unsigned flags = load->options->flags;
@@ -192,26 +187,10 @@ static int open_guarded(struct load *load, void **handle, struct error *error)
 			                              &watch, error);
 	}
 	if (code == 0)
-		code = loader_open(load->db->loader, &load->object, &load->status,
-		                   flags & ENTRYDB_LOAD_LAZY, handle, error);
+		code = loader_open(&load->object, flags & ENTRYDB_LOAD_LAZY,
+		                   entrydb_target_symbol(load->target), symbol, error);
 	quarantine_watch_end(&watch);
 	return code;
-}
-
-static int open_object(struct load *load, void **handle, struct error *error)
-{
-	unsigned flags = load->options->flags;
-	int code;
-
-	*handle = loader_find(load->db->loader, &load->status);
-	if (*handle)
-		return 0;
-	code = check_object(load, error);
-	if (code == 0 && flags & ENTRYDB_LOAD_SAME)
-		code = check_build(load, error);
-	if (code == 0 && flags & ENTRYDB_LOAD_HASH)
-		code = check_hash(load, error);
-	return code == 0 ? open_guarded(load, handle, error) : code;
 }
 
 static int ask_host(const struct load *load, void *symbol, struct error *error)
@@ -228,14 +207,16 @@ static int ask_host(const struct load *load, void *symbol, struct error *error)
 /* The handle's lock is not held while constructors run: they may use the handle. */
 static int load_symbol(struct load *load, void **symbol, struct error *error)
 {
-	void *handle, *found;
+	unsigned flags = load->options->flags;
+	void *found;
 	int code = prepare(load, error);
 
+	if (code == 0 && flags & ENTRYDB_LOAD_SAME)
+		code = check_build(load, error);
+	if (code == 0 && flags & ENTRYDB_LOAD_HASH)
+		code = check_hash(load, error);
 	if (code == 0)
-		code = open_object(load, &handle, error);
-	if (code == 0)
-		code = loader_symbol(handle, &load->object, entrydb_target_symbol(load->target),
-		                     &found, error);
+		code = open_guarded(load, &found, error);
 	if (code == 0)
 		code = ask_host(load, found, error);
 	if (code == 0)
@@ -275,10 +256,6 @@ int load_check(entrydb *db, const entrydb_entry_point *entry_point, char **objec
 	int code = prepare(&load, error);
 
 	if (code == 0)
-		code = check_object(&load, error);
-	if (code == 0) {
-		*object = (char *)load.object.path;
-		load.object.path = NULL;
-	}
+		*object = (char *)take(load.object.path);
 	return code;
 }

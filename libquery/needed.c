@@ -84,7 +84,6 @@ static int read_links(struct needed *needed, struct slice path, struct error *er
 static int ask_about(struct needed *needed, struct slice path, struct error *error)
 {
 	struct loadable library = {.path = path.ptr, .distribution = needed->object->distribution};
-	struct stat status;
 
 	if (access(path.ptr, F_OK) != 0 || name_map_get(&needed->met, path) != NAME_MAP_NONE)
 		return 0;
@@ -97,7 +96,7 @@ static int ask_about(struct needed *needed, struct slice path, struct error *err
 	    !array_grow(&needed->paths, needed->count, sizeof(*needed->paths), &needed->room))
 		return error_nomem(error);
 	needed->paths[needed->count++] = path;
-	return loader_check(&library, &status, error);
+	return loader_check(&library, error);
 }
 
 static int ask_below(struct needed *needed, struct slice directory, struct slice name,

@@ -39,7 +39,8 @@ int entry_init(struct path_entry *entry, const char *spelled, const char *sysroo
 {
 	CLEANUP(cleanup_free) char *inside = text_format("%s%s", sysroot ? sysroot : "", spelled);
 
-	*entry = (struct path_entry){.spelled = strdup(spelled), .source = SOURCE_NONE};
+	*entry = (struct path_entry){
+	        .spelled = strdup(spelled), .source = SOURCE_NONE, .state = ENTRY_UNKNOWN};
 	entry->relative = spelled[0] != '/';
 	entry->display = inside ? display_of(inside) : NULL;
 	if (entry->spelled && entry->display)

@@ -7,13 +7,14 @@
 
 #include "db/base/error.h"
 #include "db/record.h"
+#include "libquery/entrydb.h"
 
 enum entry_state {
-	ENTRY_UNKNOWN, /* not looked at yet */
-	ENTRY_FRESH,   /* the rows are right: their stamp is the path entry's */
-	ENTRY_CHECKED, /* the rows are right: each was compared with its distribution */
-	ENTRY_SCANNED, /* some distributions, or all, were read from the disk */
-	ENTRY_ABSENT,  /* nothing is there */
+	ENTRY_ABSENT = ENTRYDB_PATH_ABSENT,   /* nothing is there */
+	ENTRY_FRESH = ENTRYDB_PATH_FRESH,     /* the rows are right: their stamp is the entry's */
+	ENTRY_CHECKED = ENTRYDB_PATH_CHECKED, /* they are: each was compared */
+	ENTRY_SCANNED = ENTRYDB_PATH_SCANNED, /* distributions were read from the disk */
+	ENTRY_UNKNOWN,                        /* not looked at yet */
 };
 
 /* Where a row stands among what was found on the disk, if it holds (holds.h). */

@@ -95,32 +95,6 @@ static int add_all_of(struct look *look, const struct root_record *root, struct 
 	return code;
 }
 
-/* The distributions are known from the database, if not their plugins. */
-static int add_of_rows(struct look *look, const struct path_entry *entry, struct error *error)
-{
-	struct sources *sources = &look->selection->db->sources;
-	CLEANUP(root_record_free)
-	struct root_record root = {
-	        .id = entry->row.id,
-	        .distribution_count = entry->row.distribution_count,
-	};
-	size_t held = 0;
-	int code = reader_distributions(sources->items[entry->source].reader, &root, false, error);
-
-	code = sources_check(sources, entry->source, code, error);
-	if (code < 0)
-		return code;
-	for (size_t i = 0; i < root.distribution_count; i++) {
-		struct distribution_record *row = &root.distributions[i];
-
-		row->has_headers = !entry->nameless;
-		if (entry_row_holds(entry, row->id, &row->position))
-			root.distributions[held++] = *row;
-	}
-	root.distribution_count = held;
-	return add_all_of(look, &root, error);
-}
-
 /* Where the path entry is, as those in the sysroot see it. */
 static struct slice place_of_entry(const struct entrydb *db, const struct path_entry *entry)
 {
@@ -131,20 +105,23 @@ static int add_from_disk(struct selection *selection, size_t index, struct linka
                          struct error *error)
 {
 	const struct path_entry *entry = &selection->db->entries[index];
-	CLEANUP(cleanup_tree) struct tree *tree = NULL;
+	CLEANUP(root_record_free) struct root_record rows = {0};
+	struct error own = {0};
 	struct look look = {
 	        .selection = selection,
 	        .index = index,
+	        .tree = selection_open(selection, entry, &own),
 	        .context = {.linkage = linkage,
 	                    .place = place_of_entry(selection->db, entry),
 	                    .kinds = selection->db->kinds},
 	};
-	struct error own = {0};
-	int code = tree_open(entry->path, &tree, &own);
+	int code = look.tree ? 0 : own.code;
 
-	look.tree = tree;
-	if (code == 0 && entry_has_rows(entry) && !plugins_in_database(selection->db, entry))
-		code = add_of_rows(&look, entry, &own);
+	/* The distributions may be known from the database, if not their plugins. */
+	if (code == 0 && !plugins_in_database(selection->db, entry))
+		code = selection_rows(selection, index, false, &rows, &own);
+	if (code == 0)
+		code = add_all_of(&look, &rows, &own);
 	if (code == 0)
 		code = add_all_of(&look, &entry->read, &own);
 	arena_free(&look.arena);
@@ -172,6 +149,8 @@ static int select_plugins(struct entrydb *db, void *payload, struct error *error
 	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
 		if (is_for_disk(db, &db->entries[i]))
 			code = add_from_disk(selection, i, linkage, error);
+	if (code == 0)
+		set_sort(selection->set, true);
 	return selection_end(selection, code, error);
 }
 

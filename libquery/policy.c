@@ -11,7 +11,6 @@
 #include "db/base/text.h"
 #include "libquery/disk/tree/distname.h"
 #include "libquery/layout.h"
-#include "libquery/names.h"
 
 /* --- the decision --- */
 
@@ -33,100 +32,85 @@ static bool word_names(struct slice word, const struct policy_subject *subject)
 static struct slice find_word(struct slice list, const struct policy_subject *subject)
 {
 	while (list.len > 0) {
-		const char *comma = memchr(list.ptr, ',', list.len);
-		struct slice word = comma ? slice_between(list.ptr, comma) : list;
+		struct slice word = slice_take(&list, ',');
 
 		if (word_names(word, subject))
 			return word;
-		list = slice_from(list, word.len + (comma != NULL));
 	}
 	return (struct slice){0};
 }
 
-/* How specific a rule is: the higher the more. */
-enum { SAYS_GROUP = 1, SAYS_PROGRAM = 2, SAYS_DISTRIBUTION = 4, SAYS_NAME = 8, SAYS_NOTHING = 0 };
-
-/* Add @weight to *says if @wanted is what @given is; false: it is another one. */
-static bool compare(struct slice wanted, struct slice given, int weight, int *says)
-{
-	if (slice_is_null(wanted) || slice_equal(wanted, SLICE("*")))
-		return true;
-	*says += weight;
-	return !slice_is_null(given) && slice_equal(wanted, given);
-}
-
-/* How specific @rule is about the subject; -1: it is about another one. */
+/* How specific @rule is about the subject, the higher the more; -1: it is about another one. */
 static int weigh(const struct policy_rule *rule, const struct policy_subject *subject)
 {
-	int says = SAYS_NOTHING;
+	const struct {
+		struct slice wanted, given;
+		int weight;
+	} parts[] = {
+	        {rule->name, subject->name, 8},
+	        {rule->distribution, subject->distribution, 4},
+	        {rule->program, subject->program, 2},
+	        {rule->group, subject->group, 1},
+	};
+	int weight = 0;
 
-	if (compare(rule->group, subject->group, SAYS_GROUP, &says) &&
-	    compare(rule->name, subject->name, SAYS_NAME, &says) &&
-	    compare(rule->distribution, subject->distribution, SAYS_DISTRIBUTION, &says) &&
-	    compare(rule->program, subject->program, SAYS_PROGRAM, &says))
-		return says;
-	return -1;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		if (slice_is_null(parts[i].wanted) || slice_equal(parts[i].wanted, SLICE("*")))
+			continue;
+		if (slice_is_null(parts[i].given) || !slice_equal(parts[i].wanted, parts[i].given))
+			return -1;
+		weight += parts[i].weight;
+	}
+	return weight;
 }
 
-static bool decides(const struct policy_rule *rule)
-{
-	return rule->action != POLICY_SILENT;
-}
-
-static bool ranks(const struct policy_rule *rule)
-{
-	return rule->has_priority;
-}
-
+/* The rule of @layer that decides, or the one that ranks. */
 static const struct policy_rule *find_in_layer(const struct policy_layer *layer,
-                                               const struct policy_subject *subject,
-                                               bool (*serves)(const struct policy_rule *))
+                                               const struct policy_subject *subject, bool ranks)
 {
 	const struct policy_rule *best = NULL;
-	int most = SAYS_NOTHING;
+	int most = 0;
 
 	for (size_t i = 0; i < layer->rules.count; i++) {
 		const struct policy_rule *rule = &layer->rules.items[i];
-		int says = serves(rule) ? weigh(rule, subject) : -1;
+		bool serves = ranks ? rule->has_priority : rule->action != POLICY_SILENT;
+		int weight = serves ? weigh(rule, subject) : -1;
 
-		if (says < most)
+		if (weight < most)
 			continue;
-		most = says;
+		most = weight;
 		best = rule;
 	}
 	return best;
 }
 
-/* The rules of an environment are for what that environment provides. */
-static bool is_in_scope(const struct policy_layer *layer, const struct policy_subject *subject)
-{
-	return !layer->prefix || slice_is_null(subject->prefix) ||
-	       slice_equal(subject->prefix, slice_of(layer->prefix));
-}
-
-/* The rule of the first layer that has one; *origin: that layer's file. */
+/* Of the first layer that has one; *origin: that layer's file. */
 static const struct policy_rule *find_rule(const struct policy *policy,
-                                           const struct policy_subject *subject,
-                                           bool (*serves)(const struct policy_rule *),
+                                           const struct policy_subject *subject, bool ranks,
                                            const char **origin)
 {
-	const struct policy_rule *found = NULL;
+	for (size_t i = 0; i < policy->count; i++) {
+		const struct policy_layer *layer = &policy->layers[i];
+		/* The rules of an environment are for what that environment provides. */
+		bool is_in_scope = !layer->prefix || slice_is_null(subject->prefix) ||
+		                   slice_equal(subject->prefix, slice_of(layer->prefix));
+		const struct policy_rule *rule =
+		        is_in_scope ? find_in_layer(layer, subject, ranks) : NULL;
 
-	for (size_t i = 0; !found && i < policy->count; i++) {
-		if (!is_in_scope(&policy->layers[i], subject))
+		if (!rule)
 			continue;
-		found = find_in_layer(&policy->layers[i], subject, serves);
-		*origin = found ? policy->layers[i].path : NULL;
+		*origin = layer->path;
+		return rule;
 	}
-	return found;
+	return NULL;
 }
 
 struct policy_verdict policy_decide(const struct policy *policy,
                                     const struct policy_subject *subject)
 {
 	struct policy_verdict verdict = {.allowed = true};
-	const char *rank_origin = NULL;
-	const struct policy_rule *rank = find_rule(policy, subject, ranks, &rank_origin);
+	const char *unused;
+	const struct policy_rule *rank = find_rule(policy, subject, true, &unused);
 
 	if (rank)
 		verdict.priority = rank->priority;
@@ -136,7 +120,7 @@ struct policy_verdict policy_decide(const struct policy *policy,
 		verdict.origin = POLICY_DISABLE_VARIABLE;
 		return verdict;
 	}
-	verdict.rule = find_rule(policy, subject, decides, &verdict.origin);
+	verdict.rule = find_rule(policy, subject, false, &verdict.origin);
 	if (verdict.rule)
 		verdict.allowed = verdict.rule->action == POLICY_ENABLE;
 	return verdict;
@@ -156,13 +140,6 @@ char *policy_reason(const struct policy_verdict *verdict)
 }
 
 /* --- for a handle --- */
-
-static int look(struct entrydb *db, enum policy_age age, struct error *error)
-{
-	const struct policy_scope scope = {db->entries, db->entry_count, db->sysroot};
-
-	return policy_look(&db->policy, &scope, age, error);
-}
 
 /* The prefix of the environment of a path entry; "": none. Null where @path is NULL. */
 static struct slice prefix_of(const char *absolute)
@@ -218,7 +195,7 @@ static int check(struct entrydb *db, const struct entrydb_entry_point *entry_poi
 {
 	CLEANUP(cleanup_free) char *reason = NULL;
 	struct policy_verdict verdict;
-	int code = look(db, POLICY_AGE_NONE, error);
+	int code = policy_look(db, POLICY_AGE_NONE, error);
 
 	if (code == 0)
 		code = decide_on(db, entry_point, &verdict, error);
@@ -282,16 +259,21 @@ void entrydb_verdict_free(entrydb_verdict *verdict)
 	free(verdict);
 }
 
-/* With the handle's lock. */
-static int make_verdict(struct entrydb *db, const struct policy_subject *subject, const char *path,
-                        entrydb_verdict **out, struct error *error)
+struct verdict_question {
+	struct policy_subject subject;
+	const char *path;
+	entrydb_verdict **out;
+};
+
+static int make_verdict(struct entrydb *db, void *payload, struct error *error)
 {
+	const struct verdict_question *asked = payload;
 	CLEANUP(cleanup_free) entrydb_verdict *verdict = calloc(1, sizeof(*verdict));
 	struct policy_verdict decision;
-	int code = verdict ? look(db, POLICY_AGE_NONE, error) : error_nomem(error);
+	int code = verdict ? policy_look(db, POLICY_AGE_NONE, error) : error_nomem(error);
 
 	if (code == 0)
-		code = decide(db, *subject, path, &decision, error);
+		code = decide(db, asked->subject, asked->path, &decision, error);
 	if (code < 0)
 		return code;
 	verdict->allowed = decision.allowed;
@@ -299,141 +281,52 @@ static int make_verdict(struct entrydb *db, const struct policy_subject *subject
 	verdict->reason = decision.origin ? policy_reason(&decision) : NULL;
 	if (decision.origin && !verdict->reason)
 		return error_nomem(error);
-	*out = take(verdict);
+	*asked->out = take(verdict);
 	return 0;
 }
 
 int entrydb_check_policy(entrydb *db, const char *group, const char *name, const char *distribution,
                          const char *path, entrydb_verdict **out, entrydb_error *error)
 {
-	const struct policy_subject subject = {
-	        .group = slice_of(group),
-	        .name = slice_of(name),
-	        .distribution = slice_of(distribution),
-	};
-	struct error own = {0};
-	int code;
+	struct verdict_question asked = {.path = path, .out = out};
 
-	pthread_mutex_lock(&db->lock);
-	code = make_verdict(db, &subject, path, out, &own);
-	pthread_mutex_unlock(&db->lock);
-	return code < 0 ? error_export(code, &own, error) : 0;
+	asked.subject.group = slice_of(group);
+	asked.subject.name = slice_of(name);
+	asked.subject.distribution = slice_of(distribution);
+	return handle_ask(db, make_verdict, &asked, error);
+}
+
+/* @out: the caller's int. */
+static int has_policy(struct entrydb *db, void *out, struct error *error)
+{
+	int code = policy_look(db, POLICY_AGE_SECOND, error);
+
+	if (code == 0)
+		*(int *)out = !policy_is_empty(&db->policy);
+	return code;
 }
 
 int entrydb_has_policy(entrydb *db, int *out, entrydb_error *error)
 {
-	struct error own = {0};
-	int code;
-
-	pthread_mutex_lock(&db->lock);
-	code = look(db, POLICY_AGE_SECOND, &own);
-	if (code == 0)
-		*out = !policy_is_empty(&db->policy);
-	pthread_mutex_unlock(&db->lock);
-	return code < 0 ? error_export(code, &own, error) : 0;
+	return handle_ask(db, has_policy, out, error);
 }
 
-/* --- sets without what is disabled --- */
-
-/* 1: done; 0: there are rules now, for which the set lacks names; or an error. */
-static int drop_disabled(const struct entrydb *db, entrydb_set *set, struct error *error)
+int policy_apply(const struct entrydb *db, entrydb_set *set, struct error *error)
 {
 	size_t kept = 0;
 
 	if (policy_is_empty(&db->policy))
-		return 1;
-	if (set->nameless)
 		return 0;
 	for (size_t i = 0; i < set->count; i++) {
 		struct policy_verdict verdict;
 
 		if (decide_on(db, &set->entry_points[i], &verdict, error) < 0)
 			return ERROR_NOMEM;
-		if (verdict.allowed)
-			set->entry_points[kept++] = set->entry_points[i];
+		if (!verdict.allowed)
+			continue;
+		set->entry_points[kept] = set->entry_points[i];
+		set->entry_points[kept++].priority = verdict.priority;
 	}
 	set->count = kept;
-	return 1;
-}
-
-int entrydb_select_allowed(entrydb *db, const char *group, const char *name, entrydb_set **out,
-                           entrydb_error *error)
-{
-	struct error own = {0};
-	entrydb_set *set = NULL;
-	int code = 0;
-
-	while (code == 0) {
-		entrydb_set_free(take(set));
-		code = entrydb_select(db, group, name, &set, error);
-		if (code < 0)
-			return code;
-		pthread_mutex_lock(&db->lock);
-		code = look(db, POLICY_AGE_SECOND, &own);
-		if (code == 0)
-			code = drop_disabled(db, set, &own);
-		pthread_mutex_unlock(&db->lock);
-	}
-	if (code < 0) {
-		entrydb_set_free(set);
-		return error_export(code, &own, error);
-	}
-	*out = set;
 	return 0;
-}
-
-/* --- in the order of priorities --- */
-
-struct ranked {
-	struct entrydb_entry_point entry_point;
-	int priority;
-	size_t index;
-};
-
-static int by_rank(const void *left, const void *right)
-{
-	const struct ranked *a = left, *b = right;
-
-	if (a->priority != b->priority)
-		return a->priority > b->priority ? -1 : 1;
-	return (a->index > b->index) - (a->index < b->index);
-}
-
-/* By the rules as of the last look. */
-static int rank(const struct entrydb *db, entrydb_set *set, struct error *error)
-{
-	CLEANUP(cleanup_free) struct ranked *ranked = calloc(set->count + 1, sizeof(*ranked));
-
-	if (!ranked)
-		return error_nomem(error);
-	for (size_t i = 0; i < set->count; i++) {
-		struct policy_verdict verdict;
-
-		if (decide_on(db, &set->entry_points[i], &verdict, error) < 0)
-			return ERROR_NOMEM;
-		ranked[i] = (struct ranked){set->entry_points[i], verdict.priority, i};
-	}
-	qsort(ranked, set->count, sizeof(*ranked), by_rank);
-	for (size_t i = 0; i < set->count; i++)
-		set->entry_points[i] = ranked[i].entry_point;
-	return 0;
-}
-
-int policy_select(struct entrydb *db, const char *group, struct entrydb_set **out,
-                  struct error *error)
-{
-	entrydb_error own = ENTRYDB_ERROR_INIT;
-	entrydb_set *set;
-	int code = entrydb_select_allowed(db, group, NULL, &set, &own);
-
-	if (code < 0)
-		return error_import(code, &own, error);
-	pthread_mutex_lock(&db->lock);
-	code = policy_is_empty(&db->policy) ? 0 : rank(db, set, error);
-	pthread_mutex_unlock(&db->lock);
-	if (code < 0)
-		entrydb_set_free(set);
-	else
-		*out = set;
-	return code;
 }

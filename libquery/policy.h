@@ -38,12 +38,19 @@ struct policy_verdict policy_decide(const struct policy *policy,
  */
 char *policy_reason(const struct policy_verdict *verdict);
 
+enum policy_age {
+	POLICY_AGE_NONE,   /* as the files are now */
+	POLICY_AGE_SECOND, /* as they were at most a second ago */
+};
+
+/* Read the files that count for the handle. */
+int policy_look(struct entrydb *db, enum policy_age age, struct error *error);
+
 /* 0 if @entry_point may be loaded; ERROR_DISABLED and the rule; or why that is not known. */
 int policy_allows(struct entrydb *db, const struct entrydb_entry_point *entry_point,
                   struct error *error);
 
-/* Those of @group that are allowed, higher priorities first, else in the usual order. */
-int policy_select(struct entrydb *db, const char *group, struct entrydb_set **out,
-                  struct error *error);
+/* Drop what is disabled, and note what the priority of the others is. As of the last look. */
+int policy_apply(const struct entrydb *db, struct entrydb_set *set, struct error *error);
 
 #endif

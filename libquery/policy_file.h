@@ -38,12 +38,10 @@
 #define LIBQUERY_POLICY_FILE_H
 
 #include <stdint.h>
-#include <sys/stat.h>
 
 #include "db/base/arena.h"
 #include "db/base/error.h"
 #include "db/base/slice.h"
-#include "libquery/path_entry.h"
 
 #define POLICY_TEXT_MAX         ((size_t)64 << 10) /* bytes of a policy file */
 #define POLICY_DISABLE_VARIABLE "ENTRYDB_DISABLE"
@@ -83,39 +81,19 @@ void policy_rules_free(struct policy_rules *rules);
 /* The rules of one file. */
 struct policy_layer {
 	char *path;
-	const char *prefix; /* of the environment whose entry points it is for; NULL: for all */
-	char *place;        /* where that is: the prefix with the sysroot before it */
+	char *place;        /* of the environment whose entry points it is for; NULL: for all */
+	const char *prefix; /* the same without the sysroot */
 	struct policy_rules rules;
-	char *text;       /* what the rules point into */
-	struct stat seen; /* of the file that was read; st_nlink 0: there was none */
-	bool known;       /* the rules are those of the last look that did not fail */
-	bool settled;     /* the file is old enough for its times to tell of any change */
-	struct error why; /* its rules cannot be used */
+	char *text; /* what the rules point into */
+	bool known; /* the rules are those of a look that did not fail */
 };
 
 struct policy {
 	struct slice disabled;       /* $ENTRYDB_DISABLE: GROUP or GROUP/NAME, comma-separated */
 	struct policy_layer *layers; /* the one that counts most comes first */
 	size_t count, room;
-	bool listed;    /* the layers are known */
-	int64_t looked; /* when all were looked at; a clock of this module */
+	int64_t looked; /* when all were read; a clock of this module; 0: not yet */
 };
-
-/* What decides which files count. */
-struct policy_scope {
-	const struct path_entry *entries;
-	size_t entry_count;
-	const char *sysroot; /* or NULL */
-};
-
-enum policy_age {
-	POLICY_AGE_NONE,   /* as the files are now */
-	POLICY_AGE_SECOND, /* as they were at most a second ago */
-};
-
-/* Read the files that have changed. The scope must be the same each time. */
-int policy_look(struct policy *policy, const struct policy_scope *scope, enum policy_age age,
-                struct error *error);
 
 /* Is there no rule at all? Then everything is allowed. As of the last look. */
 bool policy_is_empty(const struct policy *policy);

@@ -19,7 +19,7 @@
 #include "db/base/nearest.h"
 #include "db/base/text.h"
 #include "libquery/names.h"
-#include "libquery/policy.h"
+#include "libquery/select.h"
 
 #define NAMES_TOLD 20 /* names that a message about an unknown one repeats */
 
@@ -43,8 +43,9 @@ struct entrydb_registry {
 };
 
 struct entrydb_names {
+	struct arena arena; /* of the texts */
 	size_t count;
-	const char **names; /* and behind them, their texts */
+	const char *names[];
 };
 
 /* --- items --- */
@@ -60,18 +61,17 @@ static struct item *find(const entrydb_registry *registry, const char *name)
 static struct item *provide(entrydb_registry *registry, const char *name)
 {
 	struct item *item = find(registry, name);
-	bool failed = false;
+	bool failed;
 	char *copy;
 
 	if (item)
 		return item;
 	copy = strdup(name);
-	if (!copy ||
-	    !array_grow(&registry->items, registry->count, sizeof(*item), &registry->room)) {
-		free(copy);
-		return NULL;
-	}
-	name_map_set(&registry->by_name, slice_of(copy), (uint32_t)registry->count, &failed);
+	failed = !copy ||
+	         !array_grow(&registry->items, registry->count, sizeof(*item), &registry->room);
+	if (!failed)
+		name_map_set(&registry->by_name, slice_of(copy), (uint32_t)registry->count,
+		             &failed);
 	if (failed) {
 		free(copy);
 		return NULL;
@@ -104,7 +104,7 @@ static int discover(entrydb_registry *registry, struct error *error)
 
 	if (registry->found)
 		return 0;
-	code = policy_select(registry->db, registry->group, &found, error);
+	code = select_ranked(registry->db, registry->group, &found, error);
 	if (code < 0)
 		return code;
 	if (take_names(registry, found) < 0) {
@@ -185,50 +185,76 @@ int entrydb_registry_register(entrydb_registry *registry, const char *name, void
 	return code < 0 ? error_export(code, &own, error) : 0;
 }
 
-/* --- looking up --- */
+/* --- listing --- */
+
+/* Is one of the words of @list among those of @tags? */
+static bool has_tag(const char *tags, const char *list)
+{
+	for (struct slice rest = slice_of(list); rest.len > 0;) {
+		struct slice wanted = slice_take(&rest, ',');
+
+		for (struct slice own = slice_of(tags); own.len > 0;)
+			if (slice_equal(wanted, slice_take(&own, ',')))
+				return true;
+	}
+	return false;
+}
 
 static int by_name(const void *left, const void *right)
 {
 	return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* Pointers to all names, sorted; NULL without memory. */
-static const char **sorted_names(const entrydb_registry *registry)
+/* What is not loaded has no tags that could be known. NULL without memory. */
+static entrydb_names *make_names(const entrydb_registry *registry, const char *exclude)
 {
-	const char **names = calloc(registry->count + 1, sizeof(*names));
+	entrydb_names *made = calloc(1, sizeof(*made) + registry->count * sizeof(*made->names));
+	bool failed = !made;
 
-	for (size_t i = 0; names && i < registry->count; i++)
-		names[i] = registry->items[i].name;
-	if (names)
-		qsort(names, registry->count, sizeof(*names), by_name);
-	return names;
+	for (size_t i = 0; !failed && i < registry->count; i++) {
+		const struct item *item = &registry->items[i];
+
+		if ((item->has_object || item->entry_point) &&
+		    !(item->tags && exclude && has_tag(item->tags, exclude)))
+			made->names[made->count++] =
+			        arena_copy(&made->arena, slice_of(item->name), &failed).ptr;
+	}
+	if (failed)
+		entrydb_names_free(take(made));
+	else
+		qsort(made->names, made->count, sizeof(*made->names), by_name);
+	return made;
 }
 
-static char *tell_names(const entrydb_registry *registry)
+/* --- looking up --- */
+
+/* In a message about an unknown one. */
+static char *tell_names(const entrydb_names *names)
 {
-	CLEANUP(cleanup_free) const char **names = sorted_names(registry);
 	char *text = NULL;
-	size_t size, told = registry->count < NAMES_TOLD ? registry->count : NAMES_TOLD;
-	FILE *stream = names ? open_memstream(&text, &size) : NULL;
+	size_t size, told = names->count < NAMES_TOLD ? names->count : NAMES_TOLD;
+	FILE *stream = open_memstream(&text, &size);
 
 	if (!stream)
 		return NULL;
 	for (size_t i = 0; i < told; i++)
-		fprintf(stream, "%s%s", i == 0 ? " There are: " : ", ", names[i]);
-	if (registry->count > told)
-		fprintf(stream, " and %zu more", registry->count - told);
+		fprintf(stream, "%s%s", i == 0 ? " There are: " : ", ", names->names[i]);
+	if (names->count > told)
+		fprintf(stream, " and %zu more", names->count - told);
 	return text_close(stream, &text) ? text : NULL;
 }
 
 static int no_such_name(const entrydb_registry *registry, const char *name, struct error *error)
 {
-	CLEANUP(cleanup_free) char *there = tell_names(registry);
+	entrydb_names *names = make_names(registry, NULL);
+	CLEANUP(cleanup_free) char *there = names ? tell_names(names) : NULL;
 	struct nearest nearest = nearest_to(slice_of(name));
 	bool is_near;
 
 	for (size_t i = 0; i < registry->count; i++)
 		nearest_offer(&nearest, slice_of(registry->items[i].name));
 	is_near = !slice_is_null(nearest.found);
+	entrydb_names_free(names);
 	return error_set(error, ERROR_UNKNOWN, "there is no '%s' in '%s'%s%.*s%s%s", name,
 	                 registry->group, is_near ? "; did you mean '" : ".",
 	                 (int)nearest.found.len, is_near ? nearest.found.ptr : "",
@@ -243,14 +269,14 @@ static int find_name(entrydb_registry *registry, const char *name, void **object
                      const entrydb_entry_point **entry_point, struct error *error)
 {
 	const struct item *item = find(registry, name);
-	int code = 0;
+	int code;
 
-	if (!item)
+	if (!item) {
 		code = discover(registry, error);
-	if (code < 0)
-		return code;
-	if (!item)
+		if (code < 0)
+			return code;
 		item = find(registry, name);
+	}
 	if (!item || (!item->has_object && !item->entry_point))
 		return no_such_name(registry, name, error);
 	*entry_point = item->entry_point;
@@ -298,66 +324,24 @@ int entrydb_registry_lookup(entrydb_registry *registry, const char *name, void *
 	return 0;
 }
 
-/* --- listing --- */
-
-/* Is one of the words of @list among those of @tags? */
-static bool has_tag(const char *tags, const char *list)
-{
-	for (const char *word = list; *word;
-	     word += strcspn(word, ",") + (strchr(word, ',') != NULL)) {
-		struct slice wanted = {word, strcspn(word, ",")};
-
-		for (const char *at = tags; *at; at += strcspn(at, ",") + (strchr(at, ',') != NULL))
-			if (slice_equal(wanted, (struct slice){at, strcspn(at, ",")}))
-				return true;
-	}
-	return false;
-}
-
-/* What is not loaded has no tags that could be known. */
-static bool is_listed(const struct item *item, const char *exclude)
-{
-	return (item->has_object || item->entry_point) &&
-	       !(item->tags && exclude && has_tag(item->tags, exclude));
-}
-
-static int make_names(const entrydb_registry *registry, const char *exclude, entrydb_names **out)
-{
-	size_t size = 0, count = 0;
-	entrydb_names *made;
-	char *text;
-
-	for (size_t i = 0; i < registry->count; i++)
-		size += strlen(registry->items[i].name) + 1;
-	made = malloc(sizeof(*made) + (registry->count + 1) * sizeof(*made->names) + size);
-	if (!made)
-		return ERROR_NOMEM;
-	made->names = (const char **)(made + 1);
-	text = (char *)(made->names + registry->count + 1);
-	for (size_t i = 0; i < registry->count; i++) {
-		if (!is_listed(&registry->items[i], exclude))
-			continue;
-		made->names[count++] = strcpy(text, registry->items[i].name);
-		text += strlen(text) + 1;
-	}
-	made->count = count;
-	qsort(made->names, count, sizeof(*made->names), by_name);
-	*out = made;
-	return 0;
-}
-
 int entrydb_registry_names(entrydb_registry *registry, const char *exclude, entrydb_names **out,
                            entrydb_error *error)
 {
+	entrydb_names *made = NULL;
 	struct error own = {0};
 	int code;
 
 	pthread_mutex_lock(&registry->lock);
 	code = discover(registry, &own);
-	if (code == 0 && make_names(registry, exclude, out) < 0)
-		code = error_nomem(&own);
+	if (code == 0)
+		made = make_names(registry, exclude);
 	pthread_mutex_unlock(&registry->lock);
-	return code < 0 ? error_export(code, &own, error) : 0;
+	if (code == 0 && !made)
+		code = ERROR_NOMEM;
+	if (code < 0)
+		return error_export(code, &own, error);
+	*out = made;
+	return 0;
 }
 
 size_t entrydb_names_count(const entrydb_names *names)
@@ -372,5 +356,8 @@ const char *entrydb_names_get(const entrydb_names *names, size_t index)
 
 void entrydb_names_free(entrydb_names *names)
 {
+	if (!names)
+		return;
+	arena_free(&names->arena);
 	free(names);
 }

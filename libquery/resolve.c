@@ -24,7 +24,7 @@ struct entrydb_target {
 	const char *texts[TARGET_TEXTS];
 	int64_t size;
 	int machine;
-	char strings[];
+	struct arena arena; /* of the texts */
 };
 
 _Static_assert(ENTRYDB_TARGET_PYTHON_BY + 1 == TARGET_TEXTS, "target_texts() has the same order");
@@ -33,56 +33,30 @@ static const struct target_record python_module = {.kind = TARGET_PYTHON, .state
 
 /* --- the target --- */
 
-static const char *put_string(char **at, struct slice text)
-{
-	char *start = *at;
-
-	if (slice_is_null(text))
-		return NULL;
-	memcpy(start, text.ptr, text.len);
-	start[text.len] = '\0';
-	*at += text.len + 1;
-	return start;
-}
-
-/* The path of a file of the site directory. */
-static const char *put_path(char **at, struct slice site, struct slice file)
-{
-	const char *start = *at;
-
-	if (slice_is_null(file))
-		return NULL;
-	if (site.len) {
-		put_string(at, site);
-		(*at)[-1] = '/';
-	}
-	put_string(at, file);
-	return start;
-}
-
+/* @site: where the object is relative to. */
 static int make_target(const struct target_record *record, struct slice site, entrydb_target **out,
                        struct error *error)
 {
-	size_t size = site.len + 1;
 	struct target_record copy = *record;
 	struct slice *texts[TARGET_TEXTS];
-	entrydb_target *target;
-	char *at;
+	entrydb_target *target = calloc(1, sizeof(*target));
+	bool failed = !target;
 
-	target_texts(&copy, texts);
-	for (size_t i = 0; i < TARGET_TEXTS; i++)
-		size += texts[i]->len + 1;
-	target = malloc(sizeof(*target) + size);
-	if (!target)
+	if (failed)
 		return error_nomem(error);
-	at = target->strings;
 	target->kind = (enum entrydb_kind)record->kind; /* names.c asserts that they are the same */
 	target->state = (enum entrydb_state)record->state;
 	target->size = record->size;
 	target->machine = record->machine;
-	target->texts[ENTRYDB_TARGET_OBJECT] = put_path(&at, site, record->object);
-	for (size_t i = ENTRYDB_TARGET_SYMBOL; i < TARGET_TEXTS; i++)
-		target->texts[i] = put_string(&at, *texts[i]);
+	if (!slice_is_null(copy.object))
+		copy.object = path_join_in(&target->arena, site, copy.object, &failed);
+	target_texts(&copy, texts);
+	for (size_t i = 0; i < TARGET_TEXTS; i++)
+		target->texts[i] = arena_copy(&target->arena, *texts[i], &failed).ptr;
+	if (failed) {
+		entrydb_target_free(target);
+		return error_nomem(error);
+	}
 	*out = target;
 	return 0;
 }
@@ -124,6 +98,9 @@ int entrydb_target_machine(const entrydb_target *target)
 
 void entrydb_target_free(entrydb_target *target)
 {
+	if (!target)
+		return;
+	arena_free(&target->arena);
 	free(target);
 }
 
@@ -132,15 +109,11 @@ void entrydb_target_free(entrydb_target *target)
 /* An object of a path entry lies in it: a row that leads elsewhere is not ours. */
 static bool is_inside(struct slice object)
 {
-	const char *end = object.ptr + object.len;
-
-	for (const char *at = object.ptr; at < end; at++) {
-		const char *slash = memchr(at, '/', (size_t)(end - at));
-		struct slice component = slice_between(at, slash ? slash : end);
+	while (object.len > 0) {
+		struct slice component = slice_take(&object, '/');
 
 		if (component.len == 0 || slice_equal(component, SLICE("..")))
 			return false;
-		at = component.ptr + component.len;
 	}
 	return true;
 }

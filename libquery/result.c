@@ -38,22 +38,14 @@ struct entrydb_entry_point *set_add(struct entrydb_set *set)
 	return &set->entry_points[set->count++];
 }
 
-bool set_reserve_distributions(struct entrydb_set *set, size_t count)
+struct entrydb_distribution *set_add_distribution(struct entrydb_set *set)
 {
-	size_t needed = set->distribution_count + count + 1;
-	size_t room = needed > 2 * set->distribution_room ? needed : 2 * set->distribution_room;
-	struct entrydb_distribution *distributions;
-
-	if (needed <= set->distribution_room)
-		return true;
-	distributions = reallocarray(set->distributions, room, sizeof(*distributions));
-	if (!distributions) {
+	if (!array_grow(&set->distributions, set->distribution_count, sizeof(*set->distributions),
+	                &set->distribution_room)) {
 		set->failed = true;
-		return false;
+		return NULL;
 	}
-	set->distributions = distributions;
-	set->distribution_room = room;
-	return true;
+	return &set->distributions[set->distribution_count++];
 }
 
 struct slice set_copy(struct entrydb_set *set, struct slice text)
@@ -102,6 +94,8 @@ static int by_place(const void *left, const void *right)
 {
 	const struct entrydb_entry_point *a = left, *b = right;
 
+	if (a->priority != b->priority)
+		return a->priority > b->priority ? -1 : 1;
 	if (a->place != b->place)
 		return a->place < b->place ? -1 : 1;
 	return (a->ordinal > b->ordinal) - (a->ordinal < b->ordinal);

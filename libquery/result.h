@@ -29,6 +29,7 @@ struct entrydb_entry_point {
 	struct slice text[FIELD_COUNT]; /* in the set's arena, or literals */
 	uint64_t place;
 	uint32_t ordinal;    /* within its distribution */
+	int priority;        /* by the rules (policy.h), if they were applied */
 	int64_t row;         /* of the database that was open then; 0: from a scan */
 	size_t source;       /* that database's, in the handle */
 	unsigned generation; /* of the handle's sources */
@@ -60,8 +61,8 @@ struct entrydb_set *set_create(void);
 /* Room for one more entry point, zeroed; NULL without memory (and set->failed). */
 struct entrydb_entry_point *set_add(struct entrydb_set *set);
 
-/* Room for @count more distributions; false without memory (and set->failed). */
-bool set_reserve_distributions(struct entrydb_set *set, size_t count);
+/* The same for one more distribution, which the caller fills. */
+struct entrydb_distribution *set_add_distribution(struct entrydb_set *set);
 
 /* Copy @text into the set. */
 struct slice set_copy(struct entrydb_set *set, struct slice text);
@@ -76,7 +77,7 @@ void set_copy_record(struct entrydb_set *set, struct entrydb_entry_point *entry_
 /* Add the line "file: reason". */
 void set_add_problem(struct entrydb_set *set, struct slice file, struct slice reason);
 
-/* Put the entry points in order; @by_group: of groups first. */
+/* Put the entry points in order: of priorities, with @by_group of groups, and of places. */
 void set_sort(struct entrydb_set *set, bool by_group);
 
 #endif

@@ -7,6 +7,8 @@
 #include "db/base/cleanup.h"
 #include "libquery/disk/metadata/distribution.h"
 #include "libquery/disk/tree/tree_open.h"
+#include "libquery/names.h"
+#include "libquery/policy.h"
 
 /* --- one candidate --- */
 
@@ -15,7 +17,7 @@ struct candidate candidate_of(const struct entrydb *db, size_t entry,
 {
 	return (struct candidate){
 	        .entry = entry,
-	        .place = shadowing_place(&db->shadowing, entry, distribution->position,
+	        .place = shadowing_place(db, entry, distribution->position,
 	                                 distribution->has_metadata),
 	        .normalized_name = distribution->normalized_name,
 	        .directory = distribution->directory,
@@ -24,23 +26,17 @@ struct candidate candidate_of(const struct entrydb *db, size_t entry,
 	};
 }
 
-/* 1: another distribution of its name comes first; 0: none does; or an error. */
-static int is_shadowed(struct entrydb *db, struct candidate *candidate, struct error *error)
+int selection_admits(struct selection *selection, struct candidate *candidate, struct error *error)
 {
 	int code = 0;
 
 	candidate->winner = NULL;
 	if (!slice_is_null(candidate->normalized_name))
-		code = shadowing_winner(&db->shadowing, candidate->normalized_name,
+		code = shadowing_winner(selection->db, candidate->normalized_name,
 		                        candidate->uncontested, &candidate->winner, error);
-	return code < 0 ? code : candidate->winner && candidate->winner->place < candidate->place;
-}
-
-int selection_admits(struct selection *selection, struct candidate *candidate, struct error *error)
-{
-	int shadowed = is_shadowed(selection->db, candidate, error);
-
-	return shadowed < 0 ? shadowed : !shadowed || selection->explain;
+	if (candidate->winner && candidate->winner->place >= candidate->place)
+		candidate->winner = NULL;
+	return code < 0 ? code : !candidate->winner || selection->explain;
 }
 
 static struct slice file_of(const struct selection *selection, size_t entry, struct slice directory)
@@ -48,7 +44,7 @@ static struct slice file_of(const struct selection *selection, size_t entry, str
 	return set_join(selection->set, slice_of(selection->db->entries[entry].display), directory);
 }
 
-static void tell_distribution(struct selection *selection, const struct candidate *candidate)
+void selection_tell(struct selection *selection, const struct candidate *candidate)
 {
 	struct entrydb_set *set = selection->set;
 	const struct winner *winner = candidate->winner;
@@ -60,9 +56,8 @@ static void tell_distribution(struct selection *selection, const struct candidat
 	selection->file = file_of(selection, candidate->entry, candidate->directory);
 	selection->distribution = set_copy(set, candidate->name);
 	selection->version = set_copy(set, candidate->version);
-	selection->shadowed_by = (struct slice){0};
-	if (winner && winner->place < candidate->place)
-		selection->shadowed_by = file_of(selection, winner->entry, winner->directory);
+	selection->shadowed_by =
+	        winner ? file_of(selection, winner->entry, winner->directory) : (struct slice){0};
 }
 
 struct entrydb_entry_point *selection_add(struct selection *selection,
@@ -73,7 +68,7 @@ struct entrydb_entry_point *selection_add(struct selection *selection,
 
 	if (!added)
 		return NULL;
-	tell_distribution(selection, candidate);
+	selection_tell(selection, candidate);
 	added->place = candidate->place;
 	added->ordinal = ordinal;
 	added->handle = selection->db;
@@ -92,12 +87,12 @@ struct entrydb_entry_point *selection_add(struct selection *selection,
 static int add_problem(struct selection *selection, struct candidate *candidate,
                        struct slice reason, struct error *error)
 {
-	int shadowed = is_shadowed(selection->db, candidate, error);
+	int code = selection_admits(selection, candidate, error);
 
-	if (shadowed == 0)
+	if (code >= 0 && !candidate->winner)
 		set_add_problem(selection->set,
 		                file_of(selection, candidate->entry, candidate->directory), reason);
-	return shadowed < 0 ? shadowed : 0;
+	return code < 0 ? code : 0;
 }
 
 /* --- rows --- */
@@ -122,7 +117,7 @@ static int add_row(struct selection *selection, size_t source, const struct read
 	        .extras = row->extras,
 	};
 	struct candidate candidate = {
-	        .entry = shadowing_entry_of(&db->shadowing, source, row->root),
+	        .entry = shadowing_entry_of(db, source, row->root),
 	        .normalized_name = row->normalized_name,
 	        .uncontested = !row->contested,
 	        .directory = row->directory,
@@ -140,8 +135,7 @@ static int add_row(struct selection *selection, size_t source, const struct read
 		candidate.name = row->distribution;
 		candidate.version = row->version;
 	}
-	candidate.place =
-	        shadowing_place(&db->shadowing, candidate.entry, position, row->has_metadata);
+	candidate.place = shadowing_place(db, candidate.entry, position, row->has_metadata);
 	code = selection_admits(selection, &candidate, error);
 	if (code <= 0)
 		return code;
@@ -186,6 +180,36 @@ int selection_add_rows(struct selection *selection, struct error *error)
 	return code;
 }
 
+int selection_rows(struct selection *selection, size_t index, bool listed, struct root_record *out,
+                   struct error *error)
+{
+	struct sources *sources = &selection->db->sources;
+	const struct path_entry *entry = &selection->db->entries[index];
+	struct reader *reader;
+	size_t held = 0;
+	int code;
+
+	*out = (struct root_record){.id = entry->row.id};
+	if (!entry_has_rows(entry))
+		return 0;
+	out->distribution_count = entry->row.distribution_count;
+	reader = sources->items[entry->source].reader;
+	code = listed ? reader_listed(reader, out, error)
+	              : reader_distributions(reader, out, false, error);
+	code = sources_check(sources, entry->source, code, error);
+	for (size_t i = 0; code == 0 && i < out->distribution_count; i++) {
+		struct distribution_record *row = &out->distributions[i];
+
+		row->has_headers = !entry->nameless;
+		if (entry->nameless)
+			row->name = row->version = (struct slice){0};
+		if (entry_row_holds(entry, row->id, &row->position))
+			out->distributions[held++] = *row;
+	}
+	out->distribution_count = held;
+	return code;
+}
+
 /* --- what was read from the disk --- */
 
 static bool matches(const struct selection *selection, const struct entry_point_record *record)
@@ -194,9 +218,9 @@ static bool matches(const struct selection *selection, const struct entry_point_
 	       (slice_is_null(selection->name) || slice_equal(selection->name, record->name));
 }
 
-/* The tree of @entry; a zip of thousands of distributions is not opened for each of them. */
-static struct tree *open_once(struct selection *selection, const struct path_entry *entry,
-                              struct error *error)
+/* A zip of thousands of distributions is not opened for each of them. */
+struct tree *selection_open(struct selection *selection, const struct path_entry *entry,
+                            struct error *error)
 {
 	if (selection->opened_for == entry)
 		return selection->opened;
@@ -214,7 +238,7 @@ static int read_headers(struct selection *selection, struct path_entry *entry,
 
 	if (distribution->has_headers || selection->set->nameless)
 		return 0;
-	tree = open_once(selection, entry, &own);
+	tree = selection_open(selection, entry, &own);
 	if (tree)
 		distribution_read_headers(tree, &entry->read.arena, distribution, &own);
 	return error_move_failure(error, &own);
@@ -225,7 +249,7 @@ static int read_rest(struct selection *selection, struct path_entry *entry,
                      struct distribution_record *distribution, struct error *error)
 {
 	struct error own = {0};
-	struct tree *tree = open_once(selection, entry, &own);
+	struct tree *tree = selection_open(selection, entry, &own);
 	int code;
 
 	if (tree && distribution_read_rest(tree, &entry->read.arena, distribution, &own) < 0)
@@ -313,8 +337,7 @@ static int add_row_problem(void *payload, const struct reader_problem *problem)
 
 	if (!entry_row_holds(&db->entries[candidate.entry], problem->id, &position))
 		return 0;
-	candidate.place =
-	        shadowing_place(&db->shadowing, candidate.entry, position, problem->has_metadata);
+	candidate.place = shadowing_place(db, candidate.entry, position, problem->has_metadata);
 	code = add_problem(problems->selection, &candidate, problem->error, problems->error);
 	problems->failed = code < 0;
 	return code;
@@ -329,7 +352,7 @@ static int add_row_problems(struct selection *selection, size_t index, struct er
 	int code;
 
 	if (!entry_has_rows(entry) || entry->row.broken == 0 ||
-	    shadowing_entry_of(&db->shadowing, entry->source, entry->row.id) != index)
+	    shadowing_entry_of(db, entry->source, entry->row.id) != index)
 		return 0;
 	code = reader_broken(db->sources.items[entry->source].reader, entry->row.id,
 	                     add_row_problem, &problems, error);
@@ -365,17 +388,7 @@ int selection_begin(struct selection *selection, struct error *error)
 		return error_nomem(error);
 	code = refresh(db, error);
 	selection->set->nameless = handle_omits_names(db);
-	if (code < 0)
-		return code;
-	return shadowing_begin(&db->shadowing,
-	                       &(struct shadowing_view){
-	                               .entries = db->entries,
-	                               .entry_count = db->entry_count,
-	                               .sources = &db->sources,
-	                               .by_metadata = db->rules == ENTRYDB_IM_10_1,
-	                               .changes = db->changes,
-	                       },
-	                       error);
+	return code < 0 ? code : shadowing_begin(db, error);
 }
 
 int selection_end(struct selection *selection, int code, struct error *error)
@@ -386,48 +399,70 @@ int selection_end(struct selection *selection, int code, struct error *error)
 		code = error_nomem(error);
 	if (code < 0)
 		entrydb_set_free(take(selection->set));
-	else
-		set_sort(selection->set,
-		         selection->plugins || selection->db->rules == ENTRYDB_PYTHON_3_10);
 	return code;
 }
 
 static int select_entry_points(struct entrydb *db, void *payload, struct error *error)
 {
 	struct selection *selection = payload;
-	int code = selection_begin(selection, error);
+	int code = 0;
 
+	if (selection->rules != SELECT_ALL)
+		code = policy_look(db, POLICY_AGE_SECOND, error);
+	if (code == 0)
+		code = selection_begin(selection, error);
 	if (code == 0)
 		code = selection_add_rows(selection, error);
 	if (code == 0)
 		code = add_all_read(selection, error);
 	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
 		code = add_problems_of(selection, i, error);
+	if (code == 0 && selection->rules == SELECT_RANKED)
+		code = policy_apply(db, selection->set, error);
+	if (code == 0)
+		set_sort(selection->set, db->rules == ENTRYDB_PYTHON_3_10);
+	if (code == 0 && selection->rules == SELECT_ALLOWED)
+		code = policy_apply(db, selection->set, error);
 	return selection_end(selection, code, error);
 }
 
-static int ask(struct selection *selection, struct entrydb_set **out, entrydb_error *error)
+static int ask(struct selection selection, const char *group, const char *name,
+               struct entrydb_set **out, entrydb_error *error)
 {
-	int code = handle_ask(selection->db, select_entry_points, selection, error);
+	int code;
 
+	selection.group = slice_of(group);
+	selection.name = slice_of(name);
+	code = handle_ask(selection.db, select_entry_points, &selection, error);
 	if (code == 0)
-		*out = selection->set;
+		*out = selection.set;
 	return code;
 }
 
 int entrydb_select(entrydb *db, const char *group, const char *name, entrydb_set **out,
                    entrydb_error *error)
 {
-	struct selection selection = {.db = db, .group = slice_of(group), .name = slice_of(name)};
-
-	return ask(&selection, out, error);
+	return ask((struct selection){.db = db}, group, name, out, error);
 }
 
 int entrydb_explain(entrydb *db, const char *group, const char *name, entrydb_set **out,
                     entrydb_error *error)
 {
-	struct selection selection = {
-	        .db = db, .group = slice_of(group), .name = slice_of(name), .explain = true};
+	return ask((struct selection){.db = db, .explain = true}, group, name, out, error);
+}
 
-	return ask(&selection, out, error);
+int entrydb_select_allowed(entrydb *db, const char *group, const char *name, entrydb_set **out,
+                           entrydb_error *error)
+{
+	return ask((struct selection){.db = db, .rules = SELECT_ALLOWED}, group, name, out, error);
+}
+
+int select_ranked(struct entrydb *db, const char *group, struct entrydb_set **out,
+                  struct error *error)
+{
+	entrydb_error own = ENTRYDB_ERROR_INIT;
+	int code =
+	        ask((struct selection){.db = db, .rules = SELECT_RANKED}, group, NULL, out, &own);
+
+	return code < 0 ? error_import(code, &own, error) : 0;
 }

@@ -1,19 +1,26 @@
 /*
- * select.h - a selection under way, which select.c fills with entry points and plugins.c with
- * plugins. Private to libquery/.
+ * select.h - an answer under way, which select.c fills with entry points, plugins.c with plugins
+ * and distributions.c with distributions. Private to libquery/.
  */
 #ifndef LIBQUERY_SELECT_H
 #define LIBQUERY_SELECT_H
 
-#include "libquery/handle.h"
-#include "libquery/result.h"
+#include "libquery/shadowing.h"
+
+/* What rules (policy.h) do to an answer. */
+enum select_rules {
+	SELECT_ALL,
+	SELECT_ALLOWED, /* what they forbid is left out */
+	SELECT_RANKED,  /* the same, and higher priorities come first */
+};
 
 struct selection {
 	struct entrydb *db;
 	struct slice group, name; /* null: any */
-	bool explain;             /* with those that are shadowed */
-	bool plugins;             /* not entry points, but plugins: then group is the kind */
-	struct entrydb_set *set;  /* the answer */
+	enum select_rules rules;
+	bool explain;            /* with those that are shadowed */
+	bool plugins;            /* not entry points, but plugins: then group is the kind */
+	struct entrydb_set *set; /* the answer */
 	/* The texts of the distribution told last, shared by its entry points. */
 	uint64_t told;
 	struct slice path, file, distribution, version, shadowed_by;
@@ -30,7 +37,7 @@ struct candidate {
 	struct slice normalized_name; /* null: it has none, and nothing shadows it */
 	bool uncontested;             /* no other distribution of the same database has its name */
 	struct slice directory, name, version;
-	const struct winner *winner; /* of its name, as selection_admits() found it, or NULL */
+	const struct winner *winner; /* who shadows it, as selection_admits() found out, or NULL */
 };
 
 struct candidate candidate_of(const struct entrydb *db, size_t entry,
@@ -43,10 +50,10 @@ int selection_end(struct selection *selection, int code, struct error *error);
 /* Does the answer want the entry points of this one? 1, 0, or an error. */
 int selection_admits(struct selection *selection, struct candidate *candidate, struct error *error);
 
-/*
- * Put one of them, its @ordinal-th, into the answer, which keeps copies. @row, of @source: its
- * row's identifier, or 0. NULL without memory.
- */
+/* Copy the texts of a distribution into the answer, unless they were told last. */
+void selection_tell(struct selection *selection, const struct candidate *candidate);
+
+/* Add its @ordinal-th entry point. NULL without memory. */
 struct entrydb_entry_point *selection_add(struct selection *selection,
                                           const struct candidate *candidate, uint32_t ordinal,
                                           const struct entry_point_record *record);
@@ -54,7 +61,22 @@ struct entrydb_entry_point *selection_add(struct selection *selection,
 /* Add what the databases say. */
 int selection_add_rows(struct selection *selection, struct error *error);
 
+/*
+ * The rows of path entry @index that hold, into *out, which the caller frees whatever the outcome;
+ * @listed: with entry points, and little else (reader_listed()).
+ */
+int selection_rows(struct selection *selection, size_t index, bool listed, struct root_record *out,
+                   struct error *error);
+
+/* The tree of @entry, opened once for all that is asked of it in a row; NULL: see @error. */
+struct tree *selection_open(struct selection *selection, const struct path_entry *entry,
+                            struct error *error);
+
 /* Does a database vouch for the plugins of that path entry? The handle's kinds are loaded. */
 bool plugins_in_database(const struct entrydb *db, const struct path_entry *entry);
+
+/* The entry points of @group that rules allow, higher priorities first. */
+int select_ranked(struct entrydb *db, const char *group, struct entrydb_set **out,
+                  struct error *error);
 
 #endif

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 #include "db/base/array.h"
-#include "libquery/result.h"
+
+/* --- roots --- */
 
 struct root_holder {
 	size_t source;
@@ -16,59 +17,52 @@ struct root_holder {
 	size_t entry;
 };
 
-uint64_t shadowing_place(const struct shadowing *shadowing, size_t entry, uint32_t position,
-                         bool has_metadata)
-{
-	return place_of(shadowing->view.by_metadata && !has_metadata, entry, position);
-}
-
-/* --- roots --- */
-
 static int by_root(const void *first, const void *second)
 {
 	const struct root_holder *a = first, *b = second;
 
 	if (a->source != b->source)
 		return a->source < b->source ? -1 : 1;
-	return (a->root > b->root) - (a->root < b->root);
+	if (a->root != b->root)
+		return a->root < b->root ? -1 : 1;
+	return (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-static int by_root_and_entry(const void *first, const void *second)
+static bool index_roots(struct entrydb *db)
 {
-	const struct root_holder *a = first, *b = second;
-	int order = by_root(a, b);
+	struct root_holder *roots = calloc(db->entry_count + 1, sizeof(*roots));
+	size_t count = 0;
 
-	return order ? order : (a->entry > b->entry) - (a->entry < b->entry);
-}
-
-/* Of path entries with the same root, the first keeps it. */
-static bool index_roots(struct shadowing *shadowing)
-{
-	const struct shadowing_view *view = &shadowing->view;
-	size_t count = 0, kept = 0;
-
-	shadowing->roots = calloc(view->entry_count + 1, sizeof(*shadowing->roots));
-	if (!shadowing->roots)
+	if (!roots)
 		return false;
-	for (size_t i = 0; i < view->entry_count; i++)
-		if (entry_has_rows(&view->entries[i]))
-			shadowing->roots[count++] = (struct root_holder){
-			        view->entries[i].source, view->entries[i].row.id, i};
-	qsort(shadowing->roots, count, sizeof(*shadowing->roots), by_root_and_entry);
-	for (size_t i = 0; i < count; i++)
-		if (kept == 0 || by_root(&shadowing->roots[kept - 1], &shadowing->roots[i]) != 0)
-			shadowing->roots[kept++] = shadowing->roots[i];
-	shadowing->root_count = kept;
+	for (size_t i = 0; i < db->entry_count; i++)
+		if (entry_has_rows(&db->entries[i]))
+			roots[count++] = (struct root_holder){db->entries[i].source,
+			                                      db->entries[i].row.id, i};
+	qsort(roots, count, sizeof(*roots), by_root);
+	db->shadowing.roots = roots;
+	db->shadowing.root_count = count;
 	return true;
 }
 
-size_t shadowing_entry_of(const struct shadowing *shadowing, size_t source, int64_t root)
+size_t shadowing_entry_of(const struct entrydb *db, size_t source, int64_t root)
 {
-	const struct root_holder wanted = {source, root, 0};
-	const struct root_holder *found =
-	        bsearch(&wanted, shadowing->roots, shadowing->root_count, sizeof(wanted), by_root);
+	const struct root_holder *roots = db->shadowing.roots;
+	size_t first = 0, end = db->shadowing.root_count;
 
-	return found ? found->entry : shadowing->view.entry_count;
+	while (first < end) {
+		size_t middle = (first + end) / 2;
+
+		if (roots[middle].source < source ||
+		    (roots[middle].source == source && roots[middle].root < root))
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	if (first < db->shadowing.root_count && roots[first].source == source &&
+	    roots[first].root == root)
+		return roots[first].entry;
+	return db->entry_count;
 }
 
 /* --- winners --- */
@@ -85,41 +79,36 @@ static struct winner *winner_of(struct shadowing *shadowing, struct slice name)
 	at = name_map_put(&shadowing->by_name, name, fresh, &failed);
 	if (failed)
 		return NULL;
-	if (at == fresh) {
-		shadowing->winners[at] = (struct winner){.place = PLACE_NONE};
-		shadowing->winner_count++;
-	}
+	if (at == fresh)
+		shadowing->winners[shadowing->winner_count++] =
+		        (struct winner){.place = PLACE_NONE};
 	return &shadowing->winners[at];
 }
 
-static bool enter_read(struct shadowing *shadowing, size_t entry,
-                       const struct distribution_record *distribution)
+static bool enter_read(struct entrydb *db)
 {
-	uint64_t place = shadowing_place(shadowing, entry, distribution->position,
-	                                 distribution->has_metadata);
-	struct winner *winner;
+	for (size_t i = 0; i < db->entry_count; i++) {
+		const struct root_record *read = &db->entries[i].read;
 
-	if (slice_is_null(distribution->normalized_name))
-		return true;
-	winner = winner_of(shadowing, distribution->normalized_name);
-	if (winner && place < winner->place)
-		*winner = (struct winner){place, entry, distribution->directory, false};
-	return winner != NULL;
-}
+		for (size_t j = 0; j < read->distribution_count; j++) {
+			const struct distribution_record *it = &read->distributions[j];
+			uint64_t place = shadowing_place(db, i, it->position, it->has_metadata);
+			struct winner *winner;
 
-static bool enter_all_read(struct shadowing *shadowing)
-{
-	const struct shadowing_view *view = &shadowing->view;
-
-	for (size_t i = 0; i < view->entry_count; i++)
-		for (size_t j = 0; j < view->entries[i].read.distribution_count; j++)
-			if (!enter_read(shadowing, i, &view->entries[i].read.distributions[j]))
+			if (slice_is_null(it->normalized_name))
+				continue;
+			winner = winner_of(&db->shadowing, it->normalized_name);
+			if (!winner)
 				return false;
-	return shadowing->has_read = true;
+			if (place < winner->place)
+				*winner = (struct winner){place, i, it->directory, false};
+		}
+	}
+	return db->shadowing.has_read = true;
 }
 
 struct rows_of_name {
-	struct shadowing *shadowing;
+	struct entrydb *db;
 	size_t source;
 	struct winner *winner;
 	bool failed;
@@ -128,45 +117,43 @@ struct rows_of_name {
 static void enter_row(void *payload, const struct reader_holder *holder)
 {
 	struct rows_of_name *rows = payload;
-	struct shadowing *shadowing = rows->shadowing;
-	const struct shadowing_view *view = &shadowing->view;
-	size_t entry =
-	        shadowing_entry_of(shadowing, rows->source, ROOT_OF_DISTRIBUTION(holder->id));
+	struct entrydb *db = rows->db;
+	struct winner *winner = rows->winner;
+	size_t entry = shadowing_entry_of(db, rows->source, ROOT_OF_DISTRIBUTION(holder->id));
 	uint32_t position = holder->position;
 	uint64_t place;
 
-	if (entry == view->entry_count ||
-	    !entry_row_holds(&view->entries[entry], holder->id, &position))
+	if (entry == db->entry_count ||
+	    !entry_row_holds(&db->entries[entry], holder->id, &position))
 		return;
-	place = shadowing_place(shadowing, entry, position, holder->has_metadata);
-	if (place >= rows->winner->place)
-		return;
-	rows->winner->place = place;
-	rows->winner->entry = entry;
-	rows->winner->directory = arena_copy(&shadowing->arena, holder->directory, &rows->failed);
+	place = shadowing_place(db, entry, position, holder->has_metadata);
+	if (place < winner->place)
+		*winner = (struct winner){
+		        place, entry,
+		        arena_copy(&db->shadowing.arena, holder->directory, &rows->failed), false};
 }
 
-static int ask_databases(struct shadowing *shadowing, struct slice name, struct winner *winner,
+static int ask_databases(struct entrydb *db, struct slice name, struct winner *winner,
                          struct error *error)
 {
-	struct sources *sources = shadowing->view.sources;
-	struct rows_of_name rows = {.shadowing = shadowing, .winner = winner};
+	struct rows_of_name rows = {.db = db, .winner = winner};
 	int code = 0;
 
-	for (rows.source = 0; code == 0 && rows.source < sources->count; rows.source++) {
-		struct reader *reader = source_reader(&sources->items[rows.source]);
+	for (rows.source = 0; code == 0 && rows.source < db->sources.count; rows.source++) {
+		struct reader *reader = source_reader(&db->sources.items[rows.source]);
 
 		if (reader)
 			code = reader_holders(reader, name, enter_row, &rows, error);
-		code = sources_check(sources, rows.source, code, error);
+		code = sources_check(&db->sources, rows.source, code, error);
 	}
 	winner->has_asked = code == 0;
 	return code == 0 && rows.failed ? error_nomem(error) : code;
 }
 
-int shadowing_winner(struct shadowing *shadowing, struct slice name, bool uncontested,
+int shadowing_winner(struct entrydb *db, struct slice name, bool uncontested,
                      const struct winner **out, struct error *error)
 {
+	struct shadowing *shadowing = &db->shadowing;
 	struct winner *winner;
 	bool failed = false;
 	uint32_t at;
@@ -175,7 +162,7 @@ int shadowing_winner(struct shadowing *shadowing, struct slice name, bool uncont
 	*out = NULL;
 	if (uncontested && shadowing->one_source)
 		return 0;
-	if (!shadowing->has_read && !enter_all_read(shadowing))
+	if (!shadowing->has_read && !enter_read(db))
 		return error_nomem(error);
 	at = name_map_get(&shadowing->by_name, name);
 	if (at == NAME_MAP_NONE) {
@@ -187,7 +174,7 @@ int shadowing_winner(struct shadowing *shadowing, struct slice name, bool uncont
 	if (!winner)
 		return error_nomem(error);
 	if (!winner->has_asked)
-		code = ask_databases(shadowing, name, winner, error);
+		code = ask_databases(db, name, winner, error);
 	*out = winner;
 	return code;
 }
@@ -195,22 +182,15 @@ int shadowing_winner(struct shadowing *shadowing, struct slice name, bool uncont
 /* --- beginning --- */
 
 /* Does everything come from rows of one file? What was found empty does not count. */
-static bool has_one_source(const struct shadowing_view *view)
+static bool has_one_source(const struct entrydb *db)
 {
-	size_t source = SOURCE_NONE;
+	const struct root_holder *roots = db->shadowing.roots;
 
-	for (size_t i = 0; i < view->entry_count; i++) {
-		const struct path_entry *entry = &view->entries[i];
-
-		if (entry->read.distribution_count > 0)
+	for (size_t i = 0; i < db->entry_count; i++)
+		if (db->entries[i].read.distribution_count > 0)
 			return false;
-		if (!entry_has_rows(entry))
-			continue;
-		if (source != SOURCE_NONE && source != entry->source)
-			return false;
-		source = entry->source;
-	}
-	return true;
+	return db->shadowing.root_count == 0 ||
+	       roots[0].source == roots[db->shadowing.root_count - 1].source;
 }
 
 void shadowing_free(struct shadowing *shadowing)
@@ -222,15 +202,18 @@ void shadowing_free(struct shadowing *shadowing)
 	*shadowing = (struct shadowing){0};
 }
 
-int shadowing_begin(struct shadowing *shadowing, const struct shadowing_view *view,
-                    struct error *error)
+int shadowing_begin(struct entrydb *db, struct error *error)
 {
-	if (shadowing->roots && shadowing->generation == view->sources->generation &&
-	    shadowing->view.changes == view->changes)
+	struct shadowing *shadowing = &db->shadowing;
+
+	if (shadowing->roots && shadowing->generation == db->sources.generation &&
+	    shadowing->changes == db->changes)
 		return 0;
 	shadowing_free(shadowing);
-	shadowing->view = *view;
-	shadowing->generation = view->sources->generation;
-	shadowing->one_source = has_one_source(view);
-	return index_roots(shadowing) ? 0 : error_nomem(error);
+	if (!index_roots(db))
+		return error_nomem(error);
+	shadowing->generation = db->sources.generation;
+	shadowing->changes = db->changes;
+	shadowing->one_source = has_one_source(db);
+	return 0;
 }

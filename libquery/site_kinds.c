@@ -3,54 +3,24 @@
  */
 #include "libquery/site_kinds.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "db/base/cleanup.h"
-#include "db/base/file.h"
+#include "db/base/small_file.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
 
-/* 1: the text of the file at @path, malloc'd; 0: there is none; or why it is not to be had. */
-static int read_text(const char *path, struct slice *out, struct error *error)
-{
-	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, 0);
-	CLEANUP(cleanup_free) char *text = NULL;
-	struct stat status;
-	ssize_t length;
-
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return 0;
-	if (fd < 0 || fstat(fd, &status) != 0)
-		return error_errno(error, errno, "%s", path);
-	if (!S_ISREG(status.st_mode))
-		return error_set(error, ERROR_FORMAT, "%s: not a file", path);
-	if (trust_of(fd, &status, TRUST_NO_OTHER) != TRUST_BELIEVED)
-		return error_set(error, ERROR_PERMISSION,
-		                 "%s: not believed: others than root and you could have written it",
-		                 path);
-	text = malloc(PLUGIN_KINDS_TEXT_MAX + 1);
-	if (!text)
-		return error_nomem(error);
-	length = file_read(fd, text, PLUGIN_KINDS_TEXT_MAX + 1);
-	if (length < 0)
-		return error_errno(error, errno, "%s", path);
-	*out = (struct slice){take(text), (size_t)length};
-	return 1;
-}
-
 static int add_file(struct plugin_kinds *kinds, const char *path, struct error *error)
 {
-	CLEANUP(cleanup_free) char *owned = NULL;
-	struct slice text = {0};
+	CLEANUP(cleanup_free) char *text = NULL;
 	struct error own = {0};
-	int code = read_text(path, &text, error);
+	size_t len = 0;
+	int code = small_file_read_trusted(path, PLUGIN_KINDS_TEXT_MAX + 1, TRUST_NO_OTHER, &text,
+	                                   &len, error);
 
-	owned = (char *)text.ptr;
 	if (code <= 0)
 		return code;
-	code = plugin_kinds_add(kinds, text, &own);
+	code = plugin_kinds_add(kinds, (struct slice){text, len}, &own);
 	if (code < 0)
 		error_set(error, code, "%s: %s", path, error_text(&own));
 	error_clear(&own);

@@ -77,14 +77,20 @@ static inline struct slice slice_first(struct slice s, size_t n)
 	return (struct slice){s.ptr, n};
 }
 
-/* Take the first line off @text, which is not empty: its bytes without the line end. */
+/* Take what stands before the first @separator off @text, which is not empty, and that with it. */
+static inline struct slice slice_take(struct slice *text, char separator)
+{
+	const char *end = memchr(text->ptr, separator, text->len);
+	struct slice taken = end ? slice_between(text->ptr, end) : *text;
+
+	*text = slice_from(*text, taken.len + (end != NULL));
+	return taken;
+}
+
+/* The same for a line, without its end. */
 static inline struct slice slice_take_line(struct slice *text)
 {
-	const char *end = memchr(text->ptr, '\n', text->len);
-	struct slice line = end ? slice_between(text->ptr, end) : *text;
-
-	*text = slice_from(*text, line.len + (end != NULL));
-	return line;
+	return slice_take(text, '\n');
 }
 
 #endif

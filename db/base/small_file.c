@@ -12,6 +12,7 @@
 #include "db/base/file.h"
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
+#include "db/base/trust.h"
 
 int small_file_read_fd(int fd, const char *path, size_t limit, char **text, size_t *len,
                        struct error *error)
@@ -42,6 +43,35 @@ int small_file_read(const char *path, size_t limit, char **text, size_t *len, st
 {
 	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, 0);
 
+	return small_file_read_fd(fd, path, limit, text, len, error);
+}
+
+int small_file_read_trusted(const char *path, size_t limit, uid_t owner, char **text, size_t *len,
+                            struct error *error)
+{
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, 0);
+	struct stat status;
+
+	if (fd < 0 && error_code(errno) == ERROR_NOTFOUND)
+		return 0;
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return error_errno(error, errno, "cannot read %s", path);
+	if (!S_ISREG(status.st_mode))
+		return error_set(error, ERROR_FORMAT, "%s is not a file", path);
+	switch (trust_of(fd, &status, owner)) {
+	case TRUST_FOREIGN:
+		return error_set(error, ERROR_PERMISSION,
+		                 "%s is not believed: it belongs to user %u; delete it, or make it "
+		                 "yours or root's",
+		                 path, status.st_uid);
+	case TRUST_WRITABLE:
+		return error_set(error, ERROR_PERMISSION,
+		                 "%s is not believed: others can write it; if it is yours, run: "
+		                 "chmod go-w '%s'",
+		                 path, path);
+	case TRUST_BELIEVED:
+		break;
+	}
 	return small_file_read_fd(fd, path, limit, text, len, error);
 }
 

@@ -10,94 +10,24 @@
 #include "libquery/native/loader.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "db/base/cleanup.h"
 #include "db/base/safe_path.h"
 
-/* One object that is open. Objects are told apart by inode: a symlink is not a second one. */
-struct object {
-	struct object *next;
-	dev_t dev;
-	ino_t ino;
-	void *handle;
-};
-
-struct loader {
-	pthread_mutex_t mutex; /* guards objects */
-	struct object *objects;
-};
-
-struct loader *loader_create(void)
-{
-	struct loader *loader = calloc(1, sizeof(*loader));
-
-	if (loader)
-		pthread_mutex_init(&loader->mutex, NULL);
-	return loader;
-}
-
-void loader_free(struct loader *loader)
-{
-	struct object *next;
-
-	if (!loader)
-		return;
-	for (struct object *object = loader->objects; object; object = next) {
-		next = object->next;
-		free(object);
-	}
-	pthread_mutex_destroy(&loader->mutex);
-	free(loader);
-}
-
-/* --- whom to trust --- */
-
-int loader_check(const struct loadable *object, struct stat *status, struct error *error)
+int loader_check(const struct loadable *object, struct error *error)
 {
 	struct error own = {0};
-	int code = safe_load_check(object->path, status, &own);
+	struct stat status;
+	int code = safe_load_check(object->path, &status, &own);
 
-	if (code == 0 && !S_ISREG(status->st_mode))
+	if (code == 0 && !S_ISREG(status.st_mode))
 		code = error_set(&own, ERROR_FORMAT, "it is not a file");
 	if (code < 0)
 		error_set(error, code, "%s (of %s) is not loaded: %s", object->path,
 		          object->distribution, error_text(&own));
 	error_clear(&own);
 	return code;
-}
-
-/* --- opening --- */
-
-void *loader_find(struct loader *loader, const struct stat *status)
-{
-	void *handle = NULL;
-
-	pthread_mutex_lock(&loader->mutex);
-	for (struct object *object = loader->objects; object && !handle; object = object->next)
-		if (object->dev == status->st_dev && object->ino == status->st_ino)
-			handle = object->handle;
-	pthread_mutex_unlock(&loader->mutex);
-	return handle;
-}
-
-/* Two threads may add the same object; it is then found twice with the same handle. */
-static int keep_handle(struct loader *loader, const struct stat *status, void *handle)
-{
-	struct object *object = malloc(sizeof(*object));
-
-	if (!object)
-		return ERROR_NOMEM;
-	*object = (struct object){.dev = status->st_dev, .ino = status->st_ino, .handle = handle};
-	pthread_mutex_lock(&loader->mutex);
-	object->next = loader->objects;
-	loader->objects = object;
-	pthread_mutex_unlock(&loader->mutex);
-	return 0;
 }
 
 int loader_code_of(const char *reason)
@@ -129,20 +59,14 @@ static int refused(const struct loadable *object, int code, struct error *error)
 	                 object->path, object->distribution, reason);
 }
 
-int loader_open(struct loader *loader, const struct loadable *object, const struct stat *status,
-                bool lazy, void **handle, struct error *error)
+int loader_open(const struct loadable *object, bool lazy, const char *symbol, void **out,
+                struct error *error)
 {
-	*handle = dlopen(object->path, (lazy ? RTLD_LAZY : RTLD_NOW) | RTLD_LOCAL);
-	if (!*handle)
-		return refused(object, 0, error);
-	return keep_handle(loader, status, *handle) < 0 ? error_nomem(error) : 0;
-}
-
-int loader_symbol(void *handle, const struct loadable *object, const char *symbol, void **out,
-                  struct error *error)
-{
+	void *handle = dlopen(object->path, (lazy ? RTLD_LAZY : RTLD_NOW) | RTLD_LOCAL);
 	void *address;
 
+	if (!handle)
+		return refused(object, 0, error);
 	dlerror(); /* forget what failed before */
 	address = dlsym(handle, symbol);
 	if (!address)

@@ -8,20 +8,8 @@
 #define LIBQUERY_NATIVE_LOADER_H
 
 #include <stdbool.h>
-#include <sys/stat.h>
 
 #include "db/base/error.h"
-
-struct loader;
-
-/* NULL when there is no memory. Threads may share a loader. */
-struct loader *loader_create(void);
-
-/*
- * Forget the objects; NULL is accepted. They stay open until the process ends:
- * symbols handed out remain valid, and C++ libraries cannot be closed anyway.
- */
-void loader_free(struct loader *loader);
 
 /* A shared object, and whose it is, for messages. */
 struct loadable {
@@ -33,31 +21,26 @@ struct loadable {
  * May this process run it? The object must belong to root or the effective user, and so
  * must every directory above it, along the path as given and as it is after symbolic
  * links. None of these may be writable by others, except directories with the sticky
- * bit such as /tmp. *@status tells the object from others.
+ * bit such as /tmp.
  *
  * ERROR_NOTFOUND, ERROR_IO: there is no such file, or it cannot be read. ERROR_FORMAT: it
  * is not a regular file. ERROR_PERMISSION: somebody else could have changed it; the
  * message says what to do. ERROR_NOMEM.
  */
-int loader_check(const struct loadable *object, struct stat *status, struct error *error);
-
-/* The handle of an object that this loader has opened before, or NULL. */
-void *loader_find(struct loader *loader, const struct stat *status);
+int loader_check(const struct loadable *object, struct error *error);
 
 /*
- * Open it: all the symbols that it needs are resolved at once unless @lazy, and its own are
- * offered to nobody. No lock is held while constructors run, so they may call back.
+ * Open it, unless it is open, and store the address of @symbol, never NULL, in *out. All the
+ * symbols that it needs are resolved at once unless @lazy, and its own are offered to nobody. It
+ * stays open until the process ends: what is handed out remains valid, and C++ libraries cannot be
+ * closed anyway. No lock is held while constructors run, so they may call back.
  *
  * The dynamic linker refused, whose own words are in the message: ERROR_DEPENDENCY, a library
- * that it needs is missing, ERROR_UNDEFINED, a symbol that it needs, ERROR_LOAD, anything else.
- * ERROR_NOMEM.
+ * that it needs is missing, ERROR_UNDEFINED, a symbol that it needs, ERROR_LOAD, anything else;
+ * ERROR_NO_SYMBOL.
  */
-int loader_open(struct loader *loader, const struct loadable *object, const struct stat *status,
-                bool lazy, void **handle, struct error *error);
-
-/* The address of a symbol, never NULL. ERROR_NO_SYMBOL. */
-int loader_symbol(void *handle, const struct loadable *object, const char *symbol, void **out,
-                  struct error *error);
+int loader_open(const struct loadable *object, bool lazy, const char *symbol, void **out,
+                struct error *error);
 
 /* Which code a text of dlerror()'s stands for: glibc's words, or musl's. */
 int loader_code_of(const char *reason);

@@ -1,6 +1,6 @@
 /*
  * test_loader.c - opening shared objects: what is refused and why, what the
- * messages say, that threads and constructors may use a loader at once.
+ * messages say, that threads and constructors may load at once.
  *
  * The plugins of fixtures/plugins are copied into a directory of the test's
  * own, so that their owner and mode are the test's to decide.
@@ -17,7 +17,6 @@
 
 struct fixture {
 	char path[SCRATCH_PATH]; /* of the last copy */
-	struct loader *loader;
 	struct error error;
 	void *symbol;
 };
@@ -27,16 +26,14 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	scratch_enter();
-	f->loader = loader_create();
 	*state = f;
-	return f->loader ? 0 : -1;
+	return 0;
 }
 
 static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	loader_free(f->loader);
 	error_clear(&f->error);
 	free(f);
 	scratch_leave();
@@ -67,25 +64,18 @@ static void copy_plugin(struct fixture *f, const char *name)
 }
 
 /* As libquery/load.c does it. */
-static int load_object(struct loader *loader, const char *path, bool lazy, const char *symbol,
-                       void **out, struct error *error)
+static int load_object(const char *path, bool lazy, const char *symbol, void **out,
+                       struct error *error)
 {
 	const struct loadable object = {path, "some-plugin"};
-	struct stat status;
-	void *handle;
-	int code = loader_check(&object, &status, error);
+	int code = loader_check(&object, error);
 
-	if (code < 0)
-		return code;
-	handle = loader_find(loader, &status);
-	if (!handle)
-		code = loader_open(loader, &object, &status, lazy, &handle, error);
-	return code == 0 ? loader_symbol(handle, &object, symbol, out, error) : code;
+	return code == 0 ? loader_open(&object, lazy, symbol, out, error) : code;
 }
 
 static int load(struct fixture *f, const char *symbol)
 {
-	return load_object(f->loader, f->path, false, symbol, &f->symbol, &f->error);
+	return load_object(f->path, false, symbol, &f->symbol, &f->error);
 }
 
 static int call(void *symbol)
@@ -113,9 +103,7 @@ static void test_loads(void **state)
 	assert_int_equal(load(f, "entry"), 0);
 	assert_ptr_equal(f->symbol, first);
 	assert_int_equal(load(f, "GetPjrtApi"), 0);
-	loader_free(f->loader);
-	f->loader = NULL;
-	assert_int_equal(call(first), 42); /* nothing was closed */
+	assert_int_equal(call(first), 42);
 }
 
 static void test_symlink_is_the_same(void **state)
@@ -156,7 +144,7 @@ static void test_lazy(void **state)
 
 	copy_plugin(f, "undefined.so");
 	assert_int_equal(load(f, "entry"), ERROR_UNDEFINED);
-	assert_int_equal(load_object(f->loader, f->path, true, "entry", &f->symbol, &f->error), 0);
+	assert_int_equal(load_object(f->path, true, "entry", &f->symbol, &f->error), 0);
 	assert_non_null(f->symbol);
 }
 
@@ -218,11 +206,6 @@ static void test_not_an_object(void **state)
 	assert_int_equal(load(f, "entry"), ERROR_FORMAT);
 	strcpy(f->path, scratch_path("absent.so"));
 	assert_int_equal(load(f, "entry"), ERROR_NOTFOUND);
-}
-
-static void test_free_of_nothing(void **state)
-{
-	loader_free(NULL);
 }
 
 static void assert_refused(struct fixture *f, const char *part)
@@ -288,16 +271,14 @@ static void test_link_to_strangers(void **state)
 	assert_refused(f, "/open");
 }
 
-/* For callback.c: the constructor of one plugin asks the same loader for another. */
-static struct fixture *calling;
+/* For callback.c: the constructor of one plugin loads another. */
 static int called;
 
 static void callback(void)
 {
 	void *symbol;
 
-	called = load_object(calling->loader, scratch_path("native.so"), false, "entry", &symbol,
-	                     NULL) == 0 &&
+	called = load_object(scratch_path("native.so"), false, "entry", &symbol, NULL) == 0 &&
 	         call(symbol) == 42;
 }
 
@@ -306,7 +287,6 @@ static void test_constructor_calls_back(void **state)
 	struct fixture *f = *state;
 	char address[32];
 
-	calling = f;
 	copy_plugin(f, "native.so");
 	copy_plugin(f, "callback.so");
 	snprintf(address, sizeof(address), "%zx", (size_t)(uintptr_t)callback);
@@ -323,7 +303,7 @@ static void *load_often(void *payload)
 	void *symbol = NULL;
 
 	for (int i = 0; i < 100; i++)
-		if (load_object(f->loader, f->path, false, "entry", &symbol, NULL) < 0)
+		if (load_object(f->path, false, "entry", &symbol, NULL) < 0)
 			return NULL;
 	return symbol;
 }
@@ -348,6 +328,5 @@ static void test_threads(void **state)
 RUN_TESTS(TEST(test_loads), TEST(test_symlink_is_the_same), TEST(test_copy_is_another),
           TEST(test_lazy), TEST(test_words_of_linkers), TEST(test_version),
           TEST(test_no_such_symbol), TEST(test_undefined_symbol), TEST(test_not_an_object),
-          TEST(test_free_of_nothing), TEST(test_writable_by_all), TEST(test_writable_by_own_group),
-          TEST(test_strangers), TEST(test_link_to_strangers), TEST(test_constructor_calls_back),
-          TEST(test_threads))
+          TEST(test_writable_by_all), TEST(test_writable_by_own_group), TEST(test_strangers),
+          TEST(test_link_to_strangers), TEST(test_constructor_calls_back), TEST(test_threads))
