@@ -11,14 +11,6 @@
 #include "libquery/names.h"
 #include "libquery/select.h"
 
-/* A variable that is unset, or exactly "1", switches nothing off. */
-static bool is_switched_on(const char *variable)
-{
-	const char *value = variable ? trust_environment(variable) : NULL;
-
-	return !value || strcmp(value, "1") == 0;
-}
-
 static bool is_wanted(const entrydb_autoload_options *options, const char *name)
 {
 	if (!options->only)
@@ -63,55 +55,31 @@ static int load_and_call(entrydb *db, const entrydb_autoload_options *options,
 	                 : error_import(code, &own, error);
 }
 
-/* What has failed, how to switch it off, and why, in one line. */
-static int explain(const entrydb_autoload_options *options, const entrydb_entry_point *entry_point,
-                   const struct error *cause, struct error *error)
-{
-	const char *group = entrydb_entry_point_group(entry_point);
-	const char *name = entrydb_entry_point_name(entry_point);
-	const char *variable = options->variable;
-
-	return error_set(
-	        error, cause->code,
-	        "failed to load the extension %s: %s; %s%s'entrydb disable %s/%s' keeps it "
-	        "from being loaded",
-	        name, error_text(cause), variable ? variable : "",
-	        variable ? "=0 switches all of them off, " : "", group, name);
-}
-
+/* The error says what has failed, why, and how to switch it off, in one line. */
 static int try_one(entrydb *db, const entrydb_autoload_options *options,
                    const entrydb_entry_point *entry_point, struct error *error)
 {
+	const char *variable = options->variable;
 	struct error cause = {0};
 	int code = load_and_call(db, options, entry_point, &cause);
 
-	if (code == ERROR_PYTHON && (options->flags & ENTRYDB_AUTOLOAD_NATIVE_ONLY))
+	if (code == ERROR_PYTHON && options->flags & ENTRYDB_AUTOLOAD_NATIVE_ONLY)
 		code = 0;
 	if (code < 0)
-		explain(options, entry_point, &cause, error);
+		error_set(error, code,
+		          "failed to load the extension %s: %s; %s%s'entrydb disable %s/%s' keeps "
+		          "it from being loaded",
+		          entrydb_entry_point_name(entry_point), error_text(&cause),
+		          variable ? variable : "", variable ? "=0 switches all of them off, " : "",
+		          entrydb_entry_point_group(entry_point),
+		          entrydb_entry_point_name(entry_point));
 	error_clear(&cause);
 	return code;
 }
 
 /* --- all of them --- */
 
-/* @first: the first failure, to which @own is added. */
-static void note_failure(const entrydb_autoload_options *options,
-                         const entrydb_entry_point *entry_point, struct error *own,
-                         struct error *first)
-{
-	entrydb_error told = ENTRYDB_ERROR_INIT;
-
-	told.code = own->code;
-	told.message = own->message;
-	if (options->failed)
-		options->failed(entry_point, &told, options->payload);
-	if (first->code)
-		error_clear(own);
-	else
-		error_move(first, own);
-}
-
+/* The error is the first one. */
 static int run_all(entrydb *db, const entrydb_autoload_options *options, const entrydb_set *found,
                    struct error *error)
 {
@@ -124,7 +92,13 @@ static int run_all(entrydb *db, const entrydb_autoload_options *options, const e
 		if (!is_wanted(options, entrydb_entry_point_name(e)) ||
 		    try_one(db, options, e, &own) == 0)
 			continue;
-		note_failure(options, e, &own, &first);
+		if (options->failed)
+			options->failed(e, &(entrydb_error){own.code, own.message, NULL},
+			                options->payload);
+		if (first.code)
+			error_clear(&own);
+		else
+			first = own;
 		if (!(options->flags & ENTRYDB_AUTOLOAD_ALL))
 			break;
 	}
@@ -135,6 +109,7 @@ int entrydb_autoload(entrydb *db, const char *group, const entrydb_autoload_opti
                      entrydb_error *error)
 {
 	static const entrydb_autoload_options none = ENTRYDB_AUTOLOAD_OPTIONS_INIT;
+	const char *value;
 	struct error own = {0};
 	entrydb_set *found;
 	int code;
@@ -147,7 +122,8 @@ int entrydb_autoload(entrydb *db, const char *group, const entrydb_autoload_opti
 		          "ENTRYDB_AUTOLOAD_OPTIONS_INIT");
 		return error_export(ERROR_INVALID, &own, error);
 	}
-	if (!is_switched_on(options->variable))
+	value = options->variable ? trust_environment(options->variable) : NULL;
+	if (value && strcmp(value, "1") != 0)
 		return 0;
 	code = select_ranked(db, group, &found, &own);
 	if (code == 0) {

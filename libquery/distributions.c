@@ -58,26 +58,6 @@ static int add_distribution(struct selection *selection, size_t index,
 	return 0;
 }
 
-/* What is read for a question has no METADATA, and nothing of what seemed to be shadowed. */
-static int read_rest(struct selection *selection, struct path_entry *entry, struct error *error)
-{
-	struct root_record *read = &entry->read;
-	struct error own = {0};
-	struct tree *tree =
-	        read->distribution_count > 0 ? selection_open(selection, entry, &own) : NULL;
-	int code = own.code;
-
-	for (size_t i = 0; tree && code >= 0 && i < read->distribution_count; i++) {
-		struct distribution_record *it = &read->distributions[i];
-
-		if (!it->has_headers)
-			code = distribution_read_headers(tree, &read->arena, it, &own);
-		if (code >= 0 && it->unread)
-			code = distribution_read_rest(tree, &read->arena, it, &own);
-	}
-	return error_move_failure(error, &own);
-}
-
 static int survey_entry(struct selection *selection, size_t index, struct error *error)
 {
 	struct path_entry *entry = &selection->db->entries[index];
@@ -85,8 +65,8 @@ static int survey_entry(struct selection *selection, size_t index, struct error 
 	struct distribution_record *all;
 	int code = selection_rows(selection, index, true, &root, error);
 
-	if (code == 0)
-		code = read_rest(selection, entry, error);
+	for (size_t i = 0; code == 0 && i < entry->read.distribution_count; i++)
+		code = selection_read(selection, entry, &entry->read.distributions[i], true, error);
 	if (code < 0)
 		return code;
 	all = arena_calloc(&root.arena,

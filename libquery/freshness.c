@@ -113,53 +113,38 @@ static void prove(struct path_entry *entry)
 	entry->is_proven = entry->read.settled && entry->read.watched == 0;
 }
 
-/* How many distributions the database knows to change in place, at any age. */
-static uint32_t changing_in_place(const struct root_record *row)
-{
-	uint32_t count = 0;
-
-	for (size_t i = 0; row->watched > 0 && i < row->distribution_count && row->distributions;
-	     i++)
-		count += row->distributions[i].watched && !row->distributions[i].young;
-	return count;
-}
-
 /* Read what Python would read; @tree, taken over: it was opened just now, or NULL. */
 static int read_all(struct entrydb *db, struct path_entry *entry, struct tree *tree,
                     const char *reason, struct error *error)
 {
 	struct scan_options options = scan_options_of(db, entry);
+	const struct root_record *row = &entry->row;
 	int code;
 
 	entry_forget_read(entry);
 	code = scan_opened(tree, entry->path, &options, &entry->read, error);
 	if (code < 0)
 		return code;
-	entry->read.watched += changing_in_place(&entry->row);
+	/* What the database knows to change in place, at any age, does so here, too. */
+	for (size_t i = 0; row->watched > 0 && row->distributions && i < row->distribution_count;
+	     i++)
+		entry->read.watched +=
+		        row->distributions[i].watched && !row->distributions[i].young;
 	prove(entry);
 	db->changes++;
 	set_state(db, entry, ENTRY_SCANNED, reason);
 	return 0;
 }
 
-/* The same for where links lead that the path of @tree, of @entry, may contain. */
-static int has_database_resolved(struct entrydb *db, const struct path_entry *entry,
-                                 const struct tree *tree, struct error *error)
-{
-	CLEANUP(cleanup_free) char *real = db->sysroot ? NULL : file_real_path(tree->fd);
-
-	if (db->sysroot || (real && strcmp(real, entry->path) == 0))
-		return 0;
-	return real ? locate_database(db, real, error) : 1;
-}
-
 /*
- * Where there is no database, nothing is to be compared: the directory is opened and read,
- * as Python does, without another look at it. 1: done; 0: it takes more; or a failure.
+ * Where there is no database, neither for the path nor for where links in it lead, nothing is to
+ * be compared: the directory is opened and read, as Python does, without another look at it. 1:
+ * done; 0: it takes more; or a failure.
  */
 static int read_undescribed(struct entrydb *db, struct path_entry *entry, struct error *error)
 {
 	CLEANUP(cleanup_tree) struct tree *tree = NULL;
+	CLEANUP(cleanup_free) char *real = NULL;
 	const char *inside = entry->path + (db->sysroot ? strlen(db->sysroot) : 0);
 	int code = locate_database(db, inside, error);
 
@@ -167,7 +152,10 @@ static int read_undescribed(struct entrydb *db, struct path_entry *entry, struct
 		return code < 0 ? code : 0;
 	if (tree_open(entry->path, &tree, NULL) < 0 || tree->kind != ROOT_DIRECTORY)
 		return 0;
-	code = has_database_resolved(db, entry, tree, error);
+	if (!db->sysroot && !(real = file_real_path(tree->fd)))
+		return 0;
+	if (real && strcmp(real, entry->path) != 0)
+		code = locate_database(db, real, error);
 	if (code != 0)
 		return code < 0 ? code : 0;
 	entry->generation = db->sources.generation;
@@ -194,21 +182,19 @@ static bool load_rows(struct entrydb *db, struct path_entry *entry)
 }
 
 /* Rows that hold get their places; what was read stays in entry->read. False without memory. */
-static bool part_rows_from_read(struct path_entry *entry, size_t *held)
+static bool part_rows_from_read(struct path_entry *entry)
 {
 	struct root_record *read = &entry->read;
 	size_t kept = 0;
 
 	if (!entry_make_places(entry))
 		return false;
-	*held = 0;
 	read->watched = 0;
 	for (size_t i = 0; i < read->distribution_count; i++) {
 		const struct distribution_record *found = &read->distributions[i];
 
 		if (found->reused) {
 			entry_place_row(entry, found->id, found->position);
-			++*held;
 			continue;
 		}
 		read->watched += found->watched;
@@ -218,33 +204,31 @@ static bool part_rows_from_read(struct path_entry *entry, size_t *held)
 	return true;
 }
 
-/* What is looked at in each question from now on: of what was carried, nothing is young. */
-static void watch_held(struct path_entry *entry, bool was_carried)
+/* What a comparison has shown of the rows. */
+struct outcome {
+	bool all_hold, in_order;
+};
+
+/* @was_carried: then nothing is young. What holds and is watched is looked at in each question. */
+static struct outcome count_rows(struct path_entry *entry, bool was_carried)
 {
+	struct outcome outcome = {true, true};
+	uint32_t last = 0;
+
 	entry->row.watched = 0;
 	for (size_t i = 0; i < entry->row.distribution_count; i++) {
 		struct distribution_record *row = &entry->row.distributions[i];
-		uint32_t unused;
+		uint32_t position = 0;
+		bool holds = entry_row_holds(entry, row->id, &position);
 
-		if ((row->young && was_carried) || !entry_row_holds(entry, row->id, &unused))
+		if (!holds || (row->young && was_carried))
 			distribution_set_watched(row, 0);
 		entry->row.watched += row->watched;
-	}
-}
-
-static bool stand_as_recorded(const struct path_entry *entry)
-{
-	uint32_t last = 0;
-
-	for (size_t i = 0; i < entry->row.distribution_count; i++) {
-		uint32_t position = 0;
-
-		if (!entry_row_holds(entry, entry->row.distributions[i].id, &position) ||
-		    position < last)
-			return false;
+		outcome.all_hold &= holds;
+		outcome.in_order &= holds && position >= last;
 		last = position;
 	}
-	return true;
+	return outcome;
 }
 
 /* Without change times, as in images for reading only, a directory proves nothing of its files. */
@@ -267,8 +251,7 @@ static int compare(struct entrydb *db, struct path_entry *entry, struct stamp st
 {
 	struct scan_options options = scan_options_of(db, entry);
 	const struct carried *carried = carried_here(db, entry, stamp);
-	bool may_be_right = carried || entry->row.stamp.mtime == stamp.mtime;
-	size_t held;
+	struct outcome outcome;
 	int code;
 
 	if (entry->row.kind != ROOT_DIRECTORY || !load_rows(db, entry))
@@ -280,18 +263,18 @@ static int compare(struct entrydb *db, struct path_entry *entry, struct stamp st
 	code = scan_path(entry->path, &options, &entry->read, error);
 	if (code < 0)
 		return code;
-	if (!part_rows_from_read(entry, &held))
+	if (!part_rows_from_read(entry))
 		return error_nomem(error);
-	watch_held(entry, carried != NULL);
+	outcome = count_rows(entry, carried != NULL);
 	prove(entry);
 	entry->nameless = options.holds_by == HOLDS_BUT_NAMES;
 	db->changes++;
-	if (!may_be_right || held < entry->row.distribution_count ||
-	    entry->read.distribution_count > 0) {
+	if (!outcome.all_hold || entry->read.distribution_count > 0 ||
+	    (!carried && entry->row.stamp.mtime != stamp.mtime)) {
 		set_state(db, entry, ENTRY_SCANNED, reason);
 		return 0;
 	}
-	if (stand_as_recorded(entry))
+	if (outcome.in_order)
 		free(take(entry->places));
 	set_state(db, entry, ENTRY_CHECKED,
 	          carried ? "it was carried here with its database, and is as it was indexed"
@@ -301,15 +284,6 @@ static int compare(struct entrydb *db, struct path_entry *entry, struct stamp st
 
 /* --- what was proven --- */
 
-/*
- * Was a distribution watched just because it was young, and is it so no more? Then this
- * handle need not look at it again. The clock may be another one than the file system's.
- */
-static bool has_grown_old(const struct distribution_record *row, int64_t newest)
-{
-	return row->young && newest + WATCHED_FOR + CLOCK_SKEW < nanoseconds_now(CLOCK_REALTIME);
-}
-
 /* Are the few distributions that are watched (see scan.h) as they were? */
 static bool watched_hold(struct entrydb *db, struct path_entry *entry, struct stamp stamp)
 {
@@ -318,10 +292,12 @@ static bool watched_hold(struct entrydb *db, struct path_entry *entry, struct st
 	const struct carried *carried;
 	bool has_rows = entry->state != ENTRY_SCANNED || entry->places;
 	bool same = true;
+	int64_t now;
 
 	if (!has_rows || entry->row.watched == 0)
 		return true;
 	carried = carried_here(db, entry, stamp);
+	now = nanoseconds_now(CLOCK_REALTIME);
 	fd = file_open(AT_FDCWD, entry->path, O_DIRECTORY);
 	if (fd < 0 || tree_open_directory(take_fd(&fd), (struct stamp){0}, &tree, NULL) < 0)
 		return false;
@@ -332,7 +308,11 @@ static bool watched_hold(struct entrydb *db, struct path_entry *entry, struct st
 		if (!row->watched)
 			continue;
 		same = row_holds(tree, carried, HOLDS_BY_FILES, row, &newest, NULL) > 0;
-		if (same && has_grown_old(row, newest)) {
+		/*
+		 * What was watched just because it was young, and is so no more, this handle need
+		 * not look at again. The clock may be another one than the file system's.
+		 */
+		if (same && row->young && newest + WATCHED_FOR + CLOCK_SKEW < now) {
 			distribution_set_watched(row, 0);
 			entry->row.watched--;
 		}
@@ -358,12 +338,6 @@ static bool zip_holds(struct entrydb *db, const struct path_entry *entry, const 
 }
 
 /* --- the decision --- */
-
-static bool is_as_recorded(const struct path_entry *entry, struct stamp stamp)
-{
-	return entry->source != SOURCE_NONE && entry->row.settled &&
-	       stamp_equal(entry->row.stamp, stamp);
-}
 
 static int decide(struct entrydb *db, struct path_entry *entry, const struct stat *status,
                   struct error *error)
@@ -394,23 +368,23 @@ static int decide(struct entrydb *db, struct path_entry *entry, const struct sta
 /* Is the row to be looked for? The stamp may have become the recorded one again, too. */
 static bool wants_row(const struct entrydb *db, const struct path_entry *entry, struct stamp stamp)
 {
-	return entry->state == ENTRY_UNKNOWN || entry->state == ENTRY_ABSENT ||
-	       entry->generation != db->sources.generation ||
-	       (is_as_recorded(entry, stamp) &&
-	        !(entry->is_proven && stamp_equal(entry->proven, stamp)));
+	if (entry->state == ENTRY_UNKNOWN || entry->state == ENTRY_ABSENT ||
+	    entry->generation != db->sources.generation)
+		return true;
+	return entry->source != SOURCE_NONE && entry->row.settled &&
+	       stamp_equal(entry->row.stamp, stamp) &&
+	       !(entry->is_proven && stamp_equal(entry->proven, stamp));
 }
 
 static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct error *error)
 {
 	struct stat status;
-	int code = locate_path(db, entry, error);
+	int done = 0, code = locate_path(db, entry, error);
 
-	if (code > 0 && entry->state == ENTRY_UNKNOWN) {
-		code = read_undescribed(db, entry, error);
-		if (code != 0)
-			return code < 0 ? code : 0;
-		code = 1;
-	}
+	if (code > 0 && entry->state == ENTRY_UNKNOWN)
+		done = read_undescribed(db, entry, error);
+	if (done != 0)
+		return done < 0 ? done : 0;
 	if (code > 0)
 		code = stat_entry(entry, &status, error);
 	if (code == 0) {
@@ -422,25 +396,6 @@ static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct er
 	if (wants_row(db, entry, stamp_of(&status)))
 		code = locate_row(db, entry, &status, error);
 	return code < 0 ? code : decide(db, entry, &status, error);
-}
-
-/* Without any stat, once the row is found; what has no row is read once. */
-static int trust_entry(struct entrydb *db, struct path_entry *entry, struct error *error)
-{
-	int code;
-
-	if (entry->state != ENTRY_UNKNOWN && !entry->relative &&
-	    entry->generation == db->sources.generation)
-		return 0;
-	code = locate_path(db, entry, error);
-	if (code > 0)
-		code = locate_row(db, entry, NULL, error);
-	if (code < 0)
-		return code;
-	if (entry->source == SOURCE_NONE)
-		return refresh_entry(db, entry, error);
-	set_state(db, entry, ENTRY_FRESH, "the database is trusted (level trust)");
-	return 0;
 }
 
 /* Is there no row because the database that was named cannot be read? Then that is the error. */
@@ -457,22 +412,31 @@ static int why_without_row(struct entrydb *db, struct error *error)
 	return error_set(error, source->why.code, "%s", error_text(&source->why));
 }
 
-/* A catalogued archive is what was said of it; nobody asks the disk. */
-static int refresh_archive(struct entrydb *db, struct path_entry *entry, struct error *error)
+/*
+ * Without any stat, once the row is found; what has no row is read once. A catalogued archive is
+ * what was said of it; nobody asks the disk.
+ */
+static int trust_entry(struct entrydb *db, struct path_entry *entry, struct error *error)
 {
-	int code = 0;
+	int code;
 
-	if (entry->state == ENTRY_UNKNOWN || entry->generation != db->sources.generation)
-		code = locate_path(db, entry, error);
+	if (entry->state != ENTRY_UNKNOWN && !entry->relative &&
+	    entry->generation == db->sources.generation)
+		return 0;
+	code = locate_path(db, entry, error);
 	if (code > 0)
 		code = locate_row(db, entry, NULL, error);
-	if (code >= 0 && entry->source == SOURCE_NONE)
-		code = why_without_row(db, error);
 	if (code < 0)
 		return code;
-	set_state(db, entry, entry->source == SOURCE_NONE ? ENTRY_ABSENT : ENTRY_FRESH,
-	          "a catalogued archive");
-	return 0;
+	if (entry->source != SOURCE_NONE)
+		set_state(db, entry, ENTRY_FRESH,
+		          entry->archive ? "a catalogued archive"
+		                         : "the database is trusted (level trust)");
+	else if (!entry->archive)
+		code = refresh_entry(db, entry, error);
+	else if ((code = why_without_row(db, error)) == 0)
+		set_state(db, entry, ENTRY_ABSENT, "a catalogued archive");
+	return code;
 }
 
 int refresh(struct entrydb *db, struct error *error)
@@ -486,12 +450,9 @@ int refresh(struct entrydb *db, struct error *error)
 	for (size_t i = 0; code == 0 && i < db->entry_count; i++) {
 		struct path_entry *entry = &db->entries[i];
 
-		if (entry->archive)
-			code = refresh_archive(db, entry, error);
-		else if (db->fresh == ENTRYDB_FRESH_TRUST)
-			code = trust_entry(db, entry, error);
-		else
-			code = refresh_entry(db, entry, error);
+		code = entry->archive || db->fresh == ENTRYDB_FRESH_TRUST
+		               ? trust_entry(db, entry, error)
+		               : refresh_entry(db, entry, error);
 	}
 	db->met = NULL;
 	scan_met_free(&met);

@@ -255,10 +255,10 @@ char *layout_path_of_root(const char *base, struct slice root_path)
 	return text_format("%s/%.*s", base, (int)root_path.len, root_path.ptr);
 }
 
-/* Remove ".", doubled slashes and a last slash, in place; false when ".." is found. */
-static bool normalize(char *path)
+bool layout_tidy(char *path)
 {
 	char *to = path, *from = path;
+	bool has_up = false;
 
 	while (*from) {
 		size_t len;
@@ -266,8 +266,7 @@ static bool normalize(char *path)
 		while (*from == '/')
 			from++;
 		len = strcspn(from, "/");
-		if (len == 2 && from[0] == '.' && from[1] == '.')
-			return false;
+		has_up |= len == 2 && from[0] == '.' && from[1] == '.';
 		if (len > 0 && !(len == 1 && from[0] == '.')) {
 			*to++ = '/';
 			memmove(to, from, len);
@@ -278,7 +277,7 @@ static bool normalize(char *path)
 	if (to == path)
 		*to++ = '/';
 	*to = '\0';
-	return true;
+	return !has_up;
 }
 
 char *layout_absolute(const char *entry)
@@ -293,7 +292,7 @@ char *layout_absolute(const char *entry)
 	copy = path ? strdup(path) : NULL;
 	if (!copy)
 		return NULL;
-	if (normalize(copy))
+	if (layout_tidy(copy))
 		return take(copy);
 	return realpath(path, NULL);
 }

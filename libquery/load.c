@@ -45,26 +45,21 @@ static void load_free(struct load *load)
 /* Why there is nothing that could be opened; 0 where there is. */
 static int why_not_loadable(const struct load *load)
 {
+	enum entrydb_state state = entrydb_target_state(load->target);
+
 	if (!entrydb_entry_point_module(load->entry_point))
 		return ERROR_UNRESOLVED; /* its value cannot be parsed */
-	switch (entrydb_target_state(load->target)) {
-	case ENTRYDB_STATE_OK:
-	case ENTRYDB_STATE_MISSING_DEPENDENCY: /* it may be there by now, or be loaded already; */
-	case ENTRYDB_STATE_NEEDS_HOST:         /* and this may be the host */
-		return entrydb_target_object(load->target) && entrydb_target_symbol(load->target)
-		               ? 0
-		               : ERROR_PYTHON;
-	case ENTRYDB_STATE_MISSING:
+	if (state == ENTRYDB_STATE_MISSING)
 		return ERROR_NOTFOUND;
-	case ENTRYDB_STATE_NO_SYMBOL:
+	if (state == ENTRYDB_STATE_NO_SYMBOL)
 		return ERROR_NO_SYMBOL;
-	case ENTRYDB_STATE_AMBIGUOUS:
-	case ENTRYDB_STATE_UNRESOLVED_EDITABLE:
-	case ENTRYDB_STATE_WRONG_ARCHITECTURE:
-	case ENTRYDB_STATE_NOT_EXAMINED:
-		break;
-	}
-	return ERROR_UNRESOLVED;
+	/* What it depends on may be there by now, or be loaded; and this may be the host. */
+	if (state != ENTRYDB_STATE_OK && state != ENTRYDB_STATE_MISSING_DEPENDENCY &&
+	    state != ENTRYDB_STATE_NEEDS_HOST)
+		return ERROR_UNRESOLVED;
+	return entrydb_target_object(load->target) && entrydb_target_symbol(load->target)
+	               ? 0
+	               : ERROR_PYTHON;
 }
 
 /* Name the object to be opened. */

@@ -33,21 +33,7 @@ static void forget_row(struct path_entry *entry)
 	entry->source = SOURCE_NONE;
 }
 
-/* 1: the row of the entry; 0: there is none that suits; or an error. */
-static int read_row(struct reader *reader, struct path_entry *entry,
-                    const struct coverage *coverage, struct error *error)
-{
-	int code = reader_root(reader, slice_of(coverage->root_path), &entry->row, error);
-
-	entry->row.path = (struct slice){0};
-	if (code <= 0 || !row_suits(entry, coverage))
-		return code < 0 ? code : 0;
-	if (entry->row.watched)
-		code = reader_distributions(reader, &entry->row, false, error);
-	return code < 0 ? code : 1;
-}
-
-/* Look the entry up in one database: 1 if it has a row, 0 if not, or an error. */
+/* Look the entry up in one database: 1 if it has a row that suits, 0 if not, or an error. */
 static int find_row(struct entrydb *db, struct path_entry *entry, const struct coverage *coverage,
                     uid_t owner, struct error *error)
 {
@@ -61,7 +47,14 @@ static int find_row(struct entrydb *db, struct path_entry *entry, const struct c
 	reader = source_reader(&db->sources.items[source]);
 	if (!reader)
 		return 0;
-	code = read_row(reader, entry, coverage, error);
+	code = reader_root(reader, slice_of(coverage->root_path), &entry->row, error);
+	entry->row.path = (struct slice){0};
+	if (code > 0 && !row_suits(entry, coverage))
+		code = 0;
+	if (code > 0 && entry->row.watched) {
+		code = reader_distributions(reader, &entry->row, false, error);
+		code = code < 0 ? code : 1;
+	}
 	if (code > 0)
 		entry->source = source;
 	else
@@ -170,35 +163,28 @@ int locate_row(struct entrydb *db, struct path_entry *entry, const struct stat *
 
 /* --- where the entry is --- */
 
-/* The entry's absolute path now, malloc'd: 1; 0: it has none; or a failure. */
-static int absolute_path(const struct entrydb *db, const struct path_entry *entry, char **out,
-                         struct error *error)
-{
-	CLEANUP(cleanup_free) char *absolute = layout_absolute(entry->spelled);
-
-	if (!absolute)
-		return errno_is_failure(errno) ? error_errno(error, errno, "%s", entry->spelled)
-		                               : 0;
-	*out = db->sysroot ? text_format("%s%s", db->sysroot, absolute) : take(absolute);
-	return *out ? 1 : error_nomem(error);
-}
-
 int locate_path(struct entrydb *db, struct path_entry *entry, struct error *error)
 {
+	CLEANUP(cleanup_free) char *absolute = NULL;
 	CLEANUP(cleanup_free) char *path = NULL;
-	int code;
 
 	if (entry->path && !entry->relative)
 		return 1;
-	code = absolute_path(db, entry, &path, error);
-	if (code < 0 || (entry->path && path && strcmp(entry->path, path) == 0))
-		return code;
+	absolute = layout_absolute(entry->spelled);
+	if (!absolute && errno_is_failure(errno))
+		return error_errno(error, errno, "%s", entry->spelled);
+	if (absolute)
+		path = db->sysroot ? text_format("%s%s", db->sysroot, absolute) : take(absolute);
+	if (absolute && !path)
+		return error_nomem(error);
+	if (entry->path && path && strcmp(entry->path, path) == 0)
+		return 1;
 	free(entry->path);
 	entry->path = take(path);
 	forget_row(entry);
 	entry_forget_read(entry);
 	entry->state = ENTRY_UNKNOWN;
-	return code;
+	return entry->path != NULL;
 }
 
 /* --- is there a database at all --- */

@@ -8,30 +8,20 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
+#include "libquery/layout.h"
 #include "libquery/source.h"
 
 /* str(pathlib.Path(spelled)) followed by a slash, or "" for the current directory. */
 static char *display_of(const char *spelled)
 {
+	CLEANUP(cleanup_free) char *tidy = text_format("/%s", spelled);
 	size_t slashes = strspn(spelled, "/");
-	char *display = malloc(strlen(spelled) + 3), *to = display;
 
-	if (!display)
+	if (!tidy)
 		return NULL;
-	if (slashes)
-		to = stpcpy(to, slashes == 2 ? "//" : "/");
-	for (const char *from = spelled; *from;) {
-		size_t len = strcspn(from, "/");
-
-		if (len > 0 && !(len == 1 && from[0] == '.')) {
-			memcpy(to, from, len);
-			to += len;
-			*to++ = '/';
-		}
-		from += len + (from[len] == '/');
-	}
-	*to = '\0';
-	return display;
+	layout_tidy(tidy);
+	return text_format("%s%s%s", slashes == 2 ? "/" : "", slashes ? tidy : tidy + 1,
+	                   tidy[1] ? "/" : "");
 }
 
 int entry_init(struct path_entry *entry, const char *spelled, const char *sysroot,

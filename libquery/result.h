@@ -52,8 +52,7 @@ struct entrydb_set {
 	size_t problem_count, problem_room;
 	struct entrydb_distribution *distributions; /* of a survey */
 	size_t distribution_count, distribution_room;
-	bool nameless; /* what would have to be read for a name has none; see enum entrydb_omit */
-	bool failed;   /* no memory */
+	bool failed; /* no memory */
 };
 
 struct entrydb_set *set_create(void);

@@ -229,36 +229,29 @@ struct tree *selection_open(struct selection *selection, const struct path_entry
 	return tree_open(entry->path, &selection->opened, error) == 0 ? selection->opened : NULL;
 }
 
-/* What is read for a question has no METADATA; the few distributions that answer are asked now. */
-static int read_headers(struct selection *selection, struct path_entry *entry,
-                        struct distribution_record *distribution, struct error *error)
+int selection_read(struct selection *selection, struct path_entry *entry,
+                   struct distribution_record *distribution, bool headers, struct error *error)
 {
+	struct arena *arena = &entry->read.arena;
 	struct error own = {0};
 	struct tree *tree;
+	int code = 0;
 
-	if (distribution->has_headers || selection->set->nameless)
+	headers &= !distribution->has_headers;
+	if (!headers && !distribution->unread)
 		return 0;
 	tree = selection_open(selection, entry, &own);
-	if (tree)
-		distribution_read_headers(tree, &entry->read.arena, distribution, &own);
-	return error_move_failure(error, &own);
-}
-
-/* What was left unread, as it seemed to be shadowed, and is admitted after all. */
-static int read_rest(struct selection *selection, struct path_entry *entry,
-                     struct distribution_record *distribution, struct error *error)
-{
-	struct error own = {0};
-	struct tree *tree = selection_open(selection, entry, &own);
-	int code;
-
-	if (tree && distribution_read_rest(tree, &entry->read.arena, distribution, &own) < 0)
-		error_set(error, own.code, "%s: %.*s: %s", entry->path,
-		          (int)distribution->directory.len, distribution->directory.ptr,
-		          error_text(&own));
-	else if (own.code)
-		return error_move_failure(error, &own);
-	code = own.code;
+	if (tree && distribution->unread)
+		code = distribution_read_rest(tree, arena, distribution, &own);
+	if (tree && headers && code >= 0)
+		distribution_read_headers(tree, arena, distribution, &own);
+	if (!error_is_failure(own.code)) {
+		error_clear(&own);
+		return 0;
+	}
+	code = error_set(error, own.code, "%s: %.*s: %s", entry->path,
+	                 (int)distribution->directory.len, distribution->directory.ptr,
+	                 error_text(&own));
 	error_clear(&own);
 	return code;
 }
@@ -276,7 +269,8 @@ static int add_entry_points_of(struct selection *selection, struct path_entry *e
 		if (code == 0)
 			return 0;
 		if (code > 0)
-			code = read_headers(selection, entry, distribution, error);
+			code = selection_read(selection, entry, distribution,
+			                      !handle_omits_names(selection->db), error);
 		if (code < 0)
 			return code;
 		candidate->name = distribution->name;
@@ -296,7 +290,7 @@ static int add_read(struct selection *selection, size_t index,
 	if (distribution->unread) {
 		code = selection_admits(selection, &candidate, error);
 		if (code > 0)
-			code = read_rest(selection, entry, distribution, error);
+			code = selection_read(selection, entry, distribution, false, error);
 	}
 	if (code < 0 || !slice_is_null(distribution->error))
 		return code < 0 ? code : 0;
@@ -387,7 +381,6 @@ int selection_begin(struct selection *selection, struct error *error)
 	if (!selection->set)
 		return error_nomem(error);
 	code = refresh(db, error);
-	selection->set->nameless = handle_omits_names(db);
 	return code < 0 ? code : shadowing_begin(db, error);
 }
 

@@ -14,9 +14,7 @@
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
-#include "db/base/error.h"
 #include "db/base/file.h"
-#include "db/base/slice.h"
 #include "db/base/small_file.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
@@ -52,11 +50,12 @@ bool sites_add(struct sites *sites, const char *path)
 	return !failed;
 }
 
-/* The directory being searched for, and what was found in it. */
+/* What is searched, and what was found. */
 struct search {
 	struct sites *sites;
 	const char *sysroot;
-	int code; /* of the first failure, or 0; the search goes on, in vain */
+	bool follows_pth; /* as Python's site does at start */
+	int code;         /* of the first failure, or 0; the search goes on, in vain */
 	struct error *error;
 };
 
@@ -88,30 +87,58 @@ static char *format(struct search *search, const char *text, ...)
 	return formatted;
 }
 
-/* stat() of @path in the directory being searched. */
-static bool look_at(struct search *search, const char *path, struct stat *status)
+/* The type of what @path is in the directory being searched; 0: nothing is there. */
+static mode_t type_of(struct search *search, const char *path)
 {
 	CLEANUP(cleanup_free) char *real = format(search, "%s%s", search->sysroot, path);
-	int code = real ? file_status(AT_FDCWD, real, status, search->error) : 0;
+	struct stat status;
+	int code = real ? file_status(AT_FDCWD, real, &status, search->error) : 0;
 
 	if (code < 0)
 		search_failed(search, code);
-	return code > 0;
+	return code > 0 ? status.st_mode & S_IFMT : 0;
 }
 
-static bool is_directory(struct search *search, const char *path)
+/* A path that is there, be it a directory or an egg: site asks no more. */
+static int add_pth_path(void *payload, const char *path)
 {
-	struct stat status;
-
-	return look_at(search, path, &status) && S_ISDIR(status.st_mode);
+	if (type_of(payload, path))
+		add(payload, path);
+	return 0;
 }
 
-/* @path: malloc'd, and taken over; or NULL. */
-static void add_if_directory(struct search *search, char *path)
+/*
+ * A site directory, if it is one, and behind it at once what its .pth files name: before
+ * the next site directory, as Python's site adds them. @given: malloc'd, and taken over; or NULL.
+ */
+static void add_site(struct search *search, char *given)
 {
-	if (path && is_directory(search, path))
-		add(search, path);
-	free(path);
+	CLEANUP(cleanup_free) char *path = given;
+	CLEANUP(cleanup_free) char *real = NULL;
+
+	if (!path || type_of(search, path) != S_IFDIR)
+		return;
+	add(search, path);
+	if (search->follows_pth)
+		real = format(search, "%s%s", search->sysroot, path);
+	if (real)
+		search_failed(search, pth_walk(real, path, add_pth_path, search, search->error));
+}
+
+/* Call @each for every item of a list with ':' between two, empty ones, too. */
+static void each_item(struct search *search, const char *list,
+                      void (*each)(struct search *search, const char *item))
+{
+	for (const char *end;; list = end + 1) {
+		CLEANUP(cleanup_free) char *item = NULL;
+
+		end = strchrnul(list, ':');
+		item = format(search, "%.*s", (int)(end - list), list);
+		if (item)
+			each(search, item);
+		if (!*end)
+			return;
+	}
 }
 
 /* --- the Pythons below a prefix --- */
@@ -129,10 +156,8 @@ static bool names_python(struct search *search, const char *name)
 	       !strstr(name, ".zip");
 }
 
-/* Call @each for every name in the directory @path, a path of this machine. */
-static void each_name(struct search *search, const char *path,
-                      void (*each)(struct search *search, const char *name, void *payload),
-                      void *payload)
+/* The names in the directory @path, a path of this machine. */
+static void list_names(struct search *search, const char *path, struct sites *names)
 {
 	CLEANUP(cleanup_closedir) DIR *directory = file_open_directory(AT_FDCWD, path);
 	const char *name;
@@ -141,57 +166,26 @@ static void each_name(struct search *search, const char *path,
 	if (!directory && !errno_is_failure(errno))
 		return;
 	while (directory && (left = file_next(directory, &name)) > 0)
-		each(search, name, payload);
+		if (!sites_add(names, name))
+			search_failed(search, error_nomem(search->error));
 	if (left < 0)
 		search_failed(search, error_errno(search->error, errno, "cannot list %s", path));
-}
-
-static void add_if_python(struct search *search, const char *name, void *names)
-{
-	if (names_python(search, name) && !sites_add(names, name))
-		search_failed(search, error_nomem(search->error));
 }
 
 /* The names pythonX.Y in PREFIX/LIB, newest first. */
 static void find_pythons(struct search *search, const char *prefix, const char *lib,
                          struct sites *names)
 {
+	CLEANUP(sites_free) struct sites all = {0};
 	CLEANUP(cleanup_free) char *path = format(search, "%s%s/%s", search->sysroot, prefix, lib);
 
 	if (path)
-		each_name(search, path, add_if_python, names);
+		list_names(search, path, &all);
+	for (size_t i = 0; i < all.count; i++)
+		if (names_python(search, all.paths[i]) && !sites_add(names, all.paths[i]))
+			search_failed(search, error_nomem(search->error));
 	if (names->count)
 		qsort(names->paths, names->count, sizeof(*names->paths), by_version);
-}
-
-/* --- one site directory, and what its .pth files add --- */
-
-/* A path that is there, be it a directory or an egg: site asks no more. */
-static int add_pth_path(void *payload, const char *path)
-{
-	struct search *search = payload;
-	struct stat status;
-
-	if (look_at(search, path, &status))
-		add(search, path);
-	return 0;
-}
-
-/*
- * A site directory, if it is one, and behind it at once what its .pth files name: before
- * the next site directory, as Python's site adds them. @given: malloc'd, and taken over; or NULL.
- */
-static void add_site(struct search *search, char *given)
-{
-	CLEANUP(cleanup_free) char *path = given;
-	CLEANUP(cleanup_free) char *real = NULL;
-
-	if (!path || !is_directory(search, path))
-		return;
-	add(search, path);
-	real = format(search, "%s%s", search->sysroot, path);
-	if (real)
-		search_failed(search, pth_walk(real, path, add_pth_path, search, search->error));
 }
 
 /* --- what is active --- */
@@ -214,13 +208,13 @@ static void own_python(struct search *search, const char *prefix, const char *as
 }
 
 /* In a virtual environment lib64 is a link to lib: the same directories once more. */
-static bool is_link(struct search *search, const char *prefix, const char *name)
+static bool has_own_lib64(struct search *search, const char *prefix)
 {
-	CLEANUP(cleanup_free) char *path = format(search, "%s%s/%s", search->sysroot, prefix, name);
+	CLEANUP(cleanup_free) char *path = format(search, "%s%s/lib64", search->sysroot, prefix);
 	struct stat status;
 
 	if (path && lstat(path, &status) == 0)
-		return S_ISLNK(status.st_mode);
+		return !S_ISLNK(status.st_mode);
 	if (path && errno_is_failure(errno))
 		search_failed(search, error_errno(search->error, errno, "%s", path));
 	return false;
@@ -232,7 +226,7 @@ static void add_environment(struct search *search, const char *prefix, const cha
 
 	own_python(search, prefix, asked, python);
 	add_site(search, format(search, "%s/lib/%s/site-packages", prefix, python));
-	if (!is_link(search, prefix, "lib64"))
+	if (has_own_lib64(search, prefix))
 		add_site(search, format(search, "%s/lib64/%s/site-packages", prefix, python));
 }
 
@@ -252,12 +246,9 @@ static void system_python(struct search *search, const char *asked, char python[
 }
 
 /* Debian's layout has dist-packages, in /usr/local too; others have site-packages. */
-static void add_system(struct search *search, const char *asked)
+static void add_system(struct search *search, const char *python)
 {
-	char python[PYTHON_MAX];
-
-	system_python(search, asked, python);
-	if (is_directory(search, "/usr/lib/python3/dist-packages")) {
+	if (type_of(search, "/usr/lib/python3/dist-packages") == S_IFDIR) {
 		add_site(search, format(search, "/usr/local/lib/%s/dist-packages", python));
 		add_site(search, format(search, "/usr/lib/python3/dist-packages"));
 		add_site(search, format(search, "/usr/lib/%s/dist-packages", python));
@@ -269,57 +260,25 @@ static void add_system(struct search *search, const char *asked)
 	add_site(search, format(search, "/usr/lib/%s/site-packages", python));
 }
 
-static void add_user(struct search *search, const char *asked)
-{
-	const char *home = trust_environment("HOME");
-	char python[PYTHON_MAX];
-
-	if (!home || home[0] != '/' || search->sysroot[0])
-		return;
-	system_python(search, asked, python);
-	add_site(search, format(search, "%s/.local/lib/%s/site-packages", home, python));
-}
-
-/* Does a line of pyvenv.cfg say "include-system-site-packages = true"? */
-static bool says_system(const char *line)
-{
-	char value[8];
-
-	return sscanf(line, " include-system-site-packages = %7s", value) == 1 &&
-	       strcasecmp(value, "true") == 0;
-}
-
+/* Does pyvenv.cfg say "include-system-site-packages = true"? */
 static bool includes_system(struct search *search, const char *environment)
 {
 	CLEANUP(cleanup_free) char *path = format(search, "%s/pyvenv.cfg", environment);
 	CLEANUP(cleanup_free) char *text = NULL;
+	char value[8];
 	size_t len = 0;
 	int code = path ? small_file_read(path, PYVENV_CFG_MAX, &text, &len, search->error) : 0;
 
 	if (code < 0)
 		search_failed(search, code);
-	for (const char *line = text; line && *line; line += strspn(line, "\r\n")) {
-		if (says_system(line))
+	for (const char *line = text; line && *line; line = strpbrk(line + 1, "\r\n"))
+		if (sscanf(line, " include-system-site-packages = %7s", value) == 1 &&
+		    strcasecmp(value, "true") == 0)
 			return true;
-		line += strcspn(line, "\r\n");
-	}
 	return false;
 }
 
-static void add_given(struct search *search, const char *list)
-{
-	for (const char *at = list;; at++) {
-		size_t len = strcspn(at, ":");
-		CLEANUP(cleanup_free) char *path = format(search, "%.*s", (int)len, at);
-
-		if (path)
-			add(search, path);
-		at += len;
-		if (!*at)
-			break;
-	}
-}
-
+/* An absolute path in the environment, which says nothing about another root. */
 static const char *environment_variable(const struct search *search, const char *name)
 {
 	const char *value = search->sysroot[0] ? NULL : trust_environment(name);
@@ -331,23 +290,27 @@ static void add_active(struct search *search, const char *version)
 {
 	const char *venv = environment_variable(search, "VIRTUAL_ENV");
 	const char *conda = environment_variable(search, "CONDA_PREFIX");
+	const char *home = environment_variable(search, "HOME");
+	char python[PYTHON_MAX];
 
 	if (venv || conda)
 		add_environment(search, venv ? venv : conda, version);
-	if ((venv && includes_system(search, venv)) || (!venv && !conda)) {
-		add_user(search, version);
-		add_system(search, version);
-	}
+	if (venv ? !includes_system(search, venv) : conda != NULL)
+		return;
+	system_python(search, version, python);
+	if (home)
+		add_site(search, format(search, "%s/.local/lib/%s/site-packages", home, python));
+	add_system(search, python);
 }
 
 int sites_default(struct sites *sites, const char *version, const char *sysroot,
                   struct error *error)
 {
-	struct search search = {sites, sysroot ? sysroot : "", 0, error};
+	struct search search = {sites, sysroot ? sysroot : "", true, 0, error};
 	const char *given = sysroot ? NULL : trust_environment("ENTRYDB_PATH");
 
 	if (given)
-		add_given(&search, given);
+		each_item(&search, given, add);
 	else
 		add_active(&search, version);
 	return search.code;
@@ -357,33 +320,28 @@ int sites_default(struct sites *sites, const char *version, const char *sysroot,
 
 static void add_library(struct search *search, const char *prefix, const char *lib)
 {
+	static const char *const below[] = {"/site-packages", "/dist-packages", "", "/lib-dynload"};
 	CLEANUP(sites_free) struct sites names = {0};
 
 	find_pythons(search, prefix, lib, &names);
-	for (size_t i = 0; i < names.count; i++) {
-		const char *name = names.paths[i];
-
-		add_if_directory(search,
-		                 format(search, "%s/%s/%s/site-packages", prefix, lib, name));
-		add_if_directory(search,
-		                 format(search, "%s/%s/%s/dist-packages", prefix, lib, name));
-		add_if_directory(search, format(search, "%s/%s/%s", prefix, lib, name));
-		add_if_directory(search, format(search, "%s/%s/%s/lib-dynload", prefix, lib, name));
-	}
-	add_if_directory(search, format(search, "%s/%s/python3/dist-packages", prefix, lib));
+	for (size_t i = 0; i < names.count; i++)
+		for (size_t j = 0; j < sizeof(below) / sizeof(*below); j++)
+			add_site(search, format(search, "%s/%s/%s%s", prefix, lib, names.paths[i],
+			                        below[j]));
+	add_site(search, format(search, "%s/%s/python3/dist-packages", prefix, lib));
 }
 
 static void add_prefix(struct search *search, const char *prefix)
 {
 	add_library(search, prefix, "lib");
-	if (!is_link(search, prefix, "lib64"))
+	if (has_own_lib64(search, prefix))
 		add_library(search, prefix, "lib64");
 }
 
 int sites_of_prefix(struct sites *sites, const char *prefix, const char *sysroot,
                     struct error *error)
 {
-	struct search search = {sites, sysroot ? sysroot : "", 0, error};
+	struct search search = {sites, sysroot ? sysroot : "", false, 0, error};
 
 	add_prefix(&search, strcmp(prefix, "/") == 0 ? "" : prefix);
 	return search.code;
@@ -392,10 +350,12 @@ int sites_of_prefix(struct sites *sites, const char *prefix, const char *sysroot
 /* PREFIX of PREFIX/bin/python3, links followed; a script (a shim) belongs to no prefix. */
 static void add_python_on_path(struct search *search, const char *directory)
 {
-	CLEANUP(cleanup_free) char *name = format(search, "%s/python3", directory);
+	CLEANUP(cleanup_free) char *name = NULL;
 	CLEANUP(cleanup_free) char *real = NULL;
 	char *slash;
 
+	if (directory[0] == '/')
+		name = format(search, "%s/python3", directory);
 	if (!name)
 		return;
 	if (access(name, X_OK) == 0)
@@ -412,47 +372,31 @@ static void add_python_on_path(struct search *search, const char *directory)
 		add_prefix(search, real);
 }
 
-static void add_pythons_on_path(struct search *search)
+static void add_pyenv(struct search *search, const char *home)
 {
-	const char *path = trust_environment("PATH");
+	const char *given = trust_environment("PYENV_ROOT");
+	CLEANUP(sites_free) struct sites names = {0};
+	CLEANUP(cleanup_free)
+	char *versions = given || home ? format(search, "%s%s/versions", given ? given : home,
+	                                        given ? "" : "/.pyenv")
+	                               : NULL;
 
-	while (path && *path) {
-		size_t len = strcspn(path, ":");
-		CLEANUP(cleanup_free) char *directory = format(search, "%.*s", (int)len, path);
-
-		if (directory && directory[0] == '/')
-			add_python_on_path(search, directory);
-		path += len + (path[len] == ':');
-	}
-}
-
-static void add_version(struct search *search, const char *name, void *versions)
-{
-	CLEANUP(cleanup_free) char *prefix = NULL;
-
-	if (name[0] != '.')
-		prefix = format(search, "%s/%s", (const char *)versions, name);
-	if (prefix)
-		add_prefix(search, prefix);
-}
-
-static void add_pyenv(struct search *search)
-{
-	const char *given = trust_environment("PYENV_ROOT"), *home = trust_environment("HOME");
-	CLEANUP(cleanup_free) char *versions = NULL;
-
-	if (!given && !home)
-		return;
-	versions = given ? format(search, "%s/versions", given)
-	                 : format(search, "%s/.pyenv/versions", home);
 	if (versions)
-		each_name(search, versions, add_version, versions);
+		list_names(search, versions, &names);
+	for (size_t i = 0; i < names.count; i++) {
+		CLEANUP(cleanup_free)
+		char *prefix = format(search, "%s/%s", versions, names.paths[i]);
+
+		if (prefix && names.paths[i][0] != '.')
+			add_prefix(search, prefix);
+	}
 }
 
 static void add_this_machine(struct search *search)
 {
 	static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
 	const char *home = environment_variable(search, "HOME");
+	const char *path = trust_environment("PATH");
 	CLEANUP(cleanup_free) char *local = home ? format(search, "%s/.local", home) : NULL;
 
 	if (local)
@@ -460,13 +404,14 @@ static void add_this_machine(struct search *search)
 	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++)
 		if (environment_variable(search, variables[i]))
 			add_prefix(search, environment_variable(search, variables[i]));
-	add_pythons_on_path(search);
-	add_pyenv(search);
+	if (path)
+		each_item(search, path, add_python_on_path);
+	add_pyenv(search, home);
 }
 
 int sites_of_machine(struct sites *sites, const char *sysroot, struct error *error)
 {
-	struct search search = {sites, sysroot ? sysroot : "", 0, error};
+	struct search search = {sites, sysroot ? sysroot : "", false, 0, error};
 
 	add_prefix(&search, "/usr/local");
 	add_prefix(&search, "/usr");
