@@ -62,26 +62,27 @@ static int survey_entry(struct selection *selection, size_t index, struct error 
 {
 	struct path_entry *entry = &selection->db->entries[index];
 	CLEANUP(root_record_free) struct root_record root = {0};
+	size_t more = entry->read.distribution_count;
 	struct distribution_record *all;
 	int code = selection_rows(selection, index, true, &root, error);
 
-	for (size_t i = 0; code == 0 && i < entry->read.distribution_count; i++)
+	for (size_t i = 0; code == 0 && i < more; i++)
 		code = selection_read(selection, entry, &entry->read.distributions[i], true, error);
 	if (code < 0)
 		return code;
-	all = arena_calloc(&root.arena,
-	                   root.distribution_count + entry->read.distribution_count + 1,
-	                   sizeof(*all));
-	if (!all)
-		return error_nomem(error);
-	for (size_t i = 0; i < root.distribution_count; i++)
-		all[i] = root.distributions[i];
-	for (size_t i = 0; i < entry->read.distribution_count; i++)
-		all[root.distribution_count++] = entry->read.distributions[i];
-	root.distributions = all;
+	if (more > 0) {
+		all = arena_calloc(&root.arena, root.distribution_count + more, sizeof(*all));
+		if (!all)
+			return error_nomem(error);
+		for (size_t i = 0; i < root.distribution_count; i++)
+			all[i] = root.distributions[i];
+		for (size_t i = 0; i < more; i++)
+			all[root.distribution_count++] = entry->read.distributions[i];
+		root.distributions = all;
+	}
 	root_record_sort(&root);
 	for (size_t i = 0; i < root.distribution_count; i++)
-		if (add_distribution(selection, index, &all[i]) < 0)
+		if (add_distribution(selection, index, &root.distributions[i]) < 0)
 			return error_nomem(error);
 	return 0;
 }
@@ -99,11 +100,8 @@ static int survey_once(struct entrydb *db, void *payload, struct error *error)
 int entrydb_survey(entrydb *db, entrydb_set **out, entrydb_error *error)
 {
 	struct selection selection = {.db = db};
-	int code = handle_ask(db, survey_once, &selection, error);
 
-	if (code == 0)
-		*out = selection.set;
-	return code;
+	return selection_ask(&selection, survey_once, out, error);
 }
 
 /* --- one by its name --- */
@@ -191,7 +189,7 @@ static int find_in_entry(struct find *find, size_t index, struct error *error)
 
 static int find_once(struct entrydb *db, void *payload, struct error *error)
 {
-	struct find *find = payload;
+	struct find *find = payload; /* of which the selection is the first part */
 	int code;
 
 	find->directory = (struct slice){0};
@@ -211,11 +209,8 @@ static int find_once(struct entrydb *db, void *payload, struct error *error)
 int entrydb_find(entrydb *db, const char *name, entrydb_set **out, entrydb_error *error)
 {
 	struct find find = {.selection = {.db = db, .name = slice_of(name)}};
-	int code = handle_ask(db, find_once, &find, error);
 
-	if (code == 0)
-		*out = find.selection.set;
-	return code;
+	return selection_ask(&find.selection, find_once, out, error);
 }
 
 /* --- METADATA --- */

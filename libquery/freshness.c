@@ -328,8 +328,7 @@ static bool zip_holds(struct entrydb *db, const struct path_entry *entry, const 
 	const struct outline now = {true, status->st_size, stamp.mtime};
 	const struct carried *carried;
 
-	if (entry->source == SOURCE_NONE || entry->row.kind != ROOT_ZIP || !entry->row.settled ||
-	    !S_ISREG(status->st_mode))
+	if (!entry->row.settled || !S_ISREG(status->st_mode))
 		return false;
 	if (stamp_equal(entry->row.stamp, stamp))
 		return true;
@@ -345,7 +344,8 @@ static int decide(struct entrydb *db, struct path_entry *entry, const struct sta
 	const struct stamp stamp = stamp_of(status);
 	const bool reads_all = believes_no_stamp(db, entry);
 
-	if (zip_holds(db, entry, status)) {
+	if (entry->source != SOURCE_NONE && entry->row.kind == ROOT_ZIP &&
+	    zip_holds(db, entry, status)) {
 		if (entry->read.distribution_count > 0)
 			entry_forget_read(entry);
 		set_state(db, entry, reads_all ? ENTRY_CHECKED : ENTRY_FRESH,
@@ -379,7 +379,8 @@ static bool wants_row(const struct entrydb *db, const struct path_entry *entry, 
 static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct error *error)
 {
 	struct stat status;
-	int done = 0, code = locate_path(db, entry, error);
+	int done = 0;
+	int code = entry->path && !entry->relative ? 1 : locate_path(db, entry, error);
 
 	if (code > 0 && entry->state == ENTRY_UNKNOWN)
 		done = read_undescribed(db, entry, error);

@@ -31,12 +31,6 @@ struct look {
 	struct arena arena;
 };
 
-static bool matches(const struct selection *selection, const struct plugin_record *plugin)
-{
-	return (slice_is_null(selection->group) || slice_equal(selection->group, plugin->kind)) &&
-	       (slice_is_null(selection->name) || slice_equal(selection->name, plugin->name));
-}
-
 /* @distribution: whose @ordinal-th plugin it is, and that of @candidate. */
 static int add_plugin(struct look *look, struct candidate *candidate,
                       struct distribution_record *distribution, size_t ordinal, struct error *error)
@@ -76,7 +70,8 @@ static int add_plugins_of(struct look *look, const struct distribution_record *k
 	distribution.entry_point_count = distribution.plugin_count = 0;
 	code = target_records(look->tree, &look->context, &distribution, &look->arena, error);
 	for (size_t i = 0; code == 0 && i < distribution.plugin_count; i++) {
-		if (!matches(selection, &distribution.plugins[i]))
+		if (!selection_wants(selection, distribution.plugins[i].kind,
+		                     distribution.plugins[i].name))
 			continue;
 		code = selection_admits(selection, &candidate, error);
 		if (code > 0)
@@ -150,7 +145,7 @@ static int select_plugins(struct entrydb *db, void *payload, struct error *error
 		if (is_for_disk(db, &db->entries[i]))
 			code = add_from_disk(selection, i, linkage, error);
 	if (code == 0)
-		set_sort(selection->set, true);
+		set_sort(selection->set, SET_BY_GROUP);
 	return selection_end(selection, code, error);
 }
 
@@ -159,11 +154,8 @@ int entrydb_plugins(entrydb *db, const char *kind, const char *name, entrydb_set
 {
 	struct selection selection = {
 	        .db = db, .group = slice_of(kind), .name = slice_of(name), .plugins = true};
-	int code = handle_ask(db, select_plugins, &selection, error);
 
-	if (code == 0)
-		*out = selection.set;
-	return code;
+	return selection_ask(&selection, select_plugins, out, error);
 }
 
 /* @payload: the text. */

@@ -94,8 +94,6 @@ static int by_place(const void *left, const void *right)
 {
 	const struct entrydb_entry_point *a = left, *b = right;
 
-	if (a->priority != b->priority)
-		return a->priority > b->priority ? -1 : 1;
 	if (a->place != b->place)
 		return a->place < b->place ? -1 : 1;
 	return (a->ordinal > b->ordinal) - (a->ordinal < b->ordinal);
@@ -109,11 +107,25 @@ static int by_group_and_place(const void *left, const void *right)
 	return groups ? groups : by_place(left, right);
 }
 
-void set_sort(struct entrydb_set *set, bool by_group)
+static int by_priority_and_place(const void *left, const void *right)
 {
+	const struct entrydb_entry_point *a = left, *b = right;
+
+	if (a->priority != b->priority)
+		return a->priority > b->priority ? -1 : 1;
+	return by_place(left, right);
+}
+
+void set_sort(struct entrydb_set *set, enum set_order order)
+{
+	static int (*const orders[])(const void *, const void *) = {
+	        [SET_BY_PLACE] = by_place,
+	        [SET_BY_GROUP] = by_group_and_place,
+	        [SET_BY_PRIORITY] = by_priority_and_place,
+	};
+
 	if (set->count > 1)
-		qsort(set->entry_points, set->count, sizeof(*set->entry_points),
-		      by_group ? by_group_and_place : by_place);
+		qsort(set->entry_points, set->count, sizeof(*set->entry_points), orders[order]);
 }
 
 /* --- sets --- */

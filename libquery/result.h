@@ -76,7 +76,10 @@ void set_copy_record(struct entrydb_set *set, struct entrydb_entry_point *entry_
 /* Add the line "file: reason". */
 void set_add_problem(struct entrydb_set *set, struct slice file, struct slice reason);
 
-/* Put the entry points in order: of priorities, with @by_group of groups, and of places. */
-void set_sort(struct entrydb_set *set, bool by_group);
+/* What counts before the places. */
+enum set_order { SET_BY_PLACE, SET_BY_GROUP, SET_BY_PRIORITY };
+
+/* Put the entry points in order. */
+void set_sort(struct entrydb_set *set, enum set_order order);
 
 #endif

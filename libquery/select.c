@@ -52,7 +52,10 @@ void selection_tell(struct selection *selection, const struct candidate *candida
 	if (selection->told == candidate->place)
 		return;
 	selection->told = candidate->place;
-	selection->path = set_copy(set, slice_of(selection->db->entries[candidate->entry].spelled));
+	if (slice_is_null(selection->path) || selection->told_of != candidate->entry)
+		selection->path =
+		        set_copy(set, slice_of(selection->db->entries[candidate->entry].spelled));
+	selection->told_of = candidate->entry;
 	selection->file = file_of(selection, candidate->entry, candidate->directory);
 	selection->distribution = set_copy(set, candidate->name);
 	selection->version = set_copy(set, candidate->version);
@@ -203,20 +206,17 @@ int selection_rows(struct selection *selection, size_t index, bool listed, struc
 		row->has_headers = !entry->nameless;
 		if (entry->nameless)
 			row->name = row->version = (struct slice){0};
-		if (entry_row_holds(entry, row->id, &row->position))
-			out->distributions[held++] = *row;
+		if (!entry_row_holds(entry, row->id, &row->position))
+			continue;
+		if (held < i)
+			out->distributions[held] = *row;
+		held++;
 	}
 	out->distribution_count = held;
 	return code;
 }
 
 /* --- what was read from the disk --- */
-
-static bool matches(const struct selection *selection, const struct entry_point_record *record)
-{
-	return (slice_is_null(selection->group) || slice_equal(selection->group, record->group)) &&
-	       (slice_is_null(selection->name) || slice_equal(selection->name, record->name));
-}
 
 /* A zip of thousands of distributions is not opened for each of them. */
 struct tree *selection_open(struct selection *selection, const struct path_entry *entry,
@@ -261,9 +261,10 @@ static int add_entry_points_of(struct selection *selection, struct path_entry *e
                                struct candidate *candidate, struct error *error)
 {
 	for (size_t i = 0; i < distribution->entry_point_count; i++) {
+		const struct entry_point_record *record = &distribution->entry_points[i];
 		int code = 0;
 
-		if (!matches(selection, &distribution->entry_points[i]))
+		if (!selection_wants(selection, record->group, record->name))
 			continue;
 		code = selection_admits(selection, candidate, error);
 		if (code == 0)
@@ -275,7 +276,7 @@ static int add_entry_points_of(struct selection *selection, struct path_entry *e
 			return code;
 		candidate->name = distribution->name;
 		candidate->version = distribution->version;
-		selection_add(selection, candidate, (uint32_t)i, &distribution->entry_points[i]);
+		selection_add(selection, candidate, (uint32_t)i, record);
 	}
 	return 0;
 }
@@ -377,6 +378,7 @@ int selection_begin(struct selection *selection, struct error *error)
 	int code;
 
 	selection->told = PLACE_NONE;
+	selection->path = (struct slice){0};
 	selection->set = set_create();
 	if (!selection->set)
 		return error_nomem(error);
@@ -410,52 +412,59 @@ static int select_entry_points(struct entrydb *db, void *payload, struct error *
 		code = add_all_read(selection, error);
 	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
 		code = add_problems_of(selection, i, error);
-	if (code == 0 && selection->rules == SELECT_RANKED)
+	if (code == 0 && selection->rules != SELECT_ALL)
 		code = policy_apply(db, selection->set, error);
 	if (code == 0)
-		set_sort(selection->set, db->rules == ENTRYDB_PYTHON_3_10);
-	if (code == 0 && selection->rules == SELECT_ALLOWED)
-		code = policy_apply(db, selection->set, error);
+		set_sort(selection->set, selection->rules == SELECT_RANKED  ? SET_BY_PRIORITY
+		                         : db->rules == ENTRYDB_PYTHON_3_10 ? SET_BY_GROUP
+		                                                            : SET_BY_PLACE);
 	return selection_end(selection, code, error);
 }
 
-static int ask(struct selection selection, const char *group, const char *name,
-               struct entrydb_set **out, entrydb_error *error)
+int selection_ask(struct selection *selection, question *fill, struct entrydb_set **out,
+                  entrydb_error *error)
 {
-	int code;
+	int code = handle_ask(selection->db, fill, selection, error);
 
-	selection.group = slice_of(group);
-	selection.name = slice_of(name);
-	code = handle_ask(selection.db, select_entry_points, &selection, error);
 	if (code == 0)
-		*out = selection.set;
+		*out = selection->set;
 	return code;
 }
 
 int entrydb_select(entrydb *db, const char *group, const char *name, entrydb_set **out,
                    entrydb_error *error)
 {
-	return ask((struct selection){.db = db}, group, name, out, error);
+	struct selection asked = {.db = db, .group = slice_of(group), .name = slice_of(name)};
+
+	return selection_ask(&asked, select_entry_points, out, error);
 }
 
 int entrydb_explain(entrydb *db, const char *group, const char *name, entrydb_set **out,
                     entrydb_error *error)
 {
-	return ask((struct selection){.db = db, .explain = true}, group, name, out, error);
+	struct selection asked = {
+	        .db = db, .group = slice_of(group), .name = slice_of(name), .explain = true};
+
+	return selection_ask(&asked, select_entry_points, out, error);
 }
 
 int entrydb_select_allowed(entrydb *db, const char *group, const char *name, entrydb_set **out,
                            entrydb_error *error)
 {
-	return ask((struct selection){.db = db, .rules = SELECT_ALLOWED}, group, name, out, error);
+	struct selection asked = {.db = db,
+	                          .group = slice_of(group),
+	                          .name = slice_of(name),
+	                          .rules = SELECT_ALLOWED};
+
+	return selection_ask(&asked, select_entry_points, out, error);
 }
 
 int select_ranked(struct entrydb *db, const char *group, struct entrydb_set **out,
                   struct error *error)
 {
+	struct selection asked = {.db = db, .group = slice_of(group), .rules = SELECT_RANKED};
 	entrydb_error own = ENTRYDB_ERROR_INIT;
-	int code =
-	        ask((struct selection){.db = db, .rules = SELECT_RANKED}, group, NULL, out, &own);
+	int code = selection_ask(&asked, select_entry_points, out, &own);
 
 	return code < 0 ? error_import(code, &own, error) : 0;
 }

@@ -23,6 +23,7 @@ struct selection {
 	struct entrydb_set *set; /* the answer */
 	/* The texts of the distribution told last, shared by its entry points. */
 	uint64_t told;
+	size_t told_of; /* its path entry */
 	struct slice path, file, distribution, version, shadowed_by;
 	/* The path entry whose files were read last, and its tree, NULL where it cannot be opened.
 	 */
@@ -46,6 +47,18 @@ struct candidate candidate_of(const struct entrydb *db, size_t entry,
 /* Begin with path entries that are up to date; end it whatever the outcome. */
 int selection_begin(struct selection *selection, struct error *error);
 int selection_end(struct selection *selection, int code, struct error *error);
+
+/* Ask under the handle's lock; *out is the answer that @fill begins, fills and ends. */
+int selection_ask(struct selection *selection, question *fill, struct entrydb_set **out,
+                  entrydb_error *error);
+
+/* Does the question ask for what is called so? */
+static inline bool selection_wants(const struct selection *selection, struct slice group,
+                                   struct slice name)
+{
+	return (slice_is_null(selection->group) || slice_equal(selection->group, group)) &&
+	       (slice_is_null(selection->name) || slice_equal(selection->name, name));
+}
 
 /* Does the answer want the entry points of this one? 1, 0, or an error. */
 int selection_admits(struct selection *selection, struct candidate *candidate, struct error *error);
