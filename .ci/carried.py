@@ -82,29 +82,16 @@ def components(directory, trace):
 
 # --- the licences ---
 
-def copyright_file(package):
-    path = f"/usr/share/doc/{package}/copyright"
-    if not os.path.exists(path):
-        raise SystemExit(f"carried.py: {path} is missing: is dpkg told to leave documentation out?")
-    return path
-
-
-def common_licenses(path):
-    """The texts that Debian's file refers to."""
-    with open(path, encoding="utf-8") as stream:
-        names = re.findall(rf"{COMMON}/([\w.-]*\w)", stream.read())
-    return {os.path.realpath(f"{COMMON}/{name}") for name in names}
-
-
 def write_licenses(found, place):
-    """Into that directory."""
+    """Into that directory: of each what Debian says, and the texts that it refers to."""
+    os.makedirs(f"{place}/common")
     for each in found:
-        path = copyright_file(each.package)
-        os.makedirs(f"{place}/{each.source}", exist_ok=True)
-        shutil.copyfile(path, f"{place}/{each.source}/copyright")
-        for text in common_licenses(path):
-            os.makedirs(f"{place}/common", exist_ok=True)
-            shutil.copyfile(text, f"{place}/common/{os.path.basename(text)}")
+        os.mkdir(f"{place}/{each.source}")
+        path = shutil.copyfile(f"/usr/share/doc/{each.package}/copyright", f"{place}/{each.source}/copyright")
+        with open(path, encoding="utf-8") as stream:
+            for name in re.findall(rf"{COMMON}/([\w.-]*\w)", stream.read()):
+                text = os.path.realpath(f"{COMMON}/{name}")
+                shutil.copyfile(text, f"{place}/common/{os.path.basename(text)}")
 
 
 def expression(found):
@@ -116,13 +103,11 @@ def expression(found):
 def write_metadata(found, info):
     with open(f"{info}/METADATA", encoding="utf-8") as stream:
         head, blank, text = stream.read().partition("\n\n")
-    lines = [line for line in head.splitlines()
-             if not line.startswith(("License:", "License-Expression:", "License-File:"))]
-    lines[lines.index(next(line for line in lines if line.startswith("Metadata-Version:")))] = \
-        "Metadata-Version: 2.4"
+    head = re.sub(r"(?m)^(License|License-Expression|License-File|Metadata-Version):.*\n?", "", head).rstrip()
     files = sorted(os.path.relpath(path, f"{info}/licenses")
                    for path in glob.glob(f"{info}/licenses/**", recursive=True) if os.path.isfile(path))
-    lines += [f"License-Expression: {expression(found)}", *(f"License-File: {name}" for name in files)]
+    lines = ["Metadata-Version: 2.4", head, f"License-Expression: {expression(found)}",
+             *(f"License-File: {name}" for name in files)]
     with open(f"{info}/METADATA", "w", encoding="utf-8") as stream:
         stream.write("\n".join(lines) + blank + text)
 

@@ -51,6 +51,7 @@ copyright_format() {
 fill() {
     sed -e "s|@VERSION@|$version|g" -e "s|@HOMEPAGE@|$ENTRYDB_HOMEPAGE|g" \
         -e "s|@MAINTAINER@|$ENTRYDB_MAINTAINER|g" \
+        -e "s|@OWNER@|$(basename "$(dirname "$ENTRYDB_HOMEPAGE")")|g" \
         -e "s|@DATE@|$(date_of '%a, %d %b %Y %H:%M:%S +0000')|g" \
         -e "s|@DAY@|$(date_of '%a %b %d %Y')|g" \
         -e "s|@COPYRIGHT_FORMAT@|$(copyright_format)|g" \
@@ -61,6 +62,12 @@ fill() {
 put() {
     fill "$1" >"$2/$(basename "$1")"
     chmod --reference="$1" "$2/$(basename "$1")"
+}
+
+# Of the linker's version script: each symbol, its node, and the release that brought it.
+symbols() {
+    awk '/^ENTRYDB_/ { node = $1; print " " node "@" node " " substr(node, 9) ".0" }
+        /^\tentrydb_/ { print " " substr($1, 1, length($1) - 1) "@" node " " substr(node, 9) ".0" }' "$1"
 }
 
 # What stands in hooks/dpkg becomes debian/ of the unpacked sources.
@@ -75,13 +82,14 @@ debian_source() {
     (cd "$hooks/dpkg" && find . -type f) | while read -r each; do
         put "$hooks/dpkg/$each" "$tree/debian/$(dirname "$each")"
     done
+    symbols "$tree/libquery/entrydb.sym" >>"$tree/debian/libentrydb0.symbols"
     cp "$tarball" "$scratch/entrydb_$version.orig.tar.xz"
     (cd "$scratch" && dpkg-source --build "$tree" >/dev/null)
     mv "$scratch"/entrydb_"$version"* "$directory"
 }
 
 for each in rpm/entrydb.spec pacman/PKGBUILD pacman/entrydb.install apk/APKBUILD \
-    apk/entrydb.post-deinstall apk/entrydb.trigger conda/recipe.yaml nix/entrydb.nix \
+    apk/entrydb.post-deinstall apk/entrydb.post-install apk/entrydb.trigger conda/recipe.yaml nix/entrydb.nix \
     nix/environment.nix spack/package.py; do
     put "$hooks/$each" "$directory"
 done

@@ -4,9 +4,9 @@
 # apk runs this once per transaction, with the changed directories as arguments, and also when
 # this package itself comes. The program looks at all directories, whatever has changed.
 # --root leaves out an environment that is active in the shell of whoever runs apk. Standard
-# input may be the rest of a script: not ours to read.
+# input may be the rest of a script: not ours to read. No transaction waits longer than a minute.
 #
 # Always exits 0: a database is only an index, and where it is behind, readers look at the disk.
 
-[ -e /etc/entrydb/no-apk-hook ] || /usr/bin/entrydb update --hook apk --root / </dev/null
+[ -e /etc/entrydb/no-apk-hook ] || timeout -k 5 60 /usr/bin/entrydb update --hook apk --root / </dev/null
 exit 0

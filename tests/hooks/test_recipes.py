@@ -141,7 +141,7 @@ class EasyBuild(unittest.TestCase):
 
 # Packages of the channel that the test makes, empty ones: the system's own tools and libraries serve.
 EMPTY = ("c-compiler_linux-64", "cxx-compiler_linux-64", "c-stdlib_linux-64", "cmake", "ninja", "pkg-config",
-         "elfutils", "libarchive", "libpq", "sqlite", "tomlplusplus", "zlib")
+         "elfutils", "libarchive", "libpq", "python-abi3", "sqlite", "tomlplusplus", "zlib")
 VARIANTS = {"c_compiler": ["c-compiler"], "cxx_compiler": ["cxx-compiler"], "c_stdlib": ["c-stdlib"],
             "python": ["3.11.* *_cpython"]}
 # The system's Python, in whatever environment it stands, without the system's packages.
@@ -190,7 +190,7 @@ class Conda(unittest.TestCase):
             os.chmod(f"{self.top}/{package}/bin/{package}", 0o755)
         shutil.copytree(f"{self.tools}/pip", f"{self.top}/pip/lib/python3.11/site-packages/pip")
         os.mkdir(f"{self.top}/empty")
-        channel = [(name, "99.0", "0", f"{self.top}/empty") for name in EMPTY]
+        channel = [(name, "3.10" if name == "python-abi3" else "99.0", "0", f"{self.top}/empty") for name in EMPTY]
         channel += [("python", "3.11.0", "0_cpython", f"{self.top}/python"),
                     ("pip", "99.0", "0", f"{self.top}/pip")]
         path = f"{self.top}/built/recipe.yaml"

@@ -21,7 +21,7 @@ FILES = {"entrydb": ["/usr/bin/entrydb", "/usr/{lib}/entrydb",
                      "/usr/share/man/man5/entrydb.5.gz",
                      "/usr/share/man/man7/entrydb-freshness.7.gz",
                      "/usr/share/bash-completion/completions/entrydb",
-                     "/usr/lib/systemd/system/entrydb.timer",
+                     "/usr/lib/systemd/system/entrydb.timer", "/usr/lib/tmpfiles.d/entrydb.conf",
                      "/var/lib/entrydb", "/var/lib/entrydb/entry_points.db"],
          "entrydb-fleet": ["/usr/{lib}/entrydb/entrydb-fleet.so"],
          "entrydb-libs": ["/usr/{lib}/libentrydb.so.0", "/usr/{lib}/libentrydb.so.0.1.0"],
@@ -31,7 +31,8 @@ FILES = {"entrydb": ["/usr/bin/entrydb", "/usr/{lib}/entrydb",
                            "/usr/share/doc/entrydb-devel/examples/example.c"],
          "python3-entrydb": ["/usr/{lib}/{python}/site-packages/entrydb/_native.abi3.so",
                              "/usr/{lib}/{python}/site-packages/entrydb/bin/entrydb",
-                             "/usr/{lib}/{python}/site-packages/entrydb-0.1.0.dist-info/METADATA"]}
+                             *(f"/usr/{{lib}}/{{python}}/site-packages/entrydb-0.1.0.dist-info/{name}"
+                               for name in ("INSTALLER", "METADATA", "WHEEL", "entry_points.txt"))]}
 LONG = "ENTRYDB_TEST_LONG" in os.environ
 BULK_FILES = 2000  # the list of them is many times what a pipe holds
 

@@ -6,6 +6,7 @@ says of the root is compared with what importlib.metadata finds there.
 """
 
 import functools
+import json
 import os
 import random
 import re
@@ -146,6 +147,7 @@ class RootTest(unittest.TestCase):
         self.top = support.make_directory(self)
         self.manager = self.manager_class(self.top, self.reference.interpreter, random.Random(0))
         self.root, self.site = self.manager.root, self.manager.site
+        self.state = f"{self.root}/var/lib/entrydb"
         self.entrydb = program.Program(self.top, support.PROGRAM)
         # The packages are the same for all tests: made once.
         self.manager.maker.place = f"{self.built}/tiny"
@@ -159,7 +161,7 @@ class RootTest(unittest.TestCase):
             os.mknod(f"{self.root}/dev/null", 0o20666, os.makedev(1, 3))
         except PermissionError:  # in some containers; an empty file does as well
             support.write(f"{self.root}/dev/null", b"")
-        for name in ("/bin/sh", "/bin/rm"):
+        for name in ("/bin/sh", "/bin/mv", "/bin/rm", "/usr/bin/timeout"):
             add_program(self.root, os.path.realpath(name), name)
         for each in (*libraries(support.PROGRAM), library_of_gcc()):
             copy_inside(self.root, each)
@@ -242,9 +244,17 @@ class RootTest(unittest.TestCase):
     def check(self, *expected):
         """What the database alone says, and what a careful look does; expected: packages."""
         self.assertTrue(os.path.exists(self.manager.database), "there is no database")
+        if os.path.isdir(self.site):
+            self.check_fresh()
         self.assertIsNone(self.difference("trust"))
         self.check_careful(*expected)
         self.assertEqual(self.known(), sorted(each.name for each in expected))
+
+    def check_fresh(self):
+        """The first question is answered without a look at the distributions."""
+        done = self.entrydb.run(["status", "--json", "--path", self.manager.path_entry, *self.manager.list_options])
+        found = json.loads(done.stdout)
+        self.assertEqual(found["state"], "fresh", found)
 
     def known(self):
         """The distributions that the database has."""
@@ -288,19 +298,36 @@ def package(name, package_version="1.0", number=1):
 class SharedPackage:
     """What holds of the package of entrydb for every manager; beside RootTest."""
 
+    set_aside = []  # what the package leaves of its database when it is removed
+
     def test_installed_last(self):
         """What it runs itself records what is there already."""
         self.install(package("alpha"), package("beta"))
         self.check_quiet(self.install_entrydb())
         self.check(package("alpha"), package("beta"))
 
+    def test_installed_together(self):
+        """With what is there already and what comes in the same transaction."""
+        self.install(package("beta"))
+        words = self.manager.install(package("alpha"))
+        self.check_quiet(self.run_manager([*self.manager.install_file(self.package), words[-1]]))
+        self.check(package("alpha"), package("beta"))
+
     def test_removed(self):
+        """Nobody reads what nobody keeps in step; where the manager has no purge, the audit trail waits."""
         self.install_entrydb()
         self.install(package("alpha"))
+        trail = "SELECT * FROM event ORDER BY id"
+        seen = support.query(self.manager.database, trail)
         self.check_quiet(self.remove_named("entrydb"))
-        self.assertFalse(os.path.exists(f"{self.root}/var/lib/entrydb"))
+        self.assertEqual([path[len(self.state):] for path in sorted(self.files()) if path.startswith(self.state)],
+                         self.set_aside)
         self.install(package("beta"))
         self.check_careful(package("alpha"), package("beta"))
+        self.install_entrydb()
+        self.check(package("alpha"), package("beta"))
+        if self.set_aside:
+            self.assertEqual(support.query(self.manager.database, trail)[:len(seen)], seen)
 
 
 class SeveralPackages(SharedPackage):
@@ -383,6 +410,17 @@ class SharedTransactions:
                 self.check_failure_told(name, self.install(package("alpha")))
                 self.check_careful(package("alpha"))
                 self.remove(package("alpha"))
+
+    def test_program_that_hangs(self):
+        """No transaction waits longer than a minute; here, a second."""
+        limit = f"{self.root}/usr/bin/timeout"
+        os.rename(limit, f"{limit}.real")
+        support.write(limit, '#!/bin/sh\nwhile [ "$1" != 60 ]; do shift; done\nshift\n'
+                             'exec /usr/bin/timeout.real 1 "$@"\n')
+        os.chmod(limit, 0o755)
+        self.replace_program(b"#!/bin/sh\nwhile :; do :; done\n")
+        self.install(package("alpha"))
+        self.check_careful(package("alpha"))
 
     def install_around_the_hook(self, way, *packages):
         self.install(*packages, options=[way])
