@@ -13,8 +13,10 @@ set(everywhere api-scripts cli python travel)
 # given AddressSanitizer's library, since it has none.
 set(under_address cli-add cli-audit_attacks cli-bad_input cli-concurrency cli-freshness cli-hook cli-mutations
     cli-plugins cli-push cli-trust python-behaviour)
-# These measure time or use all processors.
-set(alone cli-growth cli-startup faults-faults oracle-environments oracle-mutants python-differential python-mutants)
+# These keep two processors busy.
+set(for_two faults-faults oracle-environments python-differential python-mutants)
+# These take longest, and begin first: nothing waits for one of them alone in the end.
+set(longest fresh-tests fresh-install hooks-dpkg python-unstable python-behaviour cli-growth python-replaced)
 # These install the wheel, or read it.
 set(by_wheel hooks-pip python-free_threaded python-switch python-wheel release-upgrades)
 
@@ -38,8 +40,11 @@ function(entrydb_script name label)
     if(NOT label IN_LIST everywhere AND NOT ENTRYDB_ALL_TESTS)
         set_tests_properties(${name} PROPERTIES DISABLED TRUE)
     endif()
-    if(name IN_LIST alone)
-        set_tests_properties(${name} PROPERTIES RUN_SERIAL TRUE)
+    if(name IN_LIST for_two)
+        set_tests_properties(${name} PROPERTIES PROCESSORS 2)
+    endif()
+    if(name IN_LIST longest)
+        set_tests_properties(${name} PROPERTIES COST 1000)
     endif()
     if(name IN_LIST by_wheel)
         set_property(TEST ${name} APPEND PROPERTY FIXTURES_REQUIRED wheel)

@@ -11,8 +11,10 @@ below the case's bound.
 
 import math
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 
 from archives import write_tar
@@ -24,6 +26,7 @@ NOISE = 0.05  # seconds of the processor, for what does not grow: the start, the
 RUNS = 3
 ATTEMPTS = 5
 MEGABYTE = 1 << 20
+MEMORY = "/dev/shm"  # no disk is measured, and many files are made
 
 
 # --- inputs: each makes one of n parts below top, and gives the arguments to run ---
@@ -193,7 +196,6 @@ def pth_lines(top, n):
     return ["list"]
 
 
-# name, n, megabytes of memory that 2n may take
 def audited(top, n):
     """Each claims the same command, and a module of the next one, which all list."""
     site = site_of(top)
@@ -203,6 +205,7 @@ def audited(top, n):
     return ["audit", "--quiet", "--fail-on", "none", f"{top}/venv"]
 
 
+# function, n, megabytes of memory that 2n may take
 CASES = [
     (modules_missing_from_record, 10000, 100),
     (modules_of_one_package, 2000, 100),
@@ -286,4 +289,6 @@ if __name__ == "__main__":
     if build_type_is_sanitized():
         print("SKIP: a sanitized program is not measured")
         sys.exit(77)
+    if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 2000 * MEGABYTE:
+        tempfile.tempdir = MEMORY
     main()

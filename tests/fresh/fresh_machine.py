@@ -12,8 +12,11 @@ import unittest
 import debian_root
 from support import TOP
 
-MOUNTS = (debian_root.PROC, "-t devpts -o ptmxmode=666 devpts /dev/pts")
+MOUNTS = (debian_root.PROC, "-t devpts -o ptmxmode=666 devpts /dev/pts", "-t tmpfs tmpfs /dev/shm")
 SOURCES = "/srv/entrydb"
+INSTALL = f"{SOURCES}/hooks/install.sh"
+STATE = "/var/lib/entrydb"
+PROGRAM = "/usr/local/bin/entrydb"
 NO_PART = ("build*", ".git", "__pycache__")
 PURPOSES = ("wheel", "deb", "quick")  # of packages besides the build's, in hooks/install.sh
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a script by every CPython at hand, with the same arguments: each_python.py SCRIPT [ARGUMENT...]"""
+"""Runs a script by a CPython of each minor version at hand, with the same arguments: each_python.py SCRIPT [ARGUMENT...]"""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import reference
 
 
 def main():
-    found = reference.interpreters()
+    found = reference.one_per_minor(reference.interpreters())
     reference.announce(found)
     failed = [each.version for each in found if subprocess.run([each.executable, *sys.argv[1:]]).returncode]
     if failed:

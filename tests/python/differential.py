@@ -261,7 +261,7 @@ def parse():
     parser.add_argument("--seed", type=int, default=os.environ.get("ENTRYDB_TEST_SEED"),
                         help="default: ENTRYDB_TEST_SEED, or from the clock")
     parser.add_argument("--cases", type=int, default=1_000_000 if LONG else 10_000, help="calls, at least")
-    parser.add_argument("--batch", type=int, default=18,
+    parser.add_argument("--batch", type=int, default=6,
                         help="environments built, aged and asked together")
     parser.add_argument("--environment", type=int, help="only the one of this number")
     parser.add_argument("--pythons", help="executables, separated by colons")
@@ -288,7 +288,7 @@ def main():
     # Reports spell out what is no UTF-8, and what is no text at all.
     sys.stdout.reconfigure(errors="backslashreplace")
     options = parse()
-    found = reference.interpreters()
+    found = reference.one_per_minor(reference.interpreters())
     reference.announce(found)
     options.scratch = tempfile.mkdtemp(prefix="entrydb-python-differential-")
     options.keep = os.path.abspath(options.keep or options.scratch + ".kept")

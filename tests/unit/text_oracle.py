@@ -3,7 +3,7 @@
 
     text_oracle.py PROGRAM [--seed N] [--cases N]
 
-PROGRAM is built from text_oracle.c. Inputs are random and hostile. Characters whose
+PROGRAM is built from text_oracle.c. Inputs are ROWS, and others that are random and hostile. Characters whose
 properties differ between the Unicode of Python 3.10 (13.0) and later ones are left
 out: they may well differ between the tables and the running Python. Versions are
 compared as packaging compares them, where it is installed, be it as a part of pip.
@@ -13,6 +13,7 @@ import argparse
 import email
 import importlib.metadata as metadata
 import io
+import itertools
 import os
 import random
 import re
@@ -54,6 +55,58 @@ ODD = '\0\x01\x1f\x7f\u0130\u0131\u03a3\u03c2\u1e9e\u212a\u023a\u0345\u0301\u02b
 SHORT = 12  # of what a random text is made of, at most
 
 
+# What is asked every time: a row for each rule that was met.
+ROWS = {
+    'parse-entry-points': [
+        '', '[g]\na = b:c\n', '[g]\na = b', '[g]\ra=1\r\nb=2\n\rc=3', '[g]\x0ba=1\x0cb=2\x1cc=3\x1dd=4\x1ee=5',
+        '[g]\x85a=1\u2028b=2\u2029c=3', '[g]\n\x1f\xa0 a\t=\u3000 b \u1680\n', '  [g]  \n a = b',
+        '[g]\n# a = b\n ; c = d\n\n  # e\n', '[g]\na = b # c\n', '[g]\n; c\n', '[[g]]\na=b', '[ g ]\na=b',
+        '[]\na=b', '[a][b]\na=b', '[g]\n[x = m:f [e]\na=b', '[g] # c\na=b', '[g]\n[h] # c\n', '[g]\n[\n',
+        '[g]\n[h]\n[g]\na=b\n[h]\na=b', 'a=b\nbad\n[g]\nc=d', '\ufeff[g]\na=b\n[h]\nc=d', '[g]\na : b\n',
+        '[g]\na = b\n  c\nd = e\n', '[g]\n= b\na =\na == b\n=', '[g]\na=1\na=1\nA=2', '[DEFAULT]\na=%(x)s',
+        '[g]\n\x01"\\\xe9', '[g]\n0123456789012345678901234567890123456789012345678901234567890',
+        '[g]\na\x00b = c\x00d\n', '[g]\n\u3000a\x85\u2028\xa0=b', '[g]\n\ufeff a=b'],
+    'value': [
+        'm', 'p.m:a.b', 'm : a [x, y]', 'm[x]', 'm [x]  ', 'm:a[]', 'm:a [x] y]', 'm:a [[', '...', '1a:2b',
+        '.m', 'm:a\n', 'm\n:\na\n[x]\n', 'm\xa0:\u3000a\u2028', '\xe9:\u4e00', '', 'm:', ':a', 'a-b:c', 'm:a b', ' m',
+        'm:a # c', 'm:a:b', 'm:a [x', 'm:a [x] y', 'm:a x]', 'm:a [x\ny]', 'm:a [x\ry]', 'm: [x]', 'm\u0301',
+        'm[y-z]', 'm[a_1, \xe9.b]', 'm[a] b]'],
+    'names': [
+        'Foo-1.0.dist-info', 'FOO-3.egg-info', 'my-pkg-1.0.dist-info', 'a.-_b-1.dist-info',
+        'a__b.c-1.dist-info', 'a.egg-info', 'a-1.0-py3.12.egg-info', 'X.DIST-INFO', 'X-1.Egg-Info',
+        '.dist-info', '..dist-info', '.a.dist-info', '-1.0.dist-info', 'a-1.dist-info ', 'dist-info', 'a.egg',
+        'EGG-INFO', '', '\u0130-1.dist-info', 'a-1.d\u0130st-info', '\udcff-1.dist-info', 'A\u03a3.dist-info',
+        'A\u03a3-1.dist-info', 'Foo', 'a-_.b', '--', '.a.', 'A\u03a3.B', '\u023a\u023a-', '/x/a-1-py3.egg', 'a.EGG',
+        '/x/.egg', '/x/a.egg/', '/x.egg/a', 'Egg-Info'],
+    'metadata': [
+        '', 'Metadata-Version: 2.1\nName: a\nVersion: 1\nSummary: s\n',
+        'Metadata-Version: 2.1\nName: a\nVersion: 1', 'Name: a\nVersion: 1\n', 'Name: a\nVersion: 1\nS',
+        'Name: a\n\nVersion: 1\n', 'Name: a\nVers', 'nAME:a\nVERSION:\t 1 \t\n\n',
+        'Name: a\nName: b\nVersion: 1\n\n', 'Name:\nVersion:  \n\n', 'Name: a:b\n\n',
+        'Name: a\r\nVersion: 1\r\n\r\nbody', 'Name: a\rVersion: 1\r\r', 'Name: a\r\r\nVersion: 1\n\n',
+        'Name: a\x0b\x0c\x1c\x85 b\n\n', '\nName: a\n', 'no colon\nName: a\n', '\ufeffName: a\nVersion: 1\n\n',
+        'Na me: x\nName: a\n', 'N\xe9: x\nName: a\n', 'Name : a\n', 'From x\n cont\nName: a\n\n',
+        'X: y\nFrom Name: x\nName: a\nFrom z\n', 'From: x\nName: a\n\n', ': x\n y\nName: a\n\n',
+        ' Name: x\nName: a\n\n', 'Name: a\n b\n\n', 'Name: a\n        b\n\n',
+        'Name: a\n          b\n         c\n\n', 'Name: a\n\tb\n\n', 'Name: a\n  \n        b\r\n\n',
+        'Name: a\n \t \n\n', 'Name:  \n  a\n b\n\n', 'Name:\n \n\n'],
+    'lower': [
+        '', 'AZaz@[`{_-', '\xc9', '\u0130', '\u023a\u023a', '\u212a', '\u0100\u0101\u0178', '\u03a3', 'A\u03a3',
+        'A\u03a3B', 'A\u03a3-B', 'A\u03a3.B', 'A.\u03a3', '1\u03a3',
+        'A\u03a3\udcff', '\udce2\udc82A'],
+    'valid': [
+        '', 'a\x00b', 'eight or more ASCII bytes, then \xe9', '\ud7ff\ue000\U0010ffff', '\udc80', '\udcc1\udcbf',
+        '\udce0\udc9f\udcbf', '\udcf0\udc8f\udcbf\udcbf', '\udced\udca0\udc80', '\udcf4\udc90\udc80\udc80',
+        'eight ASCII\udce2\udc82'],
+}
+VERSIONS = [*"""0 1.0.dev0 1.0.DEV3 1.0.dev10 1.0a1.dev2 v1.0-alpha-1 1.0a1.post1.dev3 1.0a1.post1 1.0a2 1.0_beta
+    1.0.b.1 1.0c1 1.0-preview2 1.0pre3 1.0rc4 1.0 1.0+abc 1.0+abc.5 1.0+ABD 1.0+5 1.0+5.a 1.0+5.1 1.0+10
+    1.0.post1.dev1 1.0-1 1.0.rev2 1.0r3 1.0.0.1 1.9 1.10 18446744073709551615 18446744073709551616 1!0.1 1
+    1.0.0 0!1 1.0a 1.0-ALPHA.0 1.0rc1 1.0.pre-1 1.0-3 1.0.post03 1.0.dev 1.0dev0 1+a.b-1 1+A_B.01 1.0a-
+    1.0a0 v unknown 1. .1 1..2 1.0+ 1.0+a..b 1.0+. 1.0+a. 1.0al1 1.0! !1.0 1.0.x 1.0a1b1 vv1 1.0--1 2004d.
+    1.0- 1,0 1.0~1 1.0.dev1.post1""".split(), "", " v01.00 \t", "1 .0"]
+
+
 def later():
     for item in LATER.split():
         first, _, last = item.partition('-')
@@ -61,10 +114,12 @@ def later():
 
 
 def assigned():
-    """All characters that every supported Python knows alike; unassigned and surrogates excluded."""
+    """All characters that every supported Python knows alike; unassigned and surrogates excluded. Of one that
+    knows more than LATER, those of Unicode 3.2."""
     beyond = set(later())
+    known = unicodedata if unicodedata.unidata_version < '16' else unicodedata.ucd_3_2_0
     return [c for c in map(chr, range(sys.maxunicode + 1))
-            if unicodedata.category(c) not in ('Cn', 'Cs') and ord(c) not in beyond]
+            if known.category(c) not in ('Cn', 'Cs') and ord(c) not in beyond]
 
 
 class Program:
@@ -106,8 +161,8 @@ def python_entry_points(data):
     numbers = line_numbers(text)
     words = []
     try:
-        for ep in metadata.EntryPoints._from_text(text):
-            words += [str(next(numbers)), show(ep.group), show(ep.name), show(ep.value)]
+        for item in metadata.Sectioned.section_pairs(text):
+            words += [str(next(numbers)), *map(show, (item.name, *item.value))]
     except TypeError:
         words += ['error', str(next(numbers))]
     return words
@@ -147,7 +202,7 @@ def python_names(data):
 
 def python_metadata(data):
     message = _adapters.Message(email.message_from_string(read_text(data)))
-    return [show(message['Name']), show(message['Version'])]
+    return [show(message.get('Name')), show(message.get('Version'))]
 
 
 def python_lower(data):
@@ -273,7 +328,7 @@ class Maker:
         choices = [choice for part in kept for choice in part]
         return ''.join(map(self.random.choice, choices)) + self.random.choice(['', '', '', '', ' ', '.', 'x'])
 
-    def versions(self):
+    def two_versions(self):
         """Near misses, too; often of one release."""
         releases = [''.join(map(self.random.choice, self.RELEASE)) for _ in range(2)]
         if self.random.random() < 0.5:
@@ -287,10 +342,15 @@ class Maker:
     MAKERS = {'parse-entry-points': entry_points, 'value': value, 'names': name, 'lower': name,
               'metadata': metadata, 'valid': bytes}
     if versions:
-        MAKERS['versions'] = versions
+        MAKERS['versions'] = two_versions
 
-    def exhaustive(self):
-        """Every character, alone and where a sigma sees it."""
+    def always(self):
+        """The rows, each pair of versions, and every character, alone and where a sigma sees it."""
+        for command, texts in ROWS.items():
+            for text in texts:
+                yield command, text.encode('utf-8', 'surrogateescape')
+        for pair in itertools.product(VERSIONS, VERSIONS) if versions else ():
+            yield 'versions', '\n'.join(pair).encode()
         yield 'classes', ''.join(self.characters).encode()
         for pattern in ('{}\n', '{}\u03a3\n', 'A{}\u03a3\n', 'A\u03a3{}\n', 'A\u03a3{}B\n'):
             yield 'lower', ''.join(map(pattern.format, self.characters)).encode()
@@ -315,7 +375,7 @@ def main():
     parser.add_argument('--cases', type=int, default=20000)
     options = parser.parse_args()
     maker = Maker(options.seed)
-    cases = [*maker.exhaustive(), *(maker.make() for _ in range(options.cases))]
+    cases = [*maker.always(), *(maker.make() for _ in range(options.cases))]
     print(f'seed {options.seed}, {len(cases)} cases, Python {sys.version.split()[0]}, '
           f'Unicode {unicodedata.unidata_version}', flush=True)
     differences = list(compare(Program(options.program), cases))
