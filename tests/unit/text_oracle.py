@@ -114,12 +114,10 @@ def later():
 
 
 def assigned():
-    """All characters that every supported Python knows alike; unassigned and surrogates excluded. Of one that
-    knows more than LATER, those of Unicode 3.2."""
+    """All characters that every supported Python knows alike; unassigned and surrogates excluded."""
     beyond = set(later())
-    known = unicodedata if unicodedata.unidata_version < '16' else unicodedata.ucd_3_2_0
     return [c for c in map(chr, range(sys.maxunicode + 1))
-            if known.category(c) not in ('Cn', 'Cs') and ord(c) not in beyond]
+            if unicodedata.category(c) not in ('Cn', 'Cs') and ord(c) not in beyond]
 
 
 class Program:
@@ -374,6 +372,9 @@ def main():
                         default=os.environ.get('ENTRYDB_TEST_SEED') or random.randrange(1 << 32))
     parser.add_argument('--cases', type=int, default=20000)
     options = parser.parse_args()
+    if sys.version_info >= (3, 14):
+        print('SKIP: the rules for folded lines, and of Unicode, are those of Python 3.10 to 3.13')
+        return 77
     maker = Maker(options.seed)
     cases = [*maker.always(), *(maker.make() for _ in range(options.cases))]
     print(f'seed {options.seed}, {len(cases)} cases, Python {sys.version.split()[0]}, '
