@@ -159,9 +159,9 @@ def virtual_environment(bench, name, distributions=0):
 def on_and_off(bench, file, distributions=0):
     """The interpreters of two environments that are alike; nothing in them is young any more.
     file: that the first is switched on by."""
-    ours, site, prefix = virtual_environment(bench, f"on-{file}-{distributions}", distributions)
+    ours, _, prefix = virtual_environment(bench, f"on-{file}-{distributions}", distributions)
     baseline, _, _ = virtual_environment(bench, f"off-{distributions}", distributions)
-    python_package.switch_on(ours, site, file)
+    python_package.switch_on(ours, file)
     if distributions:
         time.sleep(SETTLE_SECONDS)
         bench.update(prefix)

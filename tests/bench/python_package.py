@@ -10,9 +10,6 @@ import shutil
 import subprocess
 
 MODULES = ("_entrydb_site.py", "_entrydb_replacement.py")  # beside the package
-TEXT_OF = ("import sys; sys.path.append(sys.argv[1]); from entrydb import _environment as e; "
-           "own = e.own(); print((own._pth() if sys.argv[2].endswith('.pth') else "
-           "own._sitecustomize())[sys.argv[2]], end='')")
 
 
 def extension(build):
@@ -41,11 +38,7 @@ def place(package, site, python):
                     *(f"{site}/{name}" for name in MODULES)], check=True)
 
 
-def switch_on(python, site, file="entrydb.pth"):
-    """The file that `python -m entrydb on` writes, by which it is switched on, and no more."""
-    text = subprocess.run([python, "-I", "-c", TEXT_OF, site, file], check=True,
-                          text=True, stdout=subprocess.PIPE).stdout
-    with open(f"{site}/{file}", "w", encoding="utf-8") as stream:
-        stream.write(text)
-    if file.endswith(".py"):
-        subprocess.run([python, "-I", "-m", "compileall", "-q", f"{site}/{file}"], check=True)
+def switch_on(python, file="entrydb.pth"):
+    """As a user does, by one of the two files."""
+    subprocess.run([python, "-I", "-m", "entrydb", "on", *(["--sitecustomize"] if file.endswith(".py") else [])],
+                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
