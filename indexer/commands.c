@@ -136,8 +136,7 @@ static const struct command commands[] = {
 		COMMON "db path python fresh group print", PASSES_ON,
 		"start a console script",
 		"Start the console script NAME, or another entry point of --group, with the arguments\n"
-		"that follow. Python code is run by the interpreter of its environment, in place of\n"
-		"entrydb; a native entry point is loaded and called as main() is.",
+		"that follow. It is run by the interpreter of its environment, in place of entrydb.",
 		"  entrydb run torchrun --nproc-per-node 2 train.py\n"
 		"  entrydb run --print torchrun\n",
 		"0 printed, 1 there is none, 2 usage, 3 could not; else that of the script"},

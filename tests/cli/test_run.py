@@ -1,5 +1,5 @@
 """Console scripts started from the database: by the interpreter of their environment, with their own
-arguments, signals and exit status; native ones without any interpreter.
+arguments, signals and exit status.
 """
 
 import os
@@ -36,7 +36,6 @@ wait = tool.cli:wait
 stdin = tool.cli:stdin
 no-function = tool.cli
 broken = not a value
-native = tool.program:main
 [other]
 deep = tool.cli:Holder.deep
 """
@@ -133,29 +132,6 @@ class Python(RunTest):
         reply = self.run_program("run", "tool", env=self.environment(ENTRYDB_DISABLE="console_scripts/tool"),
                                  status=COULD_NOT)
         self.assertIn("tool is disabled: ENTRYDB_DISABLE names console_scripts/tool", reply.err)
-
-
-class Native(RunTest):
-    def setUp(self):
-        super().setUp()
-        shutil.rmtree(f"{self.prefix}/bin")  # no interpreter is needed
-        source = f"{self.top}/program.c"
-        write(source, '#include <stdio.h>\n#include <stdlib.h>\nint main(int argc, char **argv)\n{\n'
-                      'for (int i = 0; i < argc; i++) puts(argv[i]);\nreturn argc;\n}\n')
-        compiler = os.environ.get("CC") or "cc"
-        subprocess.run([compiler, "-shared", "-fPIC", "-o", f"{self.site}/tool/program.so", source], check=True)
-
-    def test_called_as_main_is(self):
-        done = self.run_script("native", "--json", "b c")
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (3, "native\n--json\nb c\n", ""))
-
-    def test_print(self):
-        self.assertEqual(self.run_script("--print", "native").stdout,
-                         f"{self.site}/tool/program.so\tmain\ttool\t1.0\n")
-
-    def test_not_to_be_trusted(self):
-        os.chmod(f"{self.site}/tool/program.so", 0o777)
-        self.assertIn("others may write", self.run_program("run", "native", status=COULD_NOT).err)
 
 
 if __name__ == "__main__":
