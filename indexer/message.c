@@ -11,8 +11,6 @@
 #include "db/base/escape.h"
 #include "db/base/text.h"
 
-#define LINE_USUAL 4096 /* bytes */
-
 /* --- messages --- */
 
 /* Of the process, as its streams are. */
@@ -23,27 +21,13 @@ bool results_were_lost(void)
 	return lost_results;
 }
 
-/*
- * Escaped as a whole: what is formatted into it is text of others, the rest has no such
- * letters. A line of usual length needs no memory.
- */
+/* Escaped as a whole: what is formatted into it is text of others, the rest has no such letters. */
 static void put_line(FILE *stream, enum style style, const char *format, va_list arguments)
 {
-	CLEANUP(cleanup_free) char *longer = NULL;
-	char text[LINE_USUAL];
-	va_list again;
-	int length;
+	CLEANUP(cleanup_free) char *text = text_format_list(format, arguments);
 
-	va_copy(again, arguments);
-	length = vsnprintf(text, sizeof(text), format, arguments);
-	if (length >= (int)sizeof(text))
-		longer = text_format_list(format, again);
-	va_end(again);
-	if (length < 0 || (length >= (int)sizeof(text) && !longer)) {
-		lost_results |= stream == stdout;
-		snprintf(text, sizeof(text), "out of memory");
-	}
-	terminal_put_escaped(stream, style, slice_of(longer ? longer : text));
+	lost_results |= !text && stream == stdout;
+	terminal_put_escaped(stream, style, slice_of(text ? text : "out of memory"));
 	putc('\n', stream);
 }
 

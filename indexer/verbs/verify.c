@@ -73,55 +73,59 @@ static bool same_target(const struct target_record *a, const struct target_recor
 	return same;
 }
 
-/* What entry points lead to depends on libraries elsewhere, too. NULL: no difference. */
-static const char *compare_entry_points(const struct distribution_record *row,
-                                        const struct distribution_record *disk)
+static bool same_entry_points(const struct distribution_record *a,
+                              const struct distribution_record *b, bool with_targets)
 {
-	bool same = row->entry_point_count == disk->entry_point_count, same_targets = true;
+	bool same = a->entry_point_count == b->entry_point_count;
 
-	for (size_t i = 0; same && i < row->entry_point_count; i++) {
-		const struct entry_point_record *a = &row->entry_points[i];
-		const struct entry_point_record *b = &disk->entry_points[i];
+	for (size_t i = 0; same && i < a->entry_point_count; i++) {
+		const struct entry_point_record *one = &a->entry_points[i];
+		const struct entry_point_record *other = &b->entry_points[i];
 
-		same = slice_equal(a->group, b->group) && slice_equal(a->name, b->name) &&
-		       slice_equal(a->value, b->value);
-		same_targets &= same && same_target(a->target, b->target);
+		same = slice_equal(one->group, other->group) &&
+		       slice_equal(one->name, other->name) &&
+		       slice_equal(one->value, other->value) &&
+		       (!with_targets || same_target(one->target, other->target));
 	}
-	return !same           ? "entry points differ from those on disk"
-	       : !same_targets ? "what its entry points lead to has changed"
-	                       : NULL;
+	return same;
 }
 
 static bool same_plugins(const struct distribution_record *a, const struct distribution_record *b)
 {
-	if (a->plugin_count != b->plugin_count)
-		return false;
-	for (size_t i = 0; i < a->plugin_count; i++)
-		if (!slice_equal(a->plugins[i].kind, b->plugins[i].kind) ||
-		    !slice_equal(a->plugins[i].name, b->plugins[i].name) ||
-		    !same_target(&a->plugins[i].target, &b->plugins[i].target))
-			return false;
-	return true;
+	bool same = a->plugin_count == b->plugin_count;
+
+	for (size_t i = 0; same && i < a->plugin_count; i++)
+		same = slice_equal(a->plugins[i].kind, b->plugins[i].kind) &&
+		       slice_equal(a->plugins[i].name, b->plugins[i].name) &&
+		       same_target(&a->plugins[i].target, &b->plugins[i].target);
+	return same;
 }
 
+/* What entry points lead to depends on libraries elsewhere, too. */
 static void compare_distributions(struct verify *verify, bool same_place,
                                   const struct distribution_record *row,
                                   const struct distribution_record *disk)
 {
-	const char *entry_points = compare_entry_points(row, disk);
+	bool same_lines = same_entry_points(row, disk, false);
+	bool was_read = slice_is_null(row->error), is_read = slice_is_null(disk->error);
+	const struct {
+		bool same;
+		const char *what;
+	} all[] = {
+	        {slice_equal(row->name, disk->name) && slice_equal(row->version, disk->version),
+	         "name or version differs from that on disk"},
+	        {same_lines, "entry points differ from those on disk"},
+	        {!same_lines || same_entry_points(row, disk, true),
+	         "what its entry points lead to has changed"},
+	        {same_plugins(row, disk), "its plugins have changed"},
+	        {was_read || !is_read, "it can be read now"},
+	        {!was_read || is_read, "it cannot be read now"},
+	        {same_place, "its position in the directory differs from that on disk"},
+	};
 
-	if (!slice_equal(row->name, disk->name) || !slice_equal(row->version, disk->version))
-		differ(verify, disk->directory, "name or version differs from that on disk");
-	if (entry_points)
-		differ(verify, disk->directory, entry_points);
-	if (!same_plugins(row, disk))
-		differ(verify, disk->directory, "its plugins have changed");
-	if (slice_is_null(row->error) != slice_is_null(disk->error))
-		differ(verify, disk->directory,
-		       slice_is_null(disk->error) ? "it can be read now" : "it cannot be read now");
-	if (!same_place)
-		differ(verify, disk->directory,
-		       "its position in the directory differs from that on disk");
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (!all[i].same)
+			differ(verify, disk->directory, all[i].what);
 }
 
 /* @in_order: the rows are in the order of this very directory. */
@@ -155,6 +159,7 @@ static int compare_roots(struct verify *verify, const struct root_record *rows,
 
 /* --- hashes --- */
 
+/* That a read fails is not a difference. */
 static int compare_hash(struct verify *verify, struct slice directory, struct slice file,
                         struct slice recorded, struct error *error)
 {
@@ -165,7 +170,7 @@ static int compare_hash(struct verify *verify, struct slice directory, struct sl
 	int code = path ? file_hash_matches(path, recorded, &own) : error_nomem(&own);
 
 	if (code < 0 && code != ERROR_NOTFOUND && code != ERROR_PERMISSION && code != ERROR_INVALID)
-		return error_move(error, &own); /* that a read fails is not a difference */
+		return error_move(error, &own);
 	error_clear(&own);
 	verify->hashes += code != ERROR_INVALID;
 	if (code > 0 || code == ERROR_INVALID)
@@ -173,28 +178,26 @@ static int compare_hash(struct verify *verify, struct slice directory, struct sl
 	what = text_format("%.*s: %s", (int)file.len, file.ptr,
 	                   code < 0 ? "it cannot be read"
 	                            : "not the file that was installed: RECORD has another hash");
-	if (!what)
-		return error_nomem(error);
-	differ(verify, directory, what);
-	return 0;
+	if (what)
+		differ(verify, directory, what);
+	return what ? 0 : error_nomem(error);
 }
 
 static int compare_hashes(struct verify *verify, const struct distribution_record *row,
                           struct error *error)
 {
+	struct slice directory = row->directory;
 	CLEANUP(cleanup_free)
-	char *file =
-	        text_format("%.*s/entry_points.txt", (int)row->directory.len, row->directory.ptr);
+	char *file = text_format("%.*s/entry_points.txt", (int)directory.len, directory.ptr);
 	int code = file ? 0 : error_nomem(error);
 
 	if (code == 0 && !slice_is_null(row->record_sha256))
-		code = compare_hash(verify, row->directory, slice_of(file), row->record_sha256,
-		                    error);
+		code = compare_hash(verify, directory, slice_of(file), row->record_sha256, error);
 	for (size_t i = 0; code == 0 && i < row->entry_point_count; i++) {
 		const struct target_record *target = row->entry_points[i].target;
 
 		if (target && !slice_is_null(target->object) && !slice_is_null(target->sha256))
-			code = compare_hash(verify, row->directory, target->object, target->sha256,
+			code = compare_hash(verify, directory, target->object, target->sha256,
 			                    error);
 	}
 	return code;
