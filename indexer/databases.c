@@ -48,8 +48,8 @@ static int find_owner(const char *file, const char *sysroot, uid_t *uid, gid_t *
                       struct error *error)
 {
 	const char *slash = strrchr(file, '/');
-	size_t length = slash && slash != file ? (size_t)(slash - file) : 1;
-	CLEANUP(cleanup_free) char *directory = strndup(slash ? file : ".", length);
+	CLEANUP(cleanup_free)
+	char *directory = slash ? strndup(file, (size_t)(slash - file) + 1) : strdup(".");
 
 	return directory ? safe_path_owner(directory, sysroot, uid, gid, error)
 	                 : error_nomem(error);
@@ -120,27 +120,21 @@ static int is_for_caller(const char *file, struct error *error)
 	return 0;
 }
 
-/* What --db names, and how that spells the path. */
-static int choose_given(const char *file, const char *inside, struct coverage *out,
-                        struct error *error)
-{
-	CLEANUP(cleanup_free) char *absolute = layout_absolute(file);
-
-	if (!absolute && errno_is_failure(errno))
-		return error_errno(error, errno, "%s", file);
-	out->database = strdup(file);
-	out->root_path = layout_root_path(absolute ? absolute : file, inside);
-	return out->database && out->root_path ? 0 : error_nomem(error);
-}
-
-/* The prefix's, if it can be had; else the user's own. */
+/* The one of --db, the prefix's, if it can be had, or the user's own. */
 static int choose_database(const struct options *options, bool to_write, const char *inside,
                            struct coverage *out, struct error *error)
 {
+	CLEANUP(cleanup_free) char *absolute = NULL;
 	int code;
 
-	if (options->database)
-		return choose_given(options->database, inside, out, error);
+	if (options->database) {
+		absolute = layout_absolute(options->database);
+		if (!absolute && errno_is_failure(errno))
+			return error_errno(error, errno, "%s", options->database);
+		out->database = strdup(options->database);
+		out->root_path = layout_root_path(absolute ? absolute : options->database, inside);
+		return out->database && out->root_path ? 0 : error_nomem(error);
+	}
 	code = layout_of_prefix(inside, sysroot_of(options), out);
 	if (code > 0 && to_write && !options->sysroot) {
 		code = is_for_caller(out->database, error);
@@ -159,33 +153,30 @@ static int choose_database(const struct options *options, bool to_write, const c
 	return code < 0 ? error_nomem(error) : 0;
 }
 
-/* NULL without memory. */
-static struct database *add_database(struct databases *databases, const char *file)
+/* One of that file, with all else of @like. */
+static int add_database(struct databases *databases, const char *file, struct database like,
+                        struct error *error)
 {
-	struct database new = {.file = strdup(file)};
-	bool failed = !new.file || !array_grow(&databases->items, databases->count, sizeof(new),
-	                                       &databases->room);
+	bool failed =
+	        !array_grow(&databases->items, databases->count, sizeof(like), &databases->room);
 
+	like.file = failed ? NULL : strdup(file);
+	failed |= !like.file;
 	if (!failed)
-		name_map_put(&databases->by_file, slice_of(new.file), (uint32_t)databases->count,
+		name_map_put(&databases->by_file, slice_of(like.file), (uint32_t)databases->count,
 		             &failed);
 	if (failed) {
-		free(new.file);
-		return NULL;
+		free(like.file);
+		return error_nomem(error);
 	}
-	databases->items[databases->count] = new;
-	return &databases->items[databases->count++];
+	databases->items[databases->count++] = like;
+	return 0;
 }
 
 int databases_add_file(const char *file, bool may_replace, struct databases *out,
                        struct error *error)
 {
-	struct database *database = add_database(out, file);
-
-	if (!database)
-		return error_nomem(error);
-	database->may_replace = may_replace;
-	return 0;
+	return add_database(out, file, (struct database){.may_replace = may_replace}, error);
 }
 
 /* A file that --db names may lie outside of the sysroot. */
@@ -198,19 +189,11 @@ static int add_with_owner(const struct options *options, bool to_write, const ch
 	        .uid = geteuid(),
 	        .gid = getegid(),
 	};
-	struct database *database;
 	struct error own = {0};
 	int code = find_owner(file, like.sysroot, &like.uid, &like.gid, &own);
 
 	code = to_write ? error_move(error, &own) : error_move_failure(error, &own);
-	if (code < 0)
-		return code;
-	database = add_database(out, file);
-	if (!database)
-		return error_nomem(error);
-	like.file = database->file;
-	*database = like;
-	return 0;
+	return code < 0 ? code : add_database(out, file, like, error);
 }
 
 static bool add_root(struct database *database, const char *sysroot, const char *inside,
