@@ -52,17 +52,10 @@ static bool is_among(struct slice word, const char *const *list)
 	return false;
 }
 
-/* Letters, digits and @others alone; nothing that could be an address, or a secret in one. */
+/* Nothing that could be an address, or a secret in one. */
 static bool is_plain(struct slice word, const char *others)
 {
-	for (size_t i = 0; i < word.len; i++) {
-		char c = word.ptr[i];
-
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		      strchr(others, c)))
-			return false;
-	}
-	return word.len > 0 && word.len <= NAME_MAX_SHOWN;
+	return text_is_plain(word, others) && word.len <= NAME_MAX_SHOWN;
 }
 
 static struct slice base_name(struct slice path)

@@ -47,17 +47,14 @@ static const struct command commands[] = {
 		"Bring the databases up to date with what is installed. PATH is a site directory, or a\n"
 		"prefix such as a virtual environment, which stands for all site directories in it.\n"
 		"Without PATH, everything on this machine is updated.",
-		"  entrydb update\n"
 		"  entrydb update ~/venv\n"
-		"  entrydb update --root /mnt/image\n"
-		"  entrydb update --sealed /opt/venv\n",
+		"  entrydb update --root /mnt/image\n",
 		"0 done, 2 usage, 3 could not do all of it; with --hook always 0"},
 	{"add", "ARCHIVE...|DIR...", command_add, KEEPS, COMMON "db json", STOPPABLE,
 		"catalogue archives that are not installed",
 		"Record the entry points of archives that are not installed: wheels, eggs, source\n"
-		"distributions, conda packages, packages of Linux distributions, and any other zip or\n"
-		"tarball with metadata in it. A directory is searched for files with such names. The rows\n"
-		"go to your own database, or to the one that --db names.",
+		"distributions, packages of conda and of Linux distributions, other zips and tarballs; or\n"
+		"of all those in a directory. They go to your own database, or to that of --db.",
 		"  entrydb add --db wheels.db wheelhouse/\n",
 		"0 done, 2 usage, 3 some archives could not be read"},
 	{"forget", "PATH...", command_forget, KEEPS, KEEPING "path", PATHS,
@@ -72,7 +69,6 @@ static const struct command commands[] = {
 		"Print entry points, one per line: group, name, value, distribution and version. On a\n"
 		"terminal the columns are aligned, and cut to its width; elsewhere they are separated by\n"
 		"tabs. Control characters are printed as \\xNN or \\uNNNN, a backslash as two.",
-		"  entrydb list console_scripts\n"
 		"  entrydb list pytest11 --path ~/venv/lib/python3.12/site-packages\n"
 		"  entrydb list --json pytest11\n", FOUND},
 	{"groups", "", command_groups, ASKS, ASKING, 0,
@@ -94,9 +90,8 @@ static const struct command commands[] = {
 	{"plugins", "[KIND [NAME]]", command_plugins, ASKS, ASKING, 0,
 		"native plugins, known by a symbol they export",
 		"Print the shared objects of installed packages that are plugins of other programs and\n"
-		"that no entry point announces: JAX's devices (pjrt), execution providers (onnxruntime),\n"
-		"database drivers (adbc), extensions (sqlite, duckdb) and others.\n"
-		"/etc/entrydb/plugin-kinds.conf may add kinds.",
+		"that no entry point announces: JAX's devices (pjrt), database drivers (adbc), extensions\n"
+		"(sqlite, duckdb) and others, to which /etc/entrydb/plugin-kinds.conf may add.",
 		"  entrydb plugins --path ~/venv/lib/python3.12/site-packages\n"
 		"  entrydb plugins adbc sqlite --json\n", FOUND},
 	{"verify", "[PATH...]", command_verify, CHECKS, KEEPING "path json", PATHS,
@@ -111,12 +106,10 @@ static const struct command commands[] = {
 		"entry points that are not what they should be",
 		"Judge an environment by rules about entry points: commands that stand in for others,\n"
 		"code that runs unasked, files that are not those that were installed, names that are not\n"
-		"what they seem. The disk is read, nothing is run. PATH is as for verify. Notes of one\n"
-		"kind are combined into one line, unless --json lists them.",
+		"what they seem. The disk is read, nothing is run. PATH is as for verify.",
 		"  entrydb audit ~/venv\n"
 		"  entrydb audit --json ~/venv > known; entrydb audit --baseline known ~/venv\n"
-		"  entrydb audit --since '7 days' ~/venv\n"
-		"  entrydb audit --rules\n",
+		"  entrydb audit --since '7 days' ~/venv\n",
 		"0 nothing at or above --fail-on, 1 something, 2 usage, 3 could not"},
 	{"push", "URL [PATH...]", command_push, CHECKS, KEEPING, STOPPABLE,
 		"send them to a fleet's PostgreSQL",
@@ -128,8 +121,7 @@ static const struct command commands[] = {
 	{"log", "", command_log, CHECKS, KEEPING "path python json", 0,
 		"the audit trail",
 		"Print the audit trail of the databases, oldest first: time (UTC), action, distribution\n"
-		"with its old and new version, site directory, the command that recorded the change, and\n"
-		"the user.",
+		"with its versions, site directory, the command that recorded the change, and the user.",
 		"  entrydb log --path ~/venv/lib/python3.12/site-packages\n",
 		"0 found, 1 nothing was recorded, 2 usage, 3 could not"},
 	{"run", "NAME [ARG...]", command_run, ASKS,
@@ -159,9 +151,8 @@ static const struct command commands[] = {
 		COMMON "db path python fresh json program timeout", 0,
 		"load it in a child process and report",
 		"Load the entry point in a child process and print the outcome: loaded, failed, crashed\n"
-		"or hung. A shared object that crashed or hung is set aside: no program of yours\n"
-		"loads it through libentrydb until it has changed, or is cleared (see quarantine). Python\n"
-		"code is imported by the interpreter of its environment, and not called.",
+		"or hung. A shared object that crashed or hung is set aside (see quarantine). Python code\n"
+		"is imported by the interpreter of its environment, and not called.",
 		"  entrydb probe jax_plugins xla_cuda12\n"
 		"  entrydb probe --timeout 5 torch.backends torch_foo\n",
 		"0 loaded, 1 there is none, 2 usage, 3 it could not be loaded"},
@@ -175,13 +166,11 @@ static const struct command commands[] = {
 		"0 done, 1 an ID is not set aside, 2 usage, 3 could not"},
 	{"export", "HOST [PATH...]", command_export, KEEPS, COMMON "root", STOPPABLE | PATHS,
 		"write the manifests that adbc or opencl look for",
-		"Write, for the plugins of HOST that are installed, the files in which it looks for them:\n"
-		"PREFIX/etc/adbc/drivers/NAME.toml for ADBC's driver manager (adbc), or\n"
-		"PREFIX/etc/OpenCL/vendors/NAME.icd for OpenCL (opencl). Updates and hooks then keep them\n"
+		"Write the files in which HOST looks for its plugins: PREFIX/etc/adbc/drivers/NAME.toml\n"
+		"(adbc), or PREFIX/etc/OpenCL/vendors/NAME.icd (opencl). Updates and hooks then keep them\n"
 		"current. What somebody else has written is left alone. PATH is as for update; without it,\n"
 		"the environment is the one that 'entrydb list' would ask.",
-		"  entrydb export adbc ~/venv\n"
-		"  entrydb export opencl\n",
+		"  entrydb export adbc ~/venv\n",
 		"0 done, 2 usage, 3 could not do all of it"},
 	{"help", "[COMMAND]", NULL, CHECKS, COMMON, 0,
 		"what a command does, its options, examples",

@@ -3,7 +3,6 @@
  */
 #include "indexer/hook.h"
 
-#include <ctype.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -45,12 +44,8 @@ const char *hook_asked(int argc, char *const *argv)
 
 bool hook_name_is_valid(const char *name)
 {
-	size_t len = strlen(name);
-
-	for (size_t i = 0; i < len; i++)
-		if (!isalnum((unsigned char)name[i]) && name[i] != '-')
-			return false;
-	return len > 0 && len <= HOOK_NAME_MAX && name[0] != '-';
+	return text_is_plain(slice_of(name), "-") && strlen(name) <= HOOK_NAME_MAX &&
+	       name[0] != '-';
 }
 
 /* --- the caller's input --- */

@@ -16,6 +16,7 @@
 #include "db/base/sha256.h"
 #include "db/base/small_file.h"
 #include "db/base/text.h"
+#include "indexer/output.h"
 #include "libquery/layout.h"
 #include "libquery/load.h"
 
@@ -69,19 +70,12 @@ static void cleanup_work(struct work *work)
 
 /* --- what the files say --- */
 
-/* A basic string of TOML; what it cannot hold as it is, is escaped. */
+/* A basic string of TOML is one of JSON. */
 static void put_string(FILE *stream, const char *key, const char *text)
 {
-	fprintf(stream, "%s = \"", key);
-	for (const unsigned char *at = (const unsigned char *)(text ? text : ""); *at; at++) {
-		if (*at == '"' || *at == '\\')
-			fprintf(stream, "\\%c", *at);
-		else if (*at < ' ' || *at == 0x7f)
-			fprintf(stream, "\\u%04x", *at);
-		else
-			putc(*at, stream);
-	}
-	fputs("\"\n", stream);
+	fprintf(stream, "%s = ", key);
+	json_string(slice_of(text), stream);
+	putc('\n', stream);
 }
 
 /* https://arrow.apache.org/adbc/current/format/driver_manifests.html */
@@ -111,18 +105,10 @@ static char *opencl_content(const entrydb_entry_point *plugin, const char *objec
 	return text_format("%s\n", object);
 }
 
-/* --- which files --- */
-
 /* A name comes from a package, and becomes one of a file. */
 static bool is_plain(struct slice name)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	                              "0123456789-_+.";
-
-	for (size_t i = 0; i < name.len; i++)
-		if (!memchr(letters, name.ptr[i], sizeof(letters) - 1))
-			return false;
-	return name.len > 0 && name.len <= MANIFEST_NAME_MAX && name.ptr[0] != '.';
+	return text_is_plain(name, "-_+.") && name.len <= MANIFEST_NAME_MAX && name.ptr[0] != '.';
 }
 
 /* --- files --- */

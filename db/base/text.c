@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 char *text_format_list(const char *format, va_list arguments)
 {
@@ -25,6 +26,18 @@ char *text_format(const char *format, ...)
 	text = text_format_list(format, arguments);
 	va_end(arguments);
 	return text;
+}
+
+bool text_is_plain(struct slice text, const char *others)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	                              "0123456789";
+
+	for (size_t i = 0; i < text.len; i++)
+		if (!memchr(letters, text.ptr[i], sizeof(letters) - 1) &&
+		    !memchr(others, text.ptr[i], strlen(others)))
+			return false;
+	return text.len > 0;
 }
 
 bool text_close(FILE *stream, char **text)

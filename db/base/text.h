@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "db/base/slice.h"
+
 /*
  * The formatted string, malloc'd and the caller's; NULL without memory (errno is
  * ENOMEM then). What asprintf() leaves undefined on failure is NULL here.
@@ -16,6 +18,9 @@ char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)))
 
 /* The same with the arguments of the caller. */
 char *text_format_list(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+
+/* Is it letters and digits of ASCII and what @others has alone, and not empty? */
+bool text_is_plain(struct slice text, const char *others);
 
 /*
  * Close a stream of open_memstream(), which writes @text. False, and the text is freed and
