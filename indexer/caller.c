@@ -128,70 +128,55 @@ static struct slice take_program(struct words *words)
 	return word ? program_name(word) : name;
 }
 
-struct command {
-	struct slice program, verb;
-	struct words rest; /* behind the verb */
-};
-
-static struct command read_command(const char *text, size_t len)
+/* Is it what the program is to do? Of some it is an option. */
+static bool is_verb(struct slice program, struct slice word)
 {
-	struct command command = {.rest = {text, text + len}};
-	struct words words;
-	const char *word;
-	bool has_options;
-
-	command.program = take_program(&command.rest);
-	has_options = is_among(command.program, by_option);
-	words = command.rest;
-	while (slice_is_null(command.verb) && (word = next_word(&words))) {
-		struct slice each = slice_of(word);
-
-		if (is_among(each, verbs) ||
-		    (has_options &&
-		     (slice_starts(each, SLICE("--")) ? is_among(slice_from(each, 2), verbs)
-		                                      : word[0] == '-' && is_plain(each, "-")))) {
-			command.verb = each;
-			command.rest = words;
-		}
-	}
-	return command;
+	if (is_among(word, verbs))
+		return true;
+	if (!is_among(program, by_option))
+		return false;
+	return slice_starts(word, SLICE("--"))
+	               ? is_among(slice_from(word, 2), verbs)
+	               : slice_starts(word, SLICE("-")) && is_plain(word, "-");
 }
 
-/* Each name, name==1.0, name[extra], or name of the file that holds the package. */
-static void put_packages(FILE *stream, struct words words)
+/* Behind the verb each name, name==1.0, name[extra], or name of the file that holds the package. */
+static void put_words(FILE *stream, struct slice program, struct words words)
 {
-	bool may_be_argument = false; /* of the option before */
+	bool has_verb = false, may_be_argument = false; /* of the option before */
 	const char *word;
 
 	while ((word = next_word(&words))) {
-		struct slice name = base_name(slice_of(word));
+		struct slice all = slice_of(word), name = base_name(all);
 		bool is_option = word[0] == '-';
 
-		if (!is_option && !may_be_argument && !strpbrk(word, ":@") &&
-		    is_plain(name, "._+-=<>!~[],"))
-			fprintf(stream, " %.*s", (int)name.len, name.ptr);
-		may_be_argument =
-		        is_option && !is_among(slice_of(word), flags) && !strchr(word, '=');
+		if (!has_verb && is_verb(program, all)) {
+			has_verb = true;
+			fprintf(stream, " %s", word);
+		} else if (has_verb) {
+			if (!is_option && !may_be_argument && !strpbrk(word, ":@") &&
+			    is_plain(name, "._+-=<>!~[],"))
+				fprintf(stream, " %.*s", (int)name.len, name.ptr);
+			may_be_argument = is_option && !is_among(all, flags) && !strchr(word, '=');
+		}
 	}
 }
 
 char *caller_words(const char *text, size_t len)
 {
-	struct command command = read_command(text, len);
+	struct words words = {text, text + len};
+	struct slice program = take_program(&words);
 	char *out = NULL;
 	size_t size;
 	FILE *stream = open_memstream(&out, &size);
 
 	if (!stream)
 		return NULL;
-	if (is_plain(command.program, "._+-"))
-		fprintf(stream, "%.*s", (int)command.program.len, command.program.ptr);
-	else if (command.program.len > 0)
+	if (is_plain(program, "._+-"))
+		fprintf(stream, "%.*s", (int)program.len, program.ptr);
+	else if (program.len > 0)
 		fputc('?', stream);
-	if (!slice_is_null(command.verb)) {
-		fprintf(stream, " %.*s", (int)command.verb.len, command.verb.ptr);
-		put_packages(stream, command.rest);
-	}
+	put_words(stream, program, words);
 	return text_close(stream, &out) ? out : NULL;
 }
 
@@ -238,6 +223,7 @@ static bool is_shell(const struct process *process)
 char *caller_find(void)
 {
 	CLEANUP(cleanup_process) struct process first = {0}, above = {0};
+	CLEANUP(cleanup_free) char *words = NULL;
 	pid_t pid = getppid();
 
 	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++, pid = first.parent) {
@@ -250,7 +236,7 @@ char *caller_find(void)
 	if (!first.words || is_shell(&first))
 		return NULL;
 	if (first.parent > 1 && look_at(first.parent, &above) && !is_shell(&above) &&
-	    above.uid == first.uid && !slice_is_null(read_command(above.words, above.len).verb))
-		return caller_words(above.words, above.len);
-	return caller_words(first.words, first.len);
+	    above.uid == first.uid)
+		words = caller_words(above.words, above.len);
+	return words && strchr(words, ' ') ? take(words) : caller_words(first.words, first.len);
 }

@@ -22,44 +22,33 @@ static struct slice python_of(const char *path, size_t prefix_len)
 	               : SLICE("python3");
 }
 
-/* *out stays NULL if there is none. */
-static int try_interpreter(struct slice prefix, struct slice python, char **out)
+/*
+ * That of the prefix in which the path entry lies; *out stays NULL if there is none. Packages of
+ * the system may lie in another prefix than Python.
+ */
+static int interpreter_of(const char *path_entry, char **out)
 {
-	CLEANUP(cleanup_free)
-	char *file = text_format("%.*s/bin/%.*s", (int)prefix.len, prefix.ptr, (int)python.len,
-	                         python.ptr);
-
-	if (!file)
-		return ERROR_NOMEM;
-	if (access(file, X_OK) == 0)
-		*out = take(file);
-	return 0;
-}
-
-/* Of the prefix that @path lies in; packages of the system may lie in another one than Python. */
-static int interpreter_of_path(const char *path, char **out)
-{
-	long len = layout_prefix(path);
-	struct slice python, prefixes[3];
-	int code = 0;
+	CLEANUP(cleanup_free) char *path = layout_absolute(path_entry);
+	struct slice prefixes[] = {slice_of(path), SLICE("/usr/local"), SLICE("/usr")}, python;
+	long len = path ? layout_prefix(path) : -1;
+	size_t count;
 
 	if (len < 0)
 		return 0;
 	python = python_of(path, (size_t)len);
-	prefixes[0] = (struct slice){path, (size_t)len};
-	prefixes[1] = SLICE("/usr/local");
-	prefixes[2] = SLICE("/usr");
-	for (size_t i = 0; code == 0 && !*out && i < sizeof(prefixes) / sizeof(*prefixes); i++)
-		if (i == 0 || layout_environment(path) <= 0)
-			code = try_interpreter(prefixes[i], python, out);
-	return code;
-}
+	prefixes[0].len = (size_t)len;
+	count = layout_environment(path) > 0 ? 1 : 3;
+	for (size_t i = 0; i < count && !*out; i++) {
+		CLEANUP(cleanup_free)
+		char *file = text_format("%.*s/bin/%.*s", (int)prefixes[i].len, prefixes[i].ptr,
+		                         (int)python.len, python.ptr);
 
-static int interpreter_of(const char *path_entry, char **out)
-{
-	CLEANUP(cleanup_free) char *path = layout_absolute(path_entry);
-
-	return path ? interpreter_of_path(path, out) : 0;
+		if (!file)
+			return ERROR_NOMEM;
+		if (access(file, X_OK) == 0)
+			*out = take(file);
+	}
+	return 0;
 }
 
 int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char **out,

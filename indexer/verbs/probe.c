@@ -146,39 +146,31 @@ static bool wait_for_end(int fd, unsigned seconds, char *text)
 	}
 }
 
-static void judge(struct probe *probe, int status)
+static void watch_child(struct probe *probe, pid_t child, int fd)
 {
-	int how = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+	unsigned seconds = probe->options->timeout ? probe->options->timeout : TIMEOUT;
+	bool ended = wait_for_end(fd, seconds, probe->reason);
+	int status = 0, how;
 
-	probe->outcome = how == CHILD_LOADED   ? OUTCOME_LOADED
+	if (!ended)
+		kill(-child, SIGKILL);
+	TEMP_FAILURE_RETRY(waitpid(child, &status, 0));
+	kill(-child, SIGKILL); /* what it has left running */
+	how = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+	probe->outcome = !ended                ? OUTCOME_HUNG
+	                 : how == CHILD_LOADED ? OUTCOME_LOADED
 	                 : how == CHILD_FAILED ? OUTCOME_FAILED
 	                                       : OUTCOME_CRASHED;
-	if (probe->outcome == OUTCOME_CRASHED && WIFEXITED(status))
+	if (!ended)
+		snprintf(probe->reason, sizeof(probe->reason),
+		         "it did not come back within %u s when it was probed", seconds);
+	else if (probe->outcome == OUTCOME_CRASHED && WIFEXITED(status))
 		snprintf(probe->reason, sizeof(probe->reason),
 		         "it ended the process with status %d when it was probed", how);
 	else if (probe->outcome == OUTCOME_CRASHED)
 		snprintf(probe->reason, sizeof(probe->reason),
 		         "it crashed (signal %d, %s) when it was probed", WTERMSIG(status),
 		         strsignal(WTERMSIG(status)));
-}
-
-static void watch_child(struct probe *probe, pid_t child, int fd)
-{
-	unsigned seconds = probe->options->timeout ? probe->options->timeout : TIMEOUT;
-	bool ended = wait_for_end(fd, seconds, probe->reason);
-	int status = 0;
-
-	if (!ended)
-		kill(-child, SIGKILL);
-	TEMP_FAILURE_RETRY(waitpid(child, &status, 0));
-	kill(-child, SIGKILL); /* what it has left running */
-	if (ended) {
-		judge(probe, status);
-		return;
-	}
-	probe->outcome = OUTCOME_HUNG;
-	snprintf(probe->reason, sizeof(probe->reason),
-	         "it did not come back within %u s when it was probed", seconds);
 }
 
 static int run_probe(struct probe *probe, struct error *error)
