@@ -73,7 +73,7 @@ def run_for_interpreter(arguments):
 def main():
     """The script `entrydb`: the program, as in this interpreter's environment when active."""
     arguments = sys.argv[1:]
-    if arguments and arguments[0] in ("on", "off", "status"):
+    if arguments and arguments[0] in ("on", "off"):
         print(f"entrydb: there is no command '{arguments[0]}'; for the acceleration of "
               f"importlib.metadata, run 'python -m entrydb {arguments[0]}'", file=sys.stderr)
         return 2
