@@ -142,25 +142,33 @@ static size_t find_widths(const struct output *output, struct aligned *aligned)
 	return count;
 }
 
+static bool is_prose(const struct aligned *aligned)
+{
+	return aligned->column->style == STYLE_PROSE;
+}
+
+/* How much of a line it takes, if it is cut to @most; prose has lines of its own. */
+static size_t taken(const struct aligned *aligned, size_t most)
+{
+	return is_prose(aligned) ? 0 : aligned->width > most ? most + GAP : aligned->width + GAP;
+}
+
 /* Of the columns, those that the terminal has room for; the widest of them are cut. */
 static size_t fit(struct aligned *aligned, size_t count, size_t room)
 {
 	size_t least = 0, total = 0, widest = 0;
 
 	for (size_t i = 0; i < count; i++)
-		least += (aligned[i].width < WIDTH_CUT ? aligned[i].width : WIDTH_CUT) + GAP;
-	while (count > 1 && least > room + GAP) {
-		count--;
-		least -=
-		        (aligned[count].width < WIDTH_CUT ? aligned[count].width : WIDTH_CUT) + GAP;
-	}
+		least += taken(&aligned[i], WIDTH_CUT);
+	while (count > 1 && (least > room + GAP || is_prose(&aligned[count - 1])))
+		least -= taken(&aligned[--count], WIDTH_CUT);
 	for (size_t i = 0; i < count; i++) {
-		total += aligned[i].width + GAP;
+		total += taken(&aligned[i], SIZE_MAX - GAP);
 		widest = aligned[i].width > widest ? aligned[i].width : widest;
 	}
 	for (; widest > WIDTH_CUT && total > room + GAP; widest--)
 		for (size_t i = 0; i < count && total > room + GAP; i++)
-			if (aligned[i].width == widest) {
+			if (!is_prose(&aligned[i]) && aligned[i].width == widest) {
 				aligned[i].width--;
 				total--;
 			}
@@ -201,30 +209,57 @@ static void put_aligned(FILE *stream, struct output_cell cell, enum style style,
 		putc('\n', stream);
 }
 
+/* As many words on a line as there is room for. */
+static void put_prose(FILE *stream, const char *text, size_t room)
+{
+	size_t at = 0;
+
+	for (const char *end; *text; text = end + strspn(end, " ")) {
+		struct slice word = slice_between(text, end = strchrnul(text, ' '));
+		size_t width = terminal_width(word);
+
+		if (at > 0 && at + 1 + width > room) {
+			putc('\n', stream);
+			at = 0;
+		}
+		at += (size_t)fprintf(stream, "%*s", at ? 1 : GAP, "") + width;
+		fwrite(word.ptr, 1, word.len, stream);
+	}
+	putc('\n', stream);
+}
+
+static void put_row(FILE *stream, const struct output_cell *cells, const struct aligned *aligned,
+                    size_t count, size_t shown, size_t room)
+{
+	for (size_t i = 0; i < shown; i++)
+		if (!is_prose(&aligned[i]))
+			put_aligned(stream, cells[i], aligned[i].column->style, aligned[i].width,
+			            i + 1 == shown);
+	for (size_t i = 0; i < count; i++)
+		if (is_prose(&aligned[i]))
+			put_prose(stream, cells[i].text, room);
+}
+
 static void print_aligned(struct output *output)
 {
 	CLEANUP(cleanup_free)
 	struct aligned *aligned = calloc(output->column_count, sizeof(*aligned));
-	size_t count, shown;
+	size_t count, shown, room = terminal_columns(output->stream);
 
 	output->failed |= !aligned;
 	if (output->failed || output->count == 0)
 		return;
 	count = find_widths(output, aligned);
-	shown = fit(aligned, count, terminal_columns(output->stream));
+	shown = fit(aligned, count, room);
 	for (size_t i = 0; i < shown; i++) {
 		const char *heading = aligned[i].column->heading;
 
-		put_aligned(output->stream, (struct output_cell){heading, strlen(heading)},
-		            STYLE_HEADING, aligned[i].width, i + 1 == shown);
+		if (!is_prose(&aligned[i]))
+			put_aligned(output->stream, (struct output_cell){heading, strlen(heading)},
+			            STYLE_HEADING, aligned[i].width, i + 1 == shown);
 	}
-	for (size_t i = 0; i < output->count; i++) {
-		const struct aligned *in = &aligned[i % count];
-
-		if (i % count < shown)
-			put_aligned(output->stream, output->cells[i], in->column->style, in->width,
-			            i % count + 1 == shown);
-	}
+	for (size_t i = 0; i < output->count; i += count)
+		put_row(output->stream, &output->cells[i], aligned, count, shown, room);
 }
 
 /* --- cells --- */

@@ -65,7 +65,7 @@ static bool begin(FILE *stream, enum style style)
 	        [STYLE_BAD] = "31",    [STYLE_FAINT] = "2",
 	};
 
-	if (style == STYLE_PLAIN || !is_colored(stream))
+	if (!codes[style] || !is_colored(stream))
 		return false;
 	fprintf(stream, "\033[%sm", codes[style]);
 	return true;

@@ -17,6 +17,7 @@ enum style {
 	STYLE_GOOD,
 	STYLE_BAD,
 	STYLE_FAINT,
+	STYLE_PROSE, /* of a column: a sentence, which has lines of its own below its row */
 	STYLE_COUNT,
 };
 

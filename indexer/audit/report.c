@@ -26,7 +26,7 @@ int report_text(struct worksheet *sheet, struct error *error)
 	static const struct column columns[] = {
 	        HEADING("LEVEL", STYLE_PLAIN),       HEADING("RULE", STYLE_PLAIN),
 	        HEADING("DISTRIBUTION", STYLE_NAME), HEADING("ENTRY POINT", STYLE_NAME),
-	        HEADING("WHAT", STYLE_PLAIN),        HEADING("ENVIRONMENT", STYLE_FAINT),
+	        HEADING("WHAT", STYLE_PROSE),        HEADING("ENVIRONMENT", STYLE_FAINT),
 	};
 
 	return report(sheet, "line", 0, OUTPUT_BEGIN(columns, false), error);
