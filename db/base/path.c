@@ -53,3 +53,29 @@ struct slice path_join_in(struct arena *arena, struct slice directory, struct sl
 	*failed = true;
 	return (struct slice){0};
 }
+
+char *path_normalize(char *path)
+{
+	char *start = path + (path[1] == '/' && path[2] != '/'), *to = start;
+
+	for (char *from = start; *from;) {
+		size_t len;
+
+		while (*from == '/')
+			from++;
+		len = strcspn(from, "/");
+		if (len == 2 && from[0] == '.' && from[1] == '.') {
+			while (to > start && *--to != '/')
+				;
+		} else if (len > 0 && !(len == 1 && from[0] == '.')) {
+			*to++ = '/';
+			memmove(to, from, len);
+			to += len;
+		}
+		from += len;
+	}
+	if (to == start)
+		*to++ = '/';
+	*to = '\0';
+	return path;
+}

@@ -23,4 +23,10 @@ struct slice path_join(char *to, struct slice directory, struct slice name);
 struct slice path_join_in(struct arena *arena, struct slice directory, struct slice name,
                           bool *failed);
 
+/*
+ * os.path.normpath() of an absolute path, in place: without ".", "..", doubled slashes and a last
+ * one, by its letters alone. Two slashes at its beginning stay two.
+ */
+char *path_normalize(char *path);
+
 #endif

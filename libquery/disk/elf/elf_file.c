@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
-#include <limits.h>
 #include <stdlib.h>
 
 #include "db/base/cleanup.h"
@@ -21,11 +20,13 @@
 #define VERSIONS_MAX   ((size_t)1 << 16) /* looked at in one file: lists of them may overlap */
 #define VERSION_FIRST  2                 /* the first index that stands for a named version */
 
-/* The dynamic symbols with what belongs to them. */
-struct symbols {
-	Elf_Data *table, *versions; /* versions: NULL where there are none */
+struct elf_file {
+	Elf *elf;
+	struct elf_header header;
+	/* A walk over the dynamic symbols: */
+	Elf_Data *symbols, *versions; /* versions: NULL where there are none */
 	struct slice strings;
-	size_t count;
+	size_t next, count;
 };
 
 static int damaged(struct error *error)
@@ -35,6 +36,20 @@ static int damaged(struct error *error)
 	return error_set(error, ERROR_FORMAT, "damaged ELF file: %s",
 	                 reason ? reason : "inconsistent");
 }
+
+/*
+ * libelf leaves out what it could not read or had no memory for, or calls it damaged: that
+ * a system call has failed shows in errno, which is zero before libelf is first called. (It
+ * repeats what was interrupted.)
+ */
+static int check_system(int code, struct error *error)
+{
+	if (errno != 0 && errno != EINTR && errno_is_failure(errno))
+		return error_errno(error, errno, "cannot be read as ELF");
+	return code;
+}
+
+/* --- sections --- */
 
 /* The bytes of a section; NULL where they are in another file, as with debugging information. */
 static Elf_Data *section_data(Elf_Scn *section, const GElf_Shdr *header)
@@ -47,104 +62,135 @@ static Elf_Data *section_data(Elf_Scn *section, const GElf_Shdr *header)
 	return data && data->d_buf ? data : NULL;
 }
 
-/* The first section of that type; NULL when there is none. */
-static Elf_Scn *find_section(Elf *elf, GElf_Word type, GElf_Shdr *header)
+/* The bytes of the first section of that type; NULL, and *header is zero if there is none. */
+static Elf_Data *find_data(Elf *elf, GElf_Word type, GElf_Shdr *header)
 {
 	Elf_Scn *section = NULL;
 
 	while ((section = elf_nextscn(elf, section)) != NULL)
 		if (gelf_getshdr(section, header) && header->sh_type == type)
-			return section;
+			return section_data(section, header);
+	*header = (GElf_Shdr){0};
 	return NULL;
 }
 
-/* --- names --- */
+/* The texts that belong to a section; null where there are none. */
+static struct slice find_strings(Elf *elf, const GElf_Shdr *of)
+{
+	Elf_Scn *section = elf_getscn(elf, of->sh_link);
+	Elf_Data *data = NULL;
+	GElf_Shdr header;
+
+	if (section && gelf_getshdr(section, &header) && header.sh_type == SHT_STRTAB)
+		data = section_data(section, &header);
+	return data ? (struct slice){data->d_buf, data->d_size} : (struct slice){0};
+}
 
 /* The NUL-terminated string at @offset; null where there is none. */
 static struct slice string_at(struct slice strings, uint64_t offset)
 {
-	struct slice rest;
-	const char *end;
+	const char *begin, *end;
 
 	if (offset >= strings.len)
 		return (struct slice){0};
-	rest = slice_from(strings, (size_t)offset);
-	end = memchr(rest.ptr, '\0', rest.len);
-	return end ? slice_between(rest.ptr, end) : (struct slice){0};
+	begin = strings.ptr + offset;
+	end = memchr(begin, '\0', strings.len - (size_t)offset);
+	return end ? slice_between(begin, end) : (struct slice){0};
 }
 
 /* --- symbols --- */
 
-static bool is_visible(const GElf_Sym *symbol)
+int elf_file_symbols(struct elf_file *file, struct error *error)
 {
-	int binding = GELF_ST_BIND(symbol->st_info);
-	int visibility = GELF_ST_VISIBILITY(symbol->st_other);
+	size_t size = gelf_fsize(file->elf, ELF_T_SYM, 1, EV_CURRENT);
+	GElf_Shdr header, versions;
 
-	return (binding == STB_GLOBAL || binding == STB_WEAK || binding == STB_GNU_UNIQUE) &&
-	       (visibility == STV_DEFAULT || visibility == STV_PROTECTED);
+	errno = 0;
+	file->symbols = find_data(file->elf, SHT_DYNSYM, &header);
+	file->versions = find_data(file->elf, SHT_GNU_versym, &versions);
+	file->strings = find_strings(file->elf, &header);
+	file->next = 1;
+	file->count = 0;
+	if (header.sh_size == 0)
+		return check_system(0, error);
+	if (!file->symbols || slice_is_null(file->strings) || size == 0)
+		return check_system(damaged(error), error);
+	file->count = file->symbols->d_size / size;
+	return check_system(0, error);
 }
 
 /* Old versions, kept for programs linked long ago, are hidden from dlsym(). */
-static bool is_old_version(const struct symbols *symbols, size_t index)
+static bool is_old_version(const struct elf_file *file, size_t index)
 {
 	GElf_Versym version;
 
-	if (!symbols->versions || !gelf_getversym(symbols->versions, (int)index, &version))
+	if (!file->versions || !gelf_getversym(file->versions, (int)index, &version))
 		return false;
 	return (version & VERSION_HIDDEN) && (version & ~VERSION_HIDDEN) >= VERSION_FIRST;
 }
 
 /* False for what is of no use to others, and of which they are of none. */
-static bool read_symbol(const struct symbols *symbols, size_t index, struct elf_symbol *out)
+static bool read_symbol(const struct elf_file *file, size_t index, struct elf_symbol *out)
 {
 	GElf_Sym symbol;
+	int binding, visibility;
 
-	if (!gelf_getsym(symbols->table, (int)index, &symbol) ||
-	    GELF_ST_BIND(symbol.st_info) == STB_LOCAL)
+	if (!gelf_getsym(file->symbols, (int)index, &symbol))
+		return false;
+	binding = GELF_ST_BIND(symbol.st_info);
+	visibility = GELF_ST_VISIBILITY(symbol.st_other);
+	if (binding == STB_LOCAL)
 		return false;
 	out->is_defined = symbol.st_shndx != SHN_UNDEF;
-	out->is_weak = GELF_ST_BIND(symbol.st_info) == STB_WEAK;
-	if (out->is_defined && !is_visible(&symbol))
+	out->is_weak = binding == STB_WEAK;
+	if (out->is_defined &&
+	    ((binding != STB_GLOBAL && binding != STB_WEAK && binding != STB_GNU_UNIQUE) ||
+	     (visibility != STV_DEFAULT && visibility != STV_PROTECTED)))
 		return false;
-	out->is_old = out->is_defined && is_old_version(symbols, index);
-	out->name = string_at(symbols->strings, symbol.st_name);
+	out->is_old = out->is_defined && is_old_version(file, index);
+	out->name = string_at(file->strings, symbol.st_name);
 	return out->name.len > 0;
 }
 
-static int load_strings(Elf *elf, size_t index, struct slice *out, struct error *error)
+bool elf_file_next_symbol(struct elf_file *file, struct elf_symbol *out)
 {
-	Elf_Scn *section = elf_getscn(elf, index);
-	GElf_Shdr header;
-	Elf_Data *data;
+	while (file->next < file->count)
+		if (read_symbol(file, file->next++, out))
+			return true;
+	return false;
+}
 
-	if (!section || !gelf_getshdr(section, &header) || header.sh_type != SHT_STRTAB)
-		return damaged(error);
-	data = section_data(section, &header);
-	if (!data)
-		return damaged(error);
-	*out = (struct slice){data->d_buf, data->d_size};
+bool elf_needs_python(const struct elf_symbol *symbol)
+{
+	return !symbol->is_defined && !symbol->is_weak && elf_is_python(symbol->name);
+}
+
+bool elf_is_python(struct slice name)
+{
+	return slice_starts(name, SLICE("Py")) || slice_starts(name, SLICE("_Py"));
+}
+
+int elf_file_find(struct elf_file *file, struct slice wanted_symbol, struct slice init_symbol,
+                  struct elf_facts *out, struct error *error)
+{
+	struct elf_facts facts = {0};
+	struct elf_symbol symbol;
+	int code = elf_file_symbols(file, error);
+
+	if (code < 0)
+		return code;
+	while (elf_file_next_symbol(file, &symbol)) {
+		bool is_found = symbol.is_defined && !symbol.is_old;
+
+		facts.exports_wanted |= is_found && slice_equal(symbol.name, wanted_symbol);
+		facts.exports_init |= is_found && slice_equal(symbol.name, init_symbol);
+		facts.needs_python |= elf_needs_python(&symbol);
+	}
+	*out = facts;
 	return 0;
 }
 
-static int load_symbols(Elf *elf, struct symbols *out, struct error *error)
-{
-	GElf_Shdr header, versions;
-	Elf_Scn *section = find_section(elf, SHT_DYNSYM, &header);
-	size_t size = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
-
-	*out = (struct symbols){0};
-	if (!section || header.sh_size == 0)
-		return 0;
-	out->table = section_data(section, &header);
-	if (!out->table || size == 0)
-		return damaged(error);
-	out->count = out->table->d_size / size;
-	section = find_section(elf, SHT_GNU_versym, &versions);
-	out->versions = section ? section_data(section, &versions) : NULL;
-	return load_strings(elf, header.sh_link, &out->strings, error);
-}
-
-/* --- notes --- */
+/* --- the file as a whole --- */
 
 static void write_hex(const char *bytes, size_t size, char *to)
 {
@@ -191,38 +237,17 @@ static void read_build_id(Elf *elf, char *to)
 	}
 }
 
-/* --- the file as a whole --- */
-
 /* A position-independent program looks like a shared object, but dlopen() refuses it. */
 static bool is_program(Elf *elf)
 {
 	GElf_Shdr header;
-	Elf_Scn *section = find_section(elf, SHT_DYNAMIC, &header);
-	Elf_Data *data = section ? section_data(section, &header) : NULL;
+	Elf_Data *data = find_data(elf, SHT_DYNAMIC, &header);
 	GElf_Dyn entry;
 
 	for (int i = 0; data && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
 		if (entry.d_tag == DT_FLAGS_1)
 			return (entry.d_un.d_val & DF_1_PIE) != 0;
 	return false;
-}
-
-struct elf_file {
-	Elf *elf;
-	struct elf_header header;
-};
-
-const struct elf_header *elf_file_header(const struct elf_file *file)
-{
-	return &file->header;
-}
-
-void elf_file_close(struct elf_file *file)
-{
-	if (!file)
-		return;
-	elf_end(file->elf);
-	free(file);
 }
 
 static int read_header(struct elf_file *file, struct error *error)
@@ -242,18 +267,6 @@ static int read_header(struct elf_file *file, struct error *error)
 	return 0;
 }
 
-/*
- * libelf leaves out what it could not read or had no memory for, or calls it damaged: that
- * a system call has failed shows in errno, which is zero before libelf is first called. (It
- * repeats what was interrupted.)
- */
-static int check_system(int code, struct error *error)
-{
-	if (errno != 0 && errno != EINTR && errno_is_failure(errno))
-		return error_errno(error, errno, "cannot be read as ELF");
-	return code;
-}
-
 int elf_file_open(int fd, struct elf_file **out, struct error *error)
 {
 	CLEANUP(cleanup_elf_file) struct elf_file *file = calloc(1, sizeof(*file));
@@ -271,186 +284,112 @@ int elf_file_open(int fd, struct elf_file **out, struct error *error)
 	return code;
 }
 
-static int walk_symbols(Elf *elf, elf_symbol_each *each, void *payload, struct error *error)
+const struct elf_header *elf_file_header(const struct elf_file *file)
 {
-	struct symbols symbols;
-	struct elf_symbol symbol;
-	int code = load_symbols(elf, &symbols, error);
-
-	if (code < 0)
-		return code;
-	for (size_t i = 1; i < symbols.count; i++)
-		if (read_symbol(&symbols, i, &symbol) && !each(payload, &symbol))
-			break;
-	return 0;
+	return &file->header;
 }
 
-int elf_file_symbols(struct elf_file *file, elf_symbol_each *each, void *payload,
-                     struct error *error)
+void elf_file_close(struct elf_file *file)
 {
-	errno = 0;
-	return check_system(walk_symbols(file->elf, each, payload, error), error);
+	if (!file)
+		return;
+	elf_end(file->elf);
+	free(file);
 }
 
 /* --- what the dynamic linker reads --- */
 
 /* A walk over it. */
 struct links {
-	Elf *elf;
 	elf_link_each *each;
 	void *payload;
-	size_t versions; /* looked at so far */
+	struct slice strings; /* of the section at hand */
+	size_t versions;      /* looked at so far */
 	bool ended;
 };
 
-static void tell(struct links *links, enum elf_link what, struct slice text, struct slice of)
+static void tell(struct links *links, enum elf_link what, uint64_t text, struct slice of)
 {
-	if (!links->ended && text.len > 0)
-		links->ended = !links->each(links->payload, what, text, of);
+	struct slice string = string_at(links->strings, text);
+
+	if (!links->ended && string.len > 0)
+		links->ended = !links->each(links->payload, what, string, of);
 }
 
-/* The section of that type with its strings; false where there is none to be read. */
-static bool load_section(Elf *elf, GElf_Word type, GElf_Shdr *header, Elf_Data **data,
-                         struct slice *strings)
+/* The place of the next record of a list, or -1 at its end. */
+static int step(int at, GElf_Word by)
 {
-	Elf_Scn *section = find_section(elf, type, header);
-
-	*data = section ? section_data(section, header) : NULL;
-	return *data && load_strings(elf, header->sh_link, strings, NULL) == 0;
+	return by == 0 || by > ELF_TABLE_MAX ? -1 : at + (int)by;
 }
 
-static void tell_dynamic(struct links *links)
+static void tell_dynamic(struct links *links, Elf_Data *data)
 {
-	static const struct {
-		GElf_Sxword tag;
-		enum elf_link what;
-	} wanted[] = {{DT_SONAME, ELF_SONAME},
-	              {DT_NEEDED, ELF_NEEDED},
-	              {DT_RPATH, ELF_RPATH},
-	              {DT_RUNPATH, ELF_RUNPATH}};
-	struct slice strings;
-	GElf_Shdr header;
+	static const GElf_Sxword tags[] = {[ELF_SONAME] = DT_SONAME,
+	                                   [ELF_RPATH] = DT_RPATH,
+	                                   [ELF_RUNPATH] = DT_RUNPATH,
+	                                   [ELF_NEEDED] = DT_NEEDED};
 	GElf_Dyn entry;
-	Elf_Data *data;
 
-	if (!load_section(links->elf, SHT_DYNAMIC, &header, &data, &strings))
-		return;
 	for (int i = 0; gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
-		for (size_t w = 0; w < sizeof(wanted) / sizeof(*wanted); w++)
-			if (entry.d_tag == wanted[w].tag)
-				tell(links, wanted[w].what, string_at(strings, entry.d_un.d_val),
-				     (struct slice){0});
+		for (enum elf_link what = ELF_SONAME; what <= ELF_NEEDED; what++)
+			if (entry.d_tag == tags[what])
+				tell(links, what, entry.d_un.d_val, (struct slice){0});
 }
 
-/* Those of one library: @at is that of its record. */
-static void tell_versions_of(struct links *links, Elf_Data *data, struct slice strings, int at,
-                             const GElf_Verneed *need)
+/* The records are a list of lists; @count says how many they are, and no list is without an end. */
+static void tell_versions_needed(struct links *links, Elf_Data *data, GElf_Word count)
 {
-	struct slice library = string_at(strings, need->vn_file);
+	GElf_Verneed need;
 	GElf_Vernaux version;
 
-	at += (int)need->vn_aux;
-	for (unsigned i = 0; i < need->vn_cnt && gelf_getvernaux(data, at, &version); i++) {
-		links->ended |= ++links->versions > VERSIONS_MAX;
-		if (!(version.vna_flags & VER_FLG_WEAK))
-			tell(links, ELF_VERSION_NEEDED, string_at(strings, version.vna_name),
-			     library);
-		if (version.vna_next == 0 || version.vna_next > INT_MAX - (unsigned)at ||
-		    links->ended)
-			break;
-		at += (int)version.vna_next;
+	for (int at = 0;
+	     at >= 0 && !links->ended && count-- > 0 && gelf_getverneed(data, at, &need);
+	     at = step(at, need.vn_next)) {
+		struct slice library = string_at(links->strings, need.vn_file);
+		int of = step(at, need.vn_aux);
+
+		for (unsigned i = 0; of >= 0 && !links->ended && i < need.vn_cnt &&
+		                     gelf_getvernaux(data, of, &version);
+		     i++, of = step(of, version.vna_next)) {
+			links->ended = ++links->versions > VERSIONS_MAX;
+			if (!(version.vna_flags & VER_FLG_WEAK))
+				tell(links, ELF_VERSION_NEEDED, version.vna_name, library);
+		}
 	}
 }
 
-/* The records are a list; sh_info says how many they are, and no list is without an end. */
-static void tell_versions_needed(struct links *links)
+static void tell_versions_defined(struct links *links, Elf_Data *data, GElf_Word count)
 {
-	struct slice strings;
-	GElf_Verneed need;
-	GElf_Shdr header;
-	Elf_Data *data;
-	int at = 0;
-
-	if (!load_section(links->elf, SHT_GNU_verneed, &header, &data, &strings))
-		return;
-	for (unsigned i = 0; i < header.sh_info && gelf_getverneed(data, at, &need); i++) {
-		if (need.vn_aux < INT_MAX / 2 && at < INT_MAX / 2)
-			tell_versions_of(links, data, strings, at, &need);
-		if (need.vn_next == 0 || need.vn_next > INT_MAX - (unsigned)at || links->ended)
-			break;
-		at += (int)need.vn_next;
-	}
-}
-
-static void tell_versions_defined(struct links *links)
-{
-	struct slice strings;
 	GElf_Verdef definition;
 	GElf_Verdaux name;
-	GElf_Shdr header;
-	Elf_Data *data;
-	int at = 0;
 
-	if (!load_section(links->elf, SHT_GNU_verdef, &header, &data, &strings))
-		return;
-	for (unsigned i = 0; i < header.sh_info && gelf_getverdef(data, at, &definition); i++) {
-		if (definition.vd_aux < INT_MAX / 2 && at < INT_MAX / 2 &&
+	for (int at = 0;
+	     at >= 0 && !links->ended && count-- > 0 && gelf_getverdef(data, at, &definition);
+	     at = step(at, definition.vd_next))
+		if (definition.vd_aux < ELF_TABLE_MAX &&
 		    gelf_getverdaux(data, at + (int)definition.vd_aux, &name))
-			tell(links, ELF_VERSION_DEFINED, string_at(strings, name.vda_name),
-			     (struct slice){0});
-		if (definition.vd_next == 0 || definition.vd_next > INT_MAX - (unsigned)at ||
-		    links->ended)
-			break;
-		at += (int)definition.vd_next;
-	}
+			tell(links, ELF_VERSION_DEFINED, name.vda_name, (struct slice){0});
 }
 
 int elf_file_links(struct elf_file *file, elf_link_each *each, void *payload, struct error *error)
 {
-	struct links links = {.elf = file->elf, .each = each, .payload = payload};
+	static const GElf_Word sections[] = {SHT_DYNAMIC, SHT_GNU_verneed, SHT_GNU_verdef};
+	struct links links = {.each = each, .payload = payload};
 
 	errno = 0;
-	tell_dynamic(&links);
-	tell_versions_needed(&links);
-	tell_versions_defined(&links);
-	return check_system(0, error);
-}
+	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++) {
+		GElf_Shdr header;
+		Elf_Data *data = find_data(file->elf, sections[i], &header);
 
-/* --- two symbols --- */
-
-struct search {
-	struct slice wanted, init;
-	struct elf_facts facts;
-};
-
-bool elf_is_python(struct slice name)
-{
-	return slice_starts(name, SLICE("Py")) || slice_starts(name, SLICE("_Py"));
-}
-
-static bool note_symbol(void *payload, const struct elf_symbol *symbol)
-{
-	struct search *search = payload;
-	struct elf_facts *facts = &search->facts;
-
-	if (symbol->is_old)
-		return true;
-	if (symbol->is_defined) {
-		facts->exports_wanted |= slice_equal(symbol->name, search->wanted);
-		facts->exports_init |= slice_equal(symbol->name, search->init);
-	} else {
-		facts->needs_python |= !symbol->is_weak && elf_is_python(symbol->name);
+		links.strings = find_strings(file->elf, &header);
+		if (!data || slice_is_null(links.strings))
+			continue;
+		if (header.sh_type == SHT_DYNAMIC)
+			tell_dynamic(&links, data);
+		else if (header.sh_type == SHT_GNU_verneed)
+			tell_versions_needed(&links, data, header.sh_info);
+		else
+			tell_versions_defined(&links, data, header.sh_info);
 	}
-	return true;
-}
-
-int elf_file_find(struct elf_file *file, struct slice wanted_symbol, struct slice init_symbol,
-                  struct elf_facts *out, struct error *error)
-{
-	struct search search = {.wanted = wanted_symbol, .init = init_symbol};
-	int code = elf_file_symbols(file, note_symbol, &search, error);
-
-	if (code == 0)
-		*out = search.facts;
-	return code;
+	return check_system(0, error);
 }

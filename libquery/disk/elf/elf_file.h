@@ -53,26 +53,26 @@ struct elf_symbol {
 	bool is_weak;      /* may stay undefined */
 };
 
-/* Called for each of them; false ends the walk. */
-typedef bool elf_symbol_each(void *payload, const struct elf_symbol *symbol);
+/* Begin a walk over them, which ends any other of this file. 0, also where there are none. */
+int elf_file_symbols(struct elf_file *file, struct error *error);
 
-/* 0, also where there are none or the walk was ended, or an error. */
-int elf_file_symbols(struct elf_file *file, elf_symbol_each *each, void *payload,
-                     struct error *error);
+/* The next of them; false at the end. */
+bool elf_file_next_symbol(struct elf_file *file, struct elf_symbol *out);
 
 /* What the dynamic linker reads in a file; all texts are the file's. */
 enum elf_link {
 	ELF_SONAME,          /* what it is called */
-	ELF_NEEDED,          /* a library to be loaded with it */
-	ELF_RPATH,           /* where to look for those, colon-separated */
+	ELF_RPATH,           /* where to look for what it needs, colon-separated */
 	ELF_RUNPATH,         /* the same, since 1999 */
+	ELF_NEEDED,          /* a library to be loaded with it; from here on, of each many */
 	ELF_VERSION_NEEDED,  /* a version, of the library @of */
 	ELF_VERSION_DEFINED, /* a version that it has itself */
 };
 
+/* Called for each of them; false ends the walk. */
 typedef bool elf_link_each(void *payload, enum elf_link what, struct slice text, struct slice of);
 
-/* The same for what the linker reads; a version that may be absent is left out. */
+/* 0, also where there are none or the walk was ended; a version that may be absent is left out. */
 int elf_file_links(struct elf_file *file, elf_link_each *each, void *payload, struct error *error);
 
 /* What the dynamic symbols of a file say where two of them are looked for. */
@@ -89,7 +89,8 @@ struct elf_facts {
 int elf_file_find(struct elf_file *file, struct slice wanted_symbol, struct slice init_symbol,
                   struct elf_facts *out, struct error *error);
 
-/* Is that a symbol of Python's C interface? */
+/* Is that a symbol of Python's C interface? And one that must come from elsewhere? */
 bool elf_is_python(struct slice name);
+bool elf_needs_python(const struct elf_symbol *symbol);
 
 #endif

@@ -12,31 +12,25 @@
 #define LIBRARY_SYMBOLS_MAX ((size_t)1 << 21) /* of one library; those beyond are left out */
 #define LIBRARY_LINKS_MAX   ((size_t)1 << 12) /* names of libraries, and versions, of one */
 
-/* A version of another library that is asked for. */
-struct library_version {
-	struct slice library, version;
-};
-
-struct library_names {
-	struct slice *items;
-	size_t count, room;
+/* What it needs, or has: see enum elf_link. */
+struct library_link {
+	enum elf_link what;
+	struct slice text, of;
 };
 
 /* All texts are its own. */
 struct library {
-	struct slice path;   /* where it was found; $ORIGIN is the directory of it */
-	struct slice soname; /* null where it has none */
+	struct slice path;               /* where it was found; $ORIGIN is the directory of it */
+	struct slice single[ELF_NEEDED]; /* of ELF_SONAME and the like; null where there is none */
+	struct library_link *links;      /* the others: libraries, and versions */
+	size_t link_count, link_room;
 	int elf_class, machine;
 	bool is_shared_object;
 	bool is_system; /* not brought along: what it leaves undefined is not our affair */
-	struct slice rpath, runpath;
-	struct library_names needed;    /* libraries, by name */
-	struct library_names defined;   /* versions that it has */
-	struct library_version *wanted; /* versions of others */
-	size_t wanted_count, wanted_room;
 	struct name_map exports;
 	size_t export_count;
-	struct library_names undefined; /* that may not stay so; of a system's one, only Python's */
+	struct slice *undefined; /* that may not stay so; of a system's one, only Python's */
+	size_t undefined_count, undefined_room;
 	struct arena arena;
 	bool failed; /* no memory */
 };
@@ -48,8 +42,5 @@ struct library {
 int library_read(struct elf_file *file, struct slice path, bool is_system, struct library **out,
                  struct error *error);
 void library_free(struct library *library); /* NULL is accepted */
-
-bool library_exports(const struct library *library, struct slice symbol);
-bool library_defines(const struct library *library, struct slice version);
 
 #endif

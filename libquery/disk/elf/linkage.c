@@ -35,7 +35,7 @@ static struct library *loaded(const struct closure *closure, struct slice name)
 	for (size_t i = 0; i < closure->count; i++) {
 		struct library *library = closure->libraries[i];
 
-		if (slice_equal(library->soname, name) ||
+		if (slice_equal(library->single[ELF_SONAME], name) ||
 		    slice_equal(path_base(library->path), name) || slice_equal(library->path, name))
 			return library;
 	}
@@ -62,48 +62,49 @@ static void add_library(struct closure *closure, size_t user, struct library *li
 	closure->libraries[closure->count++] = library;
 }
 
-static int add_needed(struct closure *closure, size_t user, struct slice name, struct told *missing)
+/* All that the first library, which is there, needs. */
+static int collect(struct closure *closure, struct told *missing)
 {
 	struct library *found;
 	int code;
 
-	if (loaded(closure, name))
-		return 0;
-	if (closure->count == LINKAGE_CLOSURE_MAX) {
-		closure->not_examined = true;
-		return 0;
-	}
-	code = closure_find(closure, user, name, &found);
-	if (code == 0)
-		tell(missing, name);
-	else if (code > 0 && !loaded(closure, found->path))
-		add_library(closure, user, found);
-	return code < 0 ? code : 0;
-}
-
-/* All that the first library, which is there, needs. */
-static int collect(struct closure *closure, struct told *missing)
-{
-	int code = 0;
-
 	for (size_t i = 0; i < closure->count; i++) {
 		const struct library *library = closure->libraries[i];
 
-		for (size_t j = 0; code == 0 && j < library->needed.count; j++)
-			code = add_needed(closure, i, library->needed.items[j], missing);
+		for (size_t j = 0; j < library->link_count; j++) {
+			struct slice name = library->links[j].text;
+
+			if (library->links[j].what != ELF_NEEDED || loaded(closure, name))
+				continue;
+			if (closure->count == LINKAGE_CLOSURE_MAX) {
+				closure->not_examined = true;
+				return 0;
+			}
+			code = closure_find(closure, i, name, &found);
+			if (code < 0)
+				return code;
+			if (code == 0)
+				tell(missing, name);
+			else if (!loaded(closure, found->path))
+				add_library(closure, i, found);
+		}
 	}
-	return code;
+	return 0;
 }
 
 /* --- this machine --- */
 
-/* One of the C libraries: 1, 0 for none, or a failure. */
-static int find_libc(struct closure *closure, struct library **out)
+/* Have the library of the system that is called so: 1; 0: there is none; or a failure. */
+static int add_system(struct closure *closure, const char *name)
 {
-	int code = 0;
+	struct library *found;
+	int code;
 
-	for (size_t i = 0; code == 0 && i < C_LIBRARY_COUNT; i++)
-		code = closure_find_system(closure, slice_of(c_libraries[i]), out);
+	if (loaded(closure, slice_of(name)))
+		return 1;
+	code = closure_find_system(closure, slice_of(name), &found);
+	if (code > 0)
+		add_library(closure, 0, found);
 	return code;
 }
 
@@ -112,43 +113,17 @@ static int look_for_libc(struct closure *closure)
 {
 	struct linkage *linkage = closure->linkage;
 	struct library *found;
-	int code;
+	int code = 0;
 
 	if (linkage->looked_for_libc)
 		return 0;
 	closure->any_machine = true;
-	code = find_libc(closure, &found);
+	for (size_t i = 0; code == 0 && i < C_LIBRARY_COUNT; i++)
+		code = closure_find_system(closure, slice_of(c_libraries[i]), &found);
 	closure->any_machine = false;
 	linkage->has_libc = code > 0;
 	linkage->looked_for_libc = code >= 0;
 	return code < 0 ? code : 0;
-}
-
-static struct library *loaded_libc(const struct closure *closure)
-{
-	struct library *libc = NULL;
-
-	for (size_t i = 0; !libc && i < C_LIBRARY_COUNT; i++)
-		libc = loaded(closure, slice_of(c_libraries[i]));
-	return libc;
-}
-
-/* 1, or a failure. What is not there was merged into the C library itself. */
-static int add_parts(struct closure *closure)
-{
-	struct library *part;
-	int code = 0;
-
-	for (size_t i = 0; code >= 0 && i < sizeof(c_parts) / sizeof(*c_parts); i++) {
-		struct slice name = slice_of(c_parts[i]);
-
-		if (loaded(closure, name))
-			continue;
-		code = closure_find_system(closure, name, &part);
-		if (code > 0)
-			add_library(closure, 0, part);
-	}
-	return code < 0 ? code : 1;
 }
 
 /*
@@ -157,19 +132,20 @@ static int add_parts(struct closure *closure)
  */
 static int add_libc(struct closure *closure, bool *is_foreign)
 {
-	struct library *libc;
-	int code;
+	int code = 0;
 
-	if (loaded_libc(closure))
-		return add_parts(closure);
-	code = find_libc(closure, &libc);
-	if (code > 0)
-		add_library(closure, 0, libc);
-	if (code != 0)
-		return code < 0 ? code : add_parts(closure);
-	code = look_for_libc(closure);
-	*is_foreign = closure->linkage->has_libc;
-	return code;
+	for (size_t i = 0; code == 0 && i < C_LIBRARY_COUNT; i++)
+		code = loaded(closure, slice_of(c_libraries[i])) != NULL;
+	for (size_t i = 0; code == 0 && i < C_LIBRARY_COUNT; i++)
+		code = add_system(closure, c_libraries[i]);
+	if (code == 0) {
+		code = look_for_libc(closure);
+		*is_foreign = closure->linkage->has_libc;
+		return code;
+	}
+	for (size_t i = 0; code >= 0 && i < sizeof(c_parts) / sizeof(*c_parts); i++)
+		code = add_system(closure, c_parts[i]); /* or it is part of the C library itself */
+	return code < 0 ? code : 1;
 }
 
 /* --- what is missing in it --- */
@@ -183,7 +159,8 @@ static bool is_given(struct closure *closure, struct slice symbol)
 		return true;
 	}
 	for (size_t i = 0; i < closure->count; i++)
-		if (library_exports(closure->libraries[i], symbol))
+		if (closure->libraries[i]->export_count &&
+		    name_map_get(&closure->libraries[i]->exports, symbol) != NAME_MAP_NONE)
 			return true;
 	return false;
 }
@@ -194,8 +171,8 @@ static void judge_symbols(struct closure *closure, size_t index, struct told *un
 {
 	const struct library *library = closure->libraries[index];
 
-	for (size_t i = 0; i < library->undefined.count; i++) {
-		struct slice symbol = library->undefined.items[i];
+	for (size_t i = 0; i < library->undefined_count; i++) {
+		struct slice symbol = library->undefined[i];
 
 		if (is_given(closure, symbol))
 			continue;
@@ -209,47 +186,50 @@ static void judge_symbols(struct closure *closure, size_t index, struct told *un
 	}
 }
 
-/* Is the library of @wanted there, and without that version? */
-static bool lacks_version(const struct closure *closure, const struct library_version *wanted)
+/* Is the library of @wanted there, and without that version, having others? */
+static bool lacks_version(const struct closure *closure, const struct library_link *wanted)
 {
-	const struct library *library = loaded(closure, wanted->library);
+	const struct library *library = loaded(closure, wanted->of);
+	bool has_versions = false;
 
-	return library && library->defined.count && !library_defines(library, wanted->version);
+	for (size_t i = 0; library && i < library->link_count; i++) {
+		if (library->links[i].what != ELF_VERSION_DEFINED)
+			continue;
+		if (slice_equal(library->links[i].text, wanted->text))
+			return false;
+		has_versions = true;
+	}
+	return has_versions;
 }
 
-/* "2.34" of GLIBC_2.34; null for other names, such as GLIBC_PRIVATE. */
-static struct slice version_of(struct slice name, struct slice prefix)
+/* @newest becomes "2.34" of GLIBC_2.34, if that is newer; other names are GLIBC_PRIVATE and such.
+ */
+static void note_newest(struct slice name, struct slice prefix, struct slice *newest)
 {
-	struct slice rest;
+	struct slice version;
 
 	if (!slice_starts(name, prefix))
-		return (struct slice){0};
-	rest = slice_from(name, prefix.len);
-	for (size_t i = 0; i < rest.len; i++)
-		if (rest.ptr[i] != '.' && (rest.ptr[i] < '0' || rest.ptr[i] > '9'))
-			return (struct slice){0};
-	return rest.len ? rest : (struct slice){0};
-}
-
-static void note_newest(struct slice version, struct slice *newest)
-{
-	if (version.len && (slice_is_null(*newest) || dotted_is_newer(version, *newest)))
+		return;
+	version = slice_from(name, prefix.len); /* which ends in a NUL */
+	if (version.len && strspn(version.ptr, ".0123456789") == version.len &&
+	    (slice_is_null(*newest) || dotted_is_newer(version, *newest)))
 		*newest = version;
 }
 
 static void judge_versions(const struct closure *closure, const struct library *library,
                            struct told *missing, struct linkage_report *report)
 {
-	for (size_t i = 0; i < library->wanted_count; i++) {
-		const struct library_version *wanted = &library->wanted[i];
+	for (size_t i = 0; i < library->link_count; i++) {
+		const struct library_link *wanted = &library->links[i];
 
+		if (wanted->what != ELF_VERSION_NEEDED)
+			continue;
 		if (!library->is_system) {
-			note_newest(version_of(wanted->version, SLICE("GLIBC_")), &report->glibc);
-			note_newest(version_of(wanted->version, SLICE("GLIBCXX_")),
-			            &report->glibcxx);
+			note_newest(wanted->text, SLICE("GLIBC_"), &report->glibc);
+			note_newest(wanted->text, SLICE("GLIBCXX_"), &report->glibcxx);
 		}
 		if (lacks_version(closure, wanted))
-			tell(missing, wanted->version);
+			tell(missing, wanted->text);
 	}
 }
 

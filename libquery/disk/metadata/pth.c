@@ -10,6 +10,7 @@
 #include "db/base/arena.h"
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "db/base/path.h"
 #include "db/base/small_file.h"
 #include "db/base/text.h"
 #include "db/base/unicode.h"
@@ -86,33 +87,6 @@ int pth_read(struct slice text, bool everywhere, pth_line *each, void *payload)
 	return code;
 }
 
-/* os.path.normpath() of an absolute path, in place. */
-static void normalize(char *path)
-{
-	char *start = path + (path[1] == '/' && path[2] != '/'); /* two slashes stay two */
-	char *to = start;
-
-	for (char *from = start; *from;) {
-		size_t len;
-
-		while (*from == '/')
-			from++;
-		len = strcspn(from, "/");
-		if (len == 2 && from[0] == '.' && from[1] == '.') {
-			while (to > start && *--to != '/')
-				;
-		} else if (len > 0 && !(len == 1 && from[0] == '.')) {
-			*to++ = '/';
-			memmove(to, from, len);
-			to += len;
-		}
-		from += len;
-	}
-	if (to == start)
-		*to++ = '/';
-	*to = '\0';
-}
-
 static bool is_code_or_nothing(struct slice line)
 {
 	return line.len == 0 || line.ptr[0] == '#' || slice_starts(line, SLICE("import ")) ||
@@ -135,8 +109,7 @@ static int give_line(void *payload, size_t number, struct slice line)
 		path = text_format("%s/%.*s", walk->site, (int)line.len, line.ptr);
 	if (!path)
 		return error_nomem(walk->error);
-	normalize(path);
-	return walk->each(walk->payload, path);
+	return walk->each(walk->payload, path_normalize(path));
 }
 
 static int give_file(struct walk *walk, const char *name)

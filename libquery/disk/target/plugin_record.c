@@ -44,34 +44,6 @@ bool plugin_path_is_sound(struct slice object)
 
 /* --- one object --- */
 
-/* What its symbols say. */
-struct judgement {
-	struct plugin_match match;
-	bool needs_python;
-};
-
-static bool note_symbol(void *payload, const struct elf_symbol *symbol)
-{
-	struct judgement *judgement = payload;
-
-	if (symbol->is_old)
-		return true;
-	if (symbol->is_defined)
-		plugin_match_symbol(&judgement->match, symbol->name);
-	else
-		judgement->needs_python |= !symbol->is_weak && elf_is_python(symbol->name);
-	return true;
-}
-
-/* Every error but a failure means that it is no plugin. */
-static int drop(struct error *own, struct error *error)
-{
-	int failure = error_move_failure(error, own);
-
-	error_clear(own);
-	return failure;
-}
-
 static int add(struct look *look, const struct plugin_found *found,
                const struct target_record *target)
 {
@@ -119,18 +91,24 @@ static int add_all(struct look *look, const struct object *object, const struct 
 static int look_at(struct look *look, const struct wheel_file *file)
 {
 	CLEANUP(object_close) struct object object = OBJECT_INIT;
-	struct judgement judgement = {.needs_python = false};
+	struct plugin_match match;
+	struct elf_symbol symbol;
 	struct error own = {0};
 	int code = object_open(look->site, file, &object, &own);
 
-	plugin_match_begin(&judgement.match, look->kinds, path_base(file->path));
 	if (code == 0)
-		code = elf_file_symbols(object.file, note_symbol, &judgement, &own);
+		code = elf_file_symbols(object.file, &own);
 	if (code < 0)
-		return drop(&own, look->error);
-	if (judgement.needs_python || !elf_file_header(object.file)->is_shared_object)
-		return 0;
-	return add_all(look, &object, file, &judgement.match);
+		return error_move_failure(look->error, &own);
+	plugin_match_begin(&match, look->kinds, path_base(file->path));
+	while (elf_file_next_symbol(object.file, &symbol)) {
+		if (elf_needs_python(&symbol))
+			return 0;
+		if (symbol.is_defined && !symbol.is_old)
+			plugin_match_symbol(&match, symbol.name);
+	}
+	return elf_file_header(object.file)->is_shared_object ? add_all(look, &object, file, &match)
+	                                                      : 0;
 }
 
 /* --- all of them --- */
@@ -184,7 +162,7 @@ int plugin_resolve(const struct object_site *site, const struct wheel_file *file
 	if (code == 0)
 		code = elf_file_find(opened.file, symbol, (struct slice){0}, &facts, &own);
 	if (code < 0)
-		return drop(&own, error);
+		return error_move_failure(error, &own);
 	if (!elf_file_header(opened.file)->is_shared_object || !facts.exports_wanted)
 		return 0;
 	*target = (struct target_record){
