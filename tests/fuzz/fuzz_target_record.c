@@ -28,7 +28,7 @@ static int fetch(void *payload, struct slice path, uint64_t *unpacked, struct er
 	return input_descriptor("\177ELF and nothing else", 21);
 }
 
-static void check(const struct target_query *query, const struct target_record *target)
+static void check(const struct target_site *site, const struct target_record *target)
 {
 	struct slice object = target->object;
 
@@ -40,7 +40,7 @@ static void check(const struct target_query *query, const struct target_record *
 		return;
 	if (object.len == 0 || object.ptr[0] == '/' || slice_starts(object, SLICE("../")))
 		abort();
-	if (!memmem(query->site.record.text.ptr, query->site.record.text.len, object.ptr,
+	if (!memmem(site->modules.record.text.ptr, site->modules.record.text.len, object.ptr,
 	            object.len))
 		abort();
 }
@@ -50,22 +50,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* Exactly as large as it is, so that one byte too far is noticed. */
 	char *copy = malloc(size + !size);
 	struct slice rest = {copy, size};
-	struct target_query query = {.site = {.fd = -1}, .objects = {.fetch = fetch}};
+	struct target_site site = {.modules = {.fd = -1}, .objects = {.fd = -1, .fetch = fetch}};
+	struct entry_point_record wanted = {.group = SLICE("other")};
 	struct arena arena = ARENA_INIT;
 	unsigned calls = 0;
 	struct target_record target;
 
 	if (size > 0)
 		memcpy(copy, data, size);
-	query.objects.payload = &calls;
-	query.module = take_line(&rest);
-	query.attr = take_line(&rest);
-	query.site.record.text = rest;
+	site.objects.payload = &calls;
+	wanted.module = take_line(&rest);
+	wanted.attr = take_line(&rest);
+	site.modules.record.text = rest;
 	for (int jax = 0; jax < 2; jax++) {
-		query.group = jax ? SLICE("jax_plugins") : SLICE("other");
-		if (target_resolve(&query, &arena, &target, NULL) < 0)
+		if (jax)
+			wanted.group = SLICE("jax_plugins");
+		if (target_resolve(&site, &wanted, &arena, &target, NULL) < 0)
 			abort();
-		check(&query, &target);
+		check(&site, &target);
 	}
 	arena_free(&arena);
 	free(copy);

@@ -14,7 +14,8 @@
 struct fixture {
 	int site_fd; /* of the path entry */
 	struct arena arena;
-	struct target_query query;
+	struct target_site site;
+	struct entry_point_record wanted;
 	struct target_record target;
 };
 
@@ -25,8 +26,8 @@ static int setup(void **state)
 	scratch_enter();
 	*state = f;
 	f->site_fd = open(scratch_top(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	f->query.site.fd = f->site_fd;
-	f->query.group = SLICE("some.group");
+	f->site.modules.fd = f->site.objects.fd = f->site_fd;
+	f->wanted.group = SLICE("some.group");
 	return f->site_fd < 0 ? -1 : 0;
 }
 
@@ -68,27 +69,34 @@ static void resolve_by_memory(struct fixture *f)
 {
 	CLEANUP(path_index_free) struct path_index sorted = {0};
 	CLEANUP(import_cache_free) struct import_cache cache = {0};
-	struct target_query query = f->query;
-	struct target_memo memo = {0};
+	struct target_site site = f->site;
 	struct target_record target;
 
-	query.site.cache = &cache;
-	query.memo = &memo;
-	if (!slice_is_null(query.site.record.text)) {
-		assert_true(wheel_record_index(&query.site.record, &sorted));
-		query.site.record.index = &sorted;
+	site.modules.cache = &cache;
+	if (!slice_is_null(site.modules.record.text)) {
+		assert_true(wheel_record_index(&site.modules.record, &sorted));
+		site.modules.record.index = &sorted;
 	}
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(target_resolve(&query, &f->arena, &target, NULL), 0);
+		assert_int_equal(target_resolve(&site, &f->wanted, &f->arena, &target, NULL), 0);
 		assert_same(&target, &f->target);
 	}
 }
 
+static void resolve_afresh(struct fixture *f)
+{
+	CLEANUP(import_cache_free) struct import_cache cache = {0};
+	struct target_site site = f->site;
+
+	site.modules.cache = &cache;
+	assert_int_equal(target_resolve(&site, &f->wanted, &f->arena, &f->target, NULL), 0);
+}
+
 static void resolve(struct fixture *f, const char *module, const char *attr)
 {
-	f->query.module = slice_of(module);
-	f->query.attr = slice_of(attr);
-	assert_int_equal(target_resolve(&f->query, &f->arena, &f->target, NULL), 0);
+	f->wanted.module = slice_of(module);
+	f->wanted.attr = slice_of(attr);
+	resolve_afresh(f);
 	resolve_by_memory(f);
 }
 
@@ -110,15 +118,15 @@ static void test_python_by_record(void **state)
 {
 	struct fixture *f = *state;
 
-	f->query.site.fd = -1;
-	f->query.site.record.text = SLICE("pkg/__init__.py,sha256=aaa,1\r\n"
-	                                  "pkg/cli.py,sha256=bbb,2\r\n"
-	                                  "\"pkg/quoted.py\",sha256=ccc,3\r\n"
-	                                  "pkg/sub/__init__.py,,\r\n"
-	                                  "pkg/sub.py,,\r\n"
-	                                  "other/pkg/trap.py,,\r\n"
-	                                  "pkg-1.dist-info/RECORD,,\r\n"
-	                                  "last.py");
+	f->site.modules.fd = f->site.objects.fd = -1;
+	f->site.modules.record.text = SLICE("pkg/__init__.py,sha256=aaa,1\r\n"
+	                                    "pkg/cli.py,sha256=bbb,2\r\n"
+	                                    "\"pkg/quoted.py\",sha256=ccc,3\r\n"
+	                                    "pkg/sub/__init__.py,,\r\n"
+	                                    "pkg/sub.py,,\r\n"
+	                                    "other/pkg/trap.py,,\r\n"
+	                                    "pkg-1.dist-info/RECORD,,\r\n"
+	                                    "last.py");
 	check(f, "pkg", "main", "python ok", "pkg/__init__.py");
 	assert_true(slice_equal(f->target.sha256, SLICE("sha256=aaa")));
 	check(f, "pkg.cli", "main", "python ok", "pkg/cli.py");
@@ -139,7 +147,7 @@ static void test_stray_modules(void **state)
 	static const char *const modules[] = {"",       ".",   ".pkg",   "pkg.", "a..b",
 	                                      "../etc", "a/b", "pkg\nx", NULL};
 
-	f->query.site.record.text = SLICE("pkg.py,,\n/b.py,,\n../etc.py,,\na/b.py,,\n");
+	f->site.modules.record.text = SLICE("pkg.py,,\n/b.py,,\n../etc.py,,\na/b.py,,\n");
 	for (size_t i = 0; modules[i]; i++)
 		check(f, modules[i], "x", "unresolved missing", NULL);
 	check(f, NULL, "x", "unresolved missing", NULL);
@@ -150,8 +158,8 @@ static void test_editable(void **state)
 {
 	struct fixture *f = *state;
 
-	f->query.editable = true;
-	f->query.site.record.text = SLICE("__editable__.pkg.pth,,\n");
+	f->site.editable = true;
+	f->site.modules.record.text = SLICE("__editable__.pkg.pth,,\n");
 	check(f, "pkg.cli", "main", "unresolved unresolved-editable", NULL);
 }
 
@@ -160,7 +168,7 @@ static void test_native(void **state)
 	struct fixture *f = *state;
 
 	install("pkg/plugin.so", "native.so");
-	f->query.site.record.text = SLICE("pkg/__init__.py,,\npkg/plugin.so,sha256=abc,99\n");
+	f->site.modules.record.text = SLICE("pkg/__init__.py,,\npkg/plugin.so,sha256=abc,99\n");
 	check(f, "pkg.plugin", "entry", "native ok", "pkg/plugin.so");
 	assert_true(slice_equal(f->target.symbol, SLICE("entry")));
 	assert_true(slice_equal(f->target.sha256, SLICE("sha256=abc")));
@@ -191,7 +199,7 @@ static void test_broken_objects(void **state)
 	scratch_text("text.so", "no object");
 	install("program.so", "program");
 	scratch_directory("dir.so");
-	f->query.site.record.text = SLICE("text.so,,\nprogram.so,,\ndir.so,,\ngone.so,,\n");
+	f->site.modules.record.text = SLICE("text.so,,\nprogram.so,,\ndir.so,,\ngone.so,,\n");
 	check(f, "text", "entry", "unresolved no-symbol", "text.so");
 	check(f, "program", "entry", "unresolved no-symbol", "program.so");
 	check(f, "dir", "entry", "unresolved no-symbol", "dir.so");
@@ -236,7 +244,7 @@ static void test_order_in_record(void **state)
 	struct fixture *f = *state;
 	char record[PATH_MAX] = "";
 
-	f->query.site.fd = -1;
+	f->site.modules.fd = f->site.objects.fd = -1;
 	for (size_t i = 0; i < PREFERENCES; i++) {
 		char longer[PATH_MAX];
 
@@ -247,7 +255,7 @@ static void test_order_in_record(void **state)
 	for (size_t i = 0; i < PREFERENCES; i++) {
 		bool python = strstr(by_preference[i], ".so") == NULL;
 
-		f->query.site.record.text = slice_of(record);
+		f->site.modules.record.text = slice_of(record);
 		/* Nothing can be read here, so that an object is "missing". */
 		check(f, "m", "entry", python ? "python ok" : "unresolved missing",
 		      python ? by_preference[i] : NULL);
@@ -263,10 +271,10 @@ static void test_directory(void **state)
 	install("pkg/__init__.py", NULL);
 	install("pkg/cli.py", NULL);
 	install("pkg/deep/er/x.py", NULL);
-	f->query.site.record.text = SLICE("mine.py,,\n");
+	f->site.modules.record.text = SLICE("mine.py,,\n");
 	check(f, "pkg", "x", "python ok", "pkg/__init__.py");
 	check(f, "pkg.cli", "x", "python ok", "pkg/cli.py");
-	f->query.site.record.text = (struct slice){0};
+	f->site.modules.record.text = (struct slice){0};
 	check(f, "pkg.cli", "x", "python ok", "pkg/cli.py");
 	check(f, "pkg.deep.er.x", "x", "python ok", "pkg/deep/er/x.py");
 	check(f, "pkg.deep", "x", "python ok", "pkg/deep");
@@ -302,9 +310,9 @@ static void test_libraries(void **state)
 	for (size_t i = 0; i < sizeof(better) / sizeof(*better); i++) {
 		install(better[i], "native.so");
 		strcat(strcat(record, better[i]), ",,\n");
-		f->query.site.record.text = (struct slice){0};
+		f->site.modules.record.text = (struct slice){0};
 		check(f, "pkg.towel", "entry", "native ok", better[i]);
-		f->query.site.record.text = slice_of(record);
+		f->site.modules.record.text = slice_of(record);
 		check(f, "pkg.towel", "entry", "native ok", better[i]);
 	}
 	check(f, "pkg.towel", NULL, "unresolved missing", NULL);
@@ -312,7 +320,7 @@ static void test_libraries(void **state)
 	check(f, "pkg.towel", "entry.more", "unresolved missing", NULL);
 	check(f, "pkg.libtowel", "entry", "native ok", "pkg/libtowel.so");
 	install("pkg/towel.py", NULL); /* import comes first, whatever lies there */
-	f->query.site.record.text = (struct slice){0};
+	f->site.modules.record.text = (struct slice){0};
 	check(f, "pkg.towel", "entry", "python ok", "pkg/towel.py");
 	install("pkg/libtext.so.1", NULL);
 	check(f, "pkg.text", "entry", "unresolved missing", NULL);
@@ -321,7 +329,7 @@ static void test_libraries(void **state)
 	check(f, "pkg.stray", "entry", "unresolved missing", NULL);
 	install("libtop.so.3", "native.so");
 	check(f, "top", "entry", "native ok", "libtop.so.3");
-	f->query.editable = true;
+	f->site.editable = true;
 	check(f, "pkg.stray", "entry", "unresolved unresolved-editable", NULL);
 }
 
@@ -329,12 +337,12 @@ static void test_bundled(void **state)
 {
 	struct fixture *f = *state;
 
-	f->query.group = SLICE("jax_plugins");
+	f->wanted.group = SLICE("jax_plugins");
 	install("jax_plugins/xla/__init__.py", NULL);
 	install("jax_plugins/xla/plugin.so", "native.so");
 	install("jax_plugins/xla/helper.so", "plain.so");
 	install("xla.libs/copy.so", "native.so");
-	f->query.site.record.text =
+	f->site.modules.record.text =
 	        SLICE("jax_plugins/xla/__init__.py,,\njax_plugins/xla/helper.so,,\n"
 	              "jax_plugins/xla/plugin.so,sha256=xyz,5\nxla.libs/copy.so,,\n"
 	              "jax_plugins/xla/gone.so,,\n");
@@ -342,9 +350,9 @@ static void test_bundled(void **state)
 	assert_true(slice_equal(f->target.symbol, SLICE("GetPjrtApi")));
 	assert_true(slice_equal(f->target.sha256, SLICE("sha256=xyz")));
 	check(f, "jax_plugins.xla.plugin", "GetPjrtApi", "native ok", "jax_plugins/xla/plugin.so");
-	f->query.site.record.text = (struct slice){0};
+	f->site.modules.record.text = (struct slice){0};
 	check(f, "jax_plugins.xla", NULL, "bundled ok", "jax_plugins/xla/plugin.so");
-	f->query.group = SLICE("other_plugins");
+	f->wanted.group = SLICE("other_plugins");
 	check(f, "jax_plugins.xla", NULL, "python ok", "jax_plugins/xla/__init__.py");
 }
 
@@ -352,14 +360,14 @@ static void test_ambiguous(void **state)
 {
 	struct fixture *f = *state;
 
-	f->query.group = SLICE("jax_plugins");
+	f->wanted.group = SLICE("jax_plugins");
 	install("p/__init__.py", NULL);
 	install("p/c.so", "native.so");
 	install("p/a.so", "native.so");
 	install("p/b.so", "native.so");
-	f->query.site.record.text = SLICE("p/__init__.py,,\np/c.so,,\np/a.so,,\np/b.so,,\n");
+	f->site.modules.record.text = SLICE("p/__init__.py,,\np/c.so,,\np/a.so,,\np/b.so,,\n");
 	check(f, "p", NULL, "unresolved ambiguous", NULL);
-	f->query.site.record.text = (struct slice){0};
+	f->site.modules.record.text = (struct slice){0};
 	check(f, "p", NULL, "unresolved ambiguous", NULL);
 }
 
@@ -367,9 +375,9 @@ static void test_bundle_without_object(void **state)
 {
 	struct fixture *f = *state;
 
-	f->query.group = SLICE("jax_plugins");
+	f->wanted.group = SLICE("jax_plugins");
 	install("p/helper.so", "plain.so");
-	f->query.site.record.text = SLICE("p/__init__.py,,\np/helper.so,,\nm.py,,\n");
+	f->site.modules.record.text = SLICE("p/__init__.py,,\np/helper.so,,\nm.py,,\n");
 	check(f, "p", NULL, "python ok", "p/__init__.py");
 	check(f, "m", NULL, "python ok", "m.py");
 }
@@ -393,10 +401,10 @@ static void test_wheel(void **state)
 	char name[] = "x-1.data/platlib/pkg/a.so";
 
 	install("pkg/elsewhere.py", NULL); /* not looked at */
-	f->query.site.fd = -1;
-	f->query.objects.fetch = fetch;
-	f->query.objects.payload = name;
-	f->query.site.record.text =
+	f->site.modules.fd = f->site.objects.fd = -1;
+	f->site.objects.fetch = fetch;
+	f->site.objects.payload = name;
+	f->site.modules.record.text =
 	        SLICE("x-1.data/platlib/pkg/a.so,sha256=q,1\nx-1.data/purelib/pkg/b.py,,\n"
 	              "x-1.data/scripts/pkg/c.py,,\npkg/gone.so,,\n");
 	check(f, "pkg.a", "entry", "native ok", "pkg/a.so");
@@ -415,18 +423,18 @@ static void test_budget(void **state)
 	uint64_t examined = OBJECTS_EXAMINED_MAX - 1;
 	char name[] = "pkg/a.so";
 
-	f->query.site.fd = -1;
-	f->query.objects.fetch = fetch;
-	f->query.objects.payload = name;
-	f->query.objects.examined = &examined;
-	f->query.module = SLICE("pkg.a");
-	f->query.attr = SLICE("entry");
-	f->query.site.record.text = SLICE("pkg/a.so,sha256=q,1\n");
+	f->site.modules.fd = f->site.objects.fd = -1;
+	f->site.objects.fetch = fetch;
+	f->site.objects.payload = name;
+	f->site.objects.examined = &examined;
+	f->wanted.module = SLICE("pkg.a");
+	f->wanted.attr = SLICE("entry");
+	f->site.modules.record.text = SLICE("pkg/a.so,sha256=q,1\n");
 	for (int i = 0; i < 2; i++) {
-		assert_int_equal(target_resolve(&f->query, &f->arena, &f->target, NULL), 0);
+		resolve_afresh(f);
 		assert_int_equal(f->target.state, TARGET_NOT_EXAMINED);
 		assert_true(examined == OBJECTS_EXAMINED_MAX);
-		f->query.objects.payload = "now nobody asks for it";
+		f->site.objects.payload = "now nobody asks for it";
 	}
 }
 

@@ -23,12 +23,6 @@
 
 #define CACHED_NAMES_MAX ((size_t)1 << 20) /* files and directories; beyond, all are forgotten */
 
-/* A path while it is put together, the suffix last; text ends in a NUL. */
-struct stem {
-	size_t length;
-	char text[PATH_MAX];
-};
-
 /* How much import prefers a file: the first of these wins. */
 enum rank {
 	RANK_TAGGED, /* .cpython-XY-<triplet>.so */
@@ -40,50 +34,47 @@ enum rank {
 	RANK_NONE,
 };
 
-/* Who would take a file. */
-enum taker { BY_IMPORT, BY_HOST };
-
 /* What stands behind the module's name and its dot. */
 struct suffix {
 	enum rank rank;
-	unsigned version;  /* XY */
-	bool is_numbered;  /* .so.0.9.0 */
-	bool special;      /* XY is followed by letters: a debug or free-threaded build */
-	struct slice text; /* decides between what is otherwise equal */
+	bool is_second;      /* of its rank: of a debug or free-threaded build, or .so.0.9.0 */
+	struct slice number; /* of the interpreter, or the library: the newest wins */
+	struct slice text;   /* decides between what is otherwise equal */
 };
 
 /* A search for one module. */
 struct search {
 	const struct import_site *site;
-	enum taker taker;
-	struct stem stem; /* the path so far */
+	bool by_host; /* for what a host takes that is not Python */
 	struct arena *arena;
 	struct error *error;
 	struct suffix suffix; /* of the best file so far */
 	struct wheel_file file;
+	size_t length; /* of the path while it is put together, the suffix last, then a NUL */
+	char text[PATH_MAX];
 };
 
 /* --- paths --- */
 
-static struct slice stem_slice(const struct stem *stem)
+static struct slice path_of(const struct search *search)
 {
-	return (struct slice){stem->text, stem->length};
+	return (struct slice){search->text, search->length};
 }
 
-static bool stem_add(struct stem *stem, struct slice s)
+static bool add_text(struct search *search, struct slice s)
 {
-	if (s.len >= sizeof(stem->text) - stem->length)
+	if (s.len >= sizeof(search->text) - search->length)
 		return false;
-	memcpy(stem->text + stem->length, s.ptr, s.len);
-	stem->length += s.len;
-	stem->text[stem->length] = '\0';
+	memcpy(search->text + search->length, s.ptr, s.len);
+	search->length += s.len;
+	search->text[search->length] = '\0';
 	return true;
 }
 
-static void stem_cut(struct stem *stem, size_t length)
+static void cut_text(struct search *search, size_t length)
 {
-	stem->length = length;
-	stem->text[length] = '\0';
+	search->length = length;
+	search->text[length] = '\0';
 }
 
 /* Without this, a value such as "a/../../b" would lead out of the path entry. */
@@ -93,20 +84,19 @@ static bool is_stray(char c)
 }
 
 /* a.b.c becomes a/b/c. False for what import would not take: an empty part, a stray byte. */
-static bool stem_of_module(struct slice module, struct stem *out)
+static bool add_module(struct search *search, struct slice module)
 {
 	bool begins = true; /* a part */
 
-	stem_cut(out, 0);
-	if (module.len == 0 || !stem_add(out, module))
+	if (module.len == 0 || !add_text(search, module))
 		return false;
-	for (size_t i = 0; i < out->length; i++) {
-		bool dot = out->text[i] == '.';
+	for (size_t i = 0; i < search->length; i++) {
+		bool dot = search->text[i] == '.';
 
-		if (is_stray(out->text[i]) || (dot && begins))
+		if (is_stray(search->text[i]) || (dot && begins))
 			return false;
 		if (dot)
-			out->text[i] = '/';
+			search->text[i] = '/';
 		begins = dot;
 	}
 	return !begins;
@@ -114,7 +104,7 @@ static bool stem_of_module(struct slice module, struct stem *out)
 
 /* --- suffixes --- */
 
-/* XY of cpython-XY-<triplet>. */
+/* XY of cpython-XY-<triplet>.so; the text without ".so" is not one where there is a dot in it. */
 static void read_tag(struct slice tag, struct suffix *suffix)
 {
 	const char *dash = tag.len ? memchr(tag.ptr, '-', tag.len) : NULL;
@@ -123,26 +113,29 @@ static void read_tag(struct slice tag, struct suffix *suffix)
 	if (!dash || memchr(tag.ptr, '.', tag.len))
 		return;
 	tag = slice_between(tag.ptr, dash);
-	for (; i < tag.len && i < 4 && tag.ptr[i] >= '0' && tag.ptr[i] <= '9'; i++)
-		suffix->version = 10 * suffix->version + (unsigned)(tag.ptr[i] - '0');
-	suffix->special = i < tag.len;
+	while (i < tag.len && i < 4 && tag.ptr[i] >= '0' && tag.ptr[i] <= '9')
+		i++;
+	suffix->number = slice_first(tag, i);
+	suffix->is_second = i < tag.len;
 	suffix->rank = RANK_TAGGED;
 }
 
 static struct suffix read_suffix_of_import(struct slice text)
 {
+	static const struct {
+		const char *text;
+		enum rank rank;
+	} known[] = {{"abi3.so", RANK_ABI3},
+	             {"so", RANK_PLAIN},
+	             {"py", RANK_PYTHON},
+	             {"pyc", RANK_BYTES}};
 	const struct slice cpython = SLICE("cpython-"), so = SLICE(".so");
 	struct suffix suffix = {.rank = RANK_NONE, .text = text};
 
-	if (slice_equal(text, SLICE("py")))
-		suffix.rank = RANK_PYTHON;
-	else if (slice_equal(text, SLICE("pyc")))
-		suffix.rank = RANK_BYTES;
-	else if (slice_equal(text, SLICE("so")))
-		suffix.rank = RANK_PLAIN;
-	else if (slice_equal(text, SLICE("abi3.so")))
-		suffix.rank = RANK_ABI3;
-	else if (slice_starts(text, cpython) && slice_ends(text, so))
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (slice_equal(text, slice_of(known[i].text)))
+			suffix.rank = known[i].rank;
+	if (slice_starts(text, cpython) && slice_ends(text, so))
 		read_tag(slice_from(slice_first(text, text.len - so.len), cpython.len), &suffix);
 	return suffix;
 }
@@ -151,19 +144,20 @@ static struct suffix read_suffix_of_import(struct slice text)
 static struct suffix read_suffix_of_host(struct slice text)
 {
 	struct suffix suffix = {.rank = RANK_NONE, .text = text};
-	const char *const *other = object_name_others;
 
-	if (slice_equal(text, SLICE("so")) || slice_starts(text, SLICE("so."))) {
-		suffix.rank = RANK_PLAIN;
-		suffix.is_numbered = text.len > 2;
-		for (size_t i = 2; i < text.len; i++)
-			if (text.ptr[i] != '.' && (text.ptr[i] < '0' || text.ptr[i] > '9'))
-				suffix.rank = RANK_NONE;
-		return suffix;
-	}
-	for (; *other; other++)
+	for (const char *const *other = object_name_others; *other; other++)
 		if (slice_equal(text, slice_of(*other)))
 			suffix.rank = RANK_HOST;
+	if (slice_equal(text, SLICE("so")))
+		suffix.rank = RANK_PLAIN;
+	if (!slice_starts(text, SLICE("so.")))
+		return suffix;
+	suffix.rank = RANK_PLAIN;
+	suffix.is_second = true;
+	suffix.number = slice_from(text, 3);
+	for (size_t i = 3; i < text.len; i++)
+		if (text.ptr[i] != '.' && (text.ptr[i] < '0' || text.ptr[i] > '9'))
+			suffix.rank = RANK_NONE;
 	return suffix;
 }
 
@@ -172,31 +166,25 @@ static bool is_better(const struct suffix *a, const struct suffix *b)
 {
 	if (a->rank != b->rank)
 		return a->rank < b->rank;
-	if (a->special != b->special)
-		return b->special;
-	if (a->version != b->version)
-		return a->version > b->version;
-	if (a->is_numbered != b->is_numbered)
-		return b->is_numbered;
-	if (a->is_numbered && dotted_is_newer(slice_from(a->text, 3), slice_from(b->text, 3)))
-		return true;
-	if (a->is_numbered && dotted_is_newer(slice_from(b->text, 3), slice_from(a->text, 3)))
-		return false;
+	if (a->is_second != b->is_second)
+		return b->is_second;
+	if (dotted_is_newer(a->number, b->number) || dotted_is_newer(b->number, a->number))
+		return dotted_is_newer(a->number, b->number);
 	return slice_compare(a->text, b->text) < 0;
 }
 
 static bool is_wanted(const struct search *search, struct slice text, struct suffix *out)
 {
-	*out = search->taker == BY_HOST ? read_suffix_of_host(text) : read_suffix_of_import(text);
+	*out = search->by_host ? read_suffix_of_host(text) : read_suffix_of_import(text);
 	return out->rank < RANK_NONE && is_better(out, &search->suffix);
 }
 
 /* --- by RECORD --- */
 
-/* Choose among the files whose path is the stem, which ends in a dot, and a suffix. */
+/* Choose among the files whose path is that so far, which ends in a dot, and a suffix. */
 static void choose_in_record(struct search *search)
 {
-	struct slice prefix = stem_slice(&search->stem);
+	struct slice prefix = path_of(search);
 	struct wheel_file file;
 	struct suffix suffix;
 
@@ -226,25 +214,6 @@ void import_cache_free(struct import_cache *cache)
 	*cache = (struct import_cache){0};
 }
 
-static int read_names(struct import_cache *cache, DIR *directory, struct path_index *names,
-                      struct error *error)
-{
-	const char *child;
-	bool failed = false;
-	int left = directory ? 1 : 0;
-
-	while (!failed && left > 0 && (left = file_next(directory, &child)) > 0) {
-		struct slice name = arena_copy(&cache->arena, slice_of(child), &failed);
-
-		failed = failed || !path_index_add(names, name);
-	}
-	if (left < 0)
-		return error_errno(error, errno, "cannot list");
-	path_index_sort(names);
-	cache->names += names->count + 1;
-	return failed ? error_nomem(error) : 0;
-}
-
 /* Have one more directory, at @path, in the cache. */
 static int add_directory(const struct import_site *site, struct slice path, struct error *error)
 {
@@ -252,27 +221,40 @@ static int add_directory(const struct import_site *site, struct slice path, stru
 	CLEANUP(cleanup_closedir) DIR *directory = NULL;
 	bool failed = !array_grow(&cache->directories, cache->count, sizeof(*cache->directories),
 	                          &cache->room);
+	struct path_index *names = NULL;
+	const char *child;
+	int left;
 
-	path = arena_copy(&cache->arena, path.len ? path : SLICE("."), &failed);
+	path = arena_copy(&cache->arena, path, &failed);
 	if (failed)
 		return error_nomem(error);
 	directory = file_open_directory(site->fd, path.ptr);
 	if (!directory && errno_is_failure(errno))
 		return error_errno(error, errno, "%s", path.ptr);
 	name_map_put(&cache->by_path, path, (uint32_t)cache->count, &failed);
-	if (failed)
-		return error_nomem(error);
-	cache->directories[cache->count] = (struct path_index){0};
-	return read_names(cache, directory, &cache->directories[cache->count++], error);
+	names = &cache->directories[cache->count++];
+	*names = (struct path_index){0};
+	left = directory ? 1 : 0;
+	while (!failed && left > 0 && (left = file_next(directory, &child)) > 0)
+		failed = !path_index_add(names,
+		                         arena_copy(&cache->arena, slice_of(child), &failed)) ||
+		         failed;
+	if (left < 0)
+		return error_errno(error, errno, "cannot list");
+	path_index_sort(names);
+	cache->names += names->count + 1;
+	return failed ? error_nomem(error) : 0;
 }
 
 int import_names(const struct import_site *site, struct slice path, const struct path_index **out,
                  struct error *error)
 {
 	struct import_cache *cache = site->cache;
-	uint32_t at = name_map_get(&cache->by_path, path.len ? path : SLICE("."));
+	uint32_t at;
 	int code = 0;
 
+	path = path.len ? path : SLICE(".");
+	at = name_map_get(&cache->by_path, path);
 	if (at == NAME_MAP_NONE) {
 		if (cache->names > CACHED_NAMES_MAX)
 			forget_directories(cache);
@@ -288,44 +270,43 @@ int import_names(const struct import_site *site, struct slice path, const struct
 
 /* --- by the directory --- */
 
-/* 1: it is a file of that kind; 0: it is not; or a failure. */
+/* 1: what is at the path is of that kind; 0: it is not; or a failure. */
 static int is_of_kind(const struct search *search, mode_t kind)
 {
 	struct stat status;
-	int found = file_status(search->site->fd, search->stem.text, &status, search->error);
+	int found = file_status(search->site->fd, search->text, &status, search->error);
 
 	return found <= 0 ? found : (status.st_mode & S_IFMT) == kind;
 }
 
-/* Take the file whose path is the stem and @text, if import would rather have it. */
+/* Take the file whose path is that so far and @text, if import would rather have it. */
 static int consider(struct search *search, struct slice text)
 {
-	size_t length = search->stem.length;
+	size_t length = search->length;
 	bool failed = false;
 	struct suffix suffix;
-	struct slice path;
+	struct slice path = {0};
 	int code = 0;
 
-	if (!is_wanted(search, text, &suffix) || !stem_add(&search->stem, text))
+	if (!is_wanted(search, text, &suffix) || !add_text(search, text))
 		return 0;
 	code = is_of_kind(search, S_IFREG);
-	path = code > 0 ? arena_copy(search->arena, stem_slice(&search->stem), &failed)
-	                : (struct slice){0};
-	stem_cut(&search->stem, length);
+	if (code > 0)
+		path = arena_copy(search->arena, path_of(search), &failed);
+	cut_text(search, length);
 	if (failed)
 		return error_nomem(search->error);
 	if (code <= 0)
 		return code;
-	suffix.text = slice_from(path, length);
-	search->suffix = suffix;
+	is_wanted(search, slice_from(path, length), &search->suffix); /* by the copy */
 	search->file = (struct wheel_file){.path = path, .spelled = path};
 	return 0;
 }
 
-/* Choose among the names that begin as the stem ends. */
+/* Choose among the names that begin as the path ends. */
 static int choose_in_directory(struct search *search)
 {
-	struct slice prefix = stem_slice(&search->stem), base = path_base(prefix);
+	struct slice prefix = path_of(search), base = path_base(prefix);
 	const struct path_index *names;
 	int code;
 
@@ -342,20 +323,20 @@ static int choose_in_directory(struct search *search)
 
 /* --- both, in import's order --- */
 
-/* 1: a file was found whose path is the stem, @end and a suffix; 0: none; or a failure. */
+/* 1: a file was found whose path is that so far, @end and a suffix; 0: none; or a failure. */
 static int choose(struct search *search, bool in_record, struct slice end)
 {
-	size_t length = search->stem.length;
+	size_t length = search->length;
 	int code = 0;
 
-	search->suffix.rank = RANK_NONE;
-	if (!stem_add(&search->stem, end))
+	search->suffix = (struct suffix){.rank = RANK_NONE};
+	if (!add_text(search, end))
 		return 0;
 	if (in_record)
 		choose_in_record(search);
 	else
 		code = choose_in_directory(search);
-	stem_cut(&search->stem, length);
+	cut_text(search, length);
 	return code < 0 ? code : search->suffix.rank < RANK_NONE;
 }
 
@@ -363,20 +344,19 @@ static int choose(struct search *search, bool in_record, struct slice end)
 static int find_namespace(struct search *search, struct import_file *out)
 {
 	struct wheel_file file;
-	size_t at = 0, length = search->stem.length;
+	size_t at = 0, length = search->length;
 	bool failed = false;
 	int code = 0;
 
 	if (search->site->fd >= 0)
 		code = is_of_kind(search, S_IFDIR);
-	else if (stem_add(&search->stem, SLICE("/")))
-		code = wheel_record_find(&search->site->record, stem_slice(&search->stem), &at,
-		                         &file);
-	stem_cut(&search->stem, length);
+	else if (add_text(search, SLICE("/")))
+		code = wheel_record_find(&search->site->record, path_of(search), &at, &file);
+	cut_text(search, length);
 	if (code <= 0)
 		return code;
 	out->is_package = true;
-	out->file.path = arena_copy(search->arena, stem_slice(&search->stem), &failed);
+	out->file.path = arena_copy(search->arena, path_of(search), &failed);
 	return failed ? error_nomem(search->error) : 0;
 }
 
@@ -384,11 +364,11 @@ int import_find(const struct import_site *site, struct slice module, struct aren
                 struct import_file *out, struct error *error)
 {
 	const struct slice ends[] = {SLICE("/__init__."), SLICE(".")};
-	struct search search = {.site = site, .taker = BY_IMPORT, .arena = arena, .error = error};
+	struct search search = {.site = site, .arena = arena, .error = error};
 	struct import_file found = {0};
 	int code = 0;
 
-	if (!stem_of_module(module, &search.stem)) {
+	if (!add_module(&search, module)) {
 		*out = found;
 		return 0;
 	}
@@ -408,26 +388,26 @@ int import_find(const struct import_site *site, struct slice module, struct aren
 /* --- what a host takes that is not Python --- */
 
 /* a/b becomes a/libb. False: the path is too long. */
-static bool add_lib(struct stem *stem)
+static bool add_lib(struct search *search)
 {
-	size_t at = stem->length - path_base(stem_slice(stem)).len;
+	size_t at = search->length - path_base(path_of(search)).len;
 
-	if (!stem_add(stem, SLICE("lib")))
+	if (!add_text(search, SLICE("lib")))
 		return false;
-	memmove(stem->text + at + 3, stem->text + at, stem->length - at - 3);
-	memcpy(stem->text + at, "lib", 3);
+	memmove(search->text + at + 3, search->text + at, search->length - at - 3);
+	memcpy(search->text + at, "lib", 3);
 	return true;
 }
 
 int import_find_library(const struct import_site *site, struct slice module, struct arena *arena,
                         struct import_file *out, struct error *error)
 {
-	struct search search = {.site = site, .taker = BY_HOST, .arena = arena, .error = error};
-	bool is_sound = stem_of_module(module, &search.stem);
+	struct search search = {.site = site, .by_host = true, .arena = arena, .error = error};
+	bool is_sound = add_module(&search, module);
 	int code = 0;
 
 	for (size_t i = 0; is_sound && code == 0 && i < 4; i++) {
-		is_sound = i != 2 || add_lib(&search.stem);
+		is_sound = i != 2 || add_lib(&search);
 		if (is_sound)
 			code = choose(&search, i % 2 == 0, SLICE("."));
 	}

@@ -29,8 +29,8 @@ struct wanted_symbol {
 
 /* A line "symbol". */
 struct rule {
-	size_t kind;
-	uint32_t all, none; /* bits of its symbols: those to be there, those not to be */
+	size_t kind, first; /* of its symbols */
+	uint32_t all, none; /* bits of them: those to be there, those not to be */
 };
 
 struct kind {
@@ -116,87 +116,61 @@ static bool next_word(struct slice *text, struct slice *word)
 
 /* --- reading the text --- */
 
-static int too_many(size_t number, struct error *error)
+static int too_many(const struct entry_points_line *line, struct error *error)
 {
-	return error_set(error, ERROR_LIMIT, "line %zu: too many kinds, lines or symbols", number);
-}
-
-static size_t list_of(const struct pattern *pattern)
-{
-	return pattern->before.len ? (unsigned char)pattern->before.ptr[0] : NO_BYTE;
-}
-
-static bool add_symbol(struct plugin_kinds *kinds, struct slice word, size_t number)
-{
-	struct wanted_symbol *symbol = &kinds->symbols[kinds->symbol_count];
-	struct rule *rule = &kinds->rules[kinds->rule_count];
-	bool is_against = slice_starts(word, SLICE("!"));
-	uint16_t *first;
-
-	if (kinds->symbol_count == PLUGIN_SYMBOLS_MAX || number == PLUGIN_RULE_SYMBOLS)
-		return false;
-	*(is_against ? &rule->none : &rule->all) |= (uint32_t)1 << number;
-	symbol->pattern = pattern_of(slice_from(word, is_against));
-	symbol->rule = (uint16_t)kinds->rule_count;
-	symbol->number = (uint8_t)number;
-	first = &kinds->by_byte[list_of(&symbol->pattern)];
-	symbol->another = *first;
-	*first = (uint16_t)++kinds->symbol_count;
-	return true;
+	return error_set(error, ERROR_LIMIT, "line %zu: too many kinds, lines or symbols",
+	                 line->number);
 }
 
 /* "first second !not" */
 static int add_rule(struct plugin_kinds *kinds, size_t kind, const struct entry_points_line *line,
                     struct error *error)
 {
+	struct rule rule = {.kind = kind, .first = kinds->symbol_count};
 	struct slice rest = line->value, word;
-	size_t number = 0;
 
 	if (kinds->rule_count == PLUGIN_RULES_MAX)
-		return too_many(line->number, error);
-	kinds->rules[kinds->rule_count] = (struct rule){.kind = kind};
-	while (next_word(&rest, &word))
-		if (!add_symbol(kinds, word, number++))
-			return too_many(line->number, error);
-	if (!(kinds->rules[kinds->rule_count].all & 1))
+		return too_many(line, error);
+	while (next_word(&rest, &word)) {
+		struct wanted_symbol *symbol = &kinds->symbols[kinds->symbol_count];
+		size_t number = kinds->symbol_count - rule.first;
+		bool is_against = slice_starts(word, SLICE("!"));
+		uint16_t *list;
+
+		if (kinds->symbol_count == PLUGIN_SYMBOLS_MAX || number == PLUGIN_RULE_SYMBOLS)
+			return too_many(line, error);
+		*(is_against ? &rule.none : &rule.all) |= (uint32_t)1 << number;
+		symbol->pattern = pattern_of(slice_from(word, is_against));
+		symbol->rule = (uint16_t)kinds->rule_count;
+		symbol->number = (uint8_t)number;
+		word = symbol->pattern.before;
+		list = &kinds->by_byte[word.len ? (unsigned char)word.ptr[0] : NO_BYTE];
+		symbol->another = *list;
+		*list = (uint16_t)++kinds->symbol_count;
+	}
+	if (!(rule.all & 1))
 		return error_set(error, ERROR_FORMAT, "line %zu: no symbol to be looked up",
 		                 line->number);
-	kinds->rule_count++;
+	kinds->rules[kinds->rule_count++] = rule;
 	return 0;
 }
 
-/* The kind called @name among those from number @first on; SIZE_MAX: there is none. */
-static size_t find_kind(const struct plugin_kinds *kinds, struct slice name, size_t first)
-{
-	for (size_t i = first; i < kinds->kind_count; i++)
-		if (slice_equal(kinds->kinds[i].name, name))
-			return i;
-	return SIZE_MAX;
-}
-
-static size_t make_kind(struct plugin_kinds *kinds, struct slice name)
-{
-	size_t old = find_kind(kinds, name, 0);
-
-	if (kinds->kind_count == PLUGIN_RULES_MAX)
-		return SIZE_MAX;
-	while (old != SIZE_MAX) {
-		kinds->kinds[old].is_replaced = true;
-		old = find_kind(kinds, name, old + 1);
-	}
-	kinds->kinds[kinds->kind_count] = (struct kind){.name = name};
-	return kinds->kind_count++;
-}
-
+/* Kinds from number @first on are of this text. */
 static int add_line(struct plugin_kinds *kinds, size_t first, const struct entry_points_line *line,
                     struct error *error)
 {
-	size_t kind = find_kind(kinds, line->group, first);
+	size_t kind = first;
 
-	if (kind == SIZE_MAX)
-		kind = make_kind(kinds, line->group);
-	if (kind == SIZE_MAX)
-		return too_many(line->number, error);
+	while (kind < kinds->kind_count && !slice_equal(kinds->kinds[kind].name, line->group))
+		kind++;
+	if (kind == PLUGIN_RULES_MAX)
+		return too_many(line, error);
+	if (kind == kinds->kind_count) {
+		for (size_t i = 0; i < first; i++)
+			kinds->kinds[i].is_replaced |=
+			        slice_equal(kinds->kinds[i].name, line->group);
+		kinds->kinds[kinds->kind_count++] = (struct kind){.name = line->group};
+	}
 	if (slice_equal(line->name, SLICE("symbol")))
 		return add_rule(kinds, kind, line, error);
 	if (slice_equal(line->name, SLICE("file")))
@@ -210,26 +184,12 @@ static int add_line(struct plugin_kinds *kinds, size_t first, const struct entry
 	return 0;
 }
 
-static int add_lines(struct plugin_kinds *kinds, struct slice text, struct error *error)
-{
-	size_t first = kinds->kind_count;
-	struct entry_points_txt txt;
-	struct entry_points_line line;
-	int code;
-
-	entry_points_txt_begin(&txt, text);
-	while ((code = entry_points_txt_next(&txt, &line, error)) > 0) {
-		code = add_line(kinds, first, &line, error);
-		if (code < 0)
-			return code;
-	}
-	return code;
-}
-
 int plugin_kinds_add(struct plugin_kinds *kinds, struct slice text, struct error *error)
 {
 	CLEANUP(cleanup_free) struct plugin_kinds *next = NULL;
 	uint64_t pair[2] = {(uint64_t)kinds->digest, hash_stable(text.ptr, text.len)};
+	struct entry_points_txt txt;
+	struct entry_points_line line;
 	bool failed = false;
 	int code;
 
@@ -240,7 +200,12 @@ int plugin_kinds_add(struct plugin_kinds *kinds, struct slice text, struct error
 	if (!next)
 		return error_nomem(error);
 	*next = *kinds;
-	code = add_lines(next, text, error);
+	entry_points_txt_begin(&txt, text);
+	while ((code = entry_points_txt_next(&txt, &line, error)) > 0) {
+		code = add_line(next, kinds->kind_count, &line, error);
+		if (code < 0)
+			return code;
+	}
 	if (code < 0)
 		return code;
 	*kinds = *next;
@@ -280,40 +245,22 @@ static bool is_library(struct slice name)
 	return object_name_suffix(name) && !is_python_module(name);
 }
 
-/* Is @name like one of the words of @patterns, of those behind a ! if @against? */
-static bool is_one_of(struct slice patterns, bool against, struct slice name, struct slice *star)
-{
-	struct slice word;
-
-	while (next_word(&patterns, &word)) {
-		bool excludes = slice_starts(word, SLICE("!"));
-		struct pattern pattern = pattern_of(slice_from(word, excludes));
-
-		if (excludes == against && is_like(&pattern, name, star))
-			return true;
-	}
-	return false;
-}
-
-/* Does @patterns only exclude? */
-static bool excludes_only(struct slice patterns)
-{
-	struct slice word;
-
-	while (next_word(&patterns, &word))
-		if (!slice_starts(word, SLICE("!")))
-			return false;
-	return true;
-}
-
 static bool may_be(const struct kind *kind, struct slice name)
 {
-	struct slice star;
+	struct slice rest = kind->files, word, star;
+	bool is_limited = false, is_wanted = false;
 
-	if (kind->is_replaced || is_one_of(kind->files, true, name, &star))
-		return false;
-	return excludes_only(kind->files) ? is_library(name)
-	                                  : is_one_of(kind->files, false, name, &star);
+	while (next_word(&rest, &word)) {
+		bool is_against = slice_starts(word, SLICE("!"));
+		struct pattern pattern = pattern_of(slice_from(word, is_against));
+		bool matches = is_like(&pattern, name, &star);
+
+		if (is_against && matches)
+			return false;
+		is_limited |= !is_against;
+		is_wanted |= matches;
+	}
+	return !kind->is_replaced && (is_limited ? is_wanted : is_library(name));
 }
 
 bool plugin_kinds_want(const struct plugin_kinds *kinds, struct slice name)
@@ -390,25 +337,20 @@ static bool is_better(const struct plugin_match *match, const struct pattern *pa
 	return slice_compare(symbol, other) < 0;
 }
 
-static void note_symbol(struct plugin_match *match, const struct wanted_symbol *wanted,
-                        struct slice symbol)
-{
-	struct slice star;
-
-	if (!is_like(&wanted->pattern, symbol, &star))
-		return;
-	match->found[wanted->rule] |= (uint32_t)1 << wanted->number;
-	if (wanted->number == 0 &&
-	    is_better(match, &wanted->pattern, symbol, match->first[wanted->rule]))
-		match->first[wanted->rule] = symbol;
-}
-
 static void note_in_list(struct plugin_match *match, size_t list, struct slice symbol)
 {
-	const struct plugin_kinds *kinds = match->kinds;
+	const struct wanted_symbol *wanted;
+	struct slice star;
 
-	for (unsigned i = kinds->by_byte[list]; i; i = kinds->symbols[i - 1].another)
-		note_symbol(match, &kinds->symbols[i - 1], symbol);
+	for (unsigned i = match->kinds->by_byte[list]; i; i = wanted->another) {
+		wanted = &match->kinds->symbols[i - 1];
+		if (!is_like(&wanted->pattern, symbol, &star))
+			continue;
+		match->found[wanted->rule] |= (uint32_t)1 << wanted->number;
+		if (wanted->number == 0 &&
+		    is_better(match, &wanted->pattern, symbol, match->first[wanted->rule]))
+			match->first[wanted->rule] = symbol;
+	}
 }
 
 void plugin_match_symbol(struct plugin_match *match, struct slice symbol)
@@ -439,25 +381,22 @@ static bool is_known(const struct plugin_match *match, size_t number)
 	return false;
 }
 
-/* The pattern of the symbol that a rule's host looks up. */
-static const struct pattern *first_pattern(const struct plugin_kinds *kinds, size_t rule)
-{
-	for (size_t i = 0; i < kinds->symbol_count; i++)
-		if (kinds->symbols[i].rule == rule && kinds->symbols[i].number == 0)
-			return &kinds->symbols[i].pattern;
-	return NULL;
-}
-
-static struct slice name_of(const struct plugin_match *match, size_t rule, struct slice symbol)
+static struct slice name_of(const struct plugin_match *match, size_t rule)
 {
 	const struct plugin_kinds *kinds = match->kinds;
-	struct slice names = kinds->kinds[kinds->rules[rule].kind].names;
+	const struct pattern *symbol = &kinds->symbols[kinds->rules[rule].first].pattern;
+	struct slice names = kinds->kinds[kinds->rules[rule].kind].names, word;
 	struct slice stem = stem_of(match->name), star;
-	const struct pattern *pattern = first_pattern(kinds, rule);
 
-	if (slice_equal(names, SLICE("symbol")) && pattern && is_like(pattern, symbol, &star))
+	if (slice_equal(names, SLICE("symbol")) && is_like(symbol, match->first[rule], &star))
 		return star;
-	return is_one_of(names, false, stem, &star) ? star : stem;
+	while (next_word(&names, &word)) {
+		struct pattern pattern = pattern_of(word);
+
+		if (!slice_starts(word, SLICE("!")) && is_like(&pattern, stem, &star))
+			return star;
+	}
+	return stem;
 }
 
 bool plugin_match_next(const struct plugin_match *match, size_t *at, struct plugin_found *out)
@@ -471,7 +410,7 @@ bool plugin_match_next(const struct plugin_match *match, size_t *at, struct plug
 			continue;
 		out->kind = kinds->kinds[kinds->rules[rule].kind].name;
 		out->symbol = match->first[rule];
-		out->name = name_of(match, rule, out->symbol);
+		out->name = name_of(match, rule);
 		return true;
 	}
 	return false;

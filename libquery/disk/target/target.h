@@ -23,37 +23,25 @@ struct target_bundle {
 	struct target_record target; /* what the last of them is */
 };
 
-/* The module asked for last, and what would be taken for it. */
-struct found_module {
-	struct slice module;
-	struct import_file found;
-};
-
-/*
- * What is kept from one entry point of a distribution to the next; zeros at first. It
- * serves best where they come ordered by module.
- */
-struct target_memo {
-	struct found_module by_import, by_host;
+/* Where the modules and objects of one distribution are, and what its entry points share. */
+struct target_site {
+	struct import_site modules;
+	struct object_site objects;
+	bool editable;
+	/* Zeros at first: */
+	struct slice last_module; /* that was asked for, */
+	struct import_file last;  /* and what would be taken for it: best ordered by module */
 	struct target_bundle bundle;
 };
 
-struct target_query {
-	struct slice group, module, attr;
-	struct import_site site;    /* where the distribution's modules are */
-	struct object_site objects; /* and its objects; fd is that of site */
-	bool editable;
-	struct target_memo *memo; /* may be NULL */
-};
-
 /*
- * Resolve one entry point. *@out is written on success; its slices point into those of
- * the query or into @arena. The object of a Python target is its .py, or the directory of
- * a package without one. What cannot be resolved is an answer, not
- * an error: each error is a failure (error.h). For a Python module that RECORD
+ * Resolve the entry point @wanted: its group, module and attr. *@out is written on success; its
+ * slices point into those of @wanted or of the site, or into @arena. The object of a Python
+ * target is its .py, or the directory of a package without one. What cannot be resolved is an
+ * answer, not an error: each error is a failure (error.h). For a Python module that RECORD
  * lists, it makes no system call and allocates nothing.
  */
-int target_resolve(const struct target_query *query, struct arena *arena, struct target_record *out,
-                   struct error *error);
+int target_resolve(struct target_site *site, const struct entry_point_record *wanted,
+                   struct arena *arena, struct target_record *out, struct error *error);
 
 #endif

@@ -9,55 +9,49 @@
 #include "db/base/path.h"
 #include "libquery/disk/target/plugin_record.h"
 #include "libquery/disk/target/target.h"
-#include "libquery/disk/tree/wheel_record.h"
 
 #define SORT_AFTER 16 /* entry points for which a search each is cheaper than to sort RECORD */
 
-/* The resolution of a distribution's entry points. */
+/* The resolution of what a distribution has. */
 struct resolving {
 	struct tree *tree;
-	struct distribution_record *distribution;
+	struct slice child;
 	struct path_index sorted; /* of RECORD, where that pays */
-	struct target_query query;
-	struct target_memo memo;
-	uint64_t examined; /* bytes of shared objects for entry points */
+	struct target_site site;
+	struct import_cache cache; /* unless it is shared */
+	uint64_t examined;         /* bytes of shared objects for entry points */
 	struct arena scratch;
 };
 
 static void cleanup_resolving(struct resolving *work)
 {
+	import_cache_free(&work->cache);
 	path_index_free(&work->sorted);
 	arena_free(&work->scratch);
 }
 
-static int sort_record(struct resolving *work, struct error *error)
-{
-	struct wheel_record *record = &work->query.site.record;
-
-	if (slice_is_null(record->text) || work->distribution->entry_point_count <= SORT_AFTER)
-		return 0;
-	if (!wheel_record_index(record, &work->sorted))
-		return error_nomem(error);
-	record->index = &work->sorted;
-	return 0;
-}
-
 /* RECORD, or what stands for it in an archive without one; neither is not an error. */
-static int find_record(struct resolving *work, struct error *error)
+static int find_record(struct resolving *work, size_t entry_points, struct error *error)
 {
-	struct slice child = work->distribution->directory;
-	struct tree_request request = {child, "RECORD", RECORD_MAX, false};
-	struct wheel_record *record = &work->query.site.record;
+	struct tree_request request = {work->child, "RECORD", RECORD_MAX, false};
+	struct wheel_record *record = &work->site.modules.record;
 	struct error own = {0};
 	int code;
 
-	if (tree_read(work->tree, &request, &work->scratch, &record->text, &own) > 0)
-		return sort_record(work, error);
+	if (tree_read(work->tree, &request, &work->scratch, &record->text, &own) > 0) {
+		if (entry_points <= SORT_AFTER)
+			return 0;
+		if (!wheel_record_index(record, &work->sorted))
+			return error_nomem(error);
+		record->index = &work->sorted;
+		return 0;
+	}
 	code = error_move_failure(error, &own);
 	if (code == 0)
 		code = tree_listing(work->tree, &record->index, error);
 	if (record->index)
-		record->site = slice_first(child, child.len - path_base(child).len);
+		record->site =
+		        slice_first(work->child, work->child.len - path_base(work->child).len);
 	return code;
 }
 
@@ -75,29 +69,35 @@ static struct wheel_file file_at(const struct wheel_record *record, struct slice
 static int fetch(void *payload, struct slice path, uint64_t *unpacked, struct error *error)
 {
 	struct resolving *work = payload;
-	struct slice child = work->distribution->directory, spelled;
-	int code = tree_fetch(work->tree, child, path, unpacked, error);
+	int code = tree_fetch(work->tree, work->child, path, unpacked, error);
+	struct slice spelled;
 
 	if (code != ERROR_NOTFOUND)
 		return code;
-	spelled = file_at(&work->query.site.record, path).spelled;
-	return slice_equal(spelled, path) ? code
-	                                  : tree_fetch(work->tree, child, spelled, unpacked, error);
+	spelled = file_at(&work->site.modules.record, path).spelled;
+	return slice_equal(spelled, path)
+	               ? code
+	               : tree_fetch(work->tree, work->child, spelled, unpacked, error);
 }
 
-/* "x.dist-info/entry_points.txt,sha256=...,123" */
-static void find_hash(const struct wheel_record *record, struct distribution_record *distribution,
-                      struct arena *arena, bool *failed)
+/* What is at @work must stay where it is. */
+static int begin(struct resolving *work, struct tree *tree, const struct target_context *context,
+                 const struct distribution_record *distribution, struct error *error)
 {
-	struct slice path =
-	        path_join_in(arena, distribution->directory, SLICE("entry_points.txt"), failed);
-	struct wheel_file file;
-	size_t at = 0;
+	bool on_disk = tree->kind == ROOT_DIRECTORY;
 
-	if (*failed || wheel_record_is_null(record))
-		return;
-	if (wheel_record_find(record, path, &at, &file))
-		distribution->record_sha256 = arena_copy(arena, file.sha256, failed);
+	*work = (struct resolving){
+	        .tree = tree,
+	        .child = distribution->directory,
+	        .site = {.modules = {.cache = context->cache ? context->cache : &work->cache,
+	                             .fd = on_disk ? tree->fd : -1},
+	                 .objects = {.fd = on_disk ? tree->fd : -1,
+	                             .fetch = on_disk ? NULL : fetch,
+	                             .payload = work,
+	                             .linkage = context->linkage,
+	                             .place = context->place}},
+	};
+	return find_record(work, distribution->entry_point_count, error);
 }
 
 /* A copy that outlives the scratch; what Python imports as a file is not kept. */
@@ -121,8 +121,6 @@ static struct target_record *keep(const struct target_record *target, struct are
 	return record;
 }
 
-/* --- all of them --- */
-
 static int by_module(const void *left, const void *right)
 {
 	const struct entry_point_record *const *a = left, *const *b = right;
@@ -130,116 +128,28 @@ static int by_module(const void *left, const void *right)
 	return slice_compare((*a)->module, (*b)->module);
 }
 
-/* Those that have a module, ordered by it, so that each module is looked for once. */
-static struct entry_point_record **order(struct resolving *work, size_t *count)
+/* All that have a module, ordered by it, so that each module is looked for once. */
+static int resolve_all(struct resolving *work, struct distribution_record *distribution,
+                       struct arena *arena, struct error *error)
 {
-	struct distribution_record *distribution = work->distribution;
 	struct entry_point_record **ordered =
 	        arena_calloc(&work->scratch, distribution->entry_point_count + 1, sizeof(*ordered));
+	struct target_record target;
+	bool failed = !ordered;
+	size_t count = 0;
+	int code = 0;
 
-	*count = 0;
 	for (size_t i = 0; ordered && i < distribution->entry_point_count; i++)
 		if (!slice_is_null(distribution->entry_points[i].module))
-			ordered[(*count)++] = &distribution->entry_points[i];
-	if (*count > 1)
-		qsort(ordered, *count, sizeof(*ordered), by_module);
-	return ordered;
-}
-
-static int resolve(struct resolving *work, struct entry_point_record *entry_point,
-                   struct arena *arena, struct error *error)
-{
-	struct target_record target;
-	bool failed = false;
-	int code;
-
-	work->query.group = entry_point->group;
-	work->query.module = entry_point->module;
-	work->query.attr = entry_point->attr;
-	code = target_resolve(&work->query, &work->scratch, &target, error);
-	if (code < 0)
-		return code;
-	if (target.kind != TARGET_PYTHON || target.state != TARGET_OK)
-		entry_point->target = keep(&target, arena, &failed);
-	return failed ? error_nomem(error) : 0;
-}
-
-/* --- plugins --- */
-
-/* Without RECORD it is not known which files are the distribution's. */
-static int find_plugins(struct resolving *work, const struct target_context *context,
-                        struct arena *arena, struct error *error)
-{
-	const struct wheel_record *record = &work->query.site.record;
-	struct object_site site = work->query.objects;
-	uint64_t examined = 0;
-
-	if (!context->kinds || slice_is_null(record->text))
-		return 0;
-	site.readers = work->tree->readers;
-	site.examined = &examined;
-	return plugin_records(&site, record, context->kinds, work->distribution, arena, error);
-}
-
-/* --- the whole --- */
-
-static int resolve_all(struct resolving *work, struct arena *arena, struct error *error)
-{
-	size_t count = 0;
-	struct entry_point_record **ordered = order(work, &count);
-	int code = ordered ? 0 : error_nomem(error);
-
-	for (size_t i = 0; code == 0 && i < count; i++)
-		code = resolve(work, ordered[i], arena, error);
-	return code;
-}
-
-/* What is at @work must stay where it is. */
-static void begin(struct resolving *work, struct tree *tree, const struct target_context *context,
-                  struct distribution_record *distribution)
-{
-	bool on_disk = tree->kind == ROOT_DIRECTORY;
-
-	*work = (struct resolving){
-	        .tree = tree,
-	        .distribution = distribution,
-	        .query = {.site = {.cache = context->cache, .fd = on_disk ? tree->fd : -1},
-	                  .objects = {.fd = on_disk ? tree->fd : -1,
-	                              .fetch = on_disk ? NULL : fetch,
-	                              .payload = work,
-	                              .examined = &work->examined,
-	                              .linkage = context->linkage,
-	                              .place = context->place},
-	                  .memo = &work->memo},
-	};
-}
-
-int target_plugin(struct tree *tree, const struct target_context *context, struct slice child,
-                  struct slice object, struct slice symbol, struct arena *arena,
-                  struct target_record *target, struct error *error)
-{
-	struct distribution_record distribution = {.directory = child};
-	CLEANUP(cleanup_resolving) struct resolving work;
-	struct object_site site;
-	struct wheel_file file;
-	bool failed = false;
-	int code;
-
-	begin(&work, tree, context, &distribution);
-	*target = (struct target_record){.kind = TARGET_UNRESOLVED, .state = TARGET_MISSING};
-	if (!plugin_path_is_sound(object))
-		return 0;
-	code = find_record(&work, error);
-	if (code < 0)
-		return code;
-	site = work.query.objects;
-	site.readers = tree->readers;
-	site.examined = NULL;
-	file = file_at(&work.query.site.record, object);
-	file.path = object; /* which stays */
-	code = plugin_resolve(&site, &file, symbol, arena, target, error);
-	target->sha256 = arena_copy(arena, code > 0 ? target->sha256 : (struct slice){0}, &failed);
-	return failed ? error_nomem(error) : code < 0 ? code : 0;
+			ordered[count++] = &distribution->entry_points[i];
+	if (count > 1)
+		qsort(ordered, count, sizeof(*ordered), by_module);
+	for (size_t i = 0; code == 0 && !failed && i < count; i++) {
+		code = target_resolve(&work->site, ordered[i], &work->scratch, &target, error);
+		if (code == 0 && (target.kind != TARGET_PYTHON || target.state != TARGET_OK))
+			ordered[i]->target = keep(&target, arena, &failed);
+	}
+	return failed ? error_nomem(error) : code;
 }
 
 int target_records(struct tree *tree, const struct target_context *context,
@@ -248,20 +158,59 @@ int target_records(struct tree *tree, const struct target_context *context,
 {
 	CLEANUP(cleanup_resolving) struct resolving work;
 	bool withheld = tree->withheld, failed = false;
-	int code;
+	int code = begin(&work, tree, context, distribution, error);
+	const struct wheel_record *record = &work.site.modules.record;
+	uint64_t examined = 0;
 
-	begin(&work, tree, context, distribution);
-	code = tree_is_editable(tree, distribution->directory, error);
-	work.query.editable = code > 0;
-	if (code >= 0)
-		code = find_record(&work, error);
+	if (code == 0)
+		code = tree_is_editable(tree, distribution->directory, error);
 	if (code < 0)
 		return code;
-	find_hash(&work.query.site.record, distribution, arena, &failed);
-	code = failed ? error_nomem(error) : resolve_all(&work, arena, error);
-	if (code == 0 && !tree->withheld)
-		code = find_plugins(&work, context, arena, error);
+	work.site.editable = code > 0;
+	work.site.objects.examined = &work.examined;
+	if (!wheel_record_is_null(record)) {
+		/* "x.dist-info/entry_points.txt,sha256=...,123" */
+		struct slice path = path_join_in(arena, distribution->directory,
+		                                 SLICE("entry_points.txt"), &failed);
+		struct wheel_file file;
+		size_t at = 0;
+
+		if (!failed && wheel_record_find(record, path, &at, &file))
+			distribution->record_sha256 = arena_copy(arena, file.sha256, &failed);
+	}
+	code = failed ? error_nomem(error) : resolve_all(&work, distribution, arena, error);
+	/* Without RECORD it is not known which files are the distribution's. */
+	if (code == 0 && !tree->withheld && context->kinds && !slice_is_null(record->text)) {
+		work.site.objects.readers = tree->readers;
+		work.site.objects.examined = &examined;
+		code = plugin_records(&work.site.objects, record, context->kinds, distribution,
+		                      arena, error);
+	}
 	if (distribution->entry_point_count == 0)
 		tree->withheld = withheld; /* a private RECORD is no matter without entry points */
 	return code;
+}
+
+int target_plugin(struct tree *tree, const struct target_context *context, struct slice child,
+                  struct slice object, struct slice symbol, struct arena *arena,
+                  struct target_record *target, struct error *error)
+{
+	const struct distribution_record distribution = {.directory = child};
+	CLEANUP(cleanup_resolving) struct resolving work = {0};
+	struct wheel_file file;
+	bool failed = false;
+	int code;
+
+	*target = (struct target_record){.kind = TARGET_UNRESOLVED, .state = TARGET_MISSING};
+	if (!plugin_path_is_sound(object))
+		return 0;
+	code = begin(&work, tree, context, &distribution, error);
+	if (code < 0)
+		return code;
+	work.site.objects.readers = tree->readers;
+	file = file_at(&work.site.modules.record, object);
+	file.path = object; /* which stays */
+	code = plugin_resolve(&work.site.objects, &file, symbol, arena, target, error);
+	target->sha256 = arena_copy(arena, code > 0 ? target->sha256 : (struct slice){0}, &failed);
+	return failed ? error_nomem(error) : code < 0 ? code : 0;
 }
