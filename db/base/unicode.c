@@ -133,8 +133,8 @@ static bool is_ascii(char c)
 	return (unsigned char)c < 0x80;
 }
 
-/* How many bytes at the start are ASCII, counted eight at a time. */
-static size_t span_ascii(const char *at, const char *end)
+/* Counted eight at a time. */
+size_t utf8_span_ascii(const char *at, const char *end)
 {
 	const char *begin = at;
 	uint64_t word;
@@ -152,7 +152,8 @@ static size_t span_ascii(const char *at, const char *end)
 bool utf8_valid(struct slice text)
 {
 	while (text.len > 0) {
-		const char *end = text.ptr + text.len, *at = text.ptr + span_ascii(text.ptr, end);
+		const char *end = text.ptr + text.len,
+		           *at = text.ptr + utf8_span_ascii(text.ptr, end);
 		uint32_t c;
 		size_t n = at < end ? decode(at, end, &c) : 0;
 
@@ -297,7 +298,7 @@ static bool letter_follows(const char *at, const char *end)
 	return false;
 }
 
-static char *put(char *out, uint32_t c)
+char *utf8_put(char *out, uint32_t c)
 {
 	if (c < 0x80) {
 		*out++ = (char)c;
@@ -321,15 +322,15 @@ static char *put(char *out, uint32_t c)
 static char *put_lower(char *out, uint32_t c, bool letter_before, const char *at, const char *end)
 {
 	if (c == CAPITAL_I_DOT)
-		return put(put(out, 'i'), 0x307);
+		return utf8_put(utf8_put(out, 'i'), 0x307);
 	if (c == CAPITAL_SIGMA)
-		return put(out,
-		           letter_before && !letter_follows(at, end) ? FINAL_SIGMA : SMALL_SIGMA);
+		return utf8_put(out, letter_before && !letter_follows(at, end) ? FINAL_SIGMA
+		                                                               : SMALL_SIGMA);
 	if (c >= UNICODE_ESCAPE + 0x80 && c <= UNICODE_ESCAPE + 0xFF) {
 		*out++ = (char)(c - UNICODE_ESCAPE);
 		return out;
 	}
-	return put(out, lower_one(c));
+	return utf8_put(out, lower_one(c));
 }
 
 static size_t lower_any(struct slice in, char *out)
@@ -354,7 +355,7 @@ size_t unicode_lower(struct slice in, char *out, size_t room)
 {
 	assert(room >= UNICODE_LOWER_ROOM(in.len));
 	(void)room;
-	if (span_ascii(in.ptr, slice_end(in)) < in.len)
+	if (utf8_span_ascii(in.ptr, slice_end(in)) < in.len)
 		return lower_any(in, out);
 	for (size_t i = 0; i < in.len; i++)
 		out[i] = ascii_lower(in.ptr[i]);

@@ -29,6 +29,12 @@ bool utf8_valid(struct slice text);
  */
 uint32_t utf8_next(const char **at, const char *end);
 
+/* Write @c as UTF-8, 4 bytes at most; returns what stands behind them. */
+char *utf8_put(char *out, uint32_t c);
+
+/* How many of the bytes from @at on are ASCII, before the first that is not. */
+size_t utf8_span_ascii(const char *at, const char *end);
+
 /*
  * How much of @text there is in @limit bytes, without a part of a character at its end. Bytes
  * that are no UTF-8 are cut anywhere.

@@ -25,20 +25,17 @@ enum method {
 	DEFLATED = 8,
 };
 
-struct zip {
-	struct zip_file file;
-	struct zip_directory directory;
-	char *name; /* the file's, for messages */
-};
-
 /* --- opening and walking --- */
 
 void zip_close(struct zip *zip)
 {
 	if (!zip)
 		return;
-	zip_directory_free(&zip->directory);
-	free(zip->name);
+	arena_free(&zip->names);
+	free(zip->starts);
+	free(zip->members);
+	free(zip->bytes);
+	free(zip->path);
 	free(zip);
 }
 
@@ -47,14 +44,12 @@ int zip_open(int fd, const char *path, struct zip **out, struct error *error)
 	CLEANUP(cleanup_zip) struct zip *zip = calloc(1, sizeof(*zip));
 	int code;
 
-	if (!zip)
+	if (zip)
+		zip->path = strdup(path ? path : "zip");
+	if (!zip || !zip->path)
 		return error_nomem(error);
-	zip->name = strdup(path ? path : "zip");
-	if (!zip->name)
-		return error_nomem(error);
-	code = zip_file_open(fd, zip->name, &zip->file, error);
-	if (code == 0)
-		code = zip_directory_load(&zip->directory, &zip->file, error);
+	zip->fd = fd;
+	code = zip_directory_load(zip, error);
 	if (code == 0)
 		*out = take(zip);
 	return code;
@@ -62,7 +57,10 @@ int zip_open(int fd, const char *path, struct zip **out, struct error *error)
 
 bool zip_next(const struct zip *zip, size_t *place, struct zip_member *out)
 {
-	return zip_directory_next(&zip->directory, place, out);
+	if (*place >= zip->count)
+		return false;
+	*out = zip->members[(*place)++];
+	return true;
 }
 
 /* --- the start of a member --- */
@@ -80,61 +78,52 @@ struct unpacking {
 
 static int damaged(const struct unpacking *work, const char *problem)
 {
-	return error_set(work->error, ERROR_FORMAT, "%s: %.*s: %s", work->zip->file.name,
+	return error_set(work->error, ERROR_FORMAT, "%s: %.*s: %s", work->zip->path,
 	                 (int)work->member->name.len, work->member->name.ptr, problem);
 }
 
 static int too_large(const struct unpacking *work, const char *problem, uint64_t limit)
 {
-	return error_set(work->error, ERROR_LIMIT, "%s: %.*s: %s %llu bytes", work->zip->file.name,
+	return error_set(work->error, ERROR_LIMIT, "%s: %.*s: %s %llu bytes", work->zip->path,
 	                 (int)work->member->name.len, work->member->name.ptr, problem,
 	                 (unsigned long long)limit);
 }
 
-/* Compare the name in the local header, @length bytes at @at; the data begins @extra behind it. */
-static int check_local_name(struct unpacking *work, uint16_t flags, uint64_t at, size_t length,
-                            size_t extra)
+/* Where the packed bytes start: behind the local header, whose name is compared. */
+static int find_data(struct unpacking *work)
 {
-	CLEANUP(cleanup_free) char *name = malloc(length + 1);
+	const struct zip *zip = work->zip;
+	CLEANUP(cleanup_free) char *name = NULL;
+	uint64_t at = work->member->header_offset;
+	char local[LOCAL_SIZE];
 	size_t got;
 	int code;
 
-	if (!name)
-		return error_nomem(work->error);
-	code = zip_file_read_some(&work->zip->file, at, name, length, &got, work->error);
-	if (code < 0)
-		return code;
-	code = zip_directory_is_named(&work->zip->directory, work->member,
-	                              (struct slice){name, got}, flags);
-	if (code < 0)
-		return error_nomem(work->error);
-	work->data = at + got + extra;
-	return code ? 0 : damaged(work, "its two headers differ in the name");
-}
-
-/* Where the packed bytes start. */
-static int find_data(struct unpacking *work)
-{
-	const struct zip_file *file = &work->zip->file;
-	uint64_t at = work->member->header_offset;
-	char local[LOCAL_SIZE];
-	int code;
-
-	if (file->size < LOCAL_SIZE || at > file->size - LOCAL_SIZE)
+	if (zip->size < LOCAL_SIZE || at > zip->size - LOCAL_SIZE)
 		return damaged(work, "its header is outside of the file");
-	code = zip_file_read(file, at, local, sizeof(local), work->error);
+	code = zip_file_read(zip, at, local, sizeof(local), work->error);
 	if (code < 0)
 		return code;
 	if (!has_signature(local, 3, 4))
 		return damaged(work, "its header does not start with its signature");
-	return check_local_name(work, get16(local + 6), at + LOCAL_SIZE, get16(local + 26),
-	                        get16(local + 28));
+	name = malloc((size_t)get16(local + 26) + 1);
+	if (!name)
+		return error_nomem(work->error);
+	code = zip_file_read_some(zip, at + LOCAL_SIZE, name, get16(local + 26), &got, work->error);
+	if (code < 0)
+		return code;
+	code = zip_directory_is_named(zip, work->member, (struct slice){name, got},
+	                              get16(local + 6));
+	if (code < 0)
+		return error_nomem(work->error);
+	work->data = at + LOCAL_SIZE + got + get16(local + 28);
+	return code ? 0 : damaged(work, "its two headers differ in the name");
 }
 
 static int check_readable(const struct unpacking *work)
 {
 	const struct zip_member *member = work->member;
-	uint64_t end = zip_directory_next_start(&work->zip->directory, member->header_offset);
+	uint64_t end = zip_directory_next_start(work->zip, member->header_offset);
 
 	if (member->flags & ZIP_PATCH)
 		return damaged(work, "patched data is not supported");
@@ -145,7 +134,7 @@ static int check_readable(const struct unpacking *work)
 	if (member->method != STORED && member->method != DEFLATED)
 		return error_set(work->error, ERROR_FORMAT,
 		                 "%s: %.*s: compression method %u is not supported",
-		                 work->zip->file.name, (int)member->name.len, member->name.ptr,
+		                 work->zip->path, (int)member->name.len, member->name.ptr,
 		                 member->method);
 	return 0;
 }
@@ -163,12 +152,12 @@ static int give(struct unpacking *work, const char *bytes, size_t size)
 	return work->sink(work->payload, (struct slice){bytes, size}, work->error);
 }
 
-/* Up to @left packed bytes, but no more than a piece; none at the end of the file. */
+/* Up to @left packed bytes from @at on, but no more than a piece; none at the end of the file. */
 static int read_piece(const struct unpacking *work, uint64_t at, uint64_t left, char piece[PIECE],
                       size_t *got)
 {
-	return zip_file_read_some(&work->zip->file, at, piece, left < PIECE ? (size_t)left : PIECE,
-	                          got, work->error);
+	return zip_file_read_some(work->zip, work->data + at, piece,
+	                          left < PIECE ? (size_t)left : PIECE, got, work->error);
 }
 
 static int copy_stored(struct unpacking *work)
@@ -179,10 +168,10 @@ static int copy_stored(struct unpacking *work)
 	size_t got;
 	int code = 0;
 
-	if (member->packed > 0 && work->data >= work->zip->file.size)
+	if (member->packed > 0 && work->data >= work->zip->size)
 		return damaged(work, "the file ends within it");
 	for (; code == 0 && left > 0; left -= got) {
-		code = read_piece(work, work->data + work->given, left, piece, &got);
+		code = read_piece(work, work->given, left, piece, &got);
 		if (code == 0 && got == 0)
 			return damaged(work, "the file ends within it");
 		if (code == 0)
@@ -224,7 +213,7 @@ static int inflate_member(struct unpacking *work)
 	if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
 		return error_nomem(work->error);
 	for (uint64_t at = 0; code == 0 && status == Z_OK && at < packed; at += got) {
-		code = read_piece(work, work->data + at, packed - at, piece, &got);
+		code = read_piece(work, at, packed - at, piece, &got);
 		if (code < 0)
 			return code;
 		if (got == 0 && (work->given < work->member->size || at == 0))

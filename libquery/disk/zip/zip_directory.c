@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <uchar.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "db/base/array.h"
@@ -32,53 +34,25 @@ enum extra_field {
 	EXTRA_UNICODE_PATH = 0x7075,
 };
 
-/* What the end record says, after zip64 has had its say. */
-struct end {
-	uint64_t at;           /* where the end record stands */
-	uint64_t size, offset; /* of the directory */
-	bool zip64;
-};
-
-static struct slice cut_at_nul(struct slice s)
-{
-	const char *nul = s.len ? memchr(s.ptr, '\0', s.len) : NULL;
-
-	return nul ? slice_between(s.ptr, nul) : s;
-}
-
 /* --- the file --- */
 
-static int not_a_zip(const struct zip_file *file, struct error *error)
+static int not_a_zip(const struct zip *zip, struct error *error)
 {
-	return error_set(error, ERROR_FORMAT, "%s: not a zip file", file->name);
+	return error_set(error, ERROR_FORMAT, "%s: not a zip file", zip->path);
 }
 
-int zip_file_open(int fd, const char *name, struct zip_file *out, struct error *error)
-{
-	struct zip_file file = {.fd = fd, .name = name};
-	struct stat status;
-
-	if (fstat(fd, &status) < 0)
-		return error_errno(error, errno, "%s", name);
-	if (!S_ISREG(status.st_mode))
-		return not_a_zip(&file, error);
-	file.size = (uint64_t)status.st_size;
-	*out = file;
-	return 0;
-}
-
-int zip_file_read_some(const struct zip_file *file, uint64_t at, char *to, size_t size, size_t *got,
+int zip_file_read_some(const struct zip *zip, uint64_t at, char *to, size_t size, size_t *got,
                        struct error *error)
 {
 	size_t done = 0;
 
-	while (done < size && at + done < file->size) {
-		ssize_t n = pread(file->fd, to + done, size - done, (off_t)(at + done));
+	while (done < size && at + done < zip->size) {
+		ssize_t n = pread(zip->fd, to + done, size - done, (off_t)(at + done));
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return error_errno(error, errno, "%s", file->name);
+			return error_errno(error, errno, "%s", zip->path);
 		if (n == 0)
 			break;
 		done += (size_t)n;
@@ -87,17 +61,14 @@ int zip_file_read_some(const struct zip_file *file, uint64_t at, char *to, size_
 	return 0;
 }
 
-int zip_file_read(const struct zip_file *file, uint64_t at, char *to, size_t size,
-                  struct error *error)
+int zip_file_read(const struct zip *zip, uint64_t at, char *to, size_t size, struct error *error)
 {
 	size_t got = 0;
-	int code = zip_file_read_some(file, at, to, size, &got, error);
+	int code = zip_file_read_some(zip, at, to, size, &got, error);
 
-	if (code < 0)
-		return code;
-	if (got < size)
-		return error_set(error, ERROR_FORMAT, "%s: ends within a record", file->name);
-	return 0;
+	if (code == 0 && got < size)
+		return error_set(error, ERROR_FORMAT, "%s: ends within a record", zip->path);
+	return code;
 }
 
 /* --- names --- */
@@ -107,221 +78,158 @@ int zip_file_read(const struct zip_file *file, uint64_t at, char *to, size_t siz
  * first PC, whatever wrote the zip. The wrong choice here would name members that Python
  * does not know. In ASCII the two agree.
  */
-static const uint16_t cp437[128] = {
-        0x00C7, 0x00FC, 0x00E9, 0x00E2, 0x00E4, 0x00E0, 0x00E5, 0x00E7, 0x00EA, 0x00EB, 0x00E8,
-        0x00EF, 0x00EE, 0x00EC, 0x00C4, 0x00C5, 0x00C9, 0x00E6, 0x00C6, 0x00F4, 0x00F6, 0x00F2,
-        0x00FB, 0x00F9, 0x00FF, 0x00D6, 0x00DC, 0x00A2, 0x00A3, 0x00A5, 0x20A7, 0x0192, 0x00E1,
-        0x00ED, 0x00F3, 0x00FA, 0x00F1, 0x00D1, 0x00AA, 0x00BA, 0x00BF, 0x2310, 0x00AC, 0x00BD,
-        0x00BC, 0x00A1, 0x00AB, 0x00BB, 0x2591, 0x2592, 0x2593, 0x2502, 0x2524, 0x2561, 0x2562,
-        0x2556, 0x2555, 0x2563, 0x2551, 0x2557, 0x255D, 0x255C, 0x255B, 0x2510, 0x2514, 0x2534,
-        0x252C, 0x251C, 0x2500, 0x253C, 0x255E, 0x255F, 0x255A, 0x2554, 0x2569, 0x2566, 0x2560,
-        0x2550, 0x256C, 0x2567, 0x2568, 0x2564, 0x2565, 0x2559, 0x2558, 0x2552, 0x2553, 0x256B,
-        0x256A, 0x2518, 0x250C, 0x2588, 0x2584, 0x258C, 0x2590, 0x2580, 0x03B1, 0x00DF, 0x0393,
-        0x03C0, 0x03A3, 0x03C3, 0x00B5, 0x03C4, 0x03A6, 0x0398, 0x03A9, 0x03B4, 0x221E, 0x03C6,
-        0x03B5, 0x2229, 0x2261, 0x00B1, 0x2265, 0x2264, 0x2320, 0x2321, 0x00F7, 0x2248, 0x00B0,
-        0x2219, 0x00B7, 0x221A, 0x207F, 0x00B2, 0x25A0, 0x00A0,
-};
+static const char16_t cp437[] =
+        u"ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐"
+        u"└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00A0";
 
-static bool is_ascii(struct slice text)
+/* Write cp437 @text as UTF-8 to @to, which has room for it. */
+static struct slice convert(struct slice text, char *to)
 {
-	const uint64_t high = UINT64_C(0x8080808080808080);
-	uint64_t word, seen = 0;
-	unsigned char rest = 0;
-
-	for (; text.len >= sizeof(word); text = slice_from(text, sizeof(word))) {
-		memcpy(&word, text.ptr, sizeof(word));
-		seen |= word;
-	}
-	for (size_t i = 0; i < text.len; i++)
-		rest |= (unsigned char)text.ptr[i];
-	return (seen & high) == 0 && rest < 0x80;
-}
-
-/* Write cp437 @text as UTF-8 to @to, which has room for it; returns how many bytes. */
-static size_t convert(struct slice text, char *to)
-{
-	char *begin = to;
+	char *end = to;
 
 	for (size_t i = 0; i < text.len; i++) {
 		unsigned char byte = (unsigned char)text.ptr[i];
-		unsigned point = byte < 0x80 ? byte : cp437[byte - 0x80];
 
-		if (point < 0x80) {
-			*to++ = (char)point;
-		} else if (point < 0x800) {
-			*to++ = (char)(0xC0 | point >> 6);
-			*to++ = (char)(0x80 | (point & 0x3F));
-		} else {
-			*to++ = (char)(0xE0 | point >> 12);
-			*to++ = (char)(0x80 | (point >> 6 & 0x3F));
-			*to++ = (char)(0x80 | (point & 0x3F));
-		}
+		end = utf8_put(end, byte < 0x80 ? byte : cp437[byte - 0x80]);
 	}
-	return (size_t)(to - begin);
+	return slice_between(to, end);
 }
 
-/* Whether cp437 text and UTF-8 text say the same; 1, 0 or ERROR_NOMEM. */
-static int same_across(struct slice foreign, struct slice utf8)
+static struct slice cut_at_nul(struct slice s)
 {
-	CLEANUP(cleanup_free) char *converted = malloc(foreign.len * UTF8_PER_CP437 + 1);
-
-	if (!converted)
-		return ERROR_NOMEM;
-	return slice_equal((struct slice){converted, convert(foreign, converted)}, utf8);
+	return s.len ? slice_first(s, strnlen(s.ptr, s.len)) : s;
 }
 
 /* --- the end of the directory --- */
 
-static void take_end(const char *record, uint64_t at, struct end *out)
-{
-	*out = (struct end){.at = at, .size = get32(record + 12), .offset = get32(record + 16)};
-}
+/* What the end record says, after zip64 has had its say. */
+struct end {
+	uint64_t at;           /* where the end record stands, and the directory ends */
+	uint64_t size, offset; /* of the directory */
+};
 
-/* The last end record in the last 64 KiB: behind it only its comment may stand. */
-static int search_end(const struct zip_file *file, struct end *out, struct error *error)
+/*
+ * The last end record in the last 64 KiB: behind it only its comment may stand. One without a
+ * comment comes first, at the very end of the file.
+ */
+static int find_end(const struct zip *zip, struct end *out, struct error *error)
 {
-	size_t size = COMMENT_MAX + END_SIZE;
-	CLEANUP(cleanup_free) char *tail = malloc(size);
+	size_t size = COMMENT_MAX + END_SIZE, at;
+	CLEANUP(cleanup_free) char *tail = NULL;
+	char last[END_SIZE];
+	const char *record = last;
 	int code;
 
-	if (!tail)
-		return error_nomem(error);
-	if (size > file->size)
-		size = (size_t)file->size;
-	code = zip_file_read(file, file->size - size, tail, size, error);
+	if (zip->size < END_SIZE)
+		return not_a_zip(zip, error);
+	code = zip_file_read(zip, zip->size - END_SIZE, last, sizeof(last), error);
 	if (code < 0)
 		return code;
-	for (size_t i = size - 3; i-- > 0;) {
-		if (!has_signature(tail + i, 5, 6))
-			continue;
-		if (size - i < END_SIZE)
-			break;
-		take_end(tail + i, file->size - size + i, out);
-		return 0;
+	out->at = zip->size - END_SIZE;
+	if (!has_signature(last, 5, 6) || get16(last + 20) != 0) {
+		size = size > zip->size ? (size_t)zip->size : size;
+		tail = malloc(size);
+		if (!tail)
+			return error_nomem(error);
+		code = zip_file_read(zip, zip->size - size, tail, size, error);
+		if (code < 0)
+			return code;
+		for (at = size - 3; at-- > 0 && !has_signature(tail + at, 5, 6);)
+			;
+		if (at > size - END_SIZE) /* cut short, or none at all */
+			return not_a_zip(zip, error);
+		record = tail + at;
+		out->at = zip->size - size + at;
 	}
-	return not_a_zip(file, error);
+	out->size = get32(record + 12);
+	out->offset = get32(record + 16);
+	return 0;
 }
 
 /* Let the zip64 end record, where there is one, replace what @end says. */
-static int apply_zip64(const struct zip_file *file, struct end *end, struct error *error)
+static int apply_zip64(const struct zip *zip, struct end *end, struct error *error)
 {
 	char locator[LOCATOR_SIZE], record[END64_SIZE];
 	int code;
 
 	if (end->at < LOCATOR_SIZE)
 		return 0;
-	code = zip_file_read(file, end->at - LOCATOR_SIZE, locator, sizeof(locator), error);
+	code = zip_file_read(zip, end->at - LOCATOR_SIZE, locator, sizeof(locator), error);
 	if (code < 0 || !has_signature(locator, 6, 7))
 		return code;
 	if (get32(locator + 4) != 0 || get32(locator + 16) > 1)
 		return error_set(error, ERROR_FORMAT, "%s: a zip of several disks is not supported",
-		                 file->name);
+		                 zip->path);
 	if (end->at < LOCATOR_SIZE + END64_SIZE)
-		return not_a_zip(file, error);
-	code = zip_file_read(file, end->at - LOCATOR_SIZE - END64_SIZE, record, sizeof(record),
+		return not_a_zip(zip, error);
+	code = zip_file_read(zip, end->at - LOCATOR_SIZE - END64_SIZE, record, sizeof(record),
 	                     error);
 	if (code < 0 || !has_signature(record, 6, 6))
 		return code;
-	end->zip64 = true;
+	end->at -= LOCATOR_SIZE + END64_SIZE;
 	end->size = get64(record + 40);
 	end->offset = get64(record + 48);
 	return 0;
-}
-
-static int find_end(const struct zip_file *file, struct end *out, struct error *error)
-{
-	char record[END_SIZE];
-	int code;
-
-	if (file->size < END_SIZE)
-		return not_a_zip(file, error);
-	code = zip_file_read(file, file->size - END_SIZE, record, sizeof(record), error);
-	if (code < 0)
-		return code;
-	if (has_signature(record, 5, 6) && get16(record + 20) == 0)
-		take_end(record, file->size - END_SIZE, out);
-	else
-		code = search_end(file, out, error);
-	return code < 0 ? code : apply_zip64(file, out, error);
 }
 
 /*
  * The directory ends where the end record begins; where the end record says it
  * begins only tells how far the whole archive was shifted.
  */
-static int load(struct zip_directory *directory, const struct zip_file *file, struct error *error)
+static int load(struct zip *zip, struct error *error)
 {
 	struct end end = {0};
-	int code = find_end(file, &end, error);
+	int code = find_end(zip, &end, error);
 
+	if (code == 0)
+		code = apply_zip64(zip, &end, error);
 	if (code < 0)
 		return code;
-	if (end.zip64)
-		end.at -= LOCATOR_SIZE + END64_SIZE;
 	if (end.size > end.at)
 		return error_set(error, ERROR_FORMAT, "%s: the directory has a bad offset",
-		                 file->name);
+		                 zip->path);
 	if (end.size > ZIP_DIRECTORY_MAX)
 		return error_set(error, ERROR_LIMIT, "%s: a directory of more than %llu bytes",
-		                 file->name, (unsigned long long)ZIP_DIRECTORY_MAX);
-	directory->size = (size_t)end.size;
-	directory->start = end.at - end.size;
-	directory->declared = end.offset;
-	directory->bytes = malloc(directory->size + 1);
-	if (!directory->bytes)
+		                 zip->path, (unsigned long long)ZIP_DIRECTORY_MAX);
+	zip->length = (size_t)end.size;
+	zip->start = end.at - end.size;
+	zip->declared = end.offset;
+	zip->bytes = malloc(zip->length + 1);
+	if (!zip->bytes)
 		return error_nomem(error);
-	return zip_file_read(file, directory->start, directory->bytes, directory->size, error);
+	return zip_file_read(zip, zip->start, zip->bytes, zip->length, error);
 }
 
 /* --- one record --- */
 
-/* As it stands in the file. */
-struct record {
-	const char *fixed;
-	struct slice name, extra; /* cut where the directory ends */
-	size_t end;               /* the place of the next, possibly behind the directory */
-};
-
-static struct slice part(const struct zip_directory *directory, size_t place, size_t length)
+/* A part of a record, cut where the directory ends. */
+static struct slice part(const struct zip *zip, size_t place, size_t length)
 {
-	size_t begin = place < directory->size ? place : directory->size;
-	size_t left = directory->size - begin;
+	size_t begin = place < zip->length ? place : zip->length;
+	size_t left = zip->length - begin;
 
-	return (struct slice){directory->bytes + begin, length < left ? length : left};
+	return (struct slice){zip->bytes + begin, length < left ? length : left};
 }
 
-static void split_record(const struct zip_directory *directory, size_t place, struct record *out)
+/* Its name, as it stands in the file. */
+static struct slice name_at(const struct zip *zip, size_t record)
 {
-	const char *fixed = directory->bytes + place;
-	size_t name = get16(fixed + 28), extra = get16(fixed + 30), comment = get16(fixed + 32);
-
-	out->fixed = fixed;
-	out->name = part(directory, place + ENTRY_SIZE, name);
-	out->extra = part(directory, place + ENTRY_SIZE + name, extra);
-	out->end = place + ENTRY_SIZE + name + extra + comment;
+	return part(zip, record + ENTRY_SIZE, get16(zip->bytes + record + 28));
 }
 
-/* Take a number from the front of a zip64 field; false where it is missing. */
-static bool take64(struct slice *field, uint64_t *out)
-{
-	if (field->len < sizeof(*out))
-		return false;
-	*out = get64(field->ptr);
-	*field = slice_from(*field, sizeof(*out));
-	return true;
-}
-
-/* The sizes and the offset that do not fit 32 bits. */
+/* The sizes and the offset that do not fit 32 bits, in this order, as far as each is needed. */
 static const char *apply_extra64(struct slice field, struct zip_member *m)
 {
-	static const char missing[] = "a number is missing in a zip64 field";
+	uint64_t *const numbers[] = {&m->size, &m->packed, &m->header_offset};
 
-	if ((m->size == UINT64_MAX || m->size == UINT32_MAX) && !take64(&field, &m->size))
-		return missing;
-	if (m->packed == UINT32_MAX && !take64(&field, &m->packed))
-		return missing;
-	if (m->header_offset == UINT32_MAX && !take64(&field, &m->header_offset))
-		return missing;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		if (*numbers[i] != UINT32_MAX && (i > 0 || *numbers[i] != UINT64_MAX))
+			continue;
+		if (field.len < sizeof(uint64_t))
+			return "a number is missing in a zip64 field";
+		*numbers[i] = get64(field.ptr);
+		field = slice_from(field, sizeof(uint64_t));
+	}
 	return NULL;
 }
 
@@ -365,99 +273,55 @@ static const char *apply_extra(struct slice extra, struct slice name, struct zip
 }
 
 /* The archive as a whole may be shifted; an offset that leaves 64 bits is in no file. */
-static uint64_t shift(const struct zip_directory *directory, uint64_t offset)
+static uint64_t shift(const struct zip *zip, uint64_t offset)
 {
 	uint64_t shifted;
 
-	if (offset < directory->declared)
-		return directory->declared - offset <= directory->start
-		               ? directory->start - (directory->declared - offset)
-		               : UINT64_MAX;
-	if (__builtin_add_overflow(directory->start, offset - directory->declared, &shifted))
+	if (offset < zip->declared)
+		return zip->declared - offset <= zip->start ? zip->start - (zip->declared - offset)
+		                                            : UINT64_MAX;
+	if (__builtin_add_overflow(zip->start, offset - zip->declared, &shifted))
 		return UINT64_MAX;
 	return shifted;
 }
 
-/* Fill @m from @record, its name still as in the file. Returns what is wrong, or NULL. */
-static const char *read_record(const struct zip_directory *directory, const struct record *record,
-                               struct zip_member *m)
+/* Fill @m from the record at m->record. Returns what is wrong, or NULL. */
+static const char *read_record(struct zip *zip, struct zip_member *m, bool *failed)
 {
-	const char *fixed = record->fixed, *problem = NULL;
+	const char *fixed = zip->bytes + m->record, *problem;
+	struct slice name, extra;
+	char *converted;
 
-	*m = (struct zip_member){
-	        .name = cut_at_nul(record->name),
-	        .flags = get16(fixed + 8),
-	        .method = get16(fixed + 10),
-	        .crc = get32(fixed + 16),
-	        .packed = get32(fixed + 20),
-	        .size = get32(fixed + 24),
-	        .header_offset = get32(fixed + 42),
-	        .place = (size_t)(fixed - directory->bytes),
-	};
-	if (record->extra.len > 0)
-		problem = apply_extra(record->extra, record->name, m);
-	m->header_offset = shift(directory, m->header_offset);
+	if (zip->length - m->record < ENTRY_SIZE)
+		return "the directory is cut short";
+	if (!has_signature(fixed, 1, 2))
+		return "a record of the directory does not start with its signature";
+	if ((unsigned char)fixed[6] > VERSION_MAX)
+		return "a member needs a newer version of the format";
+	name = name_at(zip, m->record);
+	extra = part(zip, m->record + ENTRY_SIZE + get16(fixed + 28), get16(fixed + 30));
+	m->name = cut_at_nul(name);
+	m->flags = get16(fixed + 8);
+	m->method = get16(fixed + 10);
+	m->crc = get32(fixed + 16);
+	m->packed = get32(fixed + 20);
+	m->size = get32(fixed + 24);
+	m->header_offset = get32(fixed + 42);
+	if ((m->flags & ZIP_UTF8) && !utf8_valid(name))
+		return "a name is not UTF-8";
+	problem = apply_extra(extra, name, m);
+	m->header_offset = shift(zip, m->header_offset);
+	if (m->flags & ZIP_UTF8 || m->name.ptr != name.ptr ||
+	    utf8_span_ascii(m->name.ptr, m->name.ptr + m->name.len) == m->name.len)
+		return problem;
+	converted = arena_alloc(&zip->names, m->name.len * UTF8_PER_CP437);
+	if (converted)
+		m->name = convert(m->name, converted);
+	*failed |= !converted;
 	return problem;
 }
 
-/* --- the check of the whole, once --- */
-
-static const char *check_record(const struct zip_directory *directory, size_t place,
-                                struct record *record, struct zip_member *m)
-{
-	if (directory->size - place < ENTRY_SIZE)
-		return "the directory is cut short";
-	if (!has_signature(directory->bytes + place, 1, 2))
-		return "a record of the directory does not start with its signature";
-	split_record(directory, place, record);
-	if ((unsigned char)record->fixed[6] > VERSION_MAX)
-		return "a member needs a newer version of the format";
-	if ((get16(record->fixed + 8) & ZIP_UTF8) && !utf8_valid(record->name))
-		return "a name is not UTF-8";
-	return read_record(directory, record, m);
-}
-
-static bool is_foreign(const struct zip_member *m)
-{
-	return !(m->flags & ZIP_UTF8) && !is_ascii(m->name);
-}
-
-/* Whether the name is that of the record itself, and not of a Unicode path field. */
-static bool is_own_name(const struct record *record, const struct zip_member *m)
-{
-	return m->name.ptr == record->name.ptr;
-}
-
-/* Keep the UTF-8 of a cp437 name, so that a walk need not convert it again. */
-static int keep_foreign(struct zip_directory *directory, const struct zip_member *m,
-                        struct error *error)
-{
-	char *bytes = arena_alloc(&directory->names, m->name.len * UTF8_PER_CP437);
-
-	if (!bytes || !array_grow(&directory->foreign, directory->foreigners,
-	                          sizeof(*directory->foreign), &directory->foreign_room))
-		return error_nomem(error);
-	directory->foreign[directory->foreigners++] = (struct zip_foreign){
-	        .place = m->place,
-	        .name = {bytes, convert(m->name, bytes)},
-	};
-	return 0;
-}
-
-/*
- * The packed bytes of a member end before the next one starts, so each read asks for that.
- * One whose start lies outside of any file keeps nothing from being read.
- */
-static bool keep_start(struct zip_directory *directory, uint64_t offset)
-{
-	if (offset == UINT64_MAX)
-		return true;
-	if (!array_grow(&directory->starts, directory->start_count, sizeof(offset),
-	                &directory->start_room))
-		return false;
-	directory->starts[directory->start_count++] = offset;
-	return true;
-}
+/* --- the whole --- */
 
 static int by_offset(const void *left, const void *right)
 {
@@ -466,110 +330,91 @@ static int by_offset(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-/* Members are in order, as a rule. */
-static void sort_starts(struct zip_directory *directory)
+/*
+ * The packed bytes of a member end before the next one starts, so each read asks for that.
+ * Members are in order, as a rule.
+ */
+static int sort_starts(struct zip *zip, struct error *error)
 {
-	for (size_t i = 1; i < directory->start_count; i++)
-		if (directory->starts[i - 1] > directory->starts[i]) {
-			qsort(directory->starts, directory->start_count, sizeof(uint64_t),
-			      by_offset);
-			return;
-		}
+	bool in_order = true;
+
+	zip->starts = malloc((zip->count + 1) * sizeof(*zip->starts));
+	if (!zip->starts)
+		return error_nomem(error);
+	for (size_t i = 0; i < zip->count; i++) {
+		zip->starts[i] = zip->members[i].header_offset;
+		in_order &= i == 0 || zip->starts[i - 1] <= zip->starts[i];
+	}
+	if (!in_order)
+		qsort(zip->starts, zip->count, sizeof(*zip->starts), by_offset);
+	return 0;
 }
 
-static int check(struct zip_directory *directory, const struct zip_file *file, struct error *error)
+int zip_directory_load(struct zip *zip, struct error *error)
 {
-	struct record record;
-	struct zip_member m;
-	int code = 0;
+	struct stat status;
+	size_t next;
+	int code;
 
-	for (size_t place = 0; code == 0 && place < directory->size; place = record.end) {
-		const char *problem = check_record(directory, place, &record, &m);
+	if (fstat(zip->fd, &status) < 0)
+		return error_errno(error, errno, "%s", zip->path);
+	if (!S_ISREG(status.st_mode))
+		return not_a_zip(zip, error);
+	zip->size = (uint64_t)status.st_size;
+	code = load(zip, error);
+	if (code < 0)
+		return code;
+	for (size_t place = 0; place < zip->length; place = next) {
+		struct zip_member m = {.record = place};
+		const char *fixed = zip->bytes + place;
+		bool failed = false;
+		const char *problem = read_record(zip, &m, &failed);
 
 		if (problem)
-			return error_set(error, ERROR_FORMAT, "%s: %s", file->name, problem);
-		if (++directory->count > ZIP_MEMBERS_MAX)
-			return error_set(error, ERROR_LIMIT, "%s: more than %zu members",
-			                 file->name, ZIP_MEMBERS_MAX);
-		if (is_own_name(&record, &m) && is_foreign(&m))
-			code = keep_foreign(directory, &m, error);
-		if (!keep_start(directory, m.header_offset))
-			code = error_nomem(error);
+			return error_set(error, ERROR_FORMAT, "%s: %s", zip->path, problem);
+		if (zip->count == ZIP_MEMBERS_MAX)
+			return error_set(error, ERROR_LIMIT, "%s: more than %zu members", zip->path,
+			                 ZIP_MEMBERS_MAX);
+		if (failed ||
+		    !array_grow(&zip->members, zip->count, sizeof(*zip->members), &zip->room))
+			return error_nomem(error);
+		zip->members[zip->count++] = m;
+		next = place + ENTRY_SIZE + get16(fixed + 28) + get16(fixed + 30) +
+		       get16(fixed + 32);
 	}
-	sort_starts(directory);
-	return code;
-}
-
-/* --- the whole --- */
-
-int zip_directory_load(struct zip_directory *out, const struct zip_file *file, struct error *error)
-{
-	int code = load(out, file, error);
-
-	return code < 0 ? code : check(out, file, error);
-}
-
-void zip_directory_free(struct zip_directory *directory)
-{
-	arena_free(&directory->names);
-	free(directory->foreign);
-	free(directory->starts);
-	free(directory->bytes);
-	*directory = (struct zip_directory){0};
+	return sort_starts(zip, error);
 }
 
 /* --- asking --- */
 
-static int by_place(const void *left, const void *right)
+/* One whose start lies outside of any file keeps nothing from being read. */
+uint64_t zip_directory_next_start(const struct zip *zip, uint64_t offset)
 {
-	const struct zip_foreign *a = left, *b = right;
-
-	return (a->place > b->place) - (a->place < b->place);
-}
-
-bool zip_directory_next(const struct zip_directory *directory, size_t *place,
-                        struct zip_member *out)
-{
-	const struct zip_foreign *foreign = NULL;
-	struct record record;
-
-	if (*place >= directory->size)
-		return false;
-	split_record(directory, *place, &record);
-	read_record(directory, &record, out); /* found right when the zip was opened */
-	if (directory->foreigners > 0)
-		foreign = bsearch(&(struct zip_foreign){.place = *place}, directory->foreign,
-		                  directory->foreigners, sizeof(*foreign), by_place);
-	if (foreign)
-		out->name = foreign->name;
-	*place = record.end;
-	return true;
-}
-
-uint64_t zip_directory_next_start(const struct zip_directory *directory, uint64_t offset)
-{
-	size_t low = 0, high = directory->start_count;
+	size_t low = 0, high = zip->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (directory->starts[middle] <= offset)
+		if (zip->starts[middle] <= offset)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < directory->start_count ? directory->starts[low] : directory->start;
+	return low < zip->count && zip->starts[low] != UINT64_MAX ? zip->starts[low] : zip->start;
 }
 
 /* Both headers name the member, each in a character set of its own. */
-int zip_directory_is_named(const struct zip_directory *directory, const struct zip_member *member,
+int zip_directory_is_named(const struct zip *zip, const struct zip_member *member,
                            struct slice local, unsigned flags)
 {
-	struct record record;
+	struct slice name = name_at(zip, member->record);
+	struct slice foreign = member->flags & ZIP_UTF8 ? local : name;
+	CLEANUP(cleanup_free) char *converted = NULL;
 
-	split_record(directory, member->place, &record);
 	if (((member->flags ^ flags) & ZIP_UTF8) == 0)
-		return slice_equal(record.name, local);
-	return member->flags & ZIP_UTF8 ? same_across(local, record.name)
-	                                : same_across(record.name, local);
+		return slice_equal(name, local);
+	converted = malloc(foreign.len * UTF8_PER_CP437 + 1);
+	if (!converted)
+		return ERROR_NOMEM;
+	return slice_equal(convert(foreign, converted), member->flags & ZIP_UTF8 ? name : local);
 }

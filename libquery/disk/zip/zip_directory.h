@@ -2,8 +2,8 @@
  * zip_directory.h - the bytes of a zip file, and its central directory: which members
  * there are.
  *
- * The directory is read into memory once, checked as a whole, and walked there: a member
- * costs no allocation, and a wheel of 12,000 members nothing but its last megabyte.
+ * The directory is read into memory once, checked as a whole, and kept: names stay where they
+ * are in it.
  */
 #ifndef LIBQUERY_DISK_ZIP_ZIP_DIRECTORY_H
 #define LIBQUERY_DISK_ZIP_ZIP_DIRECTORY_H
@@ -24,60 +24,40 @@ enum zip_flag {
  * The file is read, never mapped: a file that somebody truncates under a mapping
  * would kill the host with SIGBUS.
  */
-struct zip_file {
-	int fd;           /* borrowed */
-	const char *name; /* for messages; borrowed */
-	uint64_t size;    /* bytes */
+struct zip {
+	int fd;                   /* borrowed */
+	char *path;               /* for messages */
+	uint64_t size;            /* bytes of the file */
+	uint64_t start, declared; /* in it: where the directory is, and where the end record says */
+	char *bytes;              /* of the directory */
+	size_t length;
+	struct zip_member *members; /* duplicates included */
+	size_t count, room;
+	uint64_t *starts;   /* where they start in the file, sorted */
+	struct arena names; /* those that are not UTF-8 in the file */
 };
 
-/* Look at the file at @fd. ERROR_FORMAT where it is not a regular file. */
-int zip_file_open(int fd, const char *name, struct zip_file *out, struct error *error);
-
 /* Up to @size bytes from @at, fewer only at the end of the file; *got says how many. */
-int zip_file_read_some(const struct zip_file *file, uint64_t at, char *to, size_t size, size_t *got,
+int zip_file_read_some(const struct zip *zip, uint64_t at, char *to, size_t size, size_t *got,
                        struct error *error);
 
 /* Exactly @size bytes from @at; ERROR_FORMAT when the file ends before. */
-int zip_file_read(const struct zip_file *file, uint64_t at, char *to, size_t size,
-                  struct error *error);
-
-/* A name that is not UTF-8 in the file, so that its UTF-8 must be kept here. */
-struct zip_foreign {
-	size_t place; /* of the record that bears it */
-	struct slice name;
-};
-
-struct zip_directory {
-	uint64_t start, declared; /* in the file: where it is, and where the end record says */
-	char *bytes;
-	size_t size, count; /* in bytes; members, duplicates included */
-	uint64_t *starts;   /* where members start in the file, sorted */
-	size_t start_count, start_room;
-	struct zip_foreign *foreign; /* ordered by place */
-	size_t foreigners, foreign_room;
-	struct arena names; /* the bytes of foreign names */
-};
+int zip_file_read(const struct zip *zip, uint64_t at, char *to, size_t size, struct error *error);
 
 /*
- * Read and check the directory of @file into @out, which is zero. Whatever makes
- * Python's ZipFile() raise is an error here. @out is released by zip_directory_free(),
- * also after an error.
+ * Read and check the directory of the file at zip->fd, which is open, with its path. Whatever
+ * makes Python's ZipFile() raise is an error here.
  */
-int zip_directory_load(struct zip_directory *out, const struct zip_file *file, struct error *error);
-void zip_directory_free(struct zip_directory *directory);
-
-/* See zip_next(). */
-bool zip_directory_next(const struct zip_directory *directory, size_t *place,
-                        struct zip_member *out);
+int zip_directory_load(struct zip *zip, struct error *error);
 
 /* Where the first member behind @offset starts in the file, or else the directory. */
-uint64_t zip_directory_next_start(const struct zip_directory *directory, uint64_t offset);
+uint64_t zip_directory_next_start(const struct zip *zip, uint64_t offset);
 
 /*
  * Does the local header of @member name it @local, which is UTF-8 or cp437 as @flags say?
  * 1, 0 or ERROR_NOMEM.
  */
-int zip_directory_is_named(const struct zip_directory *directory, const struct zip_member *member,
+int zip_directory_is_named(const struct zip *zip, const struct zip_member *member,
                            struct slice local, unsigned flags);
 
 /* --- little-endian numbers, at any alignment --- */

@@ -17,7 +17,7 @@ struct zip_member {
 	uint64_t header_offset; /* from the start of the file; UINT64_MAX: outside of any file */
 	uint32_t crc;
 	uint16_t method, flags;
-	size_t place; /* of its record in the central directory: later is greater */
+	size_t record; /* where it stands in the central directory */
 };
 
 #endif
