@@ -18,7 +18,6 @@
 #include "libquery/disk/metadata/distribution.h"
 #include "libquery/disk/metadata/metadata.h"
 #include "libquery/disk/tree/distname.h"
-#include "libquery/disk/tree/tree_directory.h"
 #include "libquery/disk/tree/tree_open.h"
 #include "libquery/names.h"
 #include "libquery/select.h"

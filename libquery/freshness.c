@@ -27,7 +27,6 @@
 #include "db/base/file.h"
 #include "libquery/disk/metadata/holds.h"
 #include "libquery/disk/metadata/scan.h"
-#include "libquery/disk/tree/tree_directory.h"
 #include "libquery/disk/tree/tree_open.h"
 #include "libquery/handle.h"
 #include "libquery/layout.h"

@@ -21,9 +21,10 @@ static int each_child(void *payload, struct slice name)
 {
 	const struct path_index *listing;
 	uint64_t unpacked;
+	struct stat status;
 
 	tree_is_editable(payload, name, NULL);
-	tree_has_stem(payload, name, NULL);
+	tree_status(payload, name, "", &status, NULL);
 	if (tree_listing(payload, &listing, NULL) < 0 || !listing)
 		return 0;
 	for (size_t i = 0; i < listing->count; i++) {

@@ -51,16 +51,15 @@ static void test_defaults(void **state)
 	CLEANUP(error_clear) struct error error = {0};
 	const struct path_index *listing;
 	struct slice text = CHILD;
+	struct stat status;
 	uint64_t unpacked;
 	int64_t newest = 5;
 
 	assert_int_equal(tree_children(&tree, refuse, NULL, &error), 0);
 	assert_int_equal(tree_read(&tree, &request, &arena, &text, &error), 0);
 	assert_true(slice_is_null(text));
-	assert_false(tree_exists(&tree, CHILD, "METADATA", NULL));
-	assert_false(tree_is_file(&tree, CHILD, NULL));
-	assert_true(tree_has_stem(&tree, CHILD, NULL));
-	assert_int_equal(tree_stamps(&tree, NULL, &row, &newest, NULL), 0);
+	assert_int_equal(tree_status(&tree, CHILD, "METADATA", &status, NULL), 0);
+	assert_int_equal(row_stamps(&tree, NULL, &row, &newest, NULL), 0);
 	assert_int_equal(row.directory_stamp | row.files_stamp, 0);
 	assert_int_equal(newest, 5);
 	assert_int_equal(tree_listing(&tree, &listing, &error), 0);
@@ -92,20 +91,19 @@ static int fail_to_read(struct tree *tree, const struct tree_request *request, s
 	return read_one(tree, request, arena, out, error);
 }
 
-static int fail_to_look(struct tree *tree, const struct distribution_record *known,
-                        struct distribution_record *out, int64_t *newest, struct error *error)
+static int fail_to_look(struct tree *tree, struct slice child, const char *file,
+                        struct stat *status, struct error *error)
 {
 	(void)tree;
-	(void)known;
-	(void)newest;
-	if (fails && out->directory.ptr[0] == 'a')
+	(void)file;
+	if (fails && child.ptr[0] == 'a')
 		return error_errno(error, ENOMEM, "cannot look");
-	out->directory_stamp = 1;
-	return 0;
+	*status = (struct stat){.st_mode = S_IFDIR};
+	return 1;
 }
 
 static const struct tree_operations failing = {
-        .children = give_three, .read = fail_to_read, .stamps = fail_to_look};
+        .children = give_three, .read = fail_to_read, .status = fail_to_look};
 
 static void note_unread(void *payload, struct slice directory, const struct error *error)
 {

@@ -85,6 +85,15 @@ int distribution_parse_headers(struct tree *tree, struct arena *arena, struct sl
 	return code;
 }
 
+/* Is the child itself a file? 1, 0 or a failure. */
+static int is_file(struct tree *tree, struct slice child, struct error *error)
+{
+	struct stat status;
+	int found = tree_status(tree, child, "", &status, error);
+
+	return found > 0 ? S_ISREG(status.st_mode) : found;
+}
+
 /* From the child's own name where importlib.metadata would use it, else from its metadata. */
 static void find_name(struct reading *reading, struct distribution_record *distribution)
 {
@@ -92,8 +101,10 @@ static void find_name(struct reading *reading, struct distribution_record *distr
 	struct error error = {0};
 	struct metadata headers;
 	struct slice stem;
-	int code = tree_has_stem(reading->tree, distribution->directory, &error);
+	int code = 1;
 
+	if (reading->tree->kind == ROOT_ZIP) /* there the name of a directory does not count */
+		code = is_file(reading->tree, distribution->directory, &error);
 	if (code > 0 && distname_stem(distribution->directory, &stem)) {
 		distribution->normalized_name =
 		        distname_normalize_in(reading->arena, stem, &reading->failed);
@@ -144,11 +155,12 @@ int distribution_read_headers(struct tree *tree, struct arena *arena,
 
 static int has_metadata(struct tree *tree, struct slice child, struct error *error)
 {
-	int found = tree_exists(tree, child, "METADATA", error);
+	struct stat status;
+	int found = tree_status(tree, child, "METADATA", &status, error);
 
 	if (found == 0)
-		found = tree_exists(tree, child, "PKG-INFO", error);
-	return found == 0 ? tree_is_file(tree, child, error) : found;
+		found = tree_status(tree, child, "PKG-INFO", &status, error);
+	return found == 0 ? is_file(tree, child, error) : found;
 }
 
 /* Unusable metadata is not an error here: Python reads it only when asked for a name. */

@@ -35,7 +35,17 @@ enum holds_by {
 int row_holds(struct tree *tree, const struct carried *carried, enum holds_by by,
               const struct distribution_record *row, int64_t *newest, struct error *error);
 
-/* The same by its files, with @now from tree_stamps(). */
+/*
+ * Digests of the times and sizes of out->directory and of the files in it that are indexed,
+ * into the stamps of @out, and the outlines of these files; *newest is raised to the newest of
+ * the times, nanoseconds since 1970. @known: what they were, or NULL; what cannot have come
+ * since is not looked for. 0 or a failure. What is in an archive changes with the archive:
+ * zeros.
+ */
+int row_stamps(struct tree *tree, const struct distribution_record *known,
+               struct distribution_record *out, int64_t *newest, struct error *error);
+
+/* The same as row_holds() by its files, with @now from row_stamps(). */
 bool row_matches(const struct carried *carried, const struct distribution_record *row,
                  const struct distribution_record *now);
 

@@ -283,7 +283,7 @@ static int compare_stamps(struct scan *scan, struct distribution_record *distrib
 	const struct carried *carried = scan->options->carried;
 	bool may_reuse = known && scan->tree->kind == ROOT_DIRECTORY && !knows_other_kinds(scan);
 	int64_t newest = 0;
-	int code = tree_stamps(scan->tree, known, distribution, &newest, error);
+	int code = row_stamps(scan->tree, known, distribution, &newest, error);
 
 	if (code < 0)
 		return code;

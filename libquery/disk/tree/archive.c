@@ -39,13 +39,11 @@ struct archive {
 	const struct tree_file *files;
 	size_t count;
 	/*
-	 * The place of the last file of each name, and the directories in children, which
-	 * exists() asks for. A wheel has thousands of members and one distribution: a few
-	 * walks are cheaper than this. A zip of thousands of distributions is not to be
-	 * walked for each of them.
+	 * The place of the last file of each name, and the directories in children. A zip of
+	 * thousands of distributions is not to be walked for each of them.
 	 */
 	struct name_map index;
-	unsigned lookups;         /* counted up to ARCHIVE_INDEX_AFTER */
+	bool is_indexed;
 	struct path_index beside; /* see listing(); made when it is asked for */
 	bool is_listed;
 	struct unpacked unpacked[2];
@@ -124,87 +122,51 @@ static void index_file(struct archive *archive, struct slice name, uint32_t plac
 		name_map_put(&archive->index, below, NO_PLACE, failed);
 }
 
-static void make_index(struct archive *archive)
-{
-	struct slice name;
-	bool failed = false;
-
-	for (size_t at = 0, place = 0; !failed && next(archive, &at, &name); place = at)
-		index_file(archive, name, (uint32_t)place, &failed);
-	if (failed)
-		name_map_free(&archive->index); /* no memory: slow is better than wrong */
-}
-
-/* Count one more look-up; is there an index to answer it? */
-static bool has_index(struct archive *archive)
-{
-	if (archive->lookups < ARCHIVE_INDEX_AFTER && ++archive->lookups == ARCHIVE_INDEX_AFTER)
-		make_index(archive);
-	return archive->index.count > 0;
-}
-
-/* The place of the last file called @name, NO_PLACE if that is a directory; false: neither. */
-static bool look_up(struct archive *archive, struct slice name, uint32_t *out)
-{
-	struct slice path;
-	bool found = false;
-
-	if (has_index(archive)) {
-		*out = name_map_get(&archive->index, name);
-		return *out != NAME_MAP_NONE;
-	}
-	for (size_t at = 0, place = 0; next(archive, &at, &path); place = at) {
-		bool same = path.len == name.len;
-
-		if (!slice_starts(path, name) || (!same && path.ptr[name.len] != '/'))
-			continue;
-		if (same || !found)
-			*out = same ? (uint32_t)place : NO_PLACE;
-		found = true;
-	}
-	return found;
-}
-
 /*
- * The same for @name in @directory, either of which may be empty. What is not kept of an
- * archive is not there, unless @unkept. 1, 0 or ERROR_NOMEM.
+ * The place of the last file called @name in @directory, either of which may be empty, or
+ * NO_PLACE if that is a directory. 1, 0 or ERROR_NOMEM.
  */
-static int find(struct archive *archive, struct slice directory, struct slice name, bool unkept,
-                uint32_t *out, struct error *error)
+static int find(struct archive *archive, struct slice directory, struct slice name, uint32_t *out,
+                struct error *error)
 {
 	CLEANUP(cleanup_free) char *path = NULL;
-	struct slice whole = directory.len ? directory : name;
+	struct slice whole = directory.len ? directory : name, file;
+	bool failed = false;
 
-	if (directory.len && name.len) {
+	for (size_t at = 0; !archive->is_indexed && !failed && next(archive, &at, &file);)
+		index_file(archive, file, (uint32_t)at - 1, &failed);
+	archive->is_indexed |= !failed;
+	if (directory.len && name.len && !failed) {
 		path = malloc(path_room(directory, name));
-		if (!path)
-			return error_nomem(error);
-		whole = path_join(path, directory, name);
+		failed = !path;
+		whole = path ? path_join(path, directory, name) : name;
 	}
-	if (!look_up(archive, whole, out))
-		return 0;
-	return archive->zip || *out == NO_PLACE || unkept ||
-	       !slice_is_null(archive->files[*out].bytes);
+	if (failed)
+		return error_nomem(error);
+	*out = name_map_get(&archive->index, whole);
+	return *out != NAME_MAP_NONE;
 }
 
-static int exists(struct tree *tree, struct slice child, const char *file, struct error *error)
+/* The same for a child; what is not kept of an archive is not there. */
+static int find_kept(struct archive *archive, struct slice child, const char *file, uint32_t *out,
+                     struct error *error)
+{
+	int code = find(archive, child, slice_of(file), out, error);
+
+	if (code <= 0 || archive->zip || *out == NO_PLACE)
+		return code;
+	return !slice_is_null(archive->files[*out].bytes);
+}
+
+static int status_of(struct tree *tree, struct slice child, const char *file, struct stat *status,
+                     struct error *error)
 {
 	uint32_t place;
+	int code = find_kept(archive_of(tree), child, file, &place, error);
 
-	return find(archive_of(tree), child, slice_of(file), false, &place, error);
-}
-
-static int is_file(struct tree *tree, struct slice child, struct error *error)
-{
-	uint32_t place;
-	int code = find(archive_of(tree), child, SLICE(""), false, &place, error);
-
-	return code > 0 ? place != NO_PLACE : code;
-}
-
-static int has_stem(struct tree *tree, struct slice child, struct error *error)
-{
-	return archive_of(tree)->zip ? is_file(tree, child, error) : 1;
+	if (code > 0)
+		*status = (struct stat){.st_mode = place == NO_PLACE ? S_IFDIR : S_IFREG};
+	return code;
 }
 
 static struct zip_member member_at(const struct archive *archive, uint32_t place)
@@ -216,40 +178,31 @@ static struct zip_member member_at(const struct archive *archive, uint32_t place
 	return member;
 }
 
-/* The bytes of the file at @place; those of a zip are malloc'd and handed to *owned, too. */
-static int read_at(struct archive *archive, uint32_t place, size_t limit, struct slice *out,
-                   char **owned, struct error *error)
-{
-	struct zip_member member;
-	int code;
-
-	if (!archive->zip) {
-		*out = archive->files[place].bytes;
-		return out->len <= limit
-		               ? 0
-		               : error_set(error, ERROR_LIMIT, "%zu bytes; the limit is %zu",
-		                           out->len, limit);
-	}
-	member = member_at(archive, place);
-	code = zip_read(archive->zip, &member, limit, out, error);
-	*owned = code < 0 ? NULL : (char *)out->ptr;
-	return code;
-}
-
 /* A member is a file unless its name ends in '/'; a directory, when read, is "absent". */
 static int read_file(struct tree *tree, const struct tree_request *request, struct arena *arena,
                      struct slice *out, struct error *error)
 {
 	struct archive *archive = archive_of(tree);
 	CLEANUP(cleanup_free) char *owned = NULL;
-	struct slice file = slice_of(request->file), bytes;
+	struct zip_member member;
+	struct slice bytes;
 	bool failed = false;
 	uint32_t place;
-	int code = find(archive, request->child, file, false, &place, error);
+	int code = find_kept(archive, request->child, request->file, &place, error);
 
-	if (code <= 0 || place == NO_PLACE || (archive->zip && !file.len))
+	if (code <= 0 || place == NO_PLACE || (archive->zip && !*request->file))
 		return code < 0 ? code : 0;
-	code = read_at(archive, place, request->limit, &bytes, &owned, error);
+	if (archive->zip) {
+		member = member_at(archive, place);
+		code = zip_read(archive->zip, &member, request->limit, &bytes, error);
+		owned = code < 0 ? NULL : (char *)bytes.ptr;
+	} else {
+		bytes = archive->files[place].bytes;
+		code = bytes.len <= request->limit
+		               ? 0
+		               : error_set(error, ERROR_LIMIT, "%zu bytes; the limit is %zu",
+		                           bytes.len, request->limit);
+	}
 	if (code < 0)
 		return code;
 	*out = arena_copy(arena, bytes, &failed);
@@ -259,36 +212,27 @@ static int read_file(struct tree *tree, const struct tree_request *request, stru
 /* --- the files beside a distribution --- */
 
 /*
- * The list is searched for modules and shared objects. There are no modules in metadata
- * directories, of which an archive may have thousands.
+ * The same list for all children, each of which sees what lies below its own site directory. It
+ * is searched for modules and shared objects. There are no modules in metadata directories, of
+ * which an archive may have thousands.
  */
-static bool is_of_use(const struct archive *archive, struct slice name)
-{
-	struct slice child = child_of(archive, name);
-
-	return slice_is_null(child) || !distname_is_info(child) || object_name_may_be(name);
-}
-
-static bool list_files(struct archive *archive)
-{
-	struct slice name;
-
-	for (size_t place = 0; next(archive, &place, &name);)
-		if (is_of_use(archive, name) && !path_index_add(&archive->beside, name))
-			return false;
-	path_index_sort(&archive->beside);
-	return true;
-}
-
-/* The same for all children, each of which sees what lies below its own site directory. */
 static int listing(struct tree *tree, const struct path_index **out, struct error *error)
 {
 	struct archive *archive = archive_of(tree);
+	struct slice name, child;
+	bool failed = false;
 
-	if (!archive->is_listed && !list_files(archive)) {
+	for (size_t place = 0; !archive->is_listed && !failed && next(archive, &place, &name);) {
+		child = child_of(archive, name);
+		if (slice_is_null(child) || !distname_is_info(child) || object_name_may_be(name))
+			failed = !path_index_add(&archive->beside, name);
+	}
+	if (failed) {
 		path_index_free(&archive->beside);
 		return error_nomem(error);
 	}
+	if (!archive->is_listed)
+		path_index_sort(&archive->beside);
 	archive->is_listed = true;
 	*out = &archive->beside;
 	return 0;
@@ -346,31 +290,22 @@ static int unpack(struct archive *archive, uint32_t place, uint64_t *unpacked, s
 	return code < 0 ? code : take_fd(&fd);
 }
 
-/* Put @one before the others; the last one falls out. */
-static void keep(struct archive *archive, struct unpacked one)
-{
-	struct unpacked *kept = archive->unpacked;
-
-	if (kept[0].fd != one.fd && kept[1].fd != one.fd && kept[1].fd >= 0)
-		close(kept[1].fd);
-	if (kept[0].fd != one.fd)
-		kept[1] = kept[0];
-	kept[0] = one;
-}
-
-/* A descriptor that this tree keeps. */
+/* A descriptor that this tree keeps, before the others; the last one falls out. */
 static int find_unpacked(struct archive *archive, uint32_t place, uint64_t *unpacked,
                          struct error *error)
 {
-	struct unpacked one = {place, -1};
+	struct unpacked *kept = archive->unpacked, one = kept[1];
 
-	for (size_t i = 0; i < 2 && one.fd < 0; i++)
-		if (archive->unpacked[i].fd >= 0 && archive->unpacked[i].place == place)
-			one = archive->unpacked[i];
-	if (one.fd < 0)
-		one.fd = unpack(archive, place, unpacked, error);
-	if (one.fd >= 0)
-		keep(archive, one);
+	if (kept[0].fd >= 0 && kept[0].place == place)
+		return kept[0].fd;
+	if (one.fd < 0 || one.place != place) {
+		one = (struct unpacked){place, unpack(archive, place, unpacked, error)};
+		if (one.fd < 0)
+			return one.fd;
+		cleanup_close(&kept[1].fd);
+	}
+	kept[1] = kept[0];
+	kept[0] = one;
 	return one.fd;
 }
 
@@ -378,7 +313,7 @@ static int fetch(struct tree *tree, struct slice child, struct slice path, uint6
                  struct error *error)
 {
 	uint32_t place;
-	int code = find(archive_of(tree), path_directory(child), path, true, &place, error), fd;
+	int code = find(archive_of(tree), path_directory(child), path, &place, error), fd;
 
 	if (code < 0)
 		return code;
@@ -397,14 +332,12 @@ static void close_archive(struct tree *tree)
 {
 	struct archive *archive = archive_of(tree);
 
-	for (size_t i = 0; i < 2; i++)
-		if (archive->unpacked[i].fd >= 0)
-			close(archive->unpacked[i].fd);
+	cleanup_close(&archive->unpacked[0].fd);
+	cleanup_close(&archive->unpacked[1].fd);
 	name_map_free(&archive->index);
 	path_index_free(&archive->beside);
 	zip_close(archive->zip);
-	if (tree->fd >= 0)
-		close(tree->fd);
+	cleanup_close(&tree->fd);
 	free(tree);
 }
 
@@ -413,9 +346,7 @@ static int open_archive(const struct archive *what, struct tree **out, struct er
 	static const struct tree_operations operations = {
 	        .children = children,
 	        .read = read_file,
-	        .exists = exists,
-	        .is_file = is_file,
-	        .has_stem = has_stem,
+	        .status = status_of,
 	        .listing = listing,
 	        .fetch = fetch,
 	        .close = close_archive,

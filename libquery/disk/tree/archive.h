@@ -14,9 +14,6 @@
 #define ARCHIVE_OBJECT_MEMORY ((size_t)64 << 20)
 #define ARCHIVE_OBJECT_MAX    ((uint64_t)2 << 30) /* bytes of an object that is unpacked */
 
-/* Look-ups for which an index does not pay: one distribution has up to 9. */
-#define ARCHIVE_INDEX_AFTER 16
-
 /* The zip that is open as @fd, which the tree takes over; @path for messages. */
 int tree_open_zip(int fd, const char *path, struct stamp stamp, struct tree **out,
                   struct error *error);

@@ -1,11 +1,30 @@
 /*
- * tree.c - has the defaults for what a kind of tree does not do itself.
+ * tree.c - opens a path entry as what it is, and has the defaults for what a kind of tree does not
+ * do itself.
  */
-#include "libquery/disk/tree/tree.h"
+#include "libquery/disk/tree/tree_open.h"
+
+#include <errno.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/file.h"
+#include "libquery/disk/tree/archive.h"
 
 #define DIRECT_URL_MAX ((size_t)1 << 20) /* bytes */
+
+int tree_open(const char *path, struct tree **out, struct error *error)
+{
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path[0] ? path : ".", 0);
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return error_errno(error, errno, "%s", path);
+	if (S_ISDIR(status.st_mode))
+		return tree_open_directory(take_fd(&fd), stamp_of(&status), out, error);
+	if (!S_ISREG(status.st_mode))
+		return error_set(error, ERROR_NOTFOUND, "%s: neither a directory nor a file", path);
+	return tree_open_zip(take_fd(&fd), path, stamp_of(&status), out, error);
+}
 
 int tree_children(struct tree *tree, tree_each *each, void *payload, struct error *error)
 {
@@ -27,44 +46,11 @@ void tree_expect(struct tree *tree, const struct distribution_record *distributi
 		tree->operations->expect(tree, distributions, count);
 }
 
-int tree_exists(struct tree *tree, struct slice child, const char *file, struct error *error)
+int tree_status(struct tree *tree, struct slice child, const char *file, struct stat *status,
+                struct error *error)
 {
-	return tree->operations->exists ? tree->operations->exists(tree, child, file, error) : 0;
-}
-
-int tree_is_file(struct tree *tree, struct slice child, struct error *error)
-{
-	return tree->operations->is_file ? tree->operations->is_file(tree, child, error) : 0;
-}
-
-int tree_has_stem(struct tree *tree, struct slice child, struct error *error)
-{
-	return tree->operations->has_stem ? tree->operations->has_stem(tree, child, error) : 1;
-}
-
-int tree_stamps(struct tree *tree, const struct distribution_record *known,
-                struct distribution_record *out, int64_t *newest, struct error *error)
-{
-	out->directory_stamp = out->files_stamp = 0;
-	if (!tree->operations->stamps)
-		return 0;
-	return tree->operations->stamps(tree, known, out, newest, error);
-}
-
-int tree_directory_stamp(struct tree *tree, struct slice child, int64_t *out, struct error *error)
-{
-	*out = 0;
-	return tree->operations->directory_stamp
-	               ? tree->operations->directory_stamp(tree, child, out, error)
-	               : 0;
-}
-
-int tree_outline(struct tree *tree, struct slice child, enum tree_part part, struct outline *out,
-                 struct error *error)
-{
-	*out = (struct outline){0};
-	return tree->operations->outline ? tree->operations->outline(tree, child, part, out, error)
-	                                 : 0;
+	return tree->operations->status ? tree->operations->status(tree, child, file, status, error)
+	                                : 0;
 }
 
 int tree_listing(struct tree *tree, const struct path_index **out, struct error *error)
@@ -88,6 +74,12 @@ int tree_fetch(struct tree *tree, struct slice child, struct slice path, uint64_
 	code = tree->operations->fetch(tree, child, path, unpacked, error);
 	tree->unpacked += *unpacked;
 	return code;
+}
+
+void tree_withhold_unless(struct tree *tree, mode_t mode)
+{
+	if ((mode & tree->readers) != tree->readers) /* threads may look, but for no readers */
+		tree->withheld = true;
 }
 
 /*

@@ -5,7 +5,6 @@
  * The answers are those of importlib.metadata: which children there are and in which
  * order, and whether reading a file gives text, nothing, or an exception.
  *
- *     tree_open                 a path entry, opened as what it is
  *     tree_directory  archive   the kinds
  *     tree                      what all of them can do
  */
@@ -37,12 +36,6 @@ struct tree_request {
 	bool first;       /* unless only the beginning is wanted */
 };
 
-/* The files of a distribution by which it is known again; see carried.h. */
-enum tree_part {
-	TREE_ENTRY_POINTS, /* entry_points.txt */
-	TREE_METADATA,     /* METADATA, else PKG-INFO, else the child, if that is a file */
-};
-
 typedef int tree_each(void *payload, struct slice name);
 
 /* What a kind of tree does; see the functions below. A method that is NULL has a default. */
@@ -50,15 +43,8 @@ struct tree_operations {
 	int (*children)(struct tree *tree, tree_each *each, void *payload, struct error *error);
 	int (*read)(struct tree *tree, const struct tree_request *request, struct arena *arena,
 	            struct slice *out, struct error *error);
-	int (*exists)(struct tree *tree, struct slice child, const char *file, struct error *error);
-	int (*is_file)(struct tree *tree, struct slice child, struct error *error);
-	int (*has_stem)(struct tree *tree, struct slice child, struct error *error);
-	int (*stamps)(struct tree *tree, const struct distribution_record *known,
-	              struct distribution_record *out, int64_t *newest, struct error *error);
-	int (*directory_stamp)(struct tree *tree, struct slice child, int64_t *out,
-	                       struct error *error);
-	int (*outline)(struct tree *tree, struct slice child, enum tree_part part,
-	               struct outline *out, struct error *error);
+	int (*status)(struct tree *tree, struct slice child, const char *file, struct stat *status,
+	              struct error *error);
 	int (*listing)(struct tree *tree, const struct path_index **out, struct error *error);
 	int (*fetch)(struct tree *tree, struct slice child, struct slice path, uint64_t *unpacked,
 	             struct error *error);
@@ -112,34 +98,12 @@ int tree_read(struct tree *tree, const struct tree_request *request, struct aren
  */
 void tree_expect(struct tree *tree, const struct distribution_record *distributions, size_t count);
 
-/* Does @file exist in @child, as a file or otherwise? 1, 0 or a failure. Default: no. */
-int tree_exists(struct tree *tree, struct slice child, const char *file, struct error *error);
-
-/* Is the child itself a file? 1, 0 or a failure. Default: no. */
-int tree_is_file(struct tree *tree, struct slice child, struct error *error);
-
 /*
- * Does the child's own name count for its normalized name? That of a directory in a zip
- * does not. 1, 0 or a failure. Default: yes.
+ * What is at @file in @child; "": the child itself. 1, and *@status is set, in an archive its
+ * type alone; 0: nothing is; or a failure. Default: nothing.
  */
-int tree_has_stem(struct tree *tree, struct slice child, struct error *error);
-
-/*
- * Digests of the times and sizes of out->directory and of the files in it that are indexed,
- * into the stamps of @out, and the outlines of these files; *newest is raised to the newest of
- * the times, nanoseconds since 1970. @known: what they were, or NULL; what cannot have come
- * since is not looked for. 0 or a failure. Default: zeros, what is in an archive changes with
- * the archive.
- */
-int tree_stamps(struct tree *tree, const struct distribution_record *known,
-                struct distribution_record *out, int64_t *newest, struct error *error);
-
-/* The first of these stamps alone. 0 or a failure. Default: zero. */
-int tree_directory_stamp(struct tree *tree, struct slice child, int64_t *out, struct error *error);
-
-/* What one of them is now, which may be absent. 0 or a failure. Default: it is absent. */
-int tree_outline(struct tree *tree, struct slice child, enum tree_part part, struct outline *out,
-                 struct error *error);
+int tree_status(struct tree *tree, struct slice child, const char *file, struct stat *status,
+                struct error *error);
 
 /*
  * The paths of all files of the tree, in place of a RECORD. They belong to the tree and
@@ -154,6 +118,9 @@ int tree_listing(struct tree *tree, const struct path_index **out, struct error 
  */
 int tree_fetch(struct tree *tree, struct slice child, struct slice path, uint64_t *unpacked,
                struct error *error);
+
+/* What has @mode was read, or its contents were looked at: see withheld, above. */
+void tree_withhold_unless(struct tree *tree, mode_t mode);
 
 /* Is @child an editable install: does its direct_url.json say so? 1, 0 or a failure. */
 int tree_is_editable(struct tree *tree, struct slice child, struct error *error);

@@ -5,7 +5,7 @@
  * opened relative to the directory's descriptor: shorter walks for the kernel, and no race with a
  * rename above.
  */
-#include "libquery/disk/tree/tree_directory.h"
+#include "libquery/disk/tree/tree_open.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -43,46 +43,29 @@ struct directory {
 
 /* --- listing --- */
 
-static int give_children(const char *buffer, ssize_t len, tree_each *each, void *payload)
-{
-	int answer = 0;
-
-	for (ssize_t at = 0; answer == 0 && at < len;) {
-		const struct dirent64 *entry = (const void *)(buffer + at);
-
-		at += entry->d_reclen;
-		answer = each(payload, slice_of(entry->d_name));
-	}
-	return answer;
-}
-
-static ssize_t list_some(int fd, char *buffer)
-{
-	ssize_t len;
-
-	do {
-		len = getdents64(fd, buffer, ENTRIES_SIZE);
-	} while (len < 0 && errno == EINTR);
-	return len;
-}
-
 /* A directory that fails half-way cannot be listed: os.listdir() raises, too. */
 static int children(struct tree *tree, tree_each *each, void *payload, struct error *error)
 {
 	CLEANUP(cleanup_free) char *buffer = malloc(ENTRIES_SIZE);
-	ssize_t len;
-	int answer;
+	ssize_t len = -1;
+	int answer = 0;
 
 	if (!buffer)
 		return error_nomem(error);
 	if (lseek(tree->fd, 0, SEEK_SET) < 0)
 		return error_errno(error, errno, "cannot list");
-	while ((len = list_some(tree->fd, buffer)) > 0) {
-		answer = give_children(buffer, len, each, payload);
-		if (answer != 0)
-			return answer;
+	while (answer == 0 && len != 0) {
+		len = getdents64(tree->fd, buffer, ENTRIES_SIZE);
+		if (len < 0 && errno != EINTR)
+			return error_errno(error, errno, "cannot list");
+		for (ssize_t at = 0; answer == 0 && at < len;) {
+			const struct dirent64 *entry = (const void *)(buffer + at);
+
+			at += entry->d_reclen;
+			answer = each(payload, slice_of(entry->d_name));
+		}
 	}
-	return len == 0 ? 0 : error_errno(error, errno, "cannot list");
+	return answer;
 }
 
 /* --- reading --- */
@@ -104,12 +87,6 @@ static bool name_of(char *room, struct slice child, const char *file)
 		return false;
 	path_join(room, child, slice_of(file));
 	return true;
-}
-
-static void withhold_unless(struct tree *tree, mode_t mode)
-{
-	if ((mode & tree->readers) != tree->readers) /* threads may look, but for no readers */
-		tree->withheld = true;
 }
 
 /* openat() that follows no link; ELOOP: there is one, or it cannot be told. */
@@ -157,22 +134,6 @@ static int open_file(struct tree *tree, const char *name)
 	return fd >= 0 || errno != ELOOP ? fd : open_by_links(tree, name);
 }
 
-static int read_all(int fd, size_t room, struct arena *arena, struct slice *out,
-                    struct error *error)
-{
-	char *bytes = arena_alloc(arena, room + 1);
-	ssize_t len;
-
-	if (!bytes)
-		return error_nomem(error);
-	len = file_read(fd, bytes, room);
-	if (len < 0)
-		return error_errno(error, errno, "cannot read");
-	bytes[len] = '\0';
-	*out = (struct slice){bytes, (size_t)len};
-	return 1;
-}
-
 /* 1: *@size bytes of it are to be read; 0: it is no file; or an error. */
 static int judge(struct tree *tree, const struct tree_request *request, const struct stat *status,
                  size_t *size, struct error *error)
@@ -183,7 +144,7 @@ static int judge(struct tree *tree, const struct tree_request *request, const st
 		return 0;
 	if (!S_ISREG(status->st_mode))
 		return error_set(error, ERROR_FORMAT, "not a regular file");
-	withhold_unless(tree, status->st_mode);
+	tree_withhold_unless(tree, status->st_mode);
 	if (request->first && bytes > FIRST_BYTES)
 		bytes = FIRST_BYTES;
 	if (bytes > request->limit)
@@ -193,31 +154,35 @@ static int judge(struct tree *tree, const struct tree_request *request, const st
 	return 1;
 }
 
-static int read_open_file(struct tree *tree, int fd, const struct tree_request *request,
-                          struct arena *arena, struct slice *out, struct error *error)
-{
-	struct stat status;
-	size_t size;
-	int code;
-
-	if (fstat(fd, &status) != 0)
-		return error_errno(error, errno, "cannot read");
-	code = judge(tree, request, &status, &size, error);
-	return code > 0 ? read_all(fd, size, arena, out, error) : code;
-}
-
 static int read_now(struct tree *tree, const struct tree_request *request, struct arena *arena,
                     struct slice *out, struct error *error)
 {
-	char name[NAME_ROOM];
+	char name[NAME_ROOM], *bytes;
 	CLEANUP(cleanup_close) int fd = -1;
+	struct stat status;
+	size_t size;
+	ssize_t len;
+	int code;
 
 	if (!name_of(name, request->child, request->file))
 		return error_errno(error, ENAMETOOLONG, "cannot open");
 	fd = open_file(tree, name);
 	if (fd < 0)
 		return is_absent(errno) ? 0 : error_errno(error, errno, "cannot open");
-	return read_open_file(tree, fd, request, arena, out, error);
+	if (fstat(fd, &status) != 0)
+		return error_errno(error, errno, "cannot read");
+	code = judge(tree, request, &status, &size, error);
+	if (code <= 0)
+		return code;
+	bytes = arena_alloc(arena, size + 1);
+	if (!bytes)
+		return error_nomem(error);
+	len = file_read(fd, bytes, size);
+	if (len < 0)
+		return error_errno(error, errno, "cannot read");
+	bytes[len] = '\0';
+	*out = (struct slice){bytes, (size_t)len};
+	return 1;
 }
 
 /* --- reading ahead --- */
@@ -329,139 +294,12 @@ static void expect(struct tree *tree, const struct distribution_record *distribu
 
 /* --- looking --- */
 
-/* 1: it is there; 0: it is not; or a failure. */
 static int status_of(struct tree *tree, struct slice child, const char *file, struct stat *status,
                      struct error *error)
 {
 	char name[NAME_ROOM];
 
-	if (!name_of(name, child, file))
-		return 0;
-	return file_status(tree->fd, name, status, error);
-}
-
-static int exists(struct tree *tree, struct slice child, const char *file, struct error *error)
-{
-	struct stat status;
-
-	return status_of(tree, child, file, &status, error);
-}
-
-static int is_file(struct tree *tree, struct slice child, struct error *error)
-{
-	struct stat status;
-	int code = status_of(tree, child, "", &status, error);
-
-	return code > 0 ? S_ISREG(status.st_mode) : code;
-}
-
-/* Times and size of one file, folded into @words; the newest time is kept. */
-static size_t add_words(uint64_t *words, const struct stat *status, int64_t *newest)
-{
-	struct stamp stamp = stamp_of(status);
-
-	words[0] = (uint64_t)stamp.mtime;
-	words[1] = (uint64_t)stamp.ctime;
-	words[2] = S_ISDIR(status->st_mode) ? 0 : (uint64_t)status->st_size;
-	words[3] = (uint64_t)stamp.inode;
-	if (stamp.mtime > *newest)
-		*newest = stamp.mtime;
-	if (stamp.ctime > *newest)
-		*newest = stamp.ctime;
-	return 4;
-}
-
-static struct outline outline_of(struct tree *tree, const struct stat *status)
-{
-	withhold_unless(tree, status->st_mode);
-	return (struct outline){
-	        .exists = true,
-	        .size = (int64_t)status->st_size,
-	        .mtime = stamp_of(status).mtime,
-	};
-}
-
-/* The status of the file that has the metadata. */
-static int metadata_status(struct tree *tree, struct slice child, struct stat *status,
-                           struct error *error)
-{
-	int found = status_of(tree, child, "METADATA", status, error);
-
-	return found == 0 ? status_of(tree, child, "PKG-INFO", status, error) : found;
-}
-
-/* What was not in a directory that has not changed is not in it now. */
-static bool is_still_without(const struct distribution_record *known, int64_t directory_stamp)
-{
-	return known && known->settled && known->directory_stamp == directory_stamp &&
-	       !known->entry_points_txt.exists;
-}
-
-static int stamps(struct tree *tree, const struct distribution_record *known,
-                  struct distribution_record *out, int64_t *newest, struct error *error)
-{
-	struct slice child = out->directory;
-	uint64_t words[8];
-	struct stat status;
-	size_t count = 0;
-	int code = status_of(tree, child, "", &status, error);
-
-	if (code > 0) {
-		count = add_words(words, &status, newest);
-		if (S_ISDIR(status.st_mode)) /* to be searched by all who may read */
-			withhold_unless(tree, (status.st_mode & 0111) << 2);
-		else
-			out->metadata = outline_of(tree, &status);
-	}
-	out->directory_stamp = (int64_t)hash_numbers(words, count);
-	count = 0;
-	if (code >= 0)
-		code = is_still_without(known, out->directory_stamp)
-		               ? 0
-		               : status_of(tree, child, "entry_points.txt", &status, error);
-	if (code > 0) {
-		count = add_words(words, &status, newest);
-		out->entry_points_txt = outline_of(tree, &status);
-	}
-	if (code >= 0)
-		code = metadata_status(tree, child, &status, error);
-	if (code > 0) {
-		count += add_words(words + count, &status, newest);
-		out->metadata = outline_of(tree, &status);
-	}
-	out->files_stamp = (int64_t)hash_numbers(words, count);
-	return code < 0 ? code : 0;
-}
-
-static int directory_stamp(struct tree *tree, struct slice child, int64_t *out, struct error *error)
-{
-	uint64_t words[4];
-	int64_t unused = 0;
-	struct stat status;
-	int code = status_of(tree, child, "", &status, error);
-
-	if (code >= 0)
-		*out = (int64_t)hash_numbers(words,
-		                             code > 0 ? add_words(words, &status, &unused) : 0);
-	return code < 0 ? code : 0;
-}
-
-static int outline(struct tree *tree, struct slice child, enum tree_part part, struct outline *out,
-                   struct error *error)
-{
-	struct stat status;
-	int code = part == TREE_ENTRY_POINTS
-	                   ? status_of(tree, child, "entry_points.txt", &status, error)
-	                   : metadata_status(tree, child, &status, error);
-
-	if (code == 0 && part == TREE_METADATA) {
-		code = status_of(tree, child, "", &status, error);
-		if (code > 0)
-			code = !S_ISDIR(status.st_mode);
-	}
-	if (code > 0)
-		*out = outline_of(tree, &status);
-	return code < 0 ? code : 0;
+	return name_of(name, child, file) ? file_status(tree->fd, name, status, error) : 0;
 }
 
 /* --- opening --- */
@@ -480,11 +318,7 @@ int tree_open_directory(int fd, struct stamp stamp, struct tree **out, struct er
 	static const struct tree_operations operations = {
 	        .children = children,
 	        .read = read_file,
-	        .exists = exists,
-	        .is_file = is_file,
-	        .stamps = stamps,
-	        .directory_stamp = directory_stamp,
-	        .outline = outline,
+	        .status = status_of,
 	        .expect = expect,
 	        .close = close_directory,
 	};

@@ -12,4 +12,7 @@
  */
 int tree_open(const char *path, struct tree **out, struct error *error);
 
+/* The directory that is open as @fd, which the tree takes over. */
+int tree_open_directory(int fd, struct stamp stamp, struct tree **out, struct error *error);
+
 #endif
