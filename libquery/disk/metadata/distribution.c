@@ -5,8 +5,7 @@
  */
 #include "libquery/disk/metadata/distribution.h"
 
-#include <sys/types.h>
-
+#include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/unicode.h"
 #include "db/entry_points_txt.h"
@@ -67,22 +66,30 @@ static int read_headers(struct tree *tree, struct arena *arena, struct slice chi
 int distribution_parse_headers(struct tree *tree, struct arena *arena, struct slice child,
                                bool strict, struct metadata *out, struct error *error)
 {
+	bool first = !strict; /* only the beginning, unless that does not say all */
 	struct slice text = SLICE("");
-	int code = read_headers(tree, arena, child, !strict, &text, error);
+	int code;
 
 	*out = (struct metadata){0};
-	if (code <= 0)
-		return code;
-	if (strict && !utf8_valid(text))
-		return error_set(error, ERROR_FORMAT, "the metadata is not valid UTF-8");
-	if (metadata_parse(text, arena, out) < 0)
-		return error_nomem(error);
-	if (!strict && !out->complete) {
-		code = read_headers(tree, arena, child, false, &text, error);
-		if (code > 0 && metadata_parse(text, arena, out) < 0)
+	for (;; first = false) {
+		code = read_headers(tree, arena, child, first, &text, error);
+		if (code <= 0)
+			return code;
+		if (strict && !utf8_valid(text))
+			return error_set(error, ERROR_FORMAT, "the metadata is not valid UTF-8");
+		if (metadata_parse(text, arena, out) < 0)
 			return error_nomem(error);
+		if (!first || out->complete)
+			return 1;
 	}
-	return code;
+}
+
+/* Name and version, as they are kept: of a file of many kilobytes two words. */
+static void keep_headers(struct arena *arena, const struct metadata *headers,
+                         struct distribution_record *distribution, bool *failed)
+{
+	distribution->name = arena_copy(arena, headers->name, failed);
+	distribution->version = arena_copy(arena, headers->version, failed);
 }
 
 /* Is the child itself a file? 1, 0 or a failure. */
@@ -119,9 +126,7 @@ static void find_name(struct reading *reading, struct distribution_record *distr
 		mark_broken(reading, distribution,
 		            "neither its name nor its metadata says what it is called");
 	} else {
-		distribution->name = arena_copy(reading->arena, headers.name, &reading->failed);
-		distribution->version =
-		        arena_copy(reading->arena, headers.version, &reading->failed);
+		keep_headers(reading->arena, &headers, distribution, &reading->failed);
 		distribution->has_headers = true;
 		distribution->normalized_name =
 		        distname_normalize_in(reading->arena, headers.name, &reading->failed);
@@ -131,7 +136,7 @@ static void find_name(struct reading *reading, struct distribution_record *distr
 int distribution_read_headers(struct tree *tree, struct arena *arena,
                               struct distribution_record *distribution, struct error *error)
 {
-	struct arena scratch = ARENA_INIT; /* of a file of many kilobytes two words are kept */
+	CLEANUP(arena_free) struct arena scratch = ARENA_INIT;
 	struct metadata headers;
 	bool failed = false;
 	struct error own = {0};
@@ -139,11 +144,8 @@ int distribution_read_headers(struct tree *tree, struct arena *arena,
 	                                      &headers, &own);
 	int failure;
 
-	if (code > 0) {
-		distribution->name = arena_copy(arena, headers.name, &failed);
-		distribution->version = arena_copy(arena, headers.version, &failed);
-	}
-	arena_free(&scratch);
+	if (code > 0)
+		keep_headers(arena, &headers, distribution, &failed);
 	if (failed)
 		error_nomem(&own);
 	failure = error_move_failure(error, &own);
@@ -215,31 +217,6 @@ static void fill_entry_point(struct reading *reading, const struct entry_points_
 		out->extras = join_extras(reading, value.extras);
 }
 
-/*
- * The number of items, or ERROR_FORMAT or ERROR_LIMIT with @error filled. A group is
- * written once in the file, and then with each of its entry points in the database.
- */
-static ssize_t count_lines(struct slice text, struct error *error)
-{
-	struct entry_points_txt txt;
-	struct entry_points_line line;
-	size_t count = 0, bytes = 0;
-	int code;
-
-	entry_points_txt_begin(&txt, text);
-	while ((code = entry_points_txt_next(&txt, &line, error)) > 0) {
-		bytes += line.group.len + line.name.len + line.value.len;
-		if (++count > POINTS_MAX)
-			return error_set(error, ERROR_LIMIT, "more than %zu entry points",
-			                 POINTS_MAX);
-		if (bytes > POINTS_BYTES_MAX)
-			return error_set(error, ERROR_LIMIT,
-			                 "more than %zu bytes of groups, names and values",
-			                 POINTS_BYTES_MAX);
-	}
-	return code < 0 ? code : (ssize_t)count;
-}
-
 /* All that is kept of one path entry has a bound, too: links may show one file a thousand times. */
 static int keep_count(struct tree *tree, size_t bytes, struct error *error)
 {
@@ -251,29 +228,41 @@ static int keep_count(struct tree *tree, size_t bytes, struct error *error)
 	return 0;
 }
 
+/* A group is written once in the file, and then with each of its entry points in the database. */
 static int parse_entry_points(struct reading *reading, struct slice text,
                               struct distribution_record *distribution, struct error *error)
 {
+	CLEANUP(cleanup_free) struct entry_point_record *rows = NULL;
+	size_t count = 0, room = 0, bytes = 0;
 	struct entry_points_txt txt;
 	struct entry_points_line line;
-	struct entry_point_record *rows;
-	ssize_t count;
+	int code;
 
 	if (!utf8_valid(text))
 		return error_set(error, ERROR_FORMAT, "entry_points.txt is not valid UTF-8");
-	count = count_lines(text, error);
-	if (count <= 0)
-		return (int)count;
-	if (keep_count(reading->tree, (size_t)count * sizeof(*rows), error) < 0)
-		return ERROR_LIMIT;
-	rows = arena_alloc(reading->arena, (size_t)count * sizeof(*rows));
-	if (!rows)
-		return error_nomem(error);
-	distribution->entry_points = rows;
-	distribution->entry_point_count = (size_t)count;
 	entry_points_txt_begin(&txt, text);
-	while (entry_points_txt_next(&txt, &line, NULL) > 0)
-		fill_entry_point(reading, &line, rows++);
+	while ((code = entry_points_txt_next(&txt, &line, error)) > 0) {
+		bytes += line.group.len + line.name.len + line.value.len;
+		if (count == POINTS_MAX)
+			return error_set(error, ERROR_LIMIT, "more than %zu entry points",
+			                 POINTS_MAX);
+		if (bytes > POINTS_BYTES_MAX)
+			return error_set(error, ERROR_LIMIT,
+			                 "more than %zu bytes of groups, names and values",
+			                 POINTS_BYTES_MAX);
+		if (!array_grow(&rows, count, sizeof(*rows), &room))
+			return error_nomem(error);
+		fill_entry_point(reading, &line, &rows[count++]);
+	}
+	if (code < 0 || count == 0)
+		return code;
+	if (keep_count(reading->tree, count * sizeof(*rows), error) < 0)
+		return ERROR_LIMIT;
+	distribution->entry_points = arena_alloc(reading->arena, count * sizeof(*rows));
+	if (!distribution->entry_points)
+		return error_nomem(error);
+	memcpy(distribution->entry_points, rows, count * sizeof(*rows));
+	distribution->entry_point_count = count;
 	return 0;
 }
 

@@ -17,8 +17,8 @@
 
 /* What is wanted besides the normalized name and the entry points. */
 enum distribution_part {
-	DISTRIBUTION_HEADERS = 1,      /* name and version, by METADATA */
-	DISTRIBUTION_HAS_METADATA = 2, /* whether there is METADATA or PKG-INFO */
+	DISTRIBUTION_HEADERS = 2,      /* name and version, by METADATA */
+	DISTRIBUTION_HAS_METADATA = 4, /* whether there is METADATA or PKG-INFO */
 };
 
 /*

@@ -28,11 +28,9 @@ struct scan {
 	struct tree *tree;
 	const struct scan_options *options;
 	struct root_record *out;
-	struct slice
-	        *names; /* of the distributions' directories; malloc'd while their number grows */
+	struct slice *names; /* of the distributions, while their number grows; malloc'd */
 	size_t count, room;
-	struct name_map known; /* directory -> index in options->known, made at need */
-	size_t next_known;
+	const struct distribution_record **known; /* of each, the row, or NULL */
 	struct import_cache cache;
 	bool wants_startups;
 	struct path_index startups;
@@ -47,20 +45,16 @@ struct scan {
 
 /* --- listing --- */
 
-static bool add_startup(struct scan *scan, struct slice name)
-{
-	struct slice copy = arena_copy(&scan->out->arena, name, &scan->failed);
-
-	return !scan->failed && path_index_add(&scan->startups, copy);
-}
-
 static int add_child(void *payload, struct slice name)
 {
 	struct scan *scan = payload;
+	struct slice copy;
 
-	if (scan->wants_startups && scan->options->startup->is_file(name) &&
-	    !add_startup(scan, name))
-		return ERROR_NOMEM;
+	if (scan->wants_startups && scan->options->startup->is_file(name)) {
+		copy = arena_copy(&scan->out->arena, name, &scan->failed);
+		if (scan->failed || !path_index_add(&scan->startups, copy))
+			return ERROR_NOMEM;
+	}
 	if (!distname_is_info(name) && !(scan->egg && distname_is_egg_info(name)))
 		return 0;
 	if (scan->count == DISTRIBUTIONS_MAX)
@@ -100,24 +94,32 @@ static int list(struct scan *scan, struct error *error)
 
 /* --- reuse --- */
 
-static const struct distribution_record *find_known(struct scan *scan, struct slice directory)
+/* Find the row that is known of each distribution: as a rule they are in the same order. */
+static bool match_known(struct scan *scan)
 {
 	const struct root_record *known = scan->options->known;
-	uint32_t at;
+	CLEANUP(name_map_free) struct name_map by_name = {0};
+	size_t next = 0;
 
-	if (!known || known->distribution_count == 0)
-		return NULL;
-	if (scan->next_known < known->distribution_count &&
-	    slice_equal(known->distributions[scan->next_known].directory, directory))
-		return &known->distributions[scan->next_known++];
-	for (size_t i = scan->known.count; i < known->distribution_count; i++)
-		name_map_put(&scan->known, known->distributions[i].directory, (uint32_t)i,
-		             &scan->failed);
-	at = name_map_get(&scan->known, directory);
-	if (at == NAME_MAP_NONE)
-		return NULL;
-	scan->next_known = at + 1;
-	return &known->distributions[at];
+	scan->known = calloc(scan->out->distribution_count + 1, sizeof(*scan->known));
+	scan->failed |= !scan->known;
+	for (size_t i = 0; known && !scan->failed && i < scan->out->distribution_count; i++) {
+		struct slice directory = scan->out->distributions[i].directory;
+
+		if (next == known->distribution_count ||
+		    !slice_equal(known->distributions[next].directory, directory)) {
+			for (size_t j = by_name.count; j < known->distribution_count; j++)
+				name_map_put(&by_name, known->distributions[j].directory,
+				             (uint32_t)j, &scan->failed);
+			next = name_map_get(&by_name, directory);
+			if (next == NAME_MAP_NONE) {
+				next = known->distribution_count;
+				continue;
+			}
+		}
+		scan->known[i] = &known->distributions[next++];
+	}
+	return !scan->failed;
 }
 
 static void take_row(struct distribution_record *distribution,
@@ -142,31 +144,13 @@ static bool knows_other_kinds(const struct scan *scan)
 
 /* --- rows that hold, by one look at each --- */
 
-/* Of the distributions, the row that is known of each, or NULL; the caller's to free. */
-static const struct distribution_record **find_all_known(struct scan *scan)
+static int holds(const struct scan *scan, size_t i, struct error *error)
 {
-	const struct distribution_record **known =
-	        calloc(scan->out->distribution_count + 1, sizeof(struct distribution_record *));
+	const struct scan_options *options = scan->options;
 
-	for (size_t i = 0; known && i < scan->out->distribution_count; i++)
-		known[i] = find_known(scan, scan->out->distributions[i].directory);
-	scan->failed |= !known;
-	return known;
-}
-
-/* What each thread looks at. */
-struct holding {
-	const struct scan *scan;
-	const struct distribution_record **known;
-};
-
-static int holds(const struct holding *holding, size_t i, struct error *error)
-{
-	const struct scan_options *options = holding->scan->options;
-
-	return holding->known[i] ? row_holds(holding->scan->tree, options->carried,
-	                                     options->holds_by, holding->known[i], NULL, error)
-	                         : 0;
+	return scan->known[i] ? row_holds(scan->tree, options->carried, options->holds_by,
+	                                  scan->known[i], NULL, error)
+	                      : 0;
 }
 
 static void look_ahead(const void *payload, size_t index, struct ahead_file *out)
@@ -176,10 +160,10 @@ static void look_ahead(const void *payload, size_t index, struct ahead_file *out
 }
 
 /* Does the row of distribution @i hold? Far away, many are looked at in one go. */
-static int holds_next(struct holding *holding, struct ahead **ahead, struct ahead_pace *pace,
-                      size_t i, struct error *error)
+static int holds_next(struct scan *scan, struct ahead **ahead, struct ahead_pace *pace, size_t i,
+                      struct error *error)
 {
-	size_t count = holding->scan->out->distribution_count;
+	size_t count = scan->out->distribution_count;
 	struct ahead_file file = {.left = true};
 	int64_t began;
 	int code;
@@ -189,49 +173,38 @@ static int holds_next(struct holding *holding, struct ahead **ahead, struct ahea
 	if (!file.left)
 		return file.answer;
 	began = nanoseconds_now(CLOCK_MONOTONIC);
-	code = holds(holding, i, error);
+	code = holds(scan, i, error);
 	if (!*ahead && ahead_pays(pace, began, count - i - 1))
-		*ahead = ahead_begin(look_ahead, holding, i + 1, count);
+		*ahead = ahead_begin(look_ahead, scan, i + 1, count);
 	return code;
 }
 
-/* What holds is marked as reused; what does not, but changes in place, will do so again. */
-static void note_known(struct distribution_record *distribution,
-                       const struct distribution_record *known, bool does_hold)
-{
-	distribution->id = known->id;
-	distribution->reused = does_hold;
-	distribution->watched = !does_hold && known->watched && !known->young;
-}
-
-/* Tell the rows that hold from what is to be read; 0 or a failure. */
+/*
+ * Tell the rows that hold, which are marked as reused, from what is to be read; what changes in
+ * place will do so again. 0 or a failure.
+ */
 static int hold_all(struct scan *scan, struct error *error)
 {
-	CLEANUP(cleanup_free) const struct distribution_record **known = find_all_known(scan);
-	struct holding holding = {scan, known};
 	struct ahead_pace pace = {0};
 	struct ahead *ahead = NULL;
-	int code = scan->failed ? error_nomem(error) : 0;
+	int code = 0;
 
-	for (size_t i = 0; code == 0 && i < scan->out->distribution_count; i++) {
-		code = holds_next(&holding, &ahead, &pace, i, error);
-		if (code >= 0 && known[i])
-			note_known(&scan->out->distributions[i], known[i], code > 0);
-		code = code < 0 ? code : 0;
+	for (size_t i = 0; code >= 0 && i < scan->out->distribution_count; i++) {
+		struct distribution_record *distribution = &scan->out->distributions[i];
+		const struct distribution_record *known = scan->known[i];
+
+		code = holds_next(scan, &ahead, &pace, i, error);
+		if (code < 0 || !known)
+			continue;
+		distribution->id = known->id;
+		distribution->reused = code > 0;
+		distribution->watched = code == 0 && known->watched && !known->young;
 	}
 	ahead_end(ahead);
-	return code;
+	return code < 0 ? code : 0;
 }
 
 /* --- all of one distribution --- */
-
-static unsigned parts(const struct scan *scan)
-{
-	unsigned depth = scan->options->depth;
-
-	return (depth & SCAN_METADATA ? DISTRIBUTION_HEADERS : 0) |
-	       (depth & SCAN_HAS_METADATA ? DISTRIBUTION_HAS_METADATA : 0);
-}
 
 /* Nothing of what it says, and no reason to believe that it has not changed. */
 static void withhold(struct distribution_record *distribution)
@@ -326,7 +299,7 @@ static int examine(struct scan *scan, struct distribution_record *distribution,
 		code = compare_stamps(scan, distribution, known, error);
 	if (code != 0)
 		return code;
-	code = distribution_read(scan->tree, &scan->out->arena, parts(scan), distribution, error);
+	code = distribution_read(scan->tree, &scan->out->arena, depth, distribution, error);
 	if (depth & SCAN_STAMPS && depth & SCAN_HAS_METADATA && !distribution->has_metadata)
 		distribution_set_watched(distribution, 1);
 	if (code == 0 && scan->options->targets &&
@@ -339,55 +312,45 @@ static int examine(struct scan *scan, struct distribution_record *distribution,
 }
 
 /*
- * A distribution that could not be read is what it was known to be, if it was; at any
- * rate nothing is settled. False: nothing was known of it, and so nothing is.
+ * 1: it is to be kept; 0: it is not; or an error. A distribution that could not be read is what it
+ * was known to be, if it was; at any rate nothing is settled.
  */
-static bool leave_unread(struct scan *scan, struct distribution_record *distribution,
-                         const struct distribution_record *known, const struct error *error)
-{
-	scan->options->on_unread(scan->options->payload, distribution->directory, error);
-	scan->unread = true;
-	if (!known)
-		return false;
-	take_row(distribution, known);
-	distribution->settled = false;
-	return true;
-}
-
-/* 1: it is to be kept; 0: it is not; or an error. */
 static int examine_or_leave(struct scan *scan, struct distribution_record *distribution,
-                            struct error *error)
+                            const struct distribution_record *known, struct error *error)
 {
-	const struct distribution_record *known =
-	        scan->options->depth & SCAN_STAMPS ? find_known(scan, distribution->directory)
-	                                           : NULL;
-	struct error own = {0};
+	CLEANUP(error_clear) struct error own = {0};
 	int code = scan->failed ? error_nomem(&own) : examine(scan, distribution, known, &own);
 
 	if (code >= 0)
-		code = 1;
-	else if (scan->options->on_unread && !scan->failed)
-		code = leave_unread(scan, distribution, known, &own);
-	else
-		error_set(error, code, "%.*s: %s", (int)distribution->directory.len,
-		          distribution->directory.ptr, error_text(&own));
-	error_clear(&own);
-	return code;
+		return 1;
+	if (!scan->options->on_unread || scan->failed)
+		return error_set(error, code, "%.*s: %s", (int)distribution->directory.len,
+		                 distribution->directory.ptr, error_text(&own));
+	scan->options->on_unread(scan->options->payload, distribution->directory, &own);
+	scan->unread = true;
+	if (!known)
+		return 0;
+	take_row(distribution, known);
+	distribution->settled = false;
+	return 1;
 }
 
 static int examine_all(struct scan *scan, struct error *error)
 {
+	const struct scan_options *options = scan->options;
 	struct root_record *out = scan->out;
-	size_t kept = 0;
+	size_t count = out->distribution_count, kept = 0;
 
-	for (size_t i = 0; i < out->distribution_count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct distribution_record *distribution = &out->distributions[i];
 		int code;
 
-		if (i % ASK_PROGRESS == 0 && scan->options->on_progress &&
-		    scan->options->on_progress(scan->options->payload, i, out->distribution_count))
+		if (i % ASK_PROGRESS == 0 && options->on_progress &&
+		    options->on_progress(options->payload, i, count))
 			return error_set(error, ERROR_IO, "interrupted");
-		code = examine_or_leave(scan, distribution, error);
+		code = examine_or_leave(scan, distribution,
+		                        options->depth & SCAN_STAMPS ? scan->known[i] : NULL,
+		                        error);
 		if (code < 0)
 			return code;
 		if (code == 0)
@@ -403,48 +366,36 @@ static int examine_all(struct scan *scan, struct error *error)
 /* --- order --- */
 
 /*
- * The family of each distribution: a number for its look-up key, in the order in which
- * the keys are seen. All EGG-INFO are of the last family, which is the number of
- * distributions. False without memory.
- */
-static bool find_families(const struct root_record *root, uint32_t *family)
-{
-	CLEANUP(arena_free) struct arena keys = ARENA_INIT;
-	CLEANUP(name_map_free) struct name_map families = {0};
-	bool failed = false;
-
-	for (size_t i = 0; !failed && i < root->distribution_count; i++) {
-		struct slice directory = root->distributions[i].directory;
-		size_t room = DISTNAME_ROOM(directory.len) + 1;
-		char *key = arena_alloc(&keys, room);
-		size_t length;
-
-		if (!key)
-			return false;
-		length = distname_lookup_key(directory, key, room);
-		family[i] = (uint32_t)root->distribution_count;
-		if (distname_is_info(directory))
-			family[i] = name_map_put(&families, (struct slice){key, length},
-			                         (uint32_t)families.count, &failed);
-	}
-	return !failed;
-}
-
-/*
  * importlib.metadata keeps a dict from look-up key to a list: a child whose key was seen
- * before moves up behind the children of that key. EGG-INFO comes after all.
+ * before moves up behind the children of that key, its family. EGG-INFO comes after all.
  */
 static int put_in_order(struct scan *scan, struct error *error)
 {
+	CLEANUP(arena_free) struct arena keys = ARENA_INIT;
+	CLEANUP(name_map_free) struct name_map families = {0};
 	struct root_record *out = scan->out;
 	size_t count = out->distribution_count;
-	CLEANUP(cleanup_free) uint32_t *family = calloc(count + 1, sizeof(*family));
-	CLEANUP(cleanup_free) uint32_t *start = calloc(count + 2, sizeof(*start));
+	CLEANUP(cleanup_free) uint32_t *family = calloc(2 * count + 2, sizeof(*family));
+	uint32_t *start = family ? family + count : NULL;
+	bool failed = !family;
 
-	if (!family || !start || !find_families(out, family))
+	for (size_t i = 0; !failed && i < count; i++) {
+		struct slice directory = out->distributions[i].directory;
+		size_t room = DISTNAME_ROOM(directory.len) + 1;
+		char *key = arena_alloc(&keys, room);
+
+		failed = !key;
+		family[i] = (uint32_t)count;
+		if (key && distname_is_info(directory))
+			family[i] = name_map_put(
+			        &families,
+			        (struct slice){key, distname_lookup_key(directory, key, room)},
+			        (uint32_t)families.count, &failed);
+		if (!failed)
+			start[family[i] + 1]++;
+	}
+	if (failed)
 		return error_nomem(error);
-	for (size_t i = 0; i < count; i++)
-		start[family[i] + 1]++;
 	for (size_t f = 0; f < count; f++)
 		start[f + 1] += start[f];
 	for (size_t i = 0; i < count; i++)
@@ -542,6 +493,8 @@ static int run(struct scan *scan, struct error *error)
 		code = put_in_order(scan, error);
 	if (code == 0)
 		code = pass_over_shadowed(scan, error);
+	if (code == 0 && !match_known(scan))
+		code = error_nomem(error);
 	if (code == 0 && scan->options->known && !(scan->options->depth & SCAN_STAMPS))
 		code = hold_all(scan, error);
 	if (code == 0)
@@ -583,7 +536,7 @@ int scan_tree(struct tree *tree, const struct scan_options *options, struct root
 	free(scan.names);
 	path_index_free(&scan.startups);
 	import_cache_free(&scan.cache);
-	name_map_free(&scan.known);
+	free(scan.known);
 	if (code < 0)
 		return code;
 	*out = root;
@@ -599,49 +552,35 @@ static bool has_changed(const struct tree *tree)
 	return fstat(tree->fd, &status) != 0 || !stamp_equal(stamp_of(&status), tree->stamp);
 }
 
-/* @opened: taken over, or NULL. */
-static int scan_once(struct tree *opened, const char *path, const struct scan_options *options,
-                     struct root_record *out, bool *changed, struct error *error)
-{
-	CLEANUP(cleanup_tree) struct tree *tree = opened;
-	int code = tree ? 0 : tree_open(path, &tree, error);
-
-	*changed = false;
-	if (error_is_failure(code))
-		return code;
-	if (code < 0) {
-		error_clear(error);
-		*out = (struct root_record){.kind = ROOT_ABSENT, .settled = true};
-		return 0;
-	}
-	code = scan_tree(tree, options, out, error);
-	if (code == 0 && has_changed(tree)) {
-		*changed = true;
-		out->settled = false;
-	}
-	return code;
-}
-
 int scan_opened(struct tree *tree, const char *path, const struct scan_options *options,
                 struct root_record *out, struct error *error)
 {
+	CLEANUP(cleanup_tree) struct tree *opened = tree;
+	CLEANUP(root_record_free) struct root_record root = {0};
+	CLEANUP(error_clear) struct error own = {0};
 	struct scan_options how = *options;
-	struct root_record root = {0};
-	struct error own = {0};
 	bool changed = true;
 	int code = 0;
 
 	for (int tries = 0; code == 0 && changed && tries < SCAN_TRIES; tries++) {
 		root_record_free(&root);
-		code = scan_once(take(tree), path, &how, &root, &changed, &own);
+		code = opened ? 0 : tree_open(path, &opened, &own);
+		if (code < 0 && !error_is_failure(code)) {
+			*out = (struct root_record){.kind = ROOT_ABSENT, .settled = true};
+			return 0;
+		}
+		if (code == 0)
+			code = scan_tree(opened, &how, &root, &own);
+		changed = code == 0 && has_changed(opened);
+		root.settled &= !changed;
 		how.met = NULL; /* it has met the distribution itself */
+		tree_close(take(opened));
 	}
-	if (code == 0)
-		*out = root;
-	else
-		error_set(error, code, "%s: %s", path, error_text(&own));
-	error_clear(&own);
-	return code;
+	if (code < 0)
+		return error_set(error, code, "%s: %s", path, error_text(&own));
+	*out = root;
+	root = (struct root_record){0};
+	return 0;
 }
 
 int scan_path(const char *path, const struct scan_options *options, struct root_record *out,

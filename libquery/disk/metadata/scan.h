@@ -19,6 +19,7 @@
 #include "db/base/name_map.h"
 #include "db/carried.h"
 #include "db/record.h"
+#include "libquery/disk/metadata/distribution.h"
 #include "libquery/disk/metadata/holds.h"
 #include "libquery/disk/target/target_record.h"
 #include "libquery/disk/tree/tree.h"
@@ -50,8 +51,9 @@
 enum scan_depth {
 	SCAN_ENTRY_POINTS = 0, /* just what a query needs; see distribution.h for names */
 	SCAN_STAMPS = 1,       /* the stamps, too, by which a change is seen */
-	SCAN_METADATA = 2,     /* the names and versions of all, too */
-	SCAN_HAS_METADATA = 4, /* whether there is metadata, which some rules of order need */
+	SCAN_METADATA = DISTRIBUTION_HEADERS, /* the names and versions of all, too */
+	/* Whether there is metadata, which some rules of order need. */
+	SCAN_HAS_METADATA = DISTRIBUTION_HAS_METADATA,
 };
 
 /*
