@@ -9,64 +9,61 @@
 #define MAGIC     SLICE("glibc-ld.so.cache1.1")
 #define OLD_MAGIC SLICE("ld.so-1.7.0")
 
-#define HEADER_SIZE     48
-#define ENTRY_SIZE      24
-#define OLD_HEADER_SIZE 16
-#define OLD_ENTRY_SIZE  12
-#define OLD_ALIGNMENT   8
-
-#define HEADER_COUNT     20 /* offsets in bytes */
-#define HEADER_FLAGS     28
-#define OLD_HEADER_COUNT 12
-#define ENTRY_NAME       4
-#define ENTRY_PATH       8
+#define OLD_HEADER_SIZE  16
+#define OLD_HEADER_COUNT 12 /* offset in bytes */
+#define OLD_ENTRY_SIZE   12
+#define OLD_ALIGNMENT    8
 
 #define FLAGS_ORDER_MASK 3 /* the order of bytes: 0 is not known, */
 #define FLAGS_LITTLE     2 /* as caches were before 2020 */
 #define FLAGS_BIG        3
 
-static uint32_t number_at(struct slice bytes, size_t offset)
-{
-	uint32_t number;
+struct header {
+	char magic[20];
+	uint32_t count, length;
+	uint8_t flags, unused[3];
+	uint32_t offset, reserved[3];
+};
 
-	memcpy(&number, bytes.ptr + offset, sizeof(number));
-	return number;
-}
+struct entry {
+	uint32_t flags, name, path, reserved;
+	uint64_t hwcap;
+};
+
+_Static_assert(sizeof(struct header) == 48 && sizeof(struct entry) == 24, "as in ld_cache.h");
 
 /* The file without what precedes the newer format; null where that is not in it. */
 static struct slice skip_older(struct slice file)
 {
+	uint32_t count;
 	size_t length;
 
 	if (!slice_starts(file, OLD_MAGIC))
 		return file;
 	if (file.len < OLD_HEADER_SIZE)
 		return (struct slice){0};
-	length = OLD_HEADER_SIZE + (size_t)number_at(file, OLD_HEADER_COUNT) * OLD_ENTRY_SIZE;
+	memcpy(&count, file.ptr + OLD_HEADER_COUNT, sizeof(count));
+	length = OLD_HEADER_SIZE + (size_t)count * OLD_ENTRY_SIZE;
 	length = (length + OLD_ALIGNMENT - 1) / OLD_ALIGNMENT * OLD_ALIGNMENT;
 	return length < file.len ? slice_from(file, length) : (struct slice){0};
-}
-
-static bool is_of_this_order(struct slice bytes)
-{
-	const uint16_t one = 1;
-	bool is_little = *(const unsigned char *)&one == 1;
-	int order = bytes.ptr[HEADER_FLAGS] & FLAGS_ORDER_MASK;
-
-	return order == 0 || order == (is_little ? FLAGS_LITTLE : FLAGS_BIG);
 }
 
 bool ld_cache_open(struct slice file, struct ld_cache *out)
 {
 	struct slice bytes = skip_older(file);
-	size_t count;
+	struct header header;
+	int order;
 
-	if (bytes.len < HEADER_SIZE || !slice_starts(bytes, MAGIC) || !is_of_this_order(bytes))
+	if (bytes.len < sizeof(header) || !slice_starts(bytes, MAGIC))
 		return false;
-	count = number_at(bytes, HEADER_COUNT);
-	if (count > (bytes.len - HEADER_SIZE) / ENTRY_SIZE)
+	memcpy(&header, bytes.ptr, sizeof(header));
+	order = header.flags & FLAGS_ORDER_MASK;
+	if ((order != 0 &&
+	     order != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? FLAGS_LITTLE : FLAGS_BIG)) ||
+	    header.count > (bytes.len - sizeof(header)) / sizeof(struct entry))
 		return false;
-	*out = (struct ld_cache){bytes, {bytes.ptr + HEADER_SIZE, count * ENTRY_SIZE}};
+	*out = (struct ld_cache){bytes,
+	                         {bytes.ptr + sizeof(header), header.count * sizeof(struct entry)}};
 	return true;
 }
 
@@ -93,18 +90,16 @@ static bool is_called(const struct ld_cache *cache, size_t offset, struct slice 
 
 bool ld_cache_find(const struct ld_cache *cache, struct slice name, size_t *at, struct slice *path)
 {
-	while (*at < cache->entries.len) {
-		struct slice entry = slice_from(cache->entries, *at);
-		struct slice found;
+	struct entry entry;
 
-		*at += ENTRY_SIZE;
-		if (name.len == 0 || !is_called(cache, number_at(entry, ENTRY_NAME), name))
+	while (name.len > 0 && *at < cache->entries.len) {
+		memcpy(&entry, cache->entries.ptr + *at, sizeof(entry));
+		*at += sizeof(entry);
+		if (!is_called(cache, entry.name, name))
 			continue;
-		found = string_at(cache, number_at(entry, ENTRY_PATH));
-		if (!slice_starts(found, SLICE("/")))
-			continue;
-		*path = found;
-		return true;
+		*path = string_at(cache, entry.path);
+		if (slice_starts(*path, SLICE("/")))
+			return true;
 	}
 	return false;
 }

@@ -8,7 +8,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/path.h"
-#include "libquery/disk/elf/dotted.h"
+#include "libquery/disk/elf/object_name.h"
 
 #define LOOKUPS_MAX ((size_t)1 << 26) /* of symbols in libraries, for one object */
 

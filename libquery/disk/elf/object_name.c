@@ -3,6 +3,8 @@
  */
 #include "libquery/disk/elf/object_name.h"
 
+#include <limits.h>
+
 const char *const object_name_others[] = {"duckdb_extension", NULL};
 
 size_t object_name_suffix(struct slice name)
@@ -27,5 +29,29 @@ bool object_name_may_be(struct slice name)
 	for (const char *const *other = object_name_others; dot && *other; other++)
 		if (slice_equal(slice_between(dot + 1, name.ptr + name.len), slice_of(*other)))
 			return true;
+	return false;
+}
+
+/* The number at the beginning of *text, which is moved behind it and its dot. */
+static unsigned long take_number(struct slice *text)
+{
+	unsigned long number = 0;
+	size_t i = 0;
+
+	for (; i < text->len && text->ptr[i] >= '0' && text->ptr[i] <= '9'; i++)
+		number = number < ULONG_MAX / 16 ? 10 * number + (unsigned long)(text->ptr[i] - '0')
+		                                 : number;
+	*text = slice_from(*text, i < text->len ? i + 1 : i);
+	return number;
+}
+
+bool dotted_is_newer(struct slice a, struct slice b)
+{
+	while (a.len > 0 || b.len > 0) {
+		unsigned long left = take_number(&a), right = take_number(&b);
+
+		if (left != right)
+			return left > right;
+	}
 	return false;
 }

@@ -1,5 +1,5 @@
 /*
- * object_name.h - what shared objects are called.
+ * object_name.h - what shared objects are called, and versions in their names.
  */
 #ifndef LIBQUERY_DISK_ELF_OBJECT_NAME_H
 #define LIBQUERY_DISK_ELF_OBJECT_NAME_H
@@ -8,6 +8,12 @@
 
 /* The length of ".so", or of ".so.0.9.0", at the end of @name; 0 for other names. */
 size_t object_name_suffix(struct slice name);
+
+/*
+ * Is @a newer than @b? Numbers with dots between them, such as 2.34 of GLIBC_2.34 and 0.9.0 of
+ * libx.so.0.9.0, are compared one by one: 2.34 is newer than 2.9.
+ */
+bool dotted_is_newer(struct slice a, struct slice b);
 
 /* What hosts call their plugins instead, without the dot, in order of preference; then NULL. */
 extern const char *const object_name_others[];

@@ -181,20 +181,15 @@ static struct slice dedent(struct slice value, char *out)
 	return (struct slice){out, n};
 }
 
-static bool is_folded(struct slice value)
-{
-	bool ended;
-
-	take_line(&value, &ended);
-	return ended;
-}
-
 /* The value as Python gives it, into *out. Returns 0 or ERROR_NOMEM. */
 static int unfold(struct slice value, struct arena *arena, struct slice *out)
 {
+	struct slice rest = value;
+	bool is_folded;
 	char *copy;
 
-	if (!is_folded(value)) {
+	take_line(&rest, &is_folded);
+	if (!is_folded) {
 		*out = value;
 		return 0;
 	}
@@ -208,10 +203,8 @@ static int unfold(struct slice value, struct arena *arena, struct slice *out)
 /* Keep @header's value in @metadata if it is the first of a name that is wanted. */
 static int keep(struct metadata *metadata, const struct header *header, struct arena *arena)
 {
-	if (slice_is_null(metadata->name) && is_named(header, SLICE("name"))) {
-		metadata->folded = is_folded(header->value);
+	if (slice_is_null(metadata->name) && is_named(header, SLICE("name")))
 		return unfold(header->value, arena, &metadata->name);
-	}
 	if (slice_is_null(metadata->version) && is_named(header, SLICE("version")))
 		return unfold(header->value, arena, &metadata->version);
 	return 0;

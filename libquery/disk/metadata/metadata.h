@@ -15,7 +15,6 @@ struct metadata {
 	struct slice name;    /* null when there is no such header; it may be empty */
 	struct slice version; /* likewise */
 	bool complete;        /* no text that follows can change the above */
-	bool folded; /* the name is on several lines: Python's patch releases disagree on it */
 };
 
 /*

@@ -159,41 +159,32 @@ static void look_ahead(const void *payload, size_t index, struct ahead_file *out
 	out->left = out->answer < 0; /* the caller looks again, and reports the error */
 }
 
-/* Does the row of distribution @i hold? Far away, many are looked at in one go. */
-static int holds_next(struct scan *scan, struct ahead **ahead, struct ahead_pace *pace, size_t i,
-                      struct error *error)
-{
-	size_t count = scan->out->distribution_count;
-	struct ahead_file file = {.left = true};
-	int64_t began;
-	int code;
-
-	if (*ahead)
-		ahead_take(*ahead, i, &file);
-	if (!file.left)
-		return file.answer;
-	began = nanoseconds_now(CLOCK_MONOTONIC);
-	code = holds(scan, i, error);
-	if (!*ahead && ahead_pays(pace, began, count - i - 1))
-		*ahead = ahead_begin(look_ahead, scan, i + 1, count);
-	return code;
-}
-
 /*
  * Tell the rows that hold, which are marked as reused, from what is to be read; what changes in
- * place will do so again. 0 or a failure.
+ * place will do so again. Far away, many are looked at in one go. 0 or a failure.
  */
 static int hold_all(struct scan *scan, struct error *error)
 {
+	size_t count = scan->out->distribution_count;
 	struct ahead_pace pace = {0};
 	struct ahead *ahead = NULL;
 	int code = 0;
 
-	for (size_t i = 0; code >= 0 && i < scan->out->distribution_count; i++) {
+	for (size_t i = 0; code >= 0 && i < count; i++) {
 		struct distribution_record *distribution = &scan->out->distributions[i];
 		const struct distribution_record *known = scan->known[i];
+		struct ahead_file file = {.left = true};
+		int64_t began;
 
-		code = holds_next(scan, &ahead, &pace, i, error);
+		if (ahead)
+			ahead_take(ahead, i, &file);
+		code = file.answer;
+		if (file.left) {
+			began = nanoseconds_now(CLOCK_MONOTONIC);
+			code = holds(scan, i, error);
+			if (!ahead && ahead_pays(&pace, began, count - i - 1))
+				ahead = ahead_begin(look_ahead, scan, i + 1, count);
+		}
 		if (code < 0 || !known)
 			continue;
 		distribution->id = known->id;

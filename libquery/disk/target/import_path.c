@@ -18,7 +18,6 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/path.h"
-#include "libquery/disk/elf/dotted.h"
 #include "libquery/disk/elf/object_name.h"
 
 #define CACHED_NAMES_MAX ((size_t)1 << 20) /* files and directories; beyond, all are forgotten */

@@ -10,6 +10,8 @@
 
 #include <assert.h>
 
+#include "db/base/path.h"
+
 #define DIST_INFO SLICE(".dist-info")
 #define EGG_INFO  SLICE(".egg-info")
 
@@ -98,10 +100,7 @@ size_t distname_lookup_key(struct slice child, char *out, size_t room)
 /* base.lower().rpartition(".")[0].partition("-")[0].replace("-", "_") */
 size_t distname_egg_key(struct slice path_entry, char *out, size_t room)
 {
-	const char *slash = path_entry.len ? memrchr(path_entry.ptr, '/', path_entry.len) : NULL;
-	const char *base = slash ? slash + 1 : path_entry.ptr;
-	struct slice low = {out, unicode_lower(slice_between(base, path_entry.ptr + path_entry.len),
-	                                       out, room)};
+	struct slice low = {out, unicode_lower(path_base(path_entry), out, room)};
 	const char *dot = low.len > 0 ? memrchr(low.ptr, '.', low.len) : NULL;
 
 	return dot ? before_first_dash(slice_between(low.ptr, dot)).len : 0;
@@ -118,32 +117,21 @@ size_t distname_legacy(struct slice name, char *out, size_t room)
 	return n;
 }
 
-/* The start of the extension of @child by os.path.splitext(), or NULL. */
-static const char *find_extension(struct slice child)
-{
-	const char *slash = child.len > 0 ? memrchr(child.ptr, '/', child.len) : NULL;
-	const char *dot = child.len > 0 ? memrchr(child.ptr, '.', child.len) : NULL;
-
-	for (const char *at = slash ? slash + 1 : child.ptr; dot && at < dot; at++)
-		if (*at != '.')
-			return dot;
-	return NULL;
-}
-
 /* filename, ext = os.path.splitext(os.path.basename(child)); filename.partition("-")[0] */
 bool distname_stem(struct slice child, struct slice *stem)
 {
-	const char *dot = find_extension(child);
-	const char *slash = child.len > 0 ? memrchr(child.ptr, '/', child.len) : NULL;
-	struct slice extension, name;
+	struct slice base = path_base(child), extension, name;
+	const char *dot = base.len > 0 ? memrchr(base.ptr, '.', base.len) : NULL;
+	size_t dots = 0; /* at the beginning, which begin no extension */
 
-	if (!dot)
+	while (dots < base.len && base.ptr[dots] == '.')
+		dots++;
+	if (!dot || dot < base.ptr + dots)
 		return false;
-	extension = slice_between(dot, child.ptr + child.len);
-	if (!slice_equal(extension, DIST_INFO) && !slice_equal(extension, EGG_INFO))
-		return false;
-	name = before_first_dash(slice_between(slash ? slash + 1 : child.ptr, dot));
-	if (name.len == 0)
+	extension = slice_between(dot, base.ptr + base.len);
+	name = before_first_dash(slice_between(base.ptr, dot));
+	if (name.len == 0 ||
+	    (!slice_equal(extension, DIST_INFO) && !slice_equal(extension, EGG_INFO)))
 		return false;
 	*stem = name;
 	return true;
