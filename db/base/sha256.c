@@ -154,13 +154,18 @@ void sha256_base64(const uint8_t digest[SHA256_SIZE], char out[SHA256_BASE64_SIZ
 	out[SHA256_BASE64_SIZE] = '\0';
 }
 
-void sha256_hex(const uint8_t digest[SHA256_SIZE], char out[SHA256_HEX_SIZE + 1])
+void hex_of(const void *bytes, size_t size, char *out)
 {
 	static const char digits[] = "0123456789abcdef";
 
-	for (int i = 0; i < SHA256_SIZE; i++) {
-		*out++ = digits[digest[i] >> 4];
-		*out++ = digits[digest[i] & 15];
+	for (const uint8_t *byte = bytes; size > 0; byte++, size--) {
+		*out++ = digits[*byte >> 4];
+		*out++ = digits[*byte & 15];
 	}
 	*out = '\0';
+}
+
+void sha256_hex(const uint8_t digest[SHA256_SIZE], char out[SHA256_HEX_SIZE + 1])
+{
+	hex_of(digest, SHA256_SIZE, out);
 }

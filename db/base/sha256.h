@@ -38,4 +38,7 @@ void sha256_base64(const uint8_t digest[SHA256_SIZE], char out[SHA256_BASE64_SIZ
 /* In hexadecimal, with a NUL. */
 void sha256_hex(const uint8_t digest[SHA256_SIZE], char out[SHA256_HEX_SIZE + 1]);
 
+/* Any bytes in that form; @out has room for twice @size, and a NUL. */
+void hex_of(const void *bytes, size_t size, char *out);
+
 #endif

@@ -405,7 +405,7 @@ static void read_distribution(struct records *records, const struct distribution
 	if (!record_text)
 		check_withheld(records);
 	while (record_text && collect_goes_on(records->collect) &&
-	       wheel_record_next(&record, &at, &file))
+	       wheel_record_find(&record, SLICE(""), &at, &file))
 		if (file.path.len > 0)
 			read_line(records, &file);
 }

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/sha256.h"
 
 #define VERSION_HIDDEN 0x8000 /* in a version index: not the default version of its symbol */
 #define VERSIONS_MAX   ((size_t)1 << 16) /* looked at in one file: lists of them may overlap */
@@ -192,17 +193,6 @@ int elf_file_find(struct elf_file *file, struct slice wanted_symbol, struct slic
 
 /* --- the file as a whole --- */
 
-static void write_hex(const char *bytes, size_t size, char *to)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	for (size_t i = 0; i < size; i++) {
-		*to++ = digits[(unsigned char)bytes[i] >> 4];
-		*to++ = digits[(unsigned char)bytes[i] & 15];
-	}
-	*to = '\0';
-}
-
 /* The build-id among the notes of one section; false when it is not there. */
 static bool find_build_id(Elf_Data *data, char *to)
 {
@@ -216,7 +206,7 @@ static bool find_build_id(Elf_Data *data, char *to)
 		    memcmp(notes + name_at, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) != 0 ||
 		    note.n_descsz > ELF_BUILD_ID_MAX)
 			continue;
-		write_hex(notes + bytes_at, note.n_descsz, to);
+		hex_of(notes + bytes_at, note.n_descsz, to);
 		return true;
 	}
 	return false;

@@ -45,48 +45,44 @@ static int fetch(const struct object_site *site, struct slice spelled, struct er
 	return fd < 0 || code == 0 ? take_fd(&fd) : code;
 }
 
+/* One that may be examined. */
 static int open_installed(const struct object_site *site, struct slice path, struct error *error)
 {
+	CLEANUP(cleanup_close) int fd = -1;
+	struct stat status;
 	char name[PATH_MAX];
-	int fd;
+	uint64_t cost;
+	int code;
 
 	if (site->fd < 0 || path.len >= sizeof(name))
 		return error_set(error, ERROR_NOTFOUND, "no such file");
-	memcpy(name, path.ptr, path.len);
-	name[path.len] = '\0';
+	path_join(name, path, SLICE(""));
 	fd = file_open(site->fd, name, 0);
-	return fd < 0 ? error_errno(error, errno, "%s", name) : fd;
-}
-
-/* May an installed object be examined? */
-static int check_installed(const struct object_site *site, const struct stat *status,
-                           struct error *error)
-{
-	uint64_t cost = (uint64_t)status->st_size;
-
-	if (!S_ISREG(status->st_mode))
+	if (fd < 0 || fstat(fd, &status) < 0)
+		return error_errno(error, errno, "%s", name);
+	if (!S_ISREG(status.st_mode))
 		return error_set(error, ERROR_FORMAT, "not a file");
-	if ((status->st_mode & site->readers) != site->readers)
+	if ((status.st_mode & site->readers) != site->readers)
 		return error_set(error, ERROR_NOTFOUND, "not for everybody");
-	return spend(site, cost < OBJECT_INSTALLED_COST ? cost : OBJECT_INSTALLED_COST, error);
+	cost = (uint64_t)status.st_size;
+	code = spend(site, cost < OBJECT_INSTALLED_COST ? cost : OBJECT_INSTALLED_COST, error);
+	return code < 0 ? code : take_fd(&fd);
 }
 
 int object_open(const struct object_site *site, const struct wheel_file *file, struct object *out,
                 struct error *error)
 {
-	struct stat status;
 	int fd = site->fetch ? fetch(site, file->spelled, error)
 	                     : open_installed(site, file->path, error);
-	int code;
+	struct stat status;
 
 	if (fd < 0)
 		return fd;
 	out->fd = fd;
 	if (fstat(fd, &status) < 0)
 		return error_errno(error, errno, "cannot examine a shared object");
-	code = site->fetch ? 0 : check_installed(site, &status, error);
 	out->size = status.st_size;
-	return code < 0 ? code : elf_file_open(fd, &out->file, error);
+	return elf_file_open(fd, &out->file, error);
 }
 
 void object_close(struct object *object)

@@ -17,6 +17,11 @@ struct look {
 	struct error *error;
 };
 
+static void cleanup_look(struct look *look)
+{
+	free(look->found);
+}
+
 /* --- which files --- */
 
 /* Data files of a wheel go to the prefix: "../../../lib/x.so". Further up nothing is its own. */
@@ -113,41 +118,31 @@ static int look_at(struct look *look, const struct wheel_file *file)
 
 /* --- all of them --- */
 
-static int give(struct look *look, struct distribution_record *distribution)
-{
-	struct plugin_record *rows =
-	        arena_calloc(look->arena, look->count, sizeof(*distribution->plugins));
-
-	if (!rows)
-		return error_nomem(look->error);
-	if (look->count)
-		memcpy(rows, look->found, look->count * sizeof(*rows));
-	distribution->plugins = rows;
-	distribution->plugin_count = look->count;
-	return 0;
-}
-
 int plugin_records(const struct object_site *site, const struct wheel_record *record,
                    const struct plugin_kinds *kinds, struct distribution_record *distribution,
                    struct arena *arena, struct error *error)
 {
-	struct look look = {site, kinds, arena, NULL, 0, 0, error};
+	CLEANUP(cleanup_look) struct look look = {site, kinds, arena, NULL, 0, 0, error};
 	struct wheel_file file;
-	size_t seen = 0;
+	size_t seen = 0, at = 0;
 	int code = 0;
 
-	for (size_t at = 0;
-	     code == 0 && seen < PLUGIN_OBJECTS_MAX && wheel_record_next(record, &at, &file);) {
+	while (code == 0 && seen < PLUGIN_OBJECTS_MAX &&
+	       wheel_record_find(record, SLICE(""), &at, &file)) {
 		if (!plugin_kinds_want(kinds, path_base(file.path)) ||
 		    !plugin_path_is_sound(file.path))
 			continue;
 		seen++;
 		code = look_at(&look, &file);
 	}
-	if (code == 0 && look.count)
-		code = give(&look, distribution);
-	free(look.found);
-	return code;
+	if (code < 0 || look.count == 0)
+		return code;
+	distribution->plugins = arena_calloc(arena, look.count, sizeof(*look.found));
+	if (!distribution->plugins)
+		return error_nomem(error);
+	memcpy(distribution->plugins, look.found, look.count * sizeof(*look.found));
+	distribution->plugin_count = look.count;
+	return 0;
 }
 
 int plugin_resolve(const struct object_site *site, const struct wheel_file *file,

@@ -5,6 +5,7 @@
  * The answers are those of importlib.metadata: which children there are and in which
  * order, and whether reading a file gives text, nothing, or an exception.
  *
+ *     tree_open                 a path entry, opened as what it is
  *     tree_directory  archive   the kinds
  *     tree                      what all of them can do
  */

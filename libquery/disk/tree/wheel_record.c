@@ -74,39 +74,21 @@ static bool read_line(struct slice line, struct wheel_file *out)
 
 /* --- in the text --- */
 
-/* The line of the next place of @needle at or behind *at, which is moved behind that line. */
-static bool search(struct slice record, struct slice needle, size_t *at, struct slice *line)
-{
-	const char *hit;
-
-	if (*at >= record.len)
-		return false;
-	hit = memmem(record.ptr + *at, record.len - *at, needle.ptr, needle.len);
-	if (!hit)
-		return false;
-	*line = rest_of_line(record, line_start(record, hit));
-	*at = (size_t)(line->ptr + line->len - record.ptr) + 1;
-	return true;
-}
-
+/* The next line whose path begins so, at or behind *at, which is moved behind that line. */
 static bool find_in_text(struct slice record, struct slice prefix, size_t *at,
                          struct wheel_file *out)
 {
-	struct slice line;
-
-	while (search(record, prefix, at, &line))
-		if (read_line(line, out) && slice_starts(out->path, prefix))
-			return true;
-	return false;
-}
-
-static bool next_in_text(struct slice record, size_t *at, struct wheel_file *out)
-{
 	while (*at < record.len) {
-		struct slice line = rest_of_line(record, record.ptr + *at);
+		const char *hit = record.ptr + *at;
+		struct slice line;
 
+		if (prefix.len > 0)
+			hit = memmem(hit, record.len - *at, prefix.ptr, prefix.len);
+		if (!hit)
+			return false;
+		line = rest_of_line(record, line_start(record, hit));
 		*at = (size_t)(line.ptr + line.len - record.ptr) + 1;
-		if (read_line(line, out) && out->path.len > 0)
+		if (read_line(line, out) && out->path.len > 0 && slice_starts(out->path, prefix))
 			return true;
 	}
 	return false;
@@ -118,7 +100,7 @@ bool wheel_record_index(const struct wheel_record *record, struct path_index *in
 {
 	struct wheel_file file;
 
-	for (size_t at = 0; next_in_text(record->text, &at, &file);)
+	for (size_t at = 0; find_in_text(record->text, SLICE(""), &at, &file);)
 		if (!path_index_add(index, file.path))
 			return false;
 	path_index_sort(index);
@@ -158,15 +140,9 @@ bool wheel_record_find(const struct wheel_record *record, struct slice prefix, s
 	                     : find_in_text(record->text, prefix, at, out);
 }
 
-bool wheel_record_next(const struct wheel_record *record, size_t *at, struct wheel_file *out)
-{
-	return record->index ? find_by_index(record, SLICE(""), at, out)
-	                     : next_in_text(record->text, at, out);
-}
-
 bool wheel_record_find_object(const struct wheel_record *record, size_t *at, struct wheel_file *out)
 {
-	while (wheel_record_next(record, at, out))
+	while (wheel_record_find(record, SLICE(""), at, out))
 		if (slice_ends(out->path, SLICE(".so")))
 			return true;
 	return false;

@@ -35,15 +35,9 @@ static inline bool wheel_record_is_null(const struct wheel_record *record)
 /* Put the paths of @record's text into @index, which is empty; false without memory. */
 bool wheel_record_index(const struct wheel_record *record, struct path_index *index);
 
-/*
- * The next file whose path starts with @prefix, which is not empty. Begin with *at 0.
- * False when there is no more.
- */
+/* The next file whose path starts with @prefix. Begin with *at 0. False when there is no more. */
 bool wheel_record_find(const struct wheel_record *record, struct slice prefix, size_t *at,
                        struct wheel_file *out);
-
-/* The next file, whatever it is called, in the same way. */
-bool wheel_record_next(const struct wheel_record *record, size_t *at, struct wheel_file *out);
 
 /* The same for the files whose path ends in ".so". */
 bool wheel_record_find_object(const struct wheel_record *record, size_t *at,

@@ -233,34 +233,22 @@ static int inflate_member(struct unpacking *work)
 	               : damaged(work, "its compressed data is damaged");
 }
 
-static int begin(struct unpacking *work, uint64_t limit)
-{
-	int code = find_data(work);
-
-	if (code == 0)
-		code = check_readable(work);
-	if (code == 0 && work->member->size > limit)
-		return too_large(work, "larger than", limit);
-	return code;
-}
-
-static int unpack(struct unpacking *work)
-{
-	int code = work->member->method == STORED ? copy_stored(work) : inflate_member(work);
-
-	if (code == 0 && work->crc != work->member->crc)
-		return damaged(work, "its checksum is wrong");
-	return code;
-}
-
 int zip_unpack(const struct zip *zip, const struct zip_member *member, uint64_t limit,
                zip_sink *sink, void *payload, struct error *error)
 {
 	struct unpacking work = {
 	        .zip = zip, .member = member, .sink = sink, .payload = payload, .error = error};
-	int code = begin(&work, limit);
+	int code = find_data(&work);
 
-	return code < 0 ? code : unpack(&work);
+	if (code == 0)
+		code = check_readable(&work);
+	if (code == 0 && member->size > limit)
+		return too_large(&work, "larger than", limit);
+	if (code == 0)
+		code = member->method == STORED ? copy_stored(&work) : inflate_member(&work);
+	if (code == 0 && work.crc != member->crc)
+		return damaged(&work, "its checksum is wrong");
+	return code;
 }
 
 static int put_in_memory(void *payload, struct slice bytes, struct error *error)
@@ -276,21 +264,15 @@ static int put_in_memory(void *payload, struct slice bytes, struct error *error)
 int zip_read(const struct zip *zip, const struct zip_member *member, size_t limit,
              struct slice *out, struct error *error)
 {
-	CLEANUP(cleanup_free) char *bytes = NULL;
-	char *at;
-	struct unpacking work = {.zip = zip,
-	                         .member = member,
-	                         .sink = put_in_memory,
-	                         .payload = &at,
-	                         .error = error};
-	int code = begin(&work, limit < SIZE_MAX ? limit : SIZE_MAX - 1);
+	size_t room = member->size <= limit && member->size < SIZE_MAX ? (size_t)member->size : 0;
+	CLEANUP(cleanup_free) char *bytes = malloc(room + 1);
+	char *at = bytes;
+	int code;
 
-	if (code < 0)
-		return code;
-	at = bytes = malloc((size_t)member->size + 1);
 	if (!bytes)
 		return error_nomem(error);
-	code = unpack(&work);
+	code = zip_unpack(zip, member, limit < SIZE_MAX ? limit : SIZE_MAX - 1, put_in_memory, &at,
+	                  error);
 	if (code < 0)
 		return code;
 	*at = '\0';
