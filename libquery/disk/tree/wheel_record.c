@@ -79,14 +79,16 @@ static bool find_in_text(struct slice record, struct slice prefix, size_t *at,
                          struct wheel_file *out)
 {
 	while (*at < record.len) {
-		const char *hit = record.ptr + *at;
+		const char *begin = record.ptr + *at;
 		struct slice line;
 
-		if (prefix.len > 0)
-			hit = memmem(hit, record.len - *at, prefix.ptr, prefix.len);
-		if (!hit)
+		if (prefix.len > 0) {
+			begin = memmem(begin, record.len - *at, prefix.ptr, prefix.len);
+			begin = begin ? line_start(record, begin) : NULL;
+		}
+		if (!begin)
 			return false;
-		line = rest_of_line(record, line_start(record, hit));
+		line = rest_of_line(record, begin);
 		*at = (size_t)(line.ptr + line.len - record.ptr) + 1;
 		if (read_line(line, out) && out->path.len > 0 && slice_starts(out->path, prefix))
 			return true;
