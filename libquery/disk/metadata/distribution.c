@@ -300,19 +300,7 @@ int distribution_read(struct tree *tree, struct arena *arena, unsigned what,
 	find_name(&reading, distribution);
 	if (reading.code == 0)
 		find_metadata(&reading, what, distribution);
-	if (reading.code == 0 && slice_is_null(distribution->error) && !distribution->unread)
+	if (reading.code == 0 && slice_is_null(distribution->error))
 		find_entry_points(&reading, distribution);
 	return reading.failed ? error_nomem(error) : reading.code;
-}
-
-int distribution_read_rest(struct tree *tree, struct arena *arena,
-                           struct distribution_record *distribution, struct error *error)
-{
-	struct reading reading = {.tree = tree, .arena = arena, .error = error};
-
-	find_entry_points(&reading, distribution);
-	if (reading.failed)
-		return error_nomem(error);
-	distribution->unread = reading.code < 0;
-	return reading.code;
 }
