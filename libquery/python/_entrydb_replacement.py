@@ -33,14 +33,13 @@ class Replacement:
     def __init__(self, module):
         self.module = module
         self.active = True
-        self.ask = self.ask_distribution = self.ask_name = self.ask_header = self.fill = None
+        self.ask = self.ask_distribution = self.ask_name = self.ask_header = None
         self.wait = self.pause = 0
         self.read = self.count = 0  # distributions: by Python so far, and for one question
         self.asking = None          # the thread in which Python answers
         self.parts = {}             # by (class or "", name): its owner, what stood there, and ours
         self.function = self.add("", "entry_points", make_function)
         self.property = self.add("Distribution", "entry_points", make_entry_points)
-        self.lookup_init = self.add("Lookup", "__init__", make_lookup_init)
         self.add("", "distribution", make_distribution)
         self.add("Distribution", "name", make_name)
         self.add("Distribution", "version", make_version)
@@ -203,16 +202,6 @@ def make_header(replacement, found, which):
         return value or own(self)
 
     return property(looking_like(own, header), doc=found.__doc__)
-
-
-def make_lookup_init(replacement, own):
-    """That a directory is listed is no reason to load anything."""
-    def __init__(self, path):
-        fill = replacement.active and replacement.fill
-        if not fill or not fill(self, path):
-            own(self, path)
-
-    return looking_like(own, __init__)
 
 
 def make_new(module):

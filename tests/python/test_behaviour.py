@@ -185,35 +185,6 @@ class BehaviourTest(ScriptTest):
             assert not opened(made)
             """)
 
-    def test_directories_are_listed_as_python_does(self):
-        self.each_python(WALKING + """
-            check()
-            replacement = sys.modules["_entrydb_replacement"].replacements["importlib.metadata"]
-            names = ["A_b.C--1.dist-info", "a.b_c-2.DIST-Info", ".egg-info", "-x.egg-info",
-                     "_.__y-1.egg-info", "x.egg-info.bak", "dist-info", "EGG-INFO", "egg-info", "k\u0131-1.dist-info", "plain"]
-
-            def show(lookup):
-                return [(type(each), each.default_factory, vars(each).keys(), each["none"],
-                         [(key, list(map(repr, paths)), list(map(str, paths)),
-                           [(path.parts, path.parent, hash(path), path / "x") for path in paths])
-                          for key, paths in each.items()]) for each in (lookup.infos, lookup.eggs)]
-
-            filled = {}
-            for directory in "plain", "an.EGG", "an.egg/", "\u00fc", "with/../dots", "//twice", "":
-                top = f"{os.environ['TOP']}/{directory or 'here'}"
-                os.makedirs(top.replace("/with/..", ""), exist_ok=True)
-                os.makedirs(f"{os.environ['TOP']}/with", exist_ok=True)
-                for name in names if directory == "\u00fc" else filter(str.isascii, names):
-                    os.makedirs(f"{top}/{name}", exist_ok=True)
-                os.chdir(top)
-                path = metadata.FastPath(top if directory else "")
-                ours, theirs = (object.__new__(metadata.Lookup) for _ in range(2))
-                filled[directory] = replacement.fill(ours, path)
-                replacement.lookup_init(theirs, path)
-                assert not filled[directory] or show(ours) == show(theirs), directory
-            assert [each for each, done in filled.items() if not done] == ["an.EGG", "\u00fc"], filled
-            """)
-
     # --- threads and processes ---
 
     def test_threads(self):

@@ -94,7 +94,6 @@ class Answer:
         self.caller = known
         walk = walker(known, self.read)
         self.replacement.ask_distribution = obedient(walk) if has_rules() else walk
-        self.replacement.fill = known.filler()
         self.replacement.ask_header = self.header
         self.replacement.ask_name = None if known.finds is None else self.find_distribution
 
@@ -224,5 +223,5 @@ def walker(known, fallback):
     """The property entry_points of the distributions of one metadata module."""
     if environ.get("ENTRYDB_FRESH") == "exact":
         return fallback  # each question would look at all distributions, the fallback looks at one
-    return _native.Walker(known.PathDistribution, known.path_type, known.EntryPoint,
-                          known.EntryPoints, known.seen, walks, fallback, known.parses)
+    return _native.walker(known.PathDistribution, known.path_type, known.EntryPoint,
+                          known.EntryPoints, known.unchanged, walks, fallback, known.parses)

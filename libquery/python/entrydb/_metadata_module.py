@@ -73,27 +73,22 @@ class MetadataModule:
     """A metadata module: how its objects are made; if it was recognised, by which rules it
     answers, and what it was then."""
 
-    def __init__(self, module, digest=0, naming=0, seen=None, names=None):
+    def __init__(self, module, digest=0, naming=0, unchanged=None, names=None):
+        """unchanged: has nobody replaced a part of the module, or what it reads the disk with?"""
         names = names or vars(module)
         self.module = module
         self.rules = _KNOWN.get(digest, 0)
         self.parses = digest in _PARSING
         self.finds = _FINDING.get(naming)  # a distribution by its name: which one?
-        self.seen = seen
+        self.unchanged = unchanged
         self.EntryPoint = names["EntryPoint"]
         self.EntryPoints = names["EntryPoints"]
         self.PathDistribution = names["PathDistribution"]
         self.FastPath = names["FastPath"]
-        self.Lookup = names["Lookup"]
-        self.FreezableDefaultDict = names["FreezableDefaultDict"]
         self.Path = names["pathlib"].Path
         self.path_type = names["pathlib"].PosixPath  # what Path() makes; no question asks it here
         self.groups = names.get("SelectableGroups")
         self.paths = {}
-
-    def unchanged(self):
-        """Has nobody replaced a part of the module, or what it reads the disk with?"""
-        return self.seen.same()
 
     def locator(self):
         """A function from a path entry and the file name of metadata in it to a distribution."""
@@ -110,14 +105,6 @@ class MetadataModule:
 
         return locate
 
-    def filler(self):
-        """A function that makes what a directory holds, in place of Lookup.__init__(); or None."""
-        kept = _kept_in(self.Path("a", "b"))
-        if kept not in (_RAW, _TAKEN_APART):
-            return None
-        return _native.Filler(self.Lookup, self.FastPath, self.path_type,
-                              self.FreezableDefaultDict, os.listdir, self.seen, kept == _RAW)
-
     def join_in(self, path):
         """How the module itself gets from a path entry to a file in it."""
         if _native.is_directory(path or "."):
@@ -130,25 +117,6 @@ class MetadataModule:
         fast = self.FastPath(path)
         fast.lookup(fast.mtime)  # finds that it is a zip, and how to join paths in it
         return lambda file: fast.joinpath(file.rpartition("/")[2])
-
-
-_RAW = {"_raw_paths"}                     # since 3.12
-_TAKEN_APART = {"_drv", "_root", "_parts"}  # before
-
-
-def _kept_in(path):
-    """The names of the slots in which a path that has just been made has something."""
-    slots = [(name, vars(kind)[name]) for kind in type(path).__mro__
-             for name in vars(kind).get("__slots__", ())]
-    return {name for name, slot in slots if _holds(slot, path)}
-
-
-def _holds(slot, path):
-    try:
-        slot.__get__(path)
-    except AttributeError:
-        return False
-    return True
 
 
 class Paths(dict):

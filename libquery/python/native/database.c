@@ -5,7 +5,6 @@
  * twice. Whatever cannot be vouched for is answered by None: then importlib.metadata is
  * asked.
  */
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/types.h>
@@ -15,14 +14,9 @@
 
 struct database {
 	PyObject_HEAD entrydb *db;
-	pid_t pid; /* whose handle it is: a child must not touch it */
-	/* Whether all values can be parsed, and when that was looked at. */
-	pthread_mutex_t looking;
-	unsigned long long state;
-	bool looked, all_parse;
+	pid_t pid;           /* whose handle it is: a child must not touch it */
 	atomic_bool indexed; /* at the last question, all path entries stood in databases */
-	/* The items of questions: from (group, name) to (state, items). */
-	PyObject *kept;
+	PyObject *kept;      /* from a question to (state of the disk, answer) */
 };
 
 #define KEPT_MAX 256 /* questions */
@@ -55,43 +49,41 @@ static bool put_place(PyObject *items, Py_ssize_t at, const entrydb_entry_point 
 	return path && file;
 }
 
-/* (name, value, group, path entry, metadata directory, name, ...) */
+/* (name, value, group, path entry, metadata directory, name, ...); None where Python would raise.
+ */
 static PyObject *items_of_set(const entrydb_set *set)
 {
 	size_t count = entrydb_set_count(set);
-	PyObject *items = PyTuple_New((Py_ssize_t)count * ITEM), *group = NULL;
 	const entrydb_entry_point *before = NULL;
+	PyObject *items;
 
+	if (entrydb_set_problem_count(set) > 0)
+		Py_RETURN_NONE;
+	items = PyTuple_New((Py_ssize_t)count * ITEM);
 	for (size_t i = 0; items && i < count; i++) {
 		const entrydb_entry_point *entry_point = entrydb_set_get(set, i);
 		Py_ssize_t at = (Py_ssize_t)i * ITEM;
-		struct fields fields;
 
 		if (before && !same_distribution(entry_point, before))
 			before = NULL;
-		if (!fields_of(entry_point, before, group, &fields)) {
-			Py_CLEAR(items);
-			break;
-		}
-		group = fields.group;
-		fields_put(items, at, fields);
-		if (!put_place(items, at + FIELDS, entry_point, before))
+		if (!put_fields(items, at, entry_point, before, ITEM) ||
+		    !put_place(items, at + FIELDS, entry_point, before))
 			Py_CLEAR(items);
 		before = entry_point;
 	}
 	return items;
 }
 
-/* --- from there to entry points --- */
-
 /* What locate(path, file) gave for the distributions met so far, by file. */
 struct locator {
 	PyObject *locate, *known;
 };
 
-/* A borrowed reference. */
-static PyObject *locate(struct locator *locator, PyObject *path, PyObject *file)
+static PyObject *located(void *payload, PyObject *items, Py_ssize_t at)
 {
+	const struct locator *locator = payload;
+	PyObject *path = PyTuple_GetItem(items, at + FIELDS),
+	         *file = PyTuple_GetItem(items, at + FIELDS + 1);
 	PyObject *dist = PyDict_GetItemWithError(locator->known, file), *made;
 
 	if (dist || PyErr_Occurred())
@@ -101,23 +93,6 @@ static PyObject *locate(struct locator *locator, PyObject *path, PyObject *file)
 		dist = made;
 	Py_XDECREF(made); /* the dict holds it */
 	return dist;
-}
-
-static PyObject *make_entries(const struct maker *maker, struct locator *locator, PyObject *items)
-{
-	Py_ssize_t count = PyTuple_Size(items) / ITEM;
-	PyObject *list = PyList_New(count);
-
-	for (Py_ssize_t i = 0; list && i < count; i++) {
-		Py_ssize_t at = i * ITEM, place = at + FIELDS;
-		PyObject *dist = locate(locator, PyTuple_GetItem(items, place),
-		                        PyTuple_GetItem(items, place + 1));
-		PyObject *made = dist ? make(maker, fields_at(items, at), dist) : NULL;
-
-		if (!made || PyList_SetItem(list, i, made) < 0)
-			Py_CLEAR(list);
-	}
-	return list;
 }
 
 /* --- answers --- */
@@ -161,34 +136,27 @@ static bool text_argument(PyObject *object, const char **out)
 	return *out && strlen(*out) == (size_t)length;
 }
 
-PyDoc_STRVAR(select_doc,
-             "select(group, name, type, locate, parses=False, /)\n--\n\n"
-             "The entry points of a group and a name (None: any), as a list of\n"
-             "objects of type, whose dist is what locate(path entry, metadata\n"
-             "directory) returns, without those that a rule forbids; None where\n"
-             "importlib.metadata has to be asked. parses: each value when its object is made.");
-
-/* What the question was answered by in that state, a new reference; NULL: it is not known. */
-static PyObject *kept_items(const struct database *database, PyObject *question,
-                            unsigned long long state)
+/* What was answered in that state, a new reference; NULL: it is not known. */
+static PyObject *kept_answer(const struct database *database, PyObject *key,
+                             unsigned long long state)
 {
-	PyObject *kept = item_of(database->kept, question), *items = NULL;
+	PyObject *kept = item_of(database->kept, key), *answer = NULL;
 
 	if (kept && PyLong_AsUnsignedLongLong(PyTuple_GetItem(kept, 0)) == state)
-		items = Py_NewRef(PyTuple_GetItem(kept, 1));
+		answer = Py_NewRef(PyTuple_GetItem(kept, 1));
 	Py_XDECREF(kept);
-	return items;
+	return answer;
 }
 
-static bool keep(const struct database *database, PyObject *question, unsigned long long state,
-                 PyObject *items)
+static bool keep(const struct database *database, PyObject *key, unsigned long long state,
+                 PyObject *answer)
 {
-	PyObject *kept = Py_BuildValue("(KO)", state, items);
+	PyObject *kept = Py_BuildValue("(KO)", state, answer);
 	bool done;
 
 	if (PyDict_Size(database->kept) >= KEPT_MAX)
 		PyDict_Clear(database->kept);
-	done = kept && PyDict_SetItem(database->kept, question, kept) == 0;
+	done = kept && PyDict_SetItem(database->kept, key, kept) == 0;
 	Py_XDECREF(kept);
 	return done;
 }
@@ -210,45 +178,47 @@ static int ask_state(entrydb *db, enum entrydb_path_state *least, entrydb_error 
 	return code;
 }
 
-/* Ask the library; items, or None, or NULL. */
-static PyObject *select_items(struct database *database, const char *group, const char *name)
+/* What the library is asked, and what is made of its answer: None where Python has to be asked. */
+struct question {
+	const char *group, *name;
+	int (*ask)(entrydb *db, const char *group, const char *name, entrydb_set **out,
+	           entrydb_error *error);
+	PyObject *(*tell)(const entrydb_set *set);
+};
+
+static PyObject *ask_library(struct database *database, const struct question *question)
 {
 	enum entrydb_path_state least = ENTRYDB_PATH_SCANNED;
 	entrydb_error error = ENTRYDB_ERROR_INIT;
 	PyThreadState *thread = enter_library();
 	entrydb_set *set = NULL;
-	int code = entrydb_select_allowed(database->db, group, name, &set, &error);
-	PyObject *items;
+	int code = question->ask(database->db, question->group, question->name, &set, &error);
+	PyObject *answer;
 
 	if (code == 0)
 		code = ask_state(database->db, &least, &error);
 	leave_library(thread);
-	if (code < 0) {
-		entrydb_set_free(set);
-		return not_vouched(code, &error);
-	}
 	database->indexed = least != ENTRYDB_PATH_SCANNED;
-	items = entrydb_set_problem_count(set) > 0 ? Py_NewRef(Py_None) : items_of_set(set);
+	answer = code < 0 ? not_vouched(code, &error) : question->tell(set);
 	entrydb_set_free(set);
-	return items;
+	return answer;
 }
 
 /*
- * The same, or what was kept in this state of the disk. Where there are rules about what
+ * The same, or what was kept under @key in this state of the disk. Where there are rules about what
  * may be loaded nothing is kept: they are another state. And what has just been scanned may
  * have to be at each look: so nothing is looked at twice that did not stand in a database.
  */
-static PyObject *find_items(struct database *database, PyObject *question, const char *group,
-                            const char *name)
+static PyObject *ask(struct database *database, PyObject *key, const struct question *question)
 {
 	entrydb_error error = ENTRYDB_ERROR_INIT;
 	unsigned long long state = 0;
 	PyThreadState *thread;
 	int has_policy = 0, code;
-	PyObject *items;
+	PyObject *answer;
 
 	if (!database->indexed)
-		return select_items(database, group, name);
+		return ask_library(database, question);
 	thread = enter_library();
 	code = entrydb_refresh(database->db, &state, &error);
 	if (code == 0)
@@ -256,54 +226,47 @@ static PyObject *find_items(struct database *database, PyObject *question, const
 	leave_library(thread);
 	if (code < 0)
 		return not_vouched(code, &error);
-	items = has_policy ? NULL : kept_items(database, question, state);
-	if (items || PyErr_Occurred())
-		return items;
-	items = select_items(database, group, name);
-	if (items && items != Py_None && !has_policy && !keep(database, question, state, items))
-		Py_CLEAR(items);
-	return items;
+	answer = has_policy ? NULL : kept_answer(database, key, state);
+	if (answer || PyErr_Occurred())
+		return answer;
+	answer = ask_library(database, question);
+	if (answer && answer != Py_None && !has_policy && !keep(database, key, state, answer))
+		Py_CLEAR(answer);
+	return answer;
 }
 
-static PyObject *make_answer(const struct maker *maker, PyObject *locate, PyObject *items)
-{
-	struct locator locator = {locate, PyDict_New()};
-	PyObject *list = locator.known ? make_entries(maker, &locator, items) : NULL;
-
-	Py_XDECREF(locator.known);
-	return list;
-}
+PyDoc_STRVAR(select_doc,
+             "select(group, name, type, locate, parses=False, /)\n--\n\n"
+             "The entry points of a group and a name (None: any), as a list of\n"
+             "objects of type, whose dist is what locate(path entry, metadata\n"
+             "directory) returns, without those that a rule forbids; None where\n"
+             "importlib.metadata has to be asked. parses: each value when its object is made.");
 
 static PyObject *database_select(PyObject *self, PyObject *arguments)
 {
-	struct database *database = (struct database *)self;
-	const struct state *state = PyType_GetModuleState(Py_TYPE(self));
-	PyObject *group, *name, *type, *function, *empty, *question, *answer = NULL;
-	const char *group_text, *name_text;
+	struct question question = {.ask = entrydb_select_allowed, .tell = items_of_set};
+	PyObject *group, *name, *type, *key, *items, *list = NULL;
+	struct locator locator;
 	struct maker maker;
 	int parses = 0;
 
-	if (!PyArg_ParseTuple(arguments, "OOOO|p:select", &group, &name, &type, &function, &parses))
+	if (!PyArg_ParseTuple(arguments, "OOOO|p:select", &group, &name, &type, &locator.locate,
+	                      &parses) ||
+	    !maker_init(&maker, PyType_GetModuleState(Py_TYPE(self)), type, parses))
 		return NULL;
-	if (!text_argument(group, &group_text) || !text_argument(name, &name_text))
+	if (!text_argument(group, &question.group) || !text_argument(name, &question.name))
 		return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-	question = PyTuple_Pack(2, group, name);
-	answer = question ? find_items(database, question, group_text, name_text) : NULL;
-	Py_XDECREF(question);
-	if (!answer || answer == Py_None)
-		return answer;
-	empty = PyTuple_New(0);
-	if (empty && maker_init(&maker, state, type, empty)) {
-		PyObject *items = answer;
-
-		maker.parses = parses;
-		answer = make_answer(&maker, function, items);
-		Py_DECREF(items);
-	} else {
-		Py_CLEAR(answer);
-	}
-	Py_XDECREF(empty);
-	return answer;
+	key = PyTuple_Pack(2, group, name);
+	items = key ? ask((struct database *)self, key, &question) : NULL;
+	Py_XDECREF(key);
+	if (!items || items == Py_None)
+		return items;
+	locator.known = PyDict_New();
+	if (locator.known)
+		list = make_all(&maker, items, ITEM, located, &locator);
+	Py_XDECREF(locator.known);
+	Py_DECREF(items);
+	return list;
 }
 
 PyDoc_STRVAR(refresh_doc, "refresh()\n--\n\n"
@@ -376,37 +339,19 @@ static PyObject *place_of(const entrydb_set *set)
 	                     PyUnicode_DecodeFSDefault(entrydb_distribution_file(found)));
 }
 
-/* What was found is kept as long as the disk stays as it is. */
+static int find(entrydb *db, const char *Py_UNUSED(group), const char *name, entrydb_set **out,
+                entrydb_error *error)
+{
+	return entrydb_find(db, name, out, error);
+}
+
 static PyObject *database_find(PyObject *self, PyObject *name)
 {
-	struct database *database = (struct database *)self;
-	entrydb_error error = ENTRYDB_ERROR_INIT;
-	unsigned long long state = 0;
-	entrydb_set *set = NULL;
-	PyThreadState *thread;
-	const char *text;
-	PyObject *place;
-	int code;
+	struct question question = {.ask = find, .tell = place_of};
 
-	if (!text_argument(name, &text) || !text)
+	if (!text_argument(name, &question.name) || !question.name)
 		return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
-	thread = enter_library();
-	code = entrydb_refresh(database->db, &state, &error);
-	leave_library(thread);
-	place = code < 0 ? NULL : kept_items(database, name, state);
-	if (place || PyErr_Occurred())
-		return place;
-	thread = enter_library();
-	if (code == 0)
-		code = entrydb_find(database->db, text, &set, &error);
-	leave_library(thread);
-	if (code < 0)
-		return not_vouched(code, &error);
-	place = place_of(set);
-	entrydb_set_free(set);
-	if (place && !keep(database, name, state, place))
-		Py_CLEAR(place);
-	return place;
+	return ask((struct database *)self, name, &question);
 }
 
 PyDoc_STRVAR(survey_doc,
@@ -418,22 +363,17 @@ static PyObject *rows_of(const entrydb_distribution *distribution)
 {
 	size_t count = entrydb_distribution_count(distribution);
 	const entrydb_entry_point *before = NULL;
-	PyObject *rows, *group = NULL;
+	PyObject *rows;
 
 	if (entrydb_distribution_problem(distribution))
 		Py_RETURN_NONE;
 	rows = PyTuple_New((Py_ssize_t)count * FIELDS);
 	for (size_t i = 0; rows && i < count; i++) {
 		const entrydb_entry_point *entry_point = entrydb_distribution_get(distribution, i);
-		struct fields fields;
 
-		if (fields_of(entry_point, before, group, &fields)) {
-			fields_put(rows, (Py_ssize_t)i * FIELDS, fields);
-			group = fields.group;
-			before = entry_point;
-		} else {
+		if (!put_fields(rows, (Py_ssize_t)i * FIELDS, entry_point, before, FIELDS))
 			Py_CLEAR(rows);
-		}
+		before = entry_point;
 	}
 	return rows;
 }
@@ -474,49 +414,20 @@ static PyObject *database_survey(PyObject *self, PyObject *Py_UNUSED(unused))
 PyDoc_STRVAR(all_parse_doc, "all_parse()\n--\n\n"
                             "Can the value of every entry point be parsed?");
 
-static bool set_parses(const entrydb_set *set)
+static PyObject *set_parses(const entrydb_set *set)
 {
-	for (size_t i = 0; i < entrydb_set_count(set); i++)
-		if (!entrydb_entry_point_text(entrydb_set_get(set, i), ENTRYDB_FIELD_MODULE, NULL))
-			return false;
-	return entrydb_set_problem_count(set) == 0;
-}
+	bool all = entrydb_set_problem_count(set) == 0;
 
-/* Look at all there is, if it is not what it was when that was done last. */
-static int look_whether_all_parse(struct database *database, unsigned long long state,
-                                  entrydb_error *error)
-{
-	entrydb_set *set = NULL;
-	int code;
-
-	if (database->looked && database->state == state)
-		return 0;
-	code = entrydb_select(database->db, NULL, NULL, &set, error);
-	database->all_parse = set && set_parses(set);
-	database->looked = code == 0;
-	database->state = state;
-	entrydb_set_free(set);
-	return code;
+	for (size_t i = 0; all && i < entrydb_set_count(set); i++)
+		all = entrydb_entry_point_text(entrydb_set_get(set, i), ENTRYDB_FIELD_MODULE,
+		                               NULL) != NULL;
+	return PyBool_FromLong(all);
 }
 
 static PyObject *database_all_parse(PyObject *self, PyObject *Py_UNUSED(unused))
 {
-	struct database *database = (struct database *)self;
-	entrydb_error error = ENTRYDB_ERROR_INIT;
-	unsigned long long state = 0;
-	PyThreadState *thread;
-	bool all_parse;
-	int code;
-
-	thread = enter_library();
-	code = entrydb_refresh(database->db, &state, &error);
-	pthread_mutex_lock(&database->looking);
-	if (code == 0)
-		code = look_whether_all_parse(database, state, &error);
-	all_parse = database->all_parse;
-	pthread_mutex_unlock(&database->looking);
-	leave_library(thread);
-	return code < 0 ? not_vouched(code, &error) : PyBool_FromLong(all_parse);
+	return ask((struct database *)self, Py_None,
+	           &(const struct question){.ask = entrydb_select, .tell = set_parses});
 }
 
 PyDoc_STRVAR(path_entries_doc, "path_entries()\n--\n\n"
@@ -680,7 +591,6 @@ static PyObject *database_new(PyTypeObject *type, PyObject *arguments, PyObject 
 	database->db = db;
 	database->pid = getpid();
 	database->kept = kept;
-	pthread_mutex_init(&database->looking, NULL);
 	return (PyObject *)database;
 }
 
@@ -694,7 +604,6 @@ static void database_dealloc(PyObject *self)
 	if (database->pid == getpid()) {
 		hold_forks();
 		entrydb_close(database->db);
-		pthread_mutex_destroy(&database->looking);
 		release_forks();
 	}
 	Py_XDECREF(database->kept);

@@ -8,7 +8,7 @@
 
 #include "libquery/python/native/native.h"
 
-bool maker_init(struct maker *maker, const struct state *state, PyObject *type, PyObject *empty)
+bool maker_init(struct maker *maker, const struct state *state, PyObject *type, bool parses)
 {
 	PyTypeObject *base = &PyBaseObject_Type;
 
@@ -16,8 +16,8 @@ bool maker_init(struct maker *maker, const struct state *state, PyObject *type, 
 		PyErr_SetString(PyExc_TypeError, "an EntryPoint class is expected");
 		return false;
 	}
-	*maker = (struct maker){.state = state, .type = type, .empty = empty};
-	maker->is_tuple = PyType_IsSubtype((PyTypeObject *)type, &PyTuple_Type);
+	*maker = (struct maker){.state = state, .type = (PyTypeObject *)type, .parses = parses};
+	maker->is_tuple = PyType_IsSubtype(maker->type, &PyTuple_Type);
 	if (maker->is_tuple)
 		base = &PyTuple_Type;
 	maker->construct = (newfunc)PyType_GetSlot(base, Py_tp_new);
@@ -25,13 +25,11 @@ bool maker_init(struct maker *maker, const struct state *state, PyObject *type, 
 }
 
 /* As EntryPoint(name, value, group)._for(dist) of 3.10. */
-static PyObject *make_tuple(const struct maker *maker, struct fields fields, PyObject *dist)
+static PyObject *make_tuple(const struct maker *maker, PyObject *fields, PyObject *dist)
 {
-	PyObject *arguments = Py_BuildValue("((OOO))", fields.name, fields.value, fields.group);
-	PyObject *made = NULL;
+	PyObject *arguments = PyTuple_Pack(1, fields);
+	PyObject *made = arguments ? maker->construct(maker->type, arguments, NULL) : NULL;
 
-	if (arguments)
-		made = maker->construct((PyTypeObject *)maker->type, arguments, NULL);
 	Py_XDECREF(arguments);
 	if (made && PyObject_SetAttr(made, maker->state->dist, dist) < 0)
 		Py_CLEAR(made);
@@ -48,25 +46,52 @@ static bool parse(const struct maker *maker, PyObject *made)
 }
 
 /* The same since 3.11, where the class forbids the setting of attributes. */
-static PyObject *make_object(const struct maker *maker, struct fields fields, PyObject *dist)
+static PyObject *make_object(const struct maker *maker, PyObject *items, Py_ssize_t at,
+                             PyObject *dist)
 {
 	const struct state *state = maker->state;
-	PyObject *made = maker->construct((PyTypeObject *)maker->type, maker->empty, NULL);
+	PyObject *none = PyTuple_New(0);
+	PyObject *made = none ? maker->construct(maker->type, none, NULL) : NULL;
 	PyObject *attributes = made ? PyObject_GenericGetDict(made, NULL) : NULL;
 
-	if (!attributes || PyDict_SetItem(attributes, state->name, fields.name) < 0 ||
-	    PyDict_SetItem(attributes, state->value, fields.value) < 0 ||
-	    PyDict_SetItem(attributes, state->group, fields.group) < 0 ||
+	if (!attributes ||
+	    PyDict_SetItem(attributes, state->name, PyTuple_GetItem(items, at)) < 0 ||
+	    PyDict_SetItem(attributes, state->value, PyTuple_GetItem(items, at + 1)) < 0 ||
+	    PyDict_SetItem(attributes, state->group, PyTuple_GetItem(items, at + 2)) < 0 ||
 	    (maker->parses && !parse(maker, made)) ||
 	    PyDict_SetItem(attributes, state->dist, dist) < 0)
 		Py_CLEAR(made);
 	Py_XDECREF(attributes);
+	Py_XDECREF(none);
 	return made;
 }
 
-PyObject *make(const struct maker *maker, struct fields fields, PyObject *dist)
+static PyObject *make(const struct maker *maker, PyObject *items, Py_ssize_t at, PyObject *dist)
 {
-	return maker->is_tuple ? make_tuple(maker, fields, dist) : make_object(maker, fields, dist);
+	PyObject *fields, *made;
+
+	if (!maker->is_tuple)
+		return make_object(maker, items, at, dist);
+	fields = PyTuple_GetSlice(items, at, at + FIELDS);
+	made = fields ? make_tuple(maker, fields, dist) : NULL;
+	Py_XDECREF(fields);
+	return made;
+}
+
+PyObject *make_all(const struct maker *maker, PyObject *items, Py_ssize_t step, dist_of *find,
+                   void *payload)
+{
+	Py_ssize_t count = PyTuple_Size(items) / step;
+	PyObject *list = PyList_New(count);
+
+	for (Py_ssize_t i = 0; list && i < count; i++) {
+		PyObject *dist = find(payload, items, i * step);
+		PyObject *made = dist ? make(maker, items, i * step, dist) : NULL;
+
+		if (!made || PyList_SetItem(list, i, made) < 0)
+			Py_CLEAR(list);
+	}
+	return list;
 }
 
 static PyObject *field_text(const entrydb_entry_point *entry_point, enum entrydb_field field)
@@ -86,57 +111,21 @@ static bool same_group(const entrydb_entry_point *a, const entrydb_entry_point *
 	return a_length == b_length && memcmp(a_text, b_text, a_length) == 0;
 }
 
-bool fields_of(const entrydb_entry_point *entry_point, const entrydb_entry_point *before,
-               PyObject *group, struct fields *out)
+bool put_fields(PyObject *items, Py_ssize_t at, const entrydb_entry_point *entry_point,
+                const entrydb_entry_point *before, Py_ssize_t step)
 {
-	*out = (struct fields){
-	        .name = field_text(entry_point, ENTRYDB_FIELD_NAME),
-	        .value = field_text(entry_point, ENTRYDB_FIELD_VALUE),
+	PyObject *const fields[FIELDS] = {
+	        field_text(entry_point, ENTRYDB_FIELD_NAME),
+	        field_text(entry_point, ENTRYDB_FIELD_VALUE),
+	        before && same_group(entry_point, before)
+	                ? Py_NewRef(PyTuple_GetItem(items, at - step + 2))
+	                : field_text(entry_point, ENTRYDB_FIELD_GROUP),
 	};
-	if (before && same_group(entry_point, before))
-		out->group = Py_NewRef(group);
-	else
-		out->group = field_text(entry_point, ENTRYDB_FIELD_GROUP);
-	if (out->name && out->value && out->group)
-		return true;
-	Py_XDECREF(out->name);
-	Py_XDECREF(out->value);
-	Py_XDECREF(out->group);
-	return false;
-}
+	bool done = true;
 
-struct fields fields_at(PyObject *tuple, Py_ssize_t at)
-{
-	return (struct fields){
-	        .name = PyTuple_GetItem(tuple, at),
-	        .value = PyTuple_GetItem(tuple, at + 1),
-	        .group = PyTuple_GetItem(tuple, at + 2),
-	};
-}
-
-void fields_put(PyObject *tuple, Py_ssize_t at, struct fields fields)
-{
-	PyTuple_SetItem(tuple, at, fields.name);
-	PyTuple_SetItem(tuple, at + 1, fields.value);
-	PyTuple_SetItem(tuple, at + 2, fields.group);
-}
-
-PyObject *make_all(const struct state *state, PyObject *type, PyObject *rows, PyObject *dist,
-                   bool parses)
-{
-	Py_ssize_t count = PyTuple_Size(rows) / FIELDS;
-	PyObject *empty = PyTuple_New(0), *list = NULL;
-	struct maker maker;
-
-	if (empty && maker_init(&maker, state, type, empty))
-		list = PyList_New(count);
-	maker.parses = parses;
-	for (Py_ssize_t i = 0; list && i < count; i++) {
-		PyObject *made = make(&maker, fields_at(rows, FIELDS * i), dist);
-
-		if (!made || PyList_SetItem(list, i, made) < 0)
-			Py_CLEAR(list);
+	for (Py_ssize_t i = 0; i < FIELDS; i++) {
+		PyTuple_SetItem(items, at + i, fields[i]);
+		done = done && fields[i];
 	}
-	Py_XDECREF(empty);
-	return list;
+	return done;
 }

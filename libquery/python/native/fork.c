@@ -11,7 +11,6 @@
 
 static pthread_rwlock_t in_library;
 static pthread_once_t forks_are_watched = PTHREAD_ONCE_INIT;
-static unsigned depth;
 
 static void init_in_library(void)
 {
@@ -34,26 +33,15 @@ static void after_fork_in_parent(void)
 	pthread_rwlock_unlock(&in_library);
 }
 
-static void after_fork_in_child(void)
-{
-	init_in_library();
-	depth++;
-}
-
 static void watch_once(void)
 {
 	init_in_library();
-	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+	pthread_atfork(before_fork, after_fork_in_parent, init_in_library);
 }
 
 void watch_forks(void)
 {
 	pthread_once(&forks_are_watched, watch_once);
-}
-
-unsigned fork_depth(void)
-{
-	return depth;
 }
 
 void hold_forks(void)

@@ -15,10 +15,19 @@ PyDoc_STRVAR(
         recognise_doc,
         "recognise(module, originals, ours, /)\n--\n\n"
         "(digest, digest, seen, names) of a metadata module: a number for what its parts do\n"
-        "that answer; one for those that find a distribution by its name, or 0; as Parts, all\n"
-        "that these rest upon; and a dict of the module's, as seen. None if a part of it, or\n"
+        "that answer; one for those that find a distribution by its name, or 0; a function\n"
+        "that tells whether all that these rest upon is as it was; and a dict of the module's, as "
+        "seen. None if a part of it, or\n"
         "of what it reads the disk with, is not its own. originals: a dict from (class, name)\n"
         "to what acceleration has replaced; ours: a tuple of what it has put in.");
+
+PyDoc_STRVAR(
+        walker_doc,
+        "walker(kind, path_type, EntryPoint, EntryPoints, same, walks, fallback, parses, /)\n--\n\n"
+        "A function from a distribution to its entry points: from walks[directory].find(file), or\n"
+        "from fallback(distribution) where that is None, or the distribution or its _path\n"
+        "are not exactly of these types, or it has other attributes of its own, or same() is\n"
+        "false. parses: each value at once.");
 
 PyDoc_STRVAR(is_directory_doc,
              "is_directory(path, /)\n--\n\n"
@@ -70,6 +79,7 @@ static PyMethodDef module_methods[] = {
         {"headers", headers, METH_O, headers_doc},
         {"is_directory", is_directory, METH_O, is_directory_doc},
         {"recognise", recognise, METH_VARARGS, recognise_doc},
+        {"walker", walker, METH_VARARGS, walker_doc},
         {0},
 };
 
@@ -78,52 +88,16 @@ static const struct {
 	size_t offset;
 	const char *text;
 } names[] = {
-        {offsetof(struct state, name), "name"},
-        {offsetof(struct state, value), "value"},
-        {offsetof(struct state, group), "group"},
-        {offsetof(struct state, dist), "dist"},
-        {offsetof(struct state, module), "module"},
-        {offsetof(struct state, path), "_path"},
-        {offsetof(struct state, text), "_str"},
-        {offsetof(struct state, raw_paths), "_raw_paths"},
-        {offsetof(struct state, drive), "_drv"},
-        {offsetof(struct state, top), "_root"},
-        {offsetof(struct state, parts_of_path), "_parts"},
-        {offsetof(struct state, root), "root"},
-        {offsetof(struct state, lookup), "lookup"},
-        {offsetof(struct state, joinpath), "joinpath"},
-        {offsetof(struct state, freeze), "freeze"},
-        {offsetof(struct state, infos), "infos"},
-        {offsetof(struct state, eggs), "eggs"},
-        {offsetof(struct state, find), "find"},
+        {offsetof(struct state, name), "name"},     {offsetof(struct state, value), "value"},
+        {offsetof(struct state, group), "group"},   {offsetof(struct state, dist), "dist"},
+        {offsetof(struct state, module), "module"}, {offsetof(struct state, path), "_path"},
+        {offsetof(struct state, text), "_str"},     {offsetof(struct state, find), "find"},
         {offsetof(struct state, view), "view"},
-};
-
-static const struct {
-	size_t offset;
-	PyType_Spec *spec;
-} types[] = {
-        {offsetof(struct state, database), &database_spec},
-        {offsetof(struct state, filler), &filler_spec},
-        {offsetof(struct state, parts), &parts_spec},
-        {offsetof(struct state, walker), &walker_spec},
 };
 
 static PyObject **object_at(struct state *state, size_t offset)
 {
 	return (PyObject **)((char *)state + offset);
-}
-
-static bool add_types(PyObject *module, struct state *state)
-{
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
-		PyObject *type = PyType_FromModuleAndSpec(module, types[i].spec, NULL);
-
-		*object_at(state, types[i].offset) = type;
-		if (!type || PyModule_AddType(module, (PyTypeObject *)type) < 0)
-			return false;
-	}
-	return true;
 }
 
 static int module_exec(PyObject *module)
@@ -138,7 +112,8 @@ static int module_exec(PyObject *module)
 			return -1;
 	}
 	state->watcher = watch_begin();
-	if (!add_types(module, state) ||
+	state->database = (PyTypeObject *)PyType_FromModuleAndSpec(module, &database_spec, NULL);
+	if (!state->database || PyModule_AddType(module, state->database) < 0 ||
 	    PyModule_AddIntConstant(module, "IM_10_1", ENTRYDB_IM_10_1) < 0)
 		return -1;
 	return PyModule_AddStringConstant(module, "version", entrydb_version());
@@ -148,8 +123,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 {
 	struct state *state = PyModule_GetState(module);
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-		Py_VISIT(*object_at(state, types[i].offset));
+	Py_VISIT(state->database);
 	return 0;
 }
 
@@ -157,8 +131,7 @@ static int module_clear(PyObject *module)
 {
 	struct state *state = PyModule_GetState(module);
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-		Py_CLEAR(*object_at(state, types[i].offset));
+	Py_CLEAR(state->database);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		Py_CLEAR(*object_at(state, names[i].offset));
 	return 0;

@@ -3,10 +3,9 @@
  *
  *     module.c    the module entrydb._native, and what is its own in each interpreter
  *     database.c  Database: a handle of libentrydb's on path entries
- *     walker.c    Walker: the property entry_points of importlib.metadata's distributions
- *     lookup.c    Filler: what metadata a directory holds
+ *     walker.c    the property entry_points of importlib.metadata's distributions
  *     entry.c     entry points of a class that is given
- *     parts.c     Parts: whether parts of a metadata module are still what they were
+ *     parts.c     whether parts of a metadata module are still what they were
  *     watch.c     whether a dict has changed
  *     recognize.c which metadata module is this, and is all of it its own?
  *     fork.c      threads in the library, and forks
@@ -26,63 +25,49 @@
 
 /* Of the module, in one interpreter. */
 struct state {
-	PyTypeObject *database, *filler, *parts, *walker;
+	PyTypeObject *database;
 	int watcher; /* of dicts; see watch.c */
 	/* Interned. The attributes of an entry point, */
 	PyObject *name, *value, *group, *dist, *module;
-	/* of a distribution, of a path as later versions keep it, and of one as earlier ones do, */
-	PyObject *path, *text, *raw_paths, *drive, *top, *parts_of_path;
-	/* of a FastPath and a Lookup, */
-	PyObject *root, *lookup, *joinpath, *freeze, *infos, *eggs;
+	/* of a distribution and of a path, */
+	PyObject *path, *text;
 	/* and of a Walk. */
 	PyObject *find, *view;
 };
 
-extern PyType_Spec database_spec, filler_spec, parts_spec, walker_spec;
+extern PyType_Spec database_spec;
 
 /* --- entry.c --- */
 
 /* How to make objects of an EntryPoint class; all pointers are borrowed. */
 struct maker {
 	const struct state *state;
-	PyObject *type;
-	PyObject *empty; /* () */
-	bool is_tuple;   /* a named tuple, as in 3.10; else its instances have a __dict__ */
+	PyTypeObject *type;
 	newfunc construct;
-	bool parses; /* each value when it is made, as some versions do, and raises what that does
-	              */
+	bool is_tuple; /* a named tuple, as in 3.10; else its instances have a __dict__ */
+	bool parses;   /* each value when it is made, as some versions do, and raises what that does
+	                */
 };
 
 /* False, with an error set, if @type is not a class. */
-bool maker_init(struct maker *maker, const struct state *state, PyObject *type, PyObject *empty);
+bool maker_init(struct maker *maker, const struct state *state, PyObject *type, bool parses);
 
-/* What an entry point says. */
-struct fields {
-	PyObject *name, *value, *group;
-};
-
-#define FIELDS 3
+#define FIELDS 3 /* of an entry point: name, value, group */
 
 /*
- * New references; false with an error set. Neighbours in a group share one object, as in
- * importlib.metadata: @group, if @before, which may be NULL, is in the same.
+ * Put these fields into a new tuple; false with an error set. Neighbours in a group share one
+ * object, as in importlib.metadata: those of @before, which may be NULL, are @step items before.
  */
-bool fields_of(const entrydb_entry_point *entry_point, const entrydb_entry_point *before,
-               PyObject *group, struct fields *out);
+bool put_fields(PyObject *items, Py_ssize_t at, const entrydb_entry_point *entry_point,
+                const entrydb_entry_point *before, Py_ssize_t step);
 
-/* Three items of a tuple, borrowed; and the other way, given up. */
-struct fields fields_at(PyObject *tuple, Py_ssize_t at);
-void fields_put(PyObject *tuple, Py_ssize_t at, struct fields fields);
-
-/* An entry point of a distribution. */
-PyObject *make(const struct maker *maker, struct fields fields, PyObject *dist);
-
-/*
- * A list of them, of @rows, a tuple (name, value, group, name, value, group, ...); all of one
- * distribution. @parses: as a maker does.
+/* The distribution of the entry point whose fields begin at @at, borrowed; NULL with an error set.
  */
-PyObject *make_all(const struct state *state, PyObject *type, PyObject *rows, PyObject *dist,
-                   bool parses);
+typedef PyObject *dist_of(void *payload, PyObject *items, Py_ssize_t at);
+
+/* A list of entry points: of every @step items the first are the fields of one. */
+PyObject *make_all(const struct maker *maker, PyObject *items, Py_ssize_t step, dist_of *find,
+                   void *payload);
 
 /* --- database.c --- */
 
@@ -133,11 +118,16 @@ PyObject *recognise(PyObject *self, PyObject *arguments); /* see recognise_doc i
 #define END_CRITICAL_SECTION()         }
 #endif
 
-/* Parts, from what is compared, (namespaces, places, attributes): see parts.c. */
-PyObject *make_parts(const struct state *state, PyObject *compared);
+/* A function without arguments: is what is compared, (namespaces, places, pinned), what it is now?
+ * See parts.c. */
+PyObject *make_same(int watcher, PyObject *compared);
 
-/* Are the parts of a metadata module what they were? No error is set. */
-bool all_same(PyObject *parts);
+/* The same, of the self of that function. No error is set. */
+bool all_same(PyObject *self);
+
+/* --- walker.c --- */
+
+PyObject *walker(PyObject *module, PyObject *arguments); /* see walker_doc in module.c */
 
 /* --- watch.c --- */
 
@@ -157,9 +147,6 @@ unsigned long long watch_changes(int watcher, PyObject *const *dicts, size_t cou
 
 /* Once in a process. */
 void watch_forks(void);
-
-/* How many forks lie between the first process and this one. */
-unsigned fork_depth(void);
 
 /* Around each call of the library, without Python's lock: a scan may take long. */
 PyThreadState *enter_library(void);

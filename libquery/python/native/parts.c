@@ -1,15 +1,15 @@
 /*
- * parts.c - Parts: are the parts of a metadata module still what they were?
+ * parts.c - are the parts of a metadata module still what they were?
  *
- * They are (namespaces, places, attributes). namespaces: of (dict, (key, value, key, value,
- * ...)), all that is in it, in this order, an Ellipsis for any value; places: of (dict, key,
- * value), an Ellipsis where there was none; attributes: of (object, name, value).
+ * They are (namespaces, places, pinned). namespaces: of (dict, (key, value, key, value, ...)), all
+ * that is in it, in this order, an Ellipsis for any value; places: of (dict, key, value), an
+ * Ellipsis where there was none; pinned: of (function, its code) and (class, its order).
  *
  * Asked before each answer, so all is compared by identity, and a namespace in one pass:
  * a dict keeps its order while values are replaced and put back. What is noticed that
  * way may be harmless; _metadata_module.py then looks at it anew. And where all dicts can be
- * watched, a comparison stands for as long as none of them changes: but for the attributes,
- * which are in no dict, and are pinned down, each to one pointer.
+ * watched, a comparison stands for as long as none of them changes: but for what is pinned,
+ * which is in no dict, and is one pointer each.
  */
 #include <stdatomic.h>
 
@@ -23,9 +23,8 @@ struct pin {
 	bool is_class;
 };
 
+/* Of one module; all pointers are into what is compared. */
 struct parts {
-	PyObject_HEAD PyObject *compared;
-	/* Where all dicts are watched; both arrays point into what is compared. */
 	PyObject **dicts;
 	struct pin *pins;
 	size_t dict_count, pin_count;
@@ -85,14 +84,6 @@ static bool is_same_place(PyObject *part)
 	return same;
 }
 
-static bool is_same_attribute(PyObject *part)
-{
-	PyObject *found = PyObject_GetAttr(PyTuple_GetItem(part, 0), PyTuple_GetItem(part, 1));
-
-	Py_XDECREF(found); /* its owner holds it, or it is not the same */
-	return found == PyTuple_GetItem(part, 2);
-}
-
 static bool all_of(PyObject *parts, bool (*is_same)(PyObject *part))
 {
 	Py_ssize_t count = PyTuple_Size(parts);
@@ -103,22 +94,11 @@ static bool all_of(PyObject *parts, bool (*is_same)(PyObject *part))
 	return true;
 }
 
-static bool compare(PyObject *compared)
-{
-	bool same = all_of(PyTuple_GetItem(compared, 0), is_same_namespace) &&
-	            all_of(PyTuple_GetItem(compared, 1), is_same_place) &&
-	            all_of(PyTuple_GetItem(compared, 2), is_same_attribute);
-
-	PyErr_Clear();
-	return same;
-}
-
-/* --- what stands as long as nothing changes --- */
-
 static void *pointer_of(const struct pin *pin)
 {
-	return pin->is_class ? PyType_GetSlot((PyTypeObject *)pin->owner, Py_tp_bases)
-	                     : PyFunction_GetCode(pin->owner);
+	if (pin->is_class)
+		return PyType_GetSlot((PyTypeObject *)pin->owner, Py_tp_bases);
+	return PyFunction_GetCode ? PyFunction_GetCode(pin->owner) : NULL;
 }
 
 static bool all_pinned(const struct parts *parts)
@@ -129,14 +109,40 @@ static bool all_pinned(const struct parts *parts)
 	return true;
 }
 
-static bool add_pin(struct parts *parts, struct pin pin)
+#define SELF "entrydb._native.parts" /* of the capsule with them */
+
+bool all_same(PyObject *self)
 {
-	struct pin *pins = PyMem_Realloc(parts->pins, (parts->pin_count + 1) * sizeof(*pins));
+	PyObject *compared = PyTuple_GetItem(self, 0);
+	struct parts *parts = PyCapsule_GetPointer(PyTuple_GetItem(self, 1), SELF);
+	unsigned long long changes = 0;
+	bool is = true;
+
+	if (parts->watched)
+		changes = watch_changes(parts->watcher, parts->dicts, parts->dict_count);
+	if (!changes || changes != atomic_load(&parts->stood_at)) {
+		is = all_of(PyTuple_GetItem(compared, 0), is_same_namespace) &&
+		     all_of(PyTuple_GetItem(compared, 1), is_same_place);
+		PyErr_Clear();
+		if (is)
+			atomic_store(&parts->stood_at, changes);
+	}
+	return is && all_pinned(parts);
+}
+
+/* --- as they are --- */
+
+static bool add_pin(struct parts *parts, PyObject *owner, void *value)
+{
+	struct pin *pins = PyMem_Realloc(parts->pins, (parts->pin_count + 1) * sizeof(*pins)), *pin;
 
 	if (!pins)
 		return false;
-	pins[parts->pin_count++] = pin;
 	parts->pins = pins;
+	pin = &pins[parts->pin_count++];
+	*pin = (struct pin){owner, value, PyType_Check(owner)};
+	if (pin->is_class)
+		pin->value = pointer_of(pin);
 	return true;
 }
 
@@ -146,27 +152,23 @@ static bool pin_order(struct parts *parts, PyObject *order)
 	bool done = true;
 
 	for (Py_ssize_t i = 0; done && i < PyTuple_Size(order); i++) {
-		PyObject *kind = PyTuple_GetItem(order, i);
-		struct pin pin = {.owner = kind, .is_class = true};
+		PyTypeObject *kind = (PyTypeObject *)PyTuple_GetItem(order, i);
 
-		pin.value = pointer_of(&pin);
-		if (PyType_GetFlags((PyTypeObject *)kind) & Py_TPFLAGS_HEAPTYPE)
-			done = add_pin(parts, pin);
+		if (PyType_GetFlags(kind) & Py_TPFLAGS_HEAPTYPE)
+			done = add_pin(parts, (PyObject *)kind, NULL);
 	}
 	return done;
 }
 
-static bool pin_attributes(struct parts *parts)
+static bool pin_all(struct parts *parts, PyObject *pinned)
 {
-	PyObject *attributes = PyTuple_GetItem(parts->compared, 2);
-	bool done = PyFunction_GetCode != NULL;
+	bool done = true;
 
-	for (Py_ssize_t i = 0; done && i < PyTuple_Size(attributes); i++) {
-		PyObject *part = PyTuple_GetItem(attributes, i);
-		PyObject *owner = PyTuple_GetItem(part, 0), *value = PyTuple_GetItem(part, 2);
+	for (Py_ssize_t i = 0; done && i < PyTuple_Size(pinned); i++) {
+		PyObject *pair = PyTuple_GetItem(pinned, i);
+		PyObject *owner = PyTuple_GetItem(pair, 0), *value = PyTuple_GetItem(pair, 1);
 
-		done = PyType_Check(owner) ? pin_order(parts, value)
-		                           : add_pin(parts, (struct pin){owner, value, false});
+		done = PyType_Check(owner) ? pin_order(parts, value) : add_pin(parts, owner, value);
 	}
 	return done;
 }
@@ -184,96 +186,48 @@ static bool watch_all(struct parts *parts, PyObject *list)
 	return done;
 }
 
-/* False where it cannot be done. */
-static bool watch(struct parts *parts)
+static bool init(struct parts *parts, int watcher, PyObject *compared)
 {
-	PyObject *namespaces = PyTuple_GetItem(parts->compared, 0);
-	PyObject *places = PyTuple_GetItem(parts->compared, 1);
+	PyObject *namespaces = PyTuple_GetItem(compared, 0), *places = PyTuple_GetItem(compared, 1);
 	size_t count = (size_t)(PyTuple_Size(namespaces) + PyTuple_Size(places));
 
+	parts->watcher = watcher;
 	parts->dicts = PyMem_Calloc(count + 1, sizeof(*parts->dicts));
-	return parts->dicts && watch_all(parts, namespaces) && watch_all(parts, places) &&
-	       pin_attributes(parts);
+	if (!parts->dicts || !pin_all(parts, PyTuple_GetItem(compared, 2)))
+		return false;
+	parts->watched = watch_all(parts, namespaces) && watch_all(parts, places);
+	return true;
 }
 
-bool all_same(PyObject *self)
+static void destroy(PyObject *capsule)
 {
-	struct parts *parts = (struct parts *)self;
-	unsigned long long changes;
+	struct parts *parts = PyCapsule_GetPointer(capsule, SELF);
 
-	if (!parts->watched)
-		return compare(parts->compared);
-	changes = watch_changes(parts->watcher, parts->dicts, parts->dict_count);
-	if (changes != atomic_load(&parts->stood_at)) {
-		if (!compare(parts->compared))
-			return false;
-		atomic_store(&parts->stood_at, changes);
-	}
-	return all_pinned(parts);
+	PyMem_Free(parts->dicts);
+	PyMem_Free(parts->pins);
+	PyMem_Free(parts);
 }
 
-/* --- Parts --- */
-
-PyObject *make_parts(const struct state *state, PyObject *compared)
-{
-	allocfunc allocate = (allocfunc)PyType_GetSlot(state->parts, Py_tp_alloc);
-	struct parts *parts = (struct parts *)allocate(state->parts, 0);
-
-	if (!parts)
-		return NULL;
-	parts->compared = Py_NewRef(compared);
-	parts->watcher = state->watcher;
-	parts->watched = watch(parts);
-	return (PyObject *)parts;
-}
-
-PyDoc_STRVAR(same_doc, "same()\n--\n\nAre all of them as they were?");
-
-static PyObject *parts_same(PyObject *self, PyObject *Py_UNUSED(unused))
+static PyObject *same(PyObject *self, PyObject *Py_UNUSED(unused))
 {
 	return PyBool_FromLong(all_same(self));
 }
 
-static int parts_traverse(PyObject *self, visitproc visit, void *arg)
+PyDoc_STRVAR(same_doc, "same()\n--\n\nAre all parts of a metadata module as they were?");
+
+static PyMethodDef same_method = {"same", same, METH_NOARGS, same_doc};
+
+PyObject *make_same(int watcher, PyObject *compared)
 {
-	Py_VISIT(Py_TYPE(self));
-	Py_VISIT(((struct parts *)self)->compared);
-	return 0;
+	struct parts *parts = PyMem_Calloc(1, sizeof(*parts));
+	PyObject *capsule = parts ? PyCapsule_New(parts, SELF, destroy) : PyErr_NoMemory();
+	PyObject *self = capsule ? PyTuple_Pack(2, compared, capsule) : NULL, *function = NULL;
+
+	if (!capsule)
+		PyMem_Free(parts);
+	if (self && init(parts, watcher, compared))
+		function = PyCFunction_New(&same_method, self);
+	Py_XDECREF(capsule);
+	Py_XDECREF(self);
+	return function;
 }
-
-static void parts_dealloc(PyObject *self)
-{
-	struct parts *parts = (struct parts *)self;
-	PyTypeObject *type = Py_TYPE(self);
-	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-
-	PyObject_GC_UnTrack(self);
-	Py_CLEAR(parts->compared);
-	PyMem_Free(parts->dicts);
-	PyMem_Free(parts->pins);
-	release(self);
-	Py_DECREF(type);
-}
-
-static PyMethodDef parts_methods[] = {
-        {"same", parts_same, METH_NOARGS, same_doc},
-        {0},
-};
-
-PyDoc_STRVAR(parts_doc, "The parts of a metadata module, as they were when it was recognised.");
-
-static PyType_Slot parts_slots[] = {
-        {Py_tp_doc, (void *)parts_doc},
-        {Py_tp_traverse, (void *)parts_traverse},
-        {Py_tp_dealloc, (void *)parts_dealloc},
-        {Py_tp_methods, (void *)parts_methods},
-        {0, NULL},
-};
-
-PyType_Spec parts_spec = {
-        .name = "entrydb._native.Parts",
-        .basicsize = sizeof(struct parts),
-        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE |
-                 Py_TPFLAGS_DISALLOW_INSTANTIATION,
-        .slots = parts_slots,
-};

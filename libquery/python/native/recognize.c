@@ -610,7 +610,7 @@ static bool add_function(struct look *look, PyObject *function)
 
 	if (home == STANDARD)
 		return add_word(look, get(look, function, QUALNAME));
-	pin = code ? hold(look, PyTuple_Pack(3, function, look->attributes[CODE], code)) : NULL;
+	pin = code ? hold(look, PyTuple_Pack(2, function, code)) : NULL;
 	done = home == PACKAGE && pin && names && PyList_Append(look->pinned, pin) == 0 &&
 	       collect_names(look, code, names) && add_word(look, text(look, "function")) &&
 	       add_sorted(look, names);
@@ -769,7 +769,7 @@ static bool pin_order(struct look *look, PyObject *kind)
 {
 	PyObject *name = text(look, "__mro__");
 	PyObject *order = name ? hold(look, PyObject_GetAttr(kind, name)) : NULL;
-	PyObject *pin = order ? hold(look, PyTuple_Pack(3, kind, name, order)) : NULL;
+	PyObject *pin = order ? hold(look, PyTuple_Pack(2, kind, order)) : NULL;
 
 	return pin && PyList_Append(look->pinned, pin) == 0;
 }
@@ -876,10 +876,9 @@ static PyObject *finish(struct look *look, const struct state *state)
 	                                              PyList_AsTuple(look->places),
 	                                              PyList_AsTuple(look->pinned)));
 
-	if (!compared)
-		return NULL;
-	return Py_BuildValue("(KKNO)", look->hash, look->naming, make_parts(state, compared),
-	                     look->owners[0].copy);
+	return compared ? Py_BuildValue("(KKNO)", look->hash, look->naming,
+	                                make_same(state->watcher, compared), look->owners[0].copy)
+	                : NULL;
 }
 
 PyObject *recognise(PyObject *self, PyObject *arguments)

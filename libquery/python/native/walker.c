@@ -1,121 +1,20 @@
 /*
- * walker.c - Walker: the property entry_points of importlib.metadata's distributions.
+ * walker.c - the property entry_points of importlib.metadata's distributions.
  *
  * Whoever walks all distributions asks for it hundreds of times: so all that is done
  * each time is done here, and the rest, once for a directory, in _accelerated.py.
  */
 #include "libquery/python/native/native.h"
 
-/*
- * Of the directory that was asked about last, as long as the database has it as it is: those
- * who walk stay in it. All of them owned, or NULL.
- */
-struct view {
-	PyObject *directory, *database;
-	PyObject *rows;            /* a dict, by file */
-	unsigned long long number; /* of the database, then */
-	unsigned fork_depth;       /* of the process whose database it is */
-};
+/* Of the tuple that is the function's self; the arguments of walker() from KIND on. */
+enum given { HOME, KIND, PATH_TYPE, ENTRY_POINT, ENTRY_POINTS, SAME, WALKS, FALLBACK, PARSES };
 
-/* All of them owned; what they are for says walker_doc. */
-struct walker {
-	PyObject_HEAD PyObject *kind, *path_type, *entry_point, *entry_points, *parts, *walks,
-	        *fallback;
-	int parses;
-	struct view view;
-};
-
-PyDoc_STRVAR(
-        walker_doc,
-        "Walker(kind, path_type, EntryPoint, EntryPoints, parts, walks, fallback, parses)\n--\n\n"
-        "Called with a distribution: its entry points, from walks[directory].find(file), or\n"
-        "from fallback(distribution) where that is None, or the distribution or its _path\n"
-        "are not exactly of these types, or it has other attributes of its own, or one of the\n"
-        "parts is no longer the same. parses: each value at once.");
-
-static PyObject *walker_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+static PyObject *given(PyObject *self, enum given which)
 {
-	static char *names[] = {"kind",  "path_type", "EntryPoint", "EntryPoints", "parts",
-	                        "walks", "fallback",  "parses",     NULL};
-	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-	const struct state *state = PyType_GetModuleState(type);
-	struct walker *walker = (struct walker *)allocate(type, 0);
-
-	if (!walker)
-		return NULL;
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO!OO!OOp:Walker", names,
-	                                 &walker->kind, &walker->path_type, &PyType_Type,
-	                                 &walker->entry_point, &walker->entry_points, state->parts,
-	                                 &walker->parts, &walker->walks, &walker->fallback,
-	                                 &walker->parses)) {
-		walker->kind = walker->path_type = walker->entry_point = NULL;
-		walker->entry_points = walker->parts = walker->walks = walker->fallback = NULL;
-		Py_DECREF(walker);
-		return NULL;
-	}
-	Py_INCREF(walker->kind);
-	Py_INCREF(walker->path_type);
-	Py_INCREF(walker->entry_point);
-	Py_INCREF(walker->entry_points);
-	Py_INCREF(walker->parts);
-	Py_INCREF(walker->walks);
-	Py_INCREF(walker->fallback);
-	return (PyObject *)walker;
+	return PyTuple_GetItem(self, which);
 }
 
-static void view_clear(struct view *view)
-{
-	Py_CLEAR(view->directory);
-	Py_CLEAR(view->database);
-	Py_CLEAR(view->rows);
-}
-
-static int walker_traverse(PyObject *self, visitproc visit, void *arg)
-{
-	struct walker *walker = (struct walker *)self;
-
-	Py_VISIT(Py_TYPE(self));
-	Py_VISIT(walker->kind);
-	Py_VISIT(walker->path_type);
-	Py_VISIT(walker->entry_point);
-	Py_VISIT(walker->entry_points);
-	Py_VISIT(walker->parts);
-	Py_VISIT(walker->walks);
-	Py_VISIT(walker->fallback);
-	Py_VISIT(walker->view.database);
-	Py_VISIT(walker->view.rows);
-	return 0;
-}
-
-static int walker_clear(PyObject *self)
-{
-	struct walker *walker = (struct walker *)self;
-
-	view_clear(&walker->view);
-	Py_CLEAR(walker->kind);
-	Py_CLEAR(walker->path_type);
-	Py_CLEAR(walker->entry_point);
-	Py_CLEAR(walker->entry_points);
-	Py_CLEAR(walker->parts);
-	Py_CLEAR(walker->walks);
-	Py_CLEAR(walker->fallback);
-	return 0;
-}
-
-static void walker_dealloc(PyObject *self)
-{
-	PyTypeObject *type = Py_TYPE(self);
-	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
-
-	PyObject_GC_UnTrack(self);
-	walker_clear(self);
-	release(self);
-	Py_DECREF(type);
-}
-
-/* --- files --- */
-
-/* The file name of a path; it has been asked for already where it was made by lookup.c. */
+/* A path keeps its text once it was asked for it. */
 static PyObject *file_of_path(const struct state *state, PyObject *path)
 {
 	PyObject *file = PyObject_GetAttr(path, state->text);
@@ -140,108 +39,42 @@ static PyObject *directory_of(PyObject *file)
 	return PyUnicode_Substring(file, 0, slash ? slash : 1);
 }
 
-static bool is_in(PyObject *file, PyObject *directory)
-{
-	Py_ssize_t length = PyUnicode_GetLength(directory);
-
-	return PyUnicode_FindChar(file, '/', 0, PyUnicode_GetLength(file), -1) == length &&
-	       PyUnicode_Tailmatch(file, directory, 0, length, -1) == 1;
-}
-
-/* --- the view --- */
-
-/* A copy, with references of its own; false where the file is in another directory. */
-static bool take_view(struct walker *walker, PyObject *file, struct view *view)
-{
-	bool is;
-
-	BEGIN_CRITICAL_SECTION(walker);
-	*view = walker->view;
-	is = view->directory && view->fork_depth == fork_depth() && is_in(file, view->directory);
-	if (is) {
-		Py_INCREF(view->directory);
-		Py_INCREF(view->database);
-		Py_INCREF(view->rows);
-	}
-	END_CRITICAL_SECTION();
-	return is;
-}
-
-/* What a Walk answers from: (database, number, rows). */
-static bool view_of_walk(const struct state *state, PyObject *walk, struct view *view)
-{
-	PyObject *found = PyObject_GetAttr(walk, state->view);
-	bool done = found && PyArg_ParseTuple(found, "O!KO!", state->database, &view->database,
-	                                      &view->number, &PyDict_Type, &view->rows);
-
-	if (!done)
-		view->database = view->rows = NULL;
-	Py_XINCREF(view->database);
-	Py_XINCREF(view->rows);
-	view->fork_depth = fork_depth();
-	Py_XDECREF(found);
-	return done;
-}
-
-static void keep_view(struct walker *walker, const struct state *state, PyObject *walk,
-                      PyObject *directory)
-{
-	struct view view = {.directory = Py_NewRef(directory)}, before = {0};
-
-	if (view_of_walk(state, walk, &view)) {
-		BEGIN_CRITICAL_SECTION(walker);
-		before = walker->view;
-		walker->view = view;
-		END_CRITICAL_SECTION();
-		view = before;
-	}
-	view_clear(&view);
-	PyErr_Clear();
-}
-
-/* (name, value, group, name, ...); None where the database has no such file. NULL: no view of it.
+/*
+ * (name, value, group, name, ...); None where the database has no such file. @view: (database,
+ * number, rows by file); NULL where it is none, or the directory is not what it was.
  */
-static PyObject *rows_in_view(struct walker *walker, PyObject *file)
+static PyObject *rows_in_view(const struct state *state, PyObject *view, PyObject *file)
 {
-	unsigned long long number;
-	PyObject *rows = NULL;
-	struct view view;
+	unsigned long long number, known;
+	PyObject *database, *rows = NULL;
 
-	if (!take_view(walker, file, &view))
+	if (!PyTuple_CheckExact(view))
 		return NULL;
-	if (database_number(view.database, &number) && number == view.number) {
-		rows = item_of(view.rows, file);
+	database = PyTuple_GetItem(view, 0);
+	known = PyLong_AsUnsignedLongLong(PyTuple_GetItem(view, 1));
+	if (!PyErr_Occurred() && PyObject_TypeCheck(database, state->database) &&
+	    database_number(database, &number) && number == known) {
+		rows = item_of(PyTuple_GetItem(view, 2), file);
 		if (!rows && !PyErr_Occurred())
 			rows = Py_NewRef(Py_None);
 	}
-	view_clear(&view);
+	PyErr_Clear();
 	return rows;
 }
 
-/* --- Walker --- */
-
-/* The same from walks[directory], in any case. */
-static PyObject *rows_of_file(struct walker *walker, const struct state *state, PyObject *file)
+/* The same from walks[directory], which looks anew where it has to. */
+static PyObject *rows_of_file(PyObject *self, const struct state *state, PyObject *file)
 {
 	PyObject *directory = directory_of(file);
-	PyObject *walk = directory ? PyObject_GetItem(walker->walks, directory) : NULL;
-	PyObject *rows = walk ? PyObject_CallMethodObjArgs(walk, state->find, file, NULL) : NULL;
+	PyObject *walk = directory ? PyObject_GetItem(given(self, WALKS), directory) : NULL;
+	PyObject *view = walk ? PyObject_GetAttr(walk, state->view) : NULL;
+	PyObject *rows = view ? rows_in_view(state, view, file) : NULL;
 
-	if (rows && rows != Py_None)
-		keep_view(walker, state, walk, directory);
+	if (view && !rows)
+		rows = PyObject_CallMethodObjArgs(walk, state->find, file, NULL);
+	Py_XDECREF(view);
 	Py_XDECREF(walk);
 	Py_XDECREF(directory);
-	return rows;
-}
-
-static PyObject *rows_of_path(struct walker *walker, const struct state *state, PyObject *path)
-{
-	PyObject *file = file_of_path(state, path);
-	PyObject *rows = file ? rows_in_view(walker, file) : NULL;
-
-	if (file && !rows && !PyErr_Occurred())
-		rows = rows_of_file(walker, state, file);
-	Py_XDECREF(file);
 	return rows;
 }
 
@@ -256,58 +89,68 @@ static bool is_plain(PyObject *distribution)
 	return is;
 }
 
-static PyObject *rows_of_distribution(struct walker *walker, const struct state *state,
+static PyObject *rows_of_distribution(PyObject *self, const struct state *state,
                                       PyObject *distribution)
 {
-	PyObject *path, *rows = NULL;
+	PyObject *path, *file, *rows;
 
-	if ((PyObject *)Py_TYPE(distribution) != walker->kind || !is_plain(distribution))
+	if ((PyObject *)Py_TYPE(distribution) != given(self, KIND) || !is_plain(distribution))
 		Py_RETURN_NONE;
 	path = PyObject_GetAttr(distribution, state->path);
-	if (path && ((PyObject *)Py_TYPE(path) != walker->path_type || !all_same(walker->parts)))
-		rows = Py_NewRef(Py_None);
-	else if (path)
-		rows = rows_of_path(walker, state, path);
-	Py_XDECREF(path);
+	if (!path)
+		return NULL;
+	if ((PyObject *)Py_TYPE(path) != given(self, PATH_TYPE) || !all_same(given(self, SAME))) {
+		Py_DECREF(path);
+		Py_RETURN_NONE;
+	}
+	file = file_of_path(state, path);
+	rows = file ? rows_of_file(self, state, file) : NULL;
+	Py_XDECREF(file);
+	Py_DECREF(path);
 	return rows;
 }
 
-static PyObject *walker_call(PyObject *self, PyObject *arguments, PyObject *Py_UNUSED(keywords))
+static PyObject *the_distribution(void *distribution, PyObject *Py_UNUSED(rows),
+                                  Py_ssize_t Py_UNUSED(at))
 {
-	struct walker *walker = (struct walker *)self;
-	const struct state *state = PyType_GetModuleState(Py_TYPE(self));
-	PyObject *distribution, *rows, *list, *found = NULL;
+	return distribution;
+}
 
-	if (!PyArg_ParseTuple(arguments, "O:Walker", &distribution))
-		return NULL;
-	rows = rows_of_distribution(walker, state, distribution);
+static PyObject *entry_points(PyObject *self, PyObject *distribution)
+{
+	const struct state *state = PyModule_GetState(given(self, HOME));
+	PyObject *rows = rows_of_distribution(self, state, distribution), *list = NULL, *found;
+	struct maker maker;
+
 	if (!rows)
 		return NULL;
 	if (rows == Py_None) {
 		Py_DECREF(rows);
-		return PyObject_CallFunctionObjArgs(walker->fallback, distribution, NULL);
+		return PyObject_CallFunctionObjArgs(given(self, FALLBACK), distribution, NULL);
 	}
-	list = make_all(state, walker->entry_point, rows, distribution, walker->parses);
-	if (list)
-		found = PyObject_CallFunctionObjArgs(walker->entry_points, list, NULL);
-	Py_XDECREF(list);
+	if (maker_init(&maker, state, given(self, ENTRY_POINT), given(self, PARSES) == Py_True))
+		list = make_all(&maker, rows, FIELDS, the_distribution, distribution);
 	Py_DECREF(rows);
+	found = list ? PyObject_CallFunctionObjArgs(given(self, ENTRY_POINTS), list, NULL) : NULL;
+	Py_XDECREF(list);
 	return found;
 }
 
-static PyType_Slot walker_slots[] = {
-        {Py_tp_doc, (void *)walker_doc},
-        {Py_tp_new, (void *)walker_new},
-        {Py_tp_traverse, (void *)walker_traverse},
-        {Py_tp_clear, (void *)walker_clear},
-        {Py_tp_dealloc, (void *)walker_dealloc},
-        {Py_tp_call, (void *)walker_call},
-        {0, NULL},
-};
+static PyMethodDef entry_points_method = {"entry_points", entry_points, METH_O, NULL};
 
-PyType_Spec walker_spec = {
-        .name = "entrydb._native.Walker",
-        .basicsize = sizeof(struct walker),
-        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-        .slots = walker_slots,
-};
+PyObject *walker(PyObject *module, PyObject *arguments)
+{
+	PyObject *kind, *path_type, *entry_point, *made, *same, *walks, *fallback, *self, *function;
+	int parses;
+
+	if (!PyArg_ParseTuple(arguments, "OOO!OO!OOp:walker", &kind, &path_type, &PyType_Type,
+	                      &entry_point, &made, &PyCFunction_Type, &same, &walks, &fallback,
+	                      &parses))
+		return NULL;
+	self = PyTuple_Pack(PARSES + 1, module, kind, path_type, entry_point, made,
+	                    PyCFunction_GetSelf(same), walks, fallback,
+	                    parses ? Py_True : Py_False);
+	function = self ? PyCFunction_New(&entry_points_method, self) : NULL;
+	Py_XDECREF(self);
+	return function;
+}
