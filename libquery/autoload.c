@@ -23,24 +23,21 @@ static bool is_wanted(const entrydb_autoload_options *options, const char *name)
 
 /* --- one of them --- */
 
-static int call_plainly(void *symbol, struct error *error)
-{
-	int (*function)(void);
-	int status;
-
-	memcpy(&function, &symbol, sizeof(function)); /* ISO C has no cast for this */
-	status = function();
-	return status == 0 ? 0 : error_set(error, ERROR_PLUGIN, "it returned %d", status);
-}
-
 static int call(const entrydb_autoload_options *options, const entrydb_entry_point *entry_point,
                 void *symbol, struct error *error)
 {
-	const char *reason;
+	const char *reason = NULL;
+	int (*function)(void);
+	int status = 0;
 
-	if (!options->call)
-		return call_plainly(symbol, error);
-	reason = options->call(symbol, entry_point, options->payload);
+	if (options->call) {
+		reason = options->call(symbol, entry_point, options->payload);
+	} else {
+		memcpy(&function, &symbol, sizeof(function)); /* ISO C has no cast for this */
+		status = function();
+	}
+	if (status != 0)
+		return error_set(error, ERROR_PLUGIN, "it returned %d", status);
 	return reason ? error_set(error, ERROR_PLUGIN, "%s", reason) : 0;
 }
 

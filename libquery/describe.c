@@ -16,23 +16,19 @@ struct entrydb_path {
 	entrydb_path_entry entries[];
 };
 
-/* Have all entries been looked at? A path entry that is given twice, or none, as well. */
-static int be_known(struct entrydb *db, struct error *error)
-{
-	bool known = true;
-
-	for (size_t i = 0; i < db->entry_count; i++)
-		known &= db->entries[i].state != ENTRY_UNKNOWN;
-	return known ? 0 : refresh(db, error);
-}
-
 /* @out: the caller's pointer to a path. */
 static int describe(struct entrydb *db, void *out, struct error *error)
 {
 	entrydb_path *path = calloc(1, sizeof(*path) + db->entry_count * sizeof(*path->entries));
-	bool failed = !path;
-	int code = failed ? error_nomem(error) : be_known(db, error);
+	bool failed = !path, known = true;
+	int code = 0;
 
+	for (size_t i = 0; i < db->entry_count; i++)
+		known &= db->entries[i].state != ENTRY_UNKNOWN;
+	if (failed)
+		code = error_nomem(error);
+	else if (!known)
+		code = refresh(db, error);
 	for (size_t i = 0; code == 0 && i < db->entry_count; i++) {
 		const struct path_entry *entry = &db->entries[i];
 		const char *file =

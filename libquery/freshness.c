@@ -40,18 +40,6 @@ static void set_state(struct entrydb *db, struct path_entry *entry, enum entry_s
 	entry->reason = reason;
 }
 
-/*
- * 1: something is there; 0: nothing is; or a failure. A trailing slash on a file makes it
- * nothing at all, as for any system call.
- */
-static int stat_entry(const struct path_entry *entry, struct stat *status, struct error *error)
-{
-	struct slice spelled = slice_of(entry->spelled);
-	int found = file_status(AT_FDCWD, entry->path, status, error);
-
-	return found <= 0 ? found : S_ISDIR(status->st_mode) || !slice_ends(spelled, SLICE("/"));
-}
-
 static struct source *source_of(struct entrydb *db, const struct path_entry *entry)
 {
 	return entry->source == SOURCE_NONE ? NULL : &db->sources.items[entry->source];
@@ -385,7 +373,11 @@ static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct er
 	if (done != 0)
 		return done < 0 ? done : 0;
 	if (code > 0)
-		code = stat_entry(entry, &status, error);
+		code = file_status(AT_FDCWD, entry->path, &status, error);
+	/* A trailing slash on a file makes it nothing at all, as for any system call. */
+	if (code > 0 && !S_ISDIR(status.st_mode) &&
+	    slice_ends(slice_of(entry->spelled), SLICE("/")))
+		code = 0;
 	if (code == 0) {
 		entry_forget_read(entry);
 		set_state(db, entry, ENTRY_ABSENT, "nothing is there");

@@ -27,11 +27,6 @@ void coverage_free(struct coverage *coverage)
 	*coverage = (struct coverage){0};
 }
 
-static bool is_library(struct slice component)
-{
-	return slice_equal(component, SLICE("lib")) || slice_equal(component, SLICE("lib64"));
-}
-
 /* python3, python3.11, python3.13t, pypy3.10 */
 static bool is_python(struct slice component)
 {
@@ -50,13 +45,6 @@ static bool is_python(struct slice component)
 		    version.ptr[i] != 't')
 			return false;
 	return true;
-}
-
-/* python311.zip */
-static bool is_python_zip(struct slice component)
-{
-	return slice_ends(component, SLICE(".zip")) &&
-	       is_python(slice_first(component, component.len - 4));
 }
 
 static bool is_site(struct slice component)
@@ -94,8 +82,8 @@ static bool is_layout(struct slice rest)
 
 	if (!next_component(&rest, &component))
 		return false;
-	if (is_python_zip(component))
-		return rest.len == 0;
+	if (slice_ends(component, SLICE(".zip"))) /* python311.zip */
+		return rest.len == 0 && is_python(slice_first(component, component.len - 4));
 	if (!is_python(component))
 		return false;
 	if (!next_component(&rest, &component))
@@ -112,7 +100,10 @@ static bool find_prefix(struct slice path, struct slice *prefix)
 	bool found = false;
 
 	while (next_component(&rest, &component)) {
-		if (!is_library(component) || !is_layout(rest))
+		if (!slice_equal(component, SLICE("lib")) &&
+		    !slice_equal(component, SLICE("lib64")))
+			continue;
+		if (!is_layout(rest))
 			continue;
 		*prefix = slice_between(path.ptr, component.ptr - 1);
 		found = true;

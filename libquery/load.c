@@ -188,32 +188,25 @@ static int open_guarded(struct load *load, void **symbol, struct error *error)
 	return code;
 }
 
-static int ask_host(const struct load *load, void *symbol, struct error *error)
-{
-	const entrydb_load_options *options = load->options;
-	const char *reason = options->accept ? options->accept(symbol, options->payload) : NULL;
-
-	if (!reason)
-		return 0;
-	return error_set(error, ERROR_REFUSED, "%s (of %s) is not accepted: %s", load->object.path,
-	                 load->object.distribution, reason);
-}
-
 /* The handle's lock is not held while constructors run: they may use the handle. */
 static int load_symbol(struct load *load, void **symbol, struct error *error)
 {
-	unsigned flags = load->options->flags;
+	const entrydb_load_options *options = load->options;
+	const char *refusal = NULL;
 	void *found;
 	int code = prepare(load, error);
 
-	if (code == 0 && flags & ENTRYDB_LOAD_SAME)
+	if (code == 0 && options->flags & ENTRYDB_LOAD_SAME)
 		code = check_build(load, error);
-	if (code == 0 && flags & ENTRYDB_LOAD_HASH)
+	if (code == 0 && options->flags & ENTRYDB_LOAD_HASH)
 		code = check_hash(load, error);
 	if (code == 0)
 		code = open_guarded(load, &found, error);
-	if (code == 0)
-		code = ask_host(load, found, error);
+	if (code == 0 && options->accept)
+		refusal = options->accept(found, options->payload);
+	if (refusal)
+		code = error_set(error, ERROR_REFUSED, "%s (of %s) is not accepted: %s",
+		                 load->object.path, load->object.distribution, refusal);
 	if (code == 0)
 		*symbol = found;
 	return code;

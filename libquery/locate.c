@@ -120,21 +120,15 @@ static int find_anywhere(struct entrydb *db, struct path_entry *entry, const cha
 	                    : find_in_layouts(db, entry, path, status, error);
 }
 
-/* Where @path leads without links, malloc'd; NULL on failure. */
-static char *resolve(const char *path)
-{
-	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, O_PATH);
-	char *real = fd < 0 ? NULL : file_real_path(fd);
-
-	return real ? real : realpath(path, NULL);
-}
-
 /* The same for where symbolic links lead, if there are any in its path. */
 static int find_resolved(struct entrydb *db, struct path_entry *entry, const struct stat *status,
                          struct error *error)
 {
-	CLEANUP(cleanup_free) char *resolved = resolve(entry->path);
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, entry->path, O_PATH);
+	CLEANUP(cleanup_free) char *resolved = fd < 0 ? NULL : file_real_path(fd);
 
+	if (!resolved)
+		resolved = realpath(entry->path, NULL);
 	if (!resolved && errno_is_failure(errno))
 		return error_errno(error, errno, "%s", entry->path);
 	if (!resolved || strcmp(resolved, entry->path) == 0)

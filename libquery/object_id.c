@@ -17,22 +17,12 @@
 
 #define BUILD_PREFIX "build-id-"
 
-static int hash(int fd, const char *object, char **id, struct error *error)
-{
-	uint8_t digest[SHA256_SIZE];
-	char text[SHA256_HEX_SIZE + 1];
-
-	if (lseek(fd, 0, SEEK_SET) != 0 || sha256_of_file(fd, NULL, digest) != 0)
-		return error_errno(error, errno, "cannot read %s", object);
-	sha256_hex(digest, text);
-	*id = text_format("sha256-%s", text);
-	return *id ? 0 : error_nomem(error);
-}
-
 int object_id(const char *object, char **id, struct error *error)
 {
 	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, object, 0);
 	CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;
+	char text[SHA256_HEX_SIZE + 1];
+	uint8_t digest[SHA256_SIZE];
 	const char *build_id;
 	struct error own = {0};
 	int code;
@@ -44,9 +34,11 @@ int object_id(const char *object, char **id, struct error *error)
 		return error_move(error, &own);
 	error_clear(&own);
 	build_id = code < 0 ? "" : elf_file_header(file)->build_id;
+	if (!*build_id && (lseek(fd, 0, SEEK_SET) != 0 || sha256_of_file(fd, NULL, digest) != 0))
+		return error_errno(error, errno, "cannot read %s", object);
 	if (!*build_id)
-		return hash(fd, object, id, error);
-	*id = text_format(BUILD_PREFIX "%s", build_id);
+		sha256_hex(digest, text);
+	*id = *build_id ? text_format(BUILD_PREFIX "%s", build_id) : text_format("sha256-%s", text);
 	return *id ? 0 : error_nomem(error);
 }
 

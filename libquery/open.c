@@ -27,17 +27,6 @@ static void cleanup_handle(struct entrydb **db)
 
 /* --- options --- */
 
-/* $ENTRYDB_FRESH is a wish of the user's: what it says wrongly is passed over. */
-static enum entrydb_fresh choose_fresh(enum entrydb_fresh asked)
-{
-	const char *environment = trust_environment("ENTRYDB_FRESH");
-
-	if (asked == ENTRYDB_FRESH_DEFAULT &&
-	    (!environment || entrydb_fresh_parse(environment, &asked) < 0))
-		asked = ENTRYDB_FRESH_ROOTS;
-	return asked;
-}
-
 static bool is_zero(const char *bytes, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -72,8 +61,11 @@ static int copy_path(const char *path, char **out, struct error *error)
 	return path && !*out ? error_errno(error, errno, "%s", path) : 0;
 }
 
-static int copy_options(struct entrydb *db, const entrydb_options *given, struct error *error)
+/* @file: the database, whatever the options say, unless NULL. */
+static int copy_options(struct entrydb *db, const entrydb_options *given, const char *file,
+                        struct error *error)
 {
+	const char *fresh = trust_environment("ENTRYDB_FRESH");
 	entrydb_options options;
 	int code;
 
@@ -82,9 +74,13 @@ static int copy_options(struct entrydb *db, const entrydb_options *given, struct
 		                 "the options are not those of this library; begin with "
 		                 "ENTRYDB_OPTIONS_INIT");
 	db->rules = options.rules == ENTRYDB_RULES_DEFAULT ? ENTRYDB_PYTHON_3_12 : options.rules;
-	db->fresh = choose_fresh(options.fresh);
+	db->fresh = options.fresh;
+	/* The variable is a wish of the user's: what it says wrongly is passed over. */
+	if (db->fresh == ENTRYDB_FRESH_DEFAULT &&
+	    (!fresh || entrydb_fresh_parse(fresh, &db->fresh) < 0))
+		db->fresh = ENTRYDB_FRESH_ROOTS;
 	db->omit = options.omit;
-	code = copy_path(options.database, &db->database, error);
+	code = copy_path(file ? file : options.database, &db->database, error);
 	if (code == 0)
 		code = copy_path(options.sysroot, &db->sysroot, error);
 	if (db->sysroot && strcmp(db->sysroot, "/") == 0)
@@ -108,25 +104,10 @@ static int add_entry(struct entrydb *db, const char *spelled, struct error *erro
 	return code;
 }
 
-static int create(const entrydb_options *options, struct entrydb **out, struct error *error)
-{
-	CLEANUP(cleanup_handle) struct entrydb *db = calloc(1, sizeof(*db));
-	int code;
-
-	if (!db)
-		return error_nomem(error);
-	pthread_mutex_init(&db->lock, NULL);
-	code = copy_options(db, options, error);
-	if (code == 0)
-		*out = take(db);
-	return code;
-}
-
 /* A file that was named must serve, or, with @may_be_absent, not be there yet. */
-static int require_source(struct entrydb *db, const char *file, bool may_be_absent,
-                          struct error *error)
+static int require_source(struct entrydb *db, bool may_be_absent, struct error *error)
 {
-	size_t index = sources_find(&db->sources, file, (uid_t)-1);
+	size_t index = sources_find(&db->sources, db->database, (uid_t)-1);
 	const struct error *why;
 	int code;
 
@@ -137,6 +118,24 @@ static int require_source(struct entrydb *db, const char *file, bool may_be_abse
 		return 0;
 	code = why->code == ERROR_INVALID ? ERROR_FORMAT : why->code; /* a foreign file */
 	return error_set(error, code, "%s", error_text(why));
+}
+
+/* Without path entries. */
+static int create(const entrydb_options *options, const char *file, struct entrydb **out,
+                  struct error *error)
+{
+	CLEANUP(cleanup_handle) struct entrydb *db = calloc(1, sizeof(*db));
+	int code;
+
+	if (!db)
+		return error_nomem(error);
+	pthread_mutex_init(&db->lock, NULL);
+	code = copy_options(db, options, file, error);
+	if (code == 0 && db->database)
+		code = require_source(db, !file, error);
+	if (code == 0)
+		*out = take(db);
+	return code;
 }
 
 static int add_default_path(struct entrydb *db, struct error *error)
@@ -154,10 +153,8 @@ int entrydb_open(const char *const *path, size_t count, const entrydb_options *o
 {
 	CLEANUP(cleanup_handle) struct entrydb *db = NULL;
 	struct error own = {0};
-	int code = create(options, &db, &own);
+	int code = create(options, NULL, &db, &own);
 
-	if (code == 0 && db->database)
-		code = require_source(db, db->database, true, &own);
 	if (code == 0 && !path)
 		code = add_default_path(db, &own);
 	for (size_t i = 0; code == 0 && path && i < count; i++)
@@ -186,14 +183,8 @@ int entrydb_open_file(const char *file, const entrydb_options *options, entrydb 
 {
 	CLEANUP(cleanup_handle) struct entrydb *db = NULL;
 	struct error own = {0};
-	int code = create(options, &db, &own);
+	int code = create(options, file, &db, &own);
 
-	if (code == 0) {
-		free(take(db->database));
-		code = copy_path(file, &db->database, &own);
-	}
-	if (code == 0)
-		code = require_source(db, db->database, false, &own);
 	if (code == 0)
 		code = reader_roots(db->sources.items[0].reader, add_row, db, &own);
 	if (code < 0)

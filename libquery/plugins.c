@@ -90,24 +90,19 @@ static int add_all_of(struct look *look, const struct root_record *root, struct 
 	return code;
 }
 
-/* Where the path entry is, as those in the sysroot see it. */
-static struct slice place_of_entry(const struct entrydb *db, const struct path_entry *entry)
-{
-	return slice_of(entry->path + (db->sysroot ? strlen(db->sysroot) : 0));
-}
-
 static int add_from_disk(struct selection *selection, size_t index, struct linkage *linkage,
                          struct error *error)
 {
 	const struct path_entry *entry = &selection->db->entries[index];
 	CLEANUP(root_record_free) struct root_record rows = {0};
+	size_t outside = selection->db->sysroot ? strlen(selection->db->sysroot) : 0;
 	struct error own = {0};
 	struct look look = {
 	        .selection = selection,
 	        .index = index,
 	        .tree = selection_open(selection, entry, &own),
 	        .context = {.linkage = linkage,
-	                    .place = place_of_entry(selection->db, entry),
+	                    .place = slice_of(entry->path + outside), /* within the sysroot */
 	                    .kinds = selection->db->kinds},
 	};
 	int code = look.tree ? 0 : own.code;
@@ -123,13 +118,6 @@ static int add_from_disk(struct selection *selection, size_t index, struct linka
 	return error_move_failure(error, &own);
 }
 
-/* Has the path entry distributions for whose plugins no database vouches? */
-static bool is_for_disk(const struct entrydb *db, const struct path_entry *entry)
-{
-	return entry->read.distribution_count > 0 ||
-	       (entry_has_rows(entry) && !plugins_in_database(db, entry));
-}
-
 /* What cannot be read says so where entry points are asked for. */
 static int select_plugins(struct entrydb *db, void *payload, struct error *error)
 {
@@ -142,7 +130,8 @@ static int select_plugins(struct entrydb *db, void *payload, struct error *error
 	if (code == 0)
 		code = selection_add_rows(selection, error);
 	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
-		if (is_for_disk(db, &db->entries[i]))
+		if (db->entries[i].read.distribution_count > 0 ||
+		    (entry_has_rows(&db->entries[i]) && !plugins_in_database(db, &db->entries[i])))
 			code = add_from_disk(selection, i, linkage, error);
 	if (code == 0)
 		set_sort(selection->set, SET_BY_GROUP);

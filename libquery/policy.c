@@ -141,25 +141,21 @@ char *policy_reason(const struct policy_verdict *verdict)
 
 /* --- for a handle --- */
 
-/* The prefix of the environment of a path entry; "": none. Null where @path is NULL. */
-static struct slice prefix_of(const char *absolute)
-{
-	long len = absolute ? layout_environment(absolute) : 0;
-
-	return absolute ? slice_first(slice_of(absolute), len > 0 ? (size_t)len : 0)
-	                : (struct slice){0};
-}
-
-/*
- * By the rules as of the last look. @subject: with the distribution's name as METADATA has
- * it. @path: the path entry that it comes from, or NULL.
- */
-static int decide(const struct entrydb *db, struct policy_subject subject, const char *path,
+/* What rules as of the last look say; the texts that @entry_point lacks are not known. */
+static int decide(const struct entrydb *db, const struct entrydb_entry_point *entry_point,
                   struct policy_verdict *verdict, struct error *error)
 {
 	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
 	CLEANUP(cleanup_free) char *absolute = NULL;
+	const char *path = entry_point->text[ENTRYDB_FIELD_PATH].ptr;
+	struct policy_subject subject = {
+	        .group = entry_point->text[ENTRYDB_FIELD_GROUP],
+	        .name = entry_point->text[ENTRYDB_FIELD_NAME],
+	        .distribution = entry_point->text[ENTRYDB_FIELD_DISTRIBUTION],
+	        .program = slice_of(db->program ? db->program : program_invocation_short_name),
+	};
 	bool failed = false;
+	long len;
 
 	*verdict = (struct policy_verdict){.allowed = true};
 	if (policy_is_empty(&db->policy))
@@ -171,22 +167,11 @@ static int decide(const struct entrydb *db, struct policy_subject subject, const
 		subject.distribution = distname_normalize_in(&arena, subject.distribution, &failed);
 	if (failed)
 		return error_nomem(error);
-	subject.program = slice_of(db->program ? db->program : program_invocation_short_name);
-	subject.prefix = prefix_of(absolute);
+	len = absolute ? layout_environment(absolute) : 0;
+	if (absolute)
+		subject.prefix = slice_first(slice_of(absolute), len > 0 ? (size_t)len : 0);
 	*verdict = policy_decide(&db->policy, &subject);
 	return 0;
-}
-
-static int decide_on(const struct entrydb *db, const struct entrydb_entry_point *entry_point,
-                     struct policy_verdict *verdict, struct error *error)
-{
-	const struct policy_subject subject = {
-	        .group = entry_point->text[ENTRYDB_FIELD_GROUP],
-	        .name = entry_point->text[ENTRYDB_FIELD_NAME],
-	        .distribution = entry_point->text[ENTRYDB_FIELD_DISTRIBUTION],
-	};
-
-	return decide(db, subject, entry_point->text[ENTRYDB_FIELD_PATH].ptr, verdict, error);
 }
 
 /* With the handle's lock. */
@@ -198,7 +183,7 @@ static int check(struct entrydb *db, const struct entrydb_entry_point *entry_poi
 	int code = policy_look(db, POLICY_AGE_NONE, error);
 
 	if (code == 0)
-		code = decide_on(db, entry_point, &verdict, error);
+		code = decide(db, entry_point, &verdict, error);
 	if (code < 0)
 		return code;
 	if (db->omit & ENTRYDB_OMIT_METADATA && !policy_is_empty(&db->policy) &&
@@ -231,19 +216,18 @@ int policy_allows(struct entrydb *db, const struct entrydb_entry_point *entry_po
 /* --- verdicts --- */
 
 struct entrydb_verdict {
-	bool allowed;
-	int priority;
-	char *reason; /* NULL: no rule decided */
+	struct policy_verdict decision; /* its texts may be gone */
+	char *reason;                   /* NULL: no rule decided */
 };
 
 int entrydb_verdict_allowed(const entrydb_verdict *verdict)
 {
-	return verdict->allowed;
+	return verdict->decision.allowed;
 }
 
 int entrydb_verdict_priority(const entrydb_verdict *verdict)
 {
-	return verdict->priority;
+	return verdict->decision.priority;
 }
 
 const char *entrydb_verdict_reason(const entrydb_verdict *verdict)
@@ -260,40 +244,39 @@ void entrydb_verdict_free(entrydb_verdict *verdict)
 }
 
 struct verdict_question {
-	struct policy_subject subject;
-	const char *path;
-	entrydb_verdict **out;
+	struct entrydb_entry_point subject;
+	entrydb_verdict *verdict; /* the answer */
 };
 
 static int make_verdict(struct entrydb *db, void *payload, struct error *error)
 {
-	const struct verdict_question *asked = payload;
+	struct verdict_question *asked = payload;
 	CLEANUP(cleanup_free) entrydb_verdict *verdict = calloc(1, sizeof(*verdict));
-	struct policy_verdict decision;
 	int code = verdict ? policy_look(db, POLICY_AGE_NONE, error) : error_nomem(error);
 
 	if (code == 0)
-		code = decide(db, asked->subject, asked->path, &decision, error);
-	if (code < 0)
-		return code;
-	verdict->allowed = decision.allowed;
-	verdict->priority = decision.priority;
-	verdict->reason = decision.origin ? policy_reason(&decision) : NULL;
-	if (decision.origin && !verdict->reason)
-		return error_nomem(error);
-	*asked->out = take(verdict);
-	return 0;
+		code = decide(db, &asked->subject, &verdict->decision, error);
+	if (code == 0 && verdict->decision.origin &&
+	    !(verdict->reason = policy_reason(&verdict->decision)))
+		code = error_nomem(error);
+	if (code == 0)
+		asked->verdict = take(verdict);
+	return code;
 }
 
 int entrydb_check_policy(entrydb *db, const char *group, const char *name, const char *distribution,
                          const char *path, entrydb_verdict **out, entrydb_error *error)
 {
-	struct verdict_question asked = {.path = path, .out = out};
+	struct verdict_question asked = {
+	        .subject.text = {[ENTRYDB_FIELD_GROUP] = slice_of(group),
+	                         [ENTRYDB_FIELD_NAME] = slice_of(name),
+	                         [ENTRYDB_FIELD_DISTRIBUTION] = slice_of(distribution),
+	                         [ENTRYDB_FIELD_PATH] = slice_of(path)}};
+	int code = handle_ask(db, make_verdict, &asked, error);
 
-	asked.subject.group = slice_of(group);
-	asked.subject.name = slice_of(name);
-	asked.subject.distribution = slice_of(distribution);
-	return handle_ask(db, make_verdict, &asked, error);
+	if (code == 0)
+		*out = asked.verdict;
+	return code;
 }
 
 /* @out: the caller's int. */
@@ -320,7 +303,7 @@ int policy_apply(const struct entrydb *db, entrydb_set *set, struct error *error
 	for (size_t i = 0; i < set->count; i++) {
 		struct policy_verdict verdict;
 
-		if (decide_on(db, &set->entry_points[i], &verdict, error) < 0)
+		if (decide(db, &set->entry_points[i], &verdict, error) < 0)
 			return ERROR_NOMEM;
 		if (!verdict.allowed)
 			continue;

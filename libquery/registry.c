@@ -24,8 +24,7 @@
 #define NAMES_TOLD 20 /* names that a message about an unknown one repeats */
 
 struct item {
-	char *name;
-	char *tags;                             /* comma-separated; or NULL */
+	struct slice name, tags;                /* tags: comma-separated; or null */
 	const entrydb_entry_point *entry_point; /* of the set; NULL: there is none */
 	void *object;
 	bool has_object;
@@ -40,6 +39,7 @@ struct entrydb_registry {
 	struct item *items;
 	size_t count, room;
 	struct name_map by_name;
+	struct arena arena; /* of names and tags */
 };
 
 struct entrydb_names {
@@ -61,60 +61,46 @@ static struct item *find(const entrydb_registry *registry, const char *name)
 static struct item *provide(entrydb_registry *registry, const char *name)
 {
 	struct item *item = find(registry, name);
+	struct slice copy;
 	bool failed;
-	char *copy;
 
 	if (item)
 		return item;
-	copy = strdup(name);
-	failed = !copy ||
-	         !array_grow(&registry->items, registry->count, sizeof(*item), &registry->room);
+	failed = !array_grow(&registry->items, registry->count, sizeof(*item), &registry->room);
+	copy = arena_copy(&registry->arena, slice_of(name), &failed);
 	if (!failed)
-		name_map_set(&registry->by_name, slice_of(copy), (uint32_t)registry->count,
-		             &failed);
-	if (failed) {
-		free(copy);
+		name_map_set(&registry->by_name, copy, (uint32_t)registry->count, &failed);
+	if (failed)
 		return NULL;
-	}
 	registry->items[registry->count] = (struct item){.name = copy};
 	return &registry->items[registry->count++];
 }
 
 /* --- the database --- */
 
-static int take_names(entrydb_registry *registry, const entrydb_set *found)
-{
-	for (size_t i = 0; i < entrydb_set_count(found); i++) {
-		const entrydb_entry_point *e = entrydb_set_get(found, i);
-		struct item *item = provide(registry, entrydb_entry_point_name(e));
-
-		if (!item)
-			return ERROR_NOMEM;
-		if (!item->entry_point)
-			item->entry_point = e;
-	}
-	return 0;
-}
-
 /* Ask for the group, unless that has been done. With the lock. */
 static int discover(entrydb_registry *registry, struct error *error)
 {
-	entrydb_set *found;
-	int code;
+	entrydb_set *found = NULL;
+	bool failed = false;
+	int code =
+	        registry->found ? 0 : select_ranked(registry->db, registry->group, &found, error);
 
-	if (registry->found)
-		return 0;
-	code = select_ranked(registry->db, registry->group, &found, error);
-	if (code < 0)
-		return code;
-	if (take_names(registry, found) < 0) {
-		for (size_t i = 0; i < registry->count; i++)
-			registry->items[i].entry_point = NULL;
-		entrydb_set_free(found);
-		return error_nomem(error);
+	for (size_t i = 0; found && !failed && i < entrydb_set_count(found); i++) {
+		const entrydb_entry_point *e = entrydb_set_get(found, i);
+		struct item *item = provide(registry, entrydb_entry_point_name(e));
+
+		failed = !item;
+		if (item && !item->entry_point)
+			item->entry_point = e;
 	}
-	registry->found = found;
-	return 0;
+	for (size_t i = 0; failed && i < registry->count; i++)
+		registry->items[i].entry_point = NULL;
+	if (failed)
+		entrydb_set_free(take(found));
+	if (found)
+		registry->found = found;
+	return failed ? error_nomem(error) : code;
 }
 
 /* --- opening --- */
@@ -142,11 +128,8 @@ void entrydb_registry_close(entrydb_registry *registry)
 {
 	if (!registry)
 		return;
-	for (size_t i = 0; i < registry->count; i++) {
-		free(registry->items[i].name);
-		free(registry->items[i].tags);
-	}
 	free(registry->items);
+	arena_free(&registry->arena);
 	name_map_free(&registry->by_name);
 	entrydb_set_free(registry->found);
 	free(registry->group);
@@ -159,17 +142,19 @@ void entrydb_registry_close(entrydb_registry *registry)
 static int put(entrydb_registry *registry, const char *name, void *object, const char *tags,
                struct error *error)
 {
-	CLEANUP(cleanup_free) char *copy = tags ? strdup(tags) : NULL;
 	struct item *item = find(registry, name);
+	bool failed = false;
+	struct slice copy;
 
 	if (item && item->has_object)
 		return error_set(error, ERROR_EXISTS, "duplicate name: %s", name);
 	item = provide(registry, name);
-	if (!item || (tags && !copy))
+	copy = arena_copy(&registry->arena, slice_of(tags), &failed);
+	if (!item || failed)
 		return error_nomem(error);
 	item->object = object;
 	item->has_object = true;
-	item->tags = take(copy);
+	item->tags = copy;
 	return 0;
 }
 
@@ -188,12 +173,12 @@ int entrydb_registry_register(entrydb_registry *registry, const char *name, void
 /* --- listing --- */
 
 /* Is one of the words of @list among those of @tags? */
-static bool has_tag(const char *tags, const char *list)
+static bool has_tag(struct slice tags, struct slice list)
 {
-	for (struct slice rest = slice_of(list); rest.len > 0;) {
-		struct slice wanted = slice_take(&rest, ',');
+	while (list.len > 0) {
+		struct slice wanted = slice_take(&list, ',');
 
-		for (struct slice own = slice_of(tags); own.len > 0;)
+		for (struct slice own = tags; own.len > 0;)
 			if (slice_equal(wanted, slice_take(&own, ',')))
 				return true;
 	}
@@ -215,9 +200,9 @@ static entrydb_names *make_names(const entrydb_registry *registry, const char *e
 		const struct item *item = &registry->items[i];
 
 		if ((item->has_object || item->entry_point) &&
-		    !(item->tags && exclude && has_tag(item->tags, exclude)))
+		    !has_tag(item->tags, slice_of(exclude)))
 			made->names[made->count++] =
-			        arena_copy(&made->arena, slice_of(item->name), &failed).ptr;
+			        arena_copy(&made->arena, item->name, &failed).ptr;
 	}
 	if (failed)
 		entrydb_names_free(take(made));
@@ -252,7 +237,7 @@ static int no_such_name(const entrydb_registry *registry, const char *name, stru
 	bool is_near;
 
 	for (size_t i = 0; i < registry->count; i++)
-		nearest_offer(&nearest, slice_of(registry->items[i].name));
+		nearest_offer(&nearest, registry->items[i].name);
 	is_near = !slice_is_null(nearest.found);
 	entrydb_names_free(names);
 	return error_set(error, ERROR_UNKNOWN, "there is no '%s' in '%s'%s%.*s%s%s", name,

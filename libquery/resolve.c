@@ -118,18 +118,6 @@ static bool is_inside(struct slice object)
 	return true;
 }
 
-/* The data files of a wheel, too, may be plugins: they lie in the prefix. */
-static bool is_own(const entrydb_entry_point *entry_point, struct slice object)
-{
-	return entry_point->is_plugin ? plugin_path_is_sound(object) : is_inside(object);
-}
-
-/* What was lacking on this machine, not in the package, may be there by now. */
-static bool may_have_changed(enum target_state state)
-{
-	return state == TARGET_MISSING_DEPENDENCY || state == TARGET_WRONG_ARCHITECTURE;
-}
-
 /*
  * The row of the target table; 1 when the entry point came from a file that is still
  * open, and that root or the effective user has written: it may be loaded from.
@@ -152,20 +140,15 @@ static int from_database(entrydb *db, const entrydb_entry_point *entry_point,
 	code = sources_check(&db->sources, entry_point->source, code, error);
 	if (code == 0)
 		*record = python_module;
-	if (code > 0 && (!is_own(entry_point, record->object) || may_have_changed(record->state)))
+	if (code <= 0)
+		return code < 0 ? code : 1;
+	/* The data files of a wheel, too, may be plugins: they lie in the prefix. */
+	if (entry_point->is_plugin ? !plugin_path_is_sound(record->object)
+	                           : !is_inside(record->object))
 		return 0;
-	return code < 0 ? code : 1;
-}
-
-/* Split "site/x.dist-info" into the two. */
-static void split_file(struct slice file, struct slice *site, struct slice *directory)
-{
-	const char *slash = memrchr(file.ptr, '/', file.len);
-
-	*directory = path_base(file);
-	*site = slash ? slice_between(file.ptr, slash) : SLICE(".");
-	if (slash == file.ptr)
-		*site = SLICE("/");
+	/* What was lacking on this machine, not in the package, may be there by now. */
+	return record->state != TARGET_MISSING_DEPENDENCY &&
+	       record->state != TARGET_WRONG_ARCHITECTURE;
 }
 
 /* An absolute path as those in the sysroot see it. */
@@ -220,10 +203,12 @@ static int resolve(entrydb *db, void *payload, struct error *error)
 	const entrydb_entry_point *entry_point = request->entry_point;
 	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
 	struct target_record record;
-	struct slice site, directory;
+	struct slice file = entry_point->text[ENTRYDB_FIELD_FILE];
+	struct slice site = path_directory(file), directory = path_base(file);
 	int code = from_database(db, entry_point, &record, error);
 
-	split_file(entry_point->text[ENTRYDB_FIELD_FILE], &site, &directory);
+	if (site.len == 0)
+		site = slice_starts(file, SLICE("/")) ? SLICE("/") : SLICE(".");
 	if (code == 0)
 		code = from_disk(db, entry_point, site, directory, &arena, &record, error);
 	return code < 0 ? code : make_target(&record, site, &request->target, error);

@@ -287,17 +287,6 @@ static int add_read(struct selection *selection, size_t index,
 	               : 0;
 }
 
-static int add_all_read(struct selection *selection, struct error *error)
-{
-	struct entrydb *db = selection->db;
-	int code = 0;
-
-	for (size_t i = 0; i < db->entry_count; i++)
-		for (size_t j = 0; code == 0 && j < db->entries[i].read.distribution_count; j++)
-			code = add_read(selection, i, &db->entries[i].read.distributions[j], error);
-	return code;
-}
-
 /* --- problems --- */
 
 struct row_problems {
@@ -397,8 +386,9 @@ static int select_entry_points(struct entrydb *db, void *payload, struct error *
 		code = selection_begin(selection, error);
 	if (code == 0)
 		code = selection_add_rows(selection, error);
-	if (code == 0)
-		code = add_all_read(selection, error);
+	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
+		for (size_t j = 0; code == 0 && j < db->entries[i].read.distribution_count; j++)
+			code = add_read(selection, i, &db->entries[i].read.distributions[j], error);
 	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
 		code = add_problems_of(selection, i, error);
 	if (code == 0 && selection->rules != SELECT_ALL)

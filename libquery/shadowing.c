@@ -181,18 +181,6 @@ int shadowing_winner(struct entrydb *db, struct slice name, bool uncontested,
 
 /* --- beginning --- */
 
-/* Does everything come from rows of one file? What was found empty does not count. */
-static bool has_one_source(const struct entrydb *db)
-{
-	const struct root_holder *roots = db->shadowing.roots;
-
-	for (size_t i = 0; i < db->entry_count; i++)
-		if (db->entries[i].read.distribution_count > 0)
-			return false;
-	return db->shadowing.root_count == 0 ||
-	       roots[0].source == roots[db->shadowing.root_count - 1].source;
-}
-
 void shadowing_free(struct shadowing *shadowing)
 {
 	name_map_free(&shadowing->by_name);
@@ -214,6 +202,11 @@ int shadowing_begin(struct entrydb *db, struct error *error)
 		return error_nomem(error);
 	shadowing->generation = db->sources.generation;
 	shadowing->changes = db->changes;
-	shadowing->one_source = has_one_source(db);
+	/* What was found empty does not count. */
+	shadowing->one_source =
+	        shadowing->root_count == 0 ||
+	        shadowing->roots[0].source == shadowing->roots[shadowing->root_count - 1].source;
+	for (size_t i = 0; i < db->entry_count; i++)
+		shadowing->one_source &= db->entries[i].read.distribution_count == 0;
 	return 0;
 }
