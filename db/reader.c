@@ -170,55 +170,46 @@ int reader_next(struct reader *reader, struct reader_row *row, struct error *err
 	return 1;
 }
 
-static int each_holder(struct reader *reader, sqlite3_stmt *row,
-                       void (*each)(void *payload, const struct reader_holder *holder),
-                       void *payload, struct error *error)
+static int each_row(struct reader *reader, sqlite3_stmt *row, const struct table *table,
+                    reader_each *each, void *payload, struct error *error)
 {
-	struct reader_holder holder;
+	struct distribution_record record = {0};
 	int code;
 
-	while ((code = row_next(&reader->sql, row, &holder_table, &holder, error)) > 0)
-		each(payload, &holder);
+	while ((code = row_next(&reader->sql, row, table, &record, error)) > 0 &&
+	       (code = each(payload, &record)) == 0)
+		;
 	sqlite3_reset(row);
 	return code;
 }
 
-int reader_holders(struct reader *reader, struct slice normalized_name,
-                   void (*each)(void *payload, const struct reader_holder *holder), void *payload,
-                   struct error *error)
+int reader_holders(struct reader *reader, struct slice normalized_name, reader_each *each,
+                   void *payload, struct error *error)
 {
 	sqlite3_stmt *row = sql_get(&reader->sql, SQL_HOLDERS, error);
 
 	sql_bind(&reader->sql, row, 1, normalized_name);
-	return each_holder(reader, row, each, payload, error);
+	return each_row(reader, row, &holder_table, each, payload, error);
 }
 
 int reader_called(struct reader *reader, int64_t root, struct slice normalized_name,
-                  void (*each)(void *payload, const struct reader_holder *holder), void *payload,
-                  struct error *error)
+                  reader_each *each, void *payload, struct error *error)
 {
 	sqlite3_stmt *row = sql_get_of(&reader->sql, SQL_CALLED, root, error);
 
 	sql_bind(&reader->sql, row, 2, normalized_name);
-	return each_holder(reader, row, each, payload, error);
+	return each_row(reader, row, &holder_table, each, payload, error);
 }
 
-int reader_broken(struct reader *reader, int64_t root,
-                  int (*each)(void *payload, const struct reader_problem *problem), void *payload,
+int reader_broken(struct reader *reader, int64_t root, reader_each *each, void *payload,
                   struct error *error)
 {
-	struct reader_problem problem;
-	sqlite3_stmt *row;
 	int code = sql_execute(&reader->sql, "PRAGMA temp_store = MEMORY", error);
 
 	if (code < 0)
 		return code;
-	row = sql_get_of(&reader->sql, SQL_BROKEN, root, error);
-	while ((code = row_next(&reader->sql, row, &problem_table, &problem, error)) > 0 &&
-	       (code = each(payload, &problem)) == 0)
-		;
-	sqlite3_reset(row);
-	return code;
+	return each_row(reader, sql_get_of(&reader->sql, SQL_BROKEN, root, error), &problem_table,
+	                each, payload, error);
 }
 
 int reader_target(struct reader *reader, int64_t entry_point, struct target_record *out,

@@ -91,22 +91,22 @@ int reader_select_plugins(struct reader *reader, struct slice kind, struct slice
 /* 1: @row is filled; 0: no more. */
 int reader_next(struct reader *reader, struct reader_row *row, struct error *error);
 
+/* Told of a distribution, by some of its columns; non-zero ends the walk and is returned. */
+typedef int reader_each(void *payload, struct distribution_record *row);
+
 /* Call @each for every distribution of that name, in no particular order. */
-int reader_holders(struct reader *reader, struct slice normalized_name,
-                   void (*each)(void *payload, const struct reader_holder *holder), void *payload,
-                   struct error *error);
+int reader_holders(struct reader *reader, struct slice normalized_name, reader_each *each,
+                   void *payload, struct error *error);
 
 /*
  * Call @each for every distribution of a root that may be called so by its directory, in no
  * particular order: some are not. A null slice: for every one.
  */
 int reader_called(struct reader *reader, int64_t root, struct slice normalized_name,
-                  void (*each)(void *payload, const struct reader_holder *holder), void *payload,
-                  struct error *error);
+                  reader_each *each, void *payload, struct error *error);
 
 /* Call @each for every broken distribution of a root. */
-int reader_broken(struct reader *reader, int64_t root,
-                  int (*each)(void *payload, const struct reader_problem *problem), void *payload,
+int reader_broken(struct reader *reader, int64_t root, reader_each *each, void *payload,
                   struct error *error);
 
 /* The target row of an entry point: 1 found, 0 there is none, so it is a Python module. */

@@ -225,26 +225,10 @@ struct event_record {
 struct reader_row {
 	int64_t id; /* of the entry point */
 	int64_t root;
-	uint32_t position, ordinal;
+	uint32_t ordinal;
 	bool contested; /* another row of the file has the same normalized name */
-	bool has_metadata;
-	struct slice group, name, value, module, attr, extras;
-	struct slice normalized_name, distribution, version, directory;
-};
-
-/* A distribution of a given normalized name. */
-struct reader_holder {
-	int64_t id;
-	uint32_t position;
-	bool has_metadata;
-	struct slice directory;
-};
-
-struct reader_problem {
-	int64_t id; /* of the distribution */
-	uint32_t position;
-	bool has_metadata;
-	struct slice normalized_name, directory, error;
+	struct entry_point_record entry_point;
+	struct distribution_record distribution;
 };
 
 #endif

@@ -57,8 +57,8 @@ const struct table publication_table = TABLE(PUBLICATION_COLUMNS, publication_re
 const struct table startup_table = TABLE(STARTUP_COLUMNS, startup_record);
 const struct table event_table = TABLE(EVENT_COLUMNS, event_record);
 const struct table selected_table = TABLE(SELECTED_COLUMNS, reader_row);
-const struct table holder_table = TABLE(HOLDER_COLUMNS, reader_holder);
-const struct table problem_table = TABLE(PROBLEM_COLUMNS, reader_problem);
+const struct table holder_table = TABLE(HOLDER_COLUMNS, distribution_record);
+const struct table problem_table = TABLE(PROBLEM_COLUMNS, distribution_record);
 
 /* --- rows --- */
 

@@ -117,19 +117,19 @@
 /* An entry point, and what is needed to judge it. */
 #define SELECTED_COLUMNS(FIRST, NEXT, OF)                                                          \
 	FIRST(OF, "e.id", INT64, id)                                                               \
-	NEXT(OF, "e.group_name", NEEDED, group)                                                    \
-	NEXT(OF, "e.name", NEEDED, name)                                                           \
-	NEXT(OF, "e.value", NEEDED, value)                                                         \
-	NEXT(OF, "e.module", TEXT, module)                                                         \
-	NEXT(OF, "e.attr", TEXT, attr)                                                             \
-	NEXT(OF, "e.extras", TEXT, extras)                                                         \
-	NEXT(OF, "d.position", UINT32, position)                                                   \
+	NEXT(OF, "e.group_name", NEEDED, entry_point.group)                                        \
+	NEXT(OF, "e.name", NEEDED, entry_point.name)                                               \
+	NEXT(OF, "e.value", NEEDED, entry_point.value)                                             \
+	NEXT(OF, "e.module", TEXT, entry_point.module)                                             \
+	NEXT(OF, "e.attr", TEXT, entry_point.attr)                                                 \
+	NEXT(OF, "e.extras", TEXT, entry_point.extras)                                             \
+	NEXT(OF, "d.position", UINT32, distribution.position)                                      \
 	NEXT(OF, "d.contested", BOOL, contested)                                                   \
-	NEXT(OF, "d.has_metadata", BOOL, has_metadata)                                             \
-	NEXT(OF, "d.normalized_name", TEXT, normalized_name)                                       \
-	NEXT(OF, "d.name", TEXT, distribution)                                                     \
-	NEXT(OF, "d.version", TEXT, version)                                                       \
-	NEXT(OF, "d.directory", NEEDED, directory)
+	NEXT(OF, "d.has_metadata", BOOL, distribution.has_metadata)                                \
+	NEXT(OF, "d.normalized_name", TEXT, distribution.normalized_name)                          \
+	NEXT(OF, "d.name", TEXT, distribution.name)                                                \
+	NEXT(OF, "d.version", TEXT, distribution.version)                                          \
+	NEXT(OF, "d.directory", NEEDED, distribution.directory)
 
 #define HOLDER_COLUMNS(FIRST, NEXT, OF)                                                            \
 	FIRST(OF, "id", INT64, id)                                                                 \

@@ -154,13 +154,13 @@ static void consider(struct find *find, struct slice directory, uint32_t positio
 	find->directory = set_copy(find->selection.set, directory);
 }
 
-static void consider_row(void *payload, const struct reader_holder *row)
+static int consider_row(void *payload, struct distribution_record *row)
 {
 	struct find *find = payload;
-	uint32_t position = row->position;
 
-	if (entry_row_holds(find->entry, row->id, &position))
-		consider(find, row->directory, position);
+	if (entry_row_holds(find->entry, row->id, &row->position))
+		consider(find, row->directory, row->position);
+	return 0;
 }
 
 static int find_in_entry(struct find *find, size_t index, struct error *error)

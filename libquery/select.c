@@ -86,18 +86,6 @@ struct entrydb_entry_point *selection_add(struct selection *selection,
 	return added;
 }
 
-/* A distribution on which Python would raise; one that is shadowed does no harm. */
-static int add_problem(struct selection *selection, struct candidate *candidate,
-                       struct slice reason, struct error *error)
-{
-	int code = selection_admits(selection, candidate, error);
-
-	if (code >= 0 && !candidate->winner)
-		set_add_problem(selection->set,
-		                file_of(selection, candidate->entry, candidate->directory), reason);
-	return code < 0 ? code : 0;
-}
-
 /* --- rows --- */
 
 bool plugins_in_database(const struct entrydb *db, const struct path_entry *entry)
@@ -107,42 +95,28 @@ bool plugins_in_database(const struct entrydb *db, const struct path_entry *entr
 	        entry->row.kinds == scan_kinds(entry->row.kind, db->kinds));
 }
 
-static int add_row(struct selection *selection, size_t source, const struct reader_row *row,
+static int add_row(struct selection *selection, size_t source, struct reader_row *row,
                    struct error *error)
 {
 	struct entrydb *db = selection->db;
-	const struct entry_point_record record = {
-	        .group = row->group,
-	        .name = row->name,
-	        .value = row->value,
-	        .module = row->module,
-	        .attr = row->attr,
-	        .extras = row->extras,
-	};
-	struct candidate candidate = {
-	        .entry = shadowing_entry_of(db, source, row->root),
-	        .normalized_name = row->normalized_name,
-	        .uncontested = !row->contested,
-	        .directory = row->directory,
-	};
+	size_t entry = shadowing_entry_of(db, source, row->root);
 	struct entrydb_entry_point *added;
-	uint32_t position = row->position;
+	struct candidate candidate;
 	int code;
 
-	if (candidate.entry == db->entry_count ||
-	    !entry_row_holds(&db->entries[candidate.entry], row->id >> ENTRY_POINT_ID_SHIFT,
-	                     &position) ||
-	    (selection->plugins && !plugins_in_database(db, &db->entries[candidate.entry])))
+	if (entry == db->entry_count ||
+	    !entry_row_holds(&db->entries[entry], row->id >> ENTRY_POINT_ID_SHIFT,
+	                     &row->distribution.position) ||
+	    (selection->plugins && !plugins_in_database(db, &db->entries[entry])))
 		return 0;
-	if (!db->entries[candidate.entry].nameless) {
-		candidate.name = row->distribution;
-		candidate.version = row->version;
-	}
-	candidate.place = shadowing_place(db, candidate.entry, position, row->has_metadata);
+	candidate = candidate_of(db, entry, &row->distribution);
+	candidate.uncontested = !row->contested;
+	if (db->entries[entry].nameless)
+		candidate.name = candidate.version = (struct slice){0};
 	code = selection_admits(selection, &candidate, error);
 	if (code <= 0)
 		return code;
-	added = selection_add(selection, &candidate, row->ordinal, &record);
+	added = selection_add(selection, &candidate, row->ordinal, &row->entry_point);
 	if (added) {
 		added->row = row->id;
 		added->source = source;
@@ -289,6 +263,19 @@ static int add_read(struct selection *selection, size_t index,
 
 /* --- problems --- */
 
+/* Of a distribution on which Python would raise; one that is shadowed does no harm. */
+static int add_problem(struct selection *selection, size_t entry,
+                       const struct distribution_record *distribution, struct error *error)
+{
+	struct candidate candidate = candidate_of(selection->db, entry, distribution);
+	int code = selection_admits(selection, &candidate, error);
+
+	if (code >= 0 && !candidate.winner)
+		set_add_problem(selection->set, file_of(selection, entry, distribution->directory),
+		                distribution->error);
+	return code < 0 ? code : 0;
+}
+
 struct row_problems {
 	struct selection *selection;
 	size_t entry;
@@ -296,55 +283,37 @@ struct row_problems {
 	struct error *error;
 };
 
-static int add_row_problem(void *payload, const struct reader_problem *problem)
+static int add_row_problem(void *payload, struct distribution_record *row)
 {
 	struct row_problems *problems = payload;
-	const struct entrydb *db = problems->selection->db;
-	uint32_t position = problem->position;
-	struct candidate candidate = {
-	        .entry = problems->entry,
-	        .normalized_name = problem->normalized_name,
-	        .directory = problem->directory,
-	};
+	struct selection *selection = problems->selection;
 	int code;
 
-	if (!entry_row_holds(&db->entries[candidate.entry], problem->id, &position))
+	if (!entry_row_holds(&selection->db->entries[problems->entry], row->id, &row->position))
 		return 0;
-	candidate.place = shadowing_place(db, candidate.entry, position, problem->has_metadata);
-	code = add_problem(problems->selection, &candidate, problem->error, problems->error);
+	code = add_problem(selection, problems->entry, row, problems->error);
 	problems->failed = code < 0;
 	return code;
 }
 
-/* What stands on the path twice complains once. */
-static int add_row_problems(struct selection *selection, size_t index, struct error *error)
+static int add_problems_of(struct selection *selection, size_t index, struct error *error)
 {
 	struct entrydb *db = selection->db;
 	const struct path_entry *entry = &db->entries[index];
+	const struct root_record *read = &entry->read;
 	struct row_problems problems = {.selection = selection, .entry = index, .error = error};
-	int code;
+	int code = 0;
 
-	if (!entry_has_rows(entry) || entry->row.broken == 0 ||
-	    shadowing_entry_of(db, entry->source, entry->row.id) != index)
-		return 0;
-	code = reader_broken(db->sources.items[entry->source].reader, entry->row.id,
-	                     add_row_problem, &problems, error);
-	return problems.failed ? code : sources_check(&db->sources, entry->source, code, error);
-}
-
-static int add_problems_of(struct selection *selection, size_t index, struct error *error)
-{
-	const struct root_record *read = &selection->db->entries[index].read;
-	int code = add_row_problems(selection, index, error);
-
-	for (size_t i = 0; code == 0 && i < read->distribution_count; i++) {
-		struct candidate candidate =
-		        candidate_of(selection->db, index, &read->distributions[i]);
-
+	/* What stands on the path twice complains once. */
+	if (entry_has_rows(entry) && entry->row.broken > 0 &&
+	    shadowing_entry_of(db, entry->source, entry->row.id) == index)
+		code = reader_broken(db->sources.items[entry->source].reader, entry->row.id,
+		                     add_row_problem, &problems, error);
+	if (code < 0 && !problems.failed)
+		code = sources_check(&db->sources, entry->source, code, error);
+	for (size_t i = 0; code == 0 && i < read->distribution_count; i++)
 		if (!slice_is_null(read->distributions[i].error))
-			code = add_problem(selection, &candidate, read->distributions[i].error,
-			                   error);
-	}
+			code = add_problem(selection, index, &read->distributions[i], error);
 	return code;
 }
 

@@ -114,23 +114,22 @@ struct rows_of_name {
 	bool failed;
 };
 
-static void enter_row(void *payload, const struct reader_holder *holder)
+static int enter_row(void *payload, struct distribution_record *row)
 {
 	struct rows_of_name *rows = payload;
 	struct entrydb *db = rows->db;
-	struct winner *winner = rows->winner;
-	size_t entry = shadowing_entry_of(db, rows->source, ROOT_OF_DISTRIBUTION(holder->id));
-	uint32_t position = holder->position;
+	size_t entry = shadowing_entry_of(db, rows->source, ROOT_OF_DISTRIBUTION(row->id));
 	uint64_t place;
 
 	if (entry == db->entry_count ||
-	    !entry_row_holds(&db->entries[entry], holder->id, &position))
-		return;
-	place = shadowing_place(db, entry, position, holder->has_metadata);
-	if (place < winner->place)
-		*winner = (struct winner){
+	    !entry_row_holds(&db->entries[entry], row->id, &row->position))
+		return 0;
+	place = shadowing_place(db, entry, row->position, row->has_metadata);
+	if (place < rows->winner->place)
+		*rows->winner = (struct winner){
 		        place, entry,
-		        arena_copy(&db->shadowing.arena, holder->directory, &rows->failed), false};
+		        arena_copy(&db->shadowing.arena, row->directory, &rows->failed), false};
+	return 0;
 }
 
 static int ask_databases(struct entrydb *db, struct slice name, struct winner *winner,

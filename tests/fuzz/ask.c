@@ -22,7 +22,7 @@ static void touch(struct slice text)
 
 /* --- the reader --- */
 
-static int each_problem(void *payload, const struct reader_problem *problem)
+static int each_problem(void *payload, struct distribution_record *problem)
 {
 	(void)payload;
 	touch(problem->directory);
@@ -31,10 +31,11 @@ static int each_problem(void *payload, const struct reader_problem *problem)
 	return 0;
 }
 
-static void each_holder(void *payload, const struct reader_holder *holder)
+static int each_holder(void *payload, struct distribution_record *holder)
 {
 	(void)payload;
 	touch(holder->directory);
+	return 0;
 }
 
 static int each_event(void *payload, const struct event_record *event)
@@ -84,9 +85,9 @@ static void select_all(struct reader *reader)
 	if (reader_select(reader, (struct slice){0}, (struct slice){0}, NULL) < 0)
 		return;
 	while (count++ < ROWS_MAX && reader_next(reader, &row, NULL) > 0) {
-		touch(row.group);
-		touch(row.value);
-		touch(row.directory);
+		touch(row.entry_point.group);
+		touch(row.entry_point.value);
+		touch(row.distribution.directory);
 		if (reader_target(reader, row.id, &target, NULL) > 0)
 			touch(target.object);
 	}

@@ -163,16 +163,17 @@ static void test_is_current(void **state)
 
 /* --- reading --- */
 
-static void count_holder(void *payload, const struct reader_holder *holder)
+static int count_holder(void *payload, struct distribution_record *holder)
 {
 	struct fixture *f = payload;
 
 	assert_int_equal(ROOT_OF_DISTRIBUTION(holder->id), 1);
 	assert_true(holder->has_metadata);
 	f->count++;
+	return 0;
 }
 
-static int check_problem(void *payload, const struct reader_problem *problem)
+static int check_problem(void *payload, struct distribution_record *problem)
 {
 	struct fixture *f = payload;
 
@@ -205,7 +206,8 @@ static size_t count_rows(struct fixture *f, struct slice group, struct slice nam
 
 	while (code == 0 && (code = reader_next(f->reader, &row, &f->error)) > 0) {
 		assert_int_equal(row.root, 1);
-		assert_int_equal(row.contested, slice_equal(row.normalized_name, SLICE("d1")));
+		assert_int_equal(row.contested,
+		                 slice_equal(row.distribution.normalized_name, SLICE("d1")));
 		assert_true(row.ordinal < 3);
 		count++;
 		code = 0;
@@ -256,8 +258,8 @@ static void test_plugins(void **state)
 	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), 0);
 	assert_int_equal(reader_select_plugins(f->reader, SLICE("k"), SLICE("plug"), &f->error), 0);
 	assert_int_equal(reader_next(f->reader, &row, &f->error), 1);
-	assert_true(slice_equal(row.group, SLICE("k")));
-	assert_true(slice_equal(row.value, SLICE("p/n.so:entry")));
+	assert_true(slice_equal(row.entry_point.group, SLICE("k")));
+	assert_true(slice_equal(row.entry_point.value, SLICE("p/n.so:entry")));
 	assert_int_equal(row.ordinal, 0);
 	assert_int_equal(reader_target(f->reader, row.id, &target, &f->error), 1);
 	assert_true(slice_equal(target.missing, SLICE("libnone.so.1 GLIBC_2.99")));
