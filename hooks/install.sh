@@ -158,11 +158,20 @@ lacking() {
     done
 }
 
-# quietly NAME COMMAND: its output is shown only where it fails.
+# quietly NAME COMMAND: its output is shown where it fails; on a terminal its last line meanwhile.
 quietly() {
     name=$1
     shift
-    "$@" >"$scratch/log" 2>&1 </dev/null || {
+    if [ -t 2 ]; then
+        while sleep 0.5 && [ -e "$scratch/log" ]; do
+            printf '\r\033[K%.79s' "$(tail -n 1 "$scratch/log" | tr -d '[:cntrl:]')" >&2
+        done &
+        watcher=$!
+    fi
+    status=0
+    "$@" >"$scratch/log" 2>&1 </dev/null || status=$?
+    [ ! -t 2 ] || { kill "$watcher" 2>/dev/null && printf '\r\033[K' >&2; } || :
+    [ "$status" = 0 ] || {
         cat "$scratch/log" >&2
         die "$name failed"
     }
@@ -302,15 +311,33 @@ ask() {
     sqlite3 -readonly "file:$1?immutable=1" "$2" 2>/dev/null || :
 }
 
+# show HEADINGS COMMAND...: the first lines, in columns; the widest are cut to 80 in all.
 show() {
+    headings=$1
+    shift
+    "$program" "$@" >"$scratch/shown" 2>/dev/null </dev/null || :
     say ""
     say "\$ entrydb $*"
-    "$program" "$@" >"$scratch/shown" 2>/dev/null </dev/null || :
+    { say "$headings" && head -n "$lines_shown" "$scratch/shown"; } | awk -F '\t' '
+        { for (i = 1; i <= NF; i++) { cell[NR, i] = $i; if (length($i) > width[i]) width[i] = length($i) } }
+        END {
+            for (i in width) total += width[i] + 2
+            for (; total > 82; total--) {
+                widest = 1
+                for (i in width) if (width[i] > width[widest]) widest = i
+                width[widest]--
+            }
+            for (row = 1; row <= NR; row++) {
+                line = ""
+                for (i = 1; i in width; i++) line = line sprintf("%-" (width[i] + 2) "s", substr(cell[row, i], 1, width[i]))
+                sub(/ +$/, "", line); print line } }'
     total=$(wc -l <"$scratch/shown")
-    head -n "$lines_shown" "$scratch/shown"
-    if [ "$total" -gt "$lines_shown" ]; then
-        say "... ($total lines in all)"
-    fi
+    [ "$total" -le "$lines_shown" ] || say "... ($total lines in all)"
+}
+
+show_groups_and_list() {
+    show 'GROUP	COUNT' groups --db "$1"
+    show 'GROUP	NAME	VALUE	DISTRIBUTION	VERSION' list --db "$1"
 }
 
 # A machine without any Python package has nothing to show: one made up, then.
@@ -325,8 +352,7 @@ show_example() {
         >"$info/entry_points.txt"
     "$program" --quiet update "$scratch/example" </dev/null || return 0
     database=$scratch/example/var/lib/entrydb/entry_points.db
-    show groups --db "$database"
-    show list --db "$database"
+    show_groups_and_list "$database"
 }
 
 show_findings() {
@@ -336,8 +362,7 @@ show_findings() {
         say "$(ask "$database" 'SELECT count(*) FROM entry_point') $database"
     done <"$scratch/databases" | sort -rn | head -n 1)
     if [ "${fullest%% *}" -gt 0 ] 2>/dev/null; then
-        show groups --db "${fullest#* }"
-        show list --db "${fullest#* }"
+        show_groups_and_list "${fullest#* }"
     else
         show_example
     fi
