@@ -5,6 +5,7 @@
 #include "indexer/databases.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,22 +59,28 @@ static int find_owner(const char *file, const char *sysroot, uid_t *uid, gid_t *
 int databases_check_owner(const char *prefix, uid_t uid, gid_t gid, const char *command,
                           struct error *error)
 {
+	const struct passwd *user;
+
 	if (geteuid() != 0 || uid == 0)
 		return 0;
+	user = getpwuid(uid);
 	return error_set(error, ERROR_PERMISSION,
 	                 "%s belongs to user %u; run: setpriv --reuid=%u --regid=%u "
-	                 "--clear-groups entrydb %s",
-	                 prefix, uid, uid, gid, command);
+	                 "--clear-groups %s",
+	                 prefix, uid, uid, user ? user->pw_gid : gid, command);
 }
 
-int database_check_owner(const struct database *database, struct error *error)
+int database_check_owner(const struct database *database, const char *command, struct error *error)
 {
 	CLEANUP(cleanup_free) char *prefix = layout_base(database->file);
-	CLEANUP(cleanup_free) char *command = prefix ? text_format("update %s", prefix) : NULL;
+	CLEANUP(cleanup_free)
+	char *update = prefix ? text_format("entrydb update %s", prefix) : NULL;
 	int code;
 
-	if (!command)
+	if (!update)
 		return error_nomem(error);
+	if (!command)
+		command = update;
 	code = databases_check_owner(prefix, database->uid, database->gid, command, error);
 	/* Somebody else's directory on the way to a root of root's may lead anywhere. */
 	for (size_t i = 0; code == 0 && geteuid() == 0 && i < database->root_count; i++) {

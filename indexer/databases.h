@@ -61,14 +61,14 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 /*
  * Root works where root's things are: what lies in another user's directories, that user
  * can exchange at any moment. ERROR_PERMISSION for root where @uid is another user: it says
- * whose @prefix is, and to run @command (without "entrydb") as that user. Nothing of the
+ * whose @prefix is, and to run @command as that user. Nothing of the
  * place is opened before this is asked.
  */
 int databases_check_owner(const char *prefix, uid_t uid, gid_t gid, const char *command,
                           struct error *error);
 
-/* The same of a database that is to be updated; @error may be NULL. */
-int database_check_owner(const struct database *database, struct error *error);
+/* The same of a database; @command NULL: its update. @error may be NULL. */
+int database_check_owner(const struct database *database, const char *command, struct error *error);
 
 /*
  * The permissions of what is published for @database: it can be read by all who can read

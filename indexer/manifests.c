@@ -330,7 +330,7 @@ int manifests_write(const struct options *options, const struct database *databa
 		return error_set(error, ERROR_INVALID,
 		                 "%s: it belongs to no prefix in which hosts would look",
 		                 database->file);
-	code = database_check_owner(database, error);
+	code = database_check_owner(database, options->command, error);
 	return code == 0 ? bring_up_to_date(&work, begin) : code;
 }
 

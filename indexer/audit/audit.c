@@ -6,8 +6,11 @@
  *         findings, less those of the baseline (audit/findings.h)
  *           text, JSON, SARIF; the worksheet itself
  */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
@@ -68,6 +71,26 @@ static enum status set_period(struct audit *audit)
 	                   "--since %s: expected a date such as 2026-11-01, or '7 days', or "
 	                   "two dates with .. between",
 	                   since.ptr);
+}
+
+/* A misspelt path has no findings, which must not look like a good result. */
+static int look_for_arguments(struct audit *audit, struct error *error)
+{
+	const struct options *options = audit->options;
+
+	for (size_t i = 0; i < options->argument_count; i++) {
+		CLEANUP(cleanup_free)
+		char *path = text_format("%s%s", options->sysroot ? options->sysroot : "",
+		                         options->arguments[i]);
+
+		if (!path)
+			return error_nomem(error);
+		if (access(path, F_OK) == 0)
+			continue;
+		message("%s: %s", options->arguments[i], strerror(errno));
+		audit->failed = true;
+	}
+	return 0;
 }
 
 /* --- the results --- */
@@ -158,6 +181,8 @@ enum status command_audit(const struct options *options)
 		code = databases_of_file(options, &audit.databases, &error);
 	else
 		code = databases_of_arguments(options, false, &audit.databases, &error);
+	if (code == 0)
+		code = look_for_arguments(&audit, &error);
 	if (code == 0)
 		code = collect(audit.sheet, options, &audit.databases, 0, &audit.failed, &error);
 	if (code == 0)

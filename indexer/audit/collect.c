@@ -19,6 +19,15 @@ bool collect_goes_on(struct collect *collect)
 	return error->code == 0 && worksheet_failure(collect->sheet, error) == 0;
 }
 
+void collect_tell(struct collect *collect)
+{
+	if (collect_goes_on(collect) || interrupted())
+		return;
+	fail(&collect->error);
+	collect->no_memory = false;
+	collect->incomplete = true;
+}
+
 char *collect_path(struct collect *collect, const char *format, ...)
 {
 	va_list arguments;

@@ -56,6 +56,9 @@ int collect(struct worksheet *sheet, const struct options *options,
 /* False after a failure, an interruption by a signal included. */
 bool collect_goes_on(struct collect *collect);
 
+/* After a failure of one thing, tell it: the others are read all the same. */
+void collect_tell(struct collect *collect);
+
 /* A slice, for "%.*s". */
 #define SLICE_ARGS(slice) (int)(slice).len, (slice).ptr
 

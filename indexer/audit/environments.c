@@ -7,16 +7,6 @@
 #include "db/base/cleanup.h"
 #include "indexer/audit/collect.h"
 
-/* What cannot be read of one site directory is told; the others are read all the same. */
-static void tell(struct collect *collect)
-{
-	if (collect_goes_on(collect) || interrupted())
-		return;
-	fail(&collect->error);
-	collect->no_memory = false;
-	collect->incomplete = true;
-}
-
 static void read_database(struct collect *collect, const struct database *database, int64_t *sites)
 {
 	CLEANUP(cleanup_reader) struct reader *reader = NULL;
@@ -31,7 +21,7 @@ static void read_database(struct collect *collect, const struct database *databa
 	error_clear(&error);
 	for (size_t i = 0; i < database->root_count; i++) {
 		site_read(collect, ++*sites, &database->roots[i], reader);
-		tell(collect);
+		collect_tell(collect);
 	}
 }
 
@@ -51,8 +41,10 @@ int collect(struct worksheet *sheet, const struct options *options,
 	settings_read_lists(&all);
 	for (size_t i = 0; i < databases->count && collect_goes_on(&all); i++)
 		read_database(&all, &databases->items[i], &sites);
-	for (size_t i = 0; i < sizeof(together) / sizeof(*together) && collect_goes_on(&all); i++)
+	for (size_t i = 0; i < sizeof(together) / sizeof(*together) && collect_goes_on(&all); i++) {
 		together[i](&all);
+		collect_tell(&all);
+	}
 	collect_goes_on(&all);
 	*incomplete |= all.incomplete;
 	return error_move(error, &all.error);

@@ -197,7 +197,9 @@ void settings_read_policy(struct collect *collect)
 	for (size_t i = 0; i < collect->databases->count; i++) {
 		const struct database *database = &collect->databases->items[i];
 
-		for (size_t j = 0; j < database->root_count && collect_goes_on(collect); j++)
+		for (size_t j = 0; j < database->root_count && collect_goes_on(collect); j++) {
 			read_policy_of(collect, database->roots[j].inside, ++site);
+			collect_tell(collect);
+		}
 	}
 }

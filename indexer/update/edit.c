@@ -71,7 +71,7 @@ int edit_database(const struct options *options, const struct database *database
                   void *payload, struct edit_result *result, struct error *error)
 {
 	struct edit change = {.options = options, .database = database, .result = result};
-	int code = database_check_owner(database, error);
+	int code = database_check_owner(database, options->command, error);
 
 	return code == 0 ? edit(&change, work, payload, error) : code;
 }

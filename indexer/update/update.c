@@ -351,7 +351,7 @@ static enum status update_database(const struct options *options, const struct d
 {
 	struct edit_result result = {0};
 	struct error error = {0};
-	int code = database_check_owner(database, &error);
+	int code = database_check_owner(database, NULL, &error);
 
 	if (code < 0)
 		return fail(&error);
@@ -386,7 +386,8 @@ static enum status update_by_hook(const struct options *options, const struct da
 	struct error error = {0};
 	int code = 0;
 
-	if (database_check_owner(readers, NULL) < 0 || !update_is_needed(options, readers, false))
+	if (database_check_owner(readers, NULL, NULL) < 0 ||
+	    !update_is_needed(options, readers, false))
 		return STATUS_DONE;
 	for (size_t i = 0; code == 0 && i < readers->root_count; i++)
 		code = databases_add_path(options, true, readers->roots[i].inside, &writers,

@@ -200,18 +200,12 @@ static int publish_change(const struct change *change, struct error *error)
 static int change_file(const struct change *change, struct error *error)
 {
 	const struct options *options = change->options;
-	CLEANUP(cleanup_free)
-	char *command = text_format("%s %s%s%s",
-	                            change->rule.action == POLICY_ENABLE ? "enable" : "disable",
-	                            options->arguments[0], options->prefix ? " --prefix " : "",
-	                            options->prefix ? options->prefix : "");
 	uid_t uid;
 	gid_t gid;
 	int code = safe_path_owner(change->file, change->sysroot, &uid, &gid, error);
 
 	if (code == 0)
-		code = command ? databases_check_owner(change->file, uid, gid, command, error)
-		               : error_nomem(error);
+		code = databases_check_owner(change->file, uid, gid, options->command, error);
 	return code == 0 ? publish_change(change, error) : code;
 }
 

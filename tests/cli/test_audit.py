@@ -421,6 +421,21 @@ class Rules(Site):
         self.run_program("disable", "--prefix", self.prefix, "g/x", status=DONE)
         self.assertEqual(self.found(), [("forbidden", "alpha")])
 
+    def test_policy_that_cannot_be_read(self):
+        """The other environments are judged all the same."""
+        self.install("alpha", "[console_scripts]\npyhton = alpha:y\n")
+        other = f"{self.top}/other"
+        os.makedirs(f"{other}/{support.SITE}")
+        os.makedirs(f"{other}/etc/entrydb")
+        os.mkfifo(f"{other}/etc/entrydb/policy.conf")
+        reply = self.run_program("audit", other, self.prefix, status=COULD_NOT)
+        self.assertIn("command-lookalike", reply.out)
+        self.assertIn("policy.conf is not a file", reply.err)
+
+    def test_a_path_that_is_not_there(self):
+        reply = self.run_program("audit", self.prefix, f"{self.top}/misspelt", status=COULD_NOT)
+        self.assertIn(f"{self.top}/misspelt: No such file or directory", reply.err)
+
     def test_news(self):
         self.install("alpha", "[g]\nx = alpha:y\n")
         self.update()

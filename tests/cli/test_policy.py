@@ -214,7 +214,7 @@ class Owners(PolicyTest):
             os.chown(path, STRANGER, STRANGER)
         reply = self.run_program("disable", "--prefix", self.prefix, "g/n", status=COULD_NOT)
         self.assertIn(f"belongs to user {STRANGER}; run: setpriv --reuid={STRANGER} --regid={STRANGER} "
-                      f"--clear-groups entrydb disable g/n --prefix {self.prefix}\n", reply.err)
+                      f"--clear-groups entrydb disable --prefix {self.prefix} g/n\n", reply.err)
         self.assertFalse(os.path.exists(self.environment_file))
 
     def test_a_link_of_the_owner_is_not_followed(self):

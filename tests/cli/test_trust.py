@@ -112,7 +112,8 @@ class Writing(TrustTest):
         subprocess.run([shutil.which(words[0]), *words[1:4], PROGRAM, *words[5:]], check=True, capture_output=True, env=self.environment())
         self.assertEqual(query(self.database, "SELECT name FROM distribution"), [("alpha",)])
         self.assert_all_others()
-        self.assertIn("belongs to user", self.run_program("forget", self.site, status=COULD_NOT).err)
+        self.assertIn(f" --clear-groups entrydb forget {self.site}\n",
+                      self.run_program("forget", self.site, status=COULD_NOT).err)
 
     def test_the_others_are_done(self):
         """What is left alone does not keep root from its own."""
