@@ -1,7 +1,7 @@
 """The measurements of the Python package: each takes a Bench and yields rows, as figures.py.
 
-A sample is a new interpreter, which times its own work (python_worker.py); the package,
-and stevedore, lie in the site directory that is asked about, as pip would put them there.
+A sample is a new interpreter, which times its own work (python_worker.py); the package
+lies in the site directory that is asked about, as pip would put it there.
 """
 
 import os
@@ -22,7 +22,6 @@ FIRST, LATER, COUNT, MEMORY = range(4)    # columns of the worker
 STARTS = 20            # for each round
 QUESTION = f"import importlib.metadata as m; m.entry_points(group={RARE_GROUP!r})"
 SWITCHES = ("entrydb.pth", "sitecustomize.py")  # files, by which the package is on
-STEVEDORE = "stevedore==5.9.1"
 
 
 def sizes(bench):
@@ -38,43 +37,19 @@ def environment(bench, distributions):
         bench.note(f"making {distributions} distributions")
         site = environments.make_environment(prefix, distributions)
         python_package.place(bench.package(), site, bench.python[0])
-        place_stevedore(bench, site)
         time.sleep(SETTLE_SECONDS)
         bench.update(prefix)
     return prefix
 
 
-def place_stevedore(bench, site):
-    """Its package alone: the number of distributions stays. Nothing where pip cannot get it."""
-    source = stevedore(bench)
-    if source:
-        shutil.copytree(f"{source}/stevedore", f"{site}/stevedore")
-
-
-def stevedore(bench):
-    target = f"{bench.scratch}/stevedore"
-    if not os.path.isdir(target):
-        os.mkdir(target)
-        subprocess.run([bench.python[0], "-I", "-m", "pip", "--disable-pip-version-check",
-                        "install", "--no-deps", "--only-binary", ":all:", "--target", target,
-                        STEVEDORE], stdin=subprocess.DEVNULL, capture_output=True)
-    return target if os.path.isdir(f"{target}/stevedore") else None
-
-
 class Asked:
     """Pairs of questions, ours and another, about one environment."""
 
-    def __init__(self, bench, distributions, ours, baseline, before=lambda: None):
-        """before: called ahead of each question to the baseline."""
+    def __init__(self, bench, distributions, ours, baseline):
         self.bench, self.distributions = bench, distributions
         self.site = site_of(environment(bench, distributions))
-
-        def ask_baseline():
-            before()
-            return self.ask(baseline)
-
         bench.same_count_at(COUNT, self.command(ours), self.command(baseline))
-        self.lines = bench.interleave(lambda: self.ask(ours), ask_baseline)
+        self.lines = bench.interleave(lambda: self.ask(ours), lambda: self.ask(baseline))
 
     def command(self, kind):
         return [*self.bench.python, f"{HERE}/python_worker.py", kind, RARE_GROUP, self.site]
@@ -115,24 +90,6 @@ def accelerated(bench):
         yield asked.row("accelerated entry_points(group=), again", against, LATER)
         asked = Asked(bench, count, "lazy", "python-call")
         yield asked.row("accelerated by entrydb.pth, not imported yet, first", against, FIRST)
-
-
-def cached_by_stevedore(bench):
-    if not stevedore(bench):
-        raise bench.could_not(f"pip cannot get {STEVEDORE}")
-
-    def forget():
-        shutil.rmtree(bench.env["XDG_CACHE_HOME"], ignore_errors=True)
-
-    work = "entrydb.entry_points(group=)"
-    for count in sizes(bench):
-        cold = Asked(bench, count, "light", "stevedore", forget)
-        yield cold.row(f"{work}, first, with the import",
-                       "stevedore's cache, cold, with its import", FIRST)
-        warm = Asked(bench, count, "light", "stevedore")
-        yield warm.row(f"{work}, first, with the import",
-                       "stevedore's cache, warm, with its import", FIRST)
-        yield warm.row(f"{work}, again", "stevedore's cache", LATER)
 
 
 def walk(bench):
@@ -224,7 +181,6 @@ def memory(bench):
 FIGURES = {
     "python": light,
     "python-accelerated": accelerated,
-    "python-stevedore": cached_by_stevedore,
     "python-walk": walk,
     "python-start": start,
     "python-process": process,

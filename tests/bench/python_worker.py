@@ -3,14 +3,13 @@
 usage: python_worker.py KIND GROUP SITE
 
 Run with -I -S: sys.path is that of the interpreter with SITE at its end, where the
-packages entrydb and stevedore lie. The kinds, each with a first and a second question:
+package entrydb lies. The kinds, each with a first and a second question:
 
   light         import entrydb; entrydb.entry_points(group=GROUP)
   python        import importlib.metadata; importlib.metadata.entry_points(group=GROUP)
   python-call   the same, the import not counted
   accelerated   the same after entrydb.accelerate()
   lazy          the same after what entrydb.pth does: no part of the package is imported yet
-  stevedore     from stevedore import _cache; a Cache's get_group_all(GROUP)
   walk          for each of distributions(): what is of GROUP in its entry_points
   walk-accelerated  the same after entrydb.accelerate()
 
@@ -33,11 +32,6 @@ def light():
 def importlib_metadata():
     import importlib.metadata
     return lambda group: importlib.metadata.entry_points(group=group)
-
-
-def stevedore():
-    from stevedore import _cache
-    return _cache.Cache().get_group_all
 
 
 def walk():
@@ -69,7 +63,6 @@ KINDS = {
     "python-call": (import_metadata, importlib_metadata),
     "accelerated": (accelerate, importlib_metadata),
     "lazy": (start_lazily, importlib_metadata),
-    "stevedore": (None, stevedore),
     "walk": (import_metadata, walk),
     "walk-accelerated": (accelerate, walk),
 }

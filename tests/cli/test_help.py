@@ -66,6 +66,7 @@ class Help(CommandTest):
 
     def test_the_general_one_names_all(self):
         text = self.run_program("--help", status=DONE).out
+        self.assertTrue(text.startswith("usage: entrydb COMMAND"))
         self.assertEqual(set(re.findall(r"(?m)^  ([a-z]+)\b", text)), set(TAKES))
         self.assertEqual(options_in(text), set().union(*TAKES.values()) | {"version"})
         self.assertLessEqual(len(text.splitlines()), 72)

@@ -79,13 +79,6 @@ class Verbs(PolicyTest):
         self.assertEqual(self.allowed(), ["g/n", "h/n"])
         self.assertEqual(self.read(self.user_file), "[g]\nn = enable\n")
 
-    def test_a_wider_rule_of_the_same_file(self):
-        self.run_program("disable", "--user", "g", status=DONE)
-        self.run_program("disable", "--user", "g/n", status=DONE)
-        self.run_program("enable", "--user", "g/n", status=DONE)
-        self.assertEqual(self.read(self.user_file), "[g]\n* = disable\nn = enable\n")
-        self.assertEqual(self.allowed(), ["g/n", "h/n"])
-
     def test_priority(self):
         self.run_program("enable", "--user", "g/n", "--priority", "-3", status=DONE)
         self.assertEqual(self.read(self.user_file), "[g]\nn = enable priority=-3\n")
@@ -133,12 +126,6 @@ class Verbs(PolicyTest):
 
 
 class Files(PolicyTest):
-    def test_comments_and_order_stay(self):
-        text = "# ours\n\n[g]\nx = disable  # why\n\n[h]\n# more\ny = enable\n"
-        self.write_policy(self.user_file, text)
-        self.run_program("disable", "--user", "g/n", status=DONE)
-        self.assertEqual(self.read(self.user_file), text.replace("# why\n", "# why\nn = disable\n"))
-
     def test_a_line_that_is_not_understood(self):
         self.write_policy(self.user_file, "[g]\nn = disabel\n")
         self.assertEqual(self.allowed(), ["g/other", "h/n"])
@@ -159,12 +146,6 @@ class Files(PolicyTest):
             self.assertIn(reason, reply.err)
             self.list(status=DONE)
             os.unlink(self.user_file)
-
-    def test_not_utf_8(self):
-        os.makedirs(os.path.dirname(self.user_file))
-        with open(self.user_file, "wb") as stream:
-            stream.write(b"[g]\nn = \xff\n")
-        self.assertIn("not UTF-8", self.list("--allowed", status=COULD_NOT).err)
 
     def test_everybody_may_read_it(self):
         self.run_program("disable", "--prefix", self.prefix, "g/n", status=DONE, preexec_fn=lambda: os.umask(0o077))

@@ -31,7 +31,6 @@ from support import TOP
 BUILD = os.path.abspath(os.environ.get("ENTRYDB_BUILD") or f"{TOP}/build")
 LIBRARY = f"{BUILD}/libquery/libentrydb.so"
 HEADER = f"{TOP}/libquery/entrydb.h"
-HOST = f"{TOP}/tests/release/host.c"
 RECORDS = f"{TOP}/tests/fixtures/released"
 # Nothing of the machine that wrote it, nor of how the insides look.
 PLAIN = ("--no-architecture", "--no-corpus-path", "--no-comp-dir-path", "--short-locs",
@@ -250,8 +249,9 @@ class Comparison(AbiTest):
 if __name__ == "__main__":
     if sys.argv[1:] == ["--record"]:
         record(LIBRARY, HEADER, f"{RECORDS}/{soname(LIBRARY)}.abi")
-        os.makedirs(f"{RECORDS}/{soname(LIBRARY)}", exist_ok=True)
-        for each in (HEADER, HOST):
-            shutil.copy(each, f"{RECORDS}/{soname(LIBRARY)}")
+        place = f"{RECORDS}/{soname(LIBRARY)}"
+        if not os.path.isdir(place):
+            shutil.copytree(max(glob.glob(f"{RECORDS}/libentrydb.so.*[0-9]"), key=os.path.getmtime), place)
+        shutil.copy(HEADER, place)
     else:
         support.main()

@@ -10,7 +10,9 @@ compared as packaging compares them, where it is installed, be it as a part of p
 """
 
 import argparse
+import base64
 import email
+import hashlib
 import importlib.metadata as metadata
 import io
 import itertools
@@ -228,6 +230,10 @@ def python_versions(data):
     return [str((a > b) - (a < b))]
 
 
+def python_sha256(data):
+    return [base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip('=')]
+
+
 PYTHON = {
     'parse-entry-points': python_entry_points,
     'value': python_value,
@@ -237,6 +243,7 @@ PYTHON = {
     'valid': python_valid,
     'classes': python_classes,
     'versions': python_versions,
+    'sha256': python_sha256,
 }
 
 
@@ -343,10 +350,12 @@ class Maker:
         MAKERS['versions'] = two_versions
 
     def always(self):
-        """The rows, each pair of versions, and every character, alone and where a sigma sees it."""
+        """The rows, each pair of versions, texts of each length, and every character, alone and where a sigma sees it."""
         for command, texts in ROWS.items():
             for text in texts:
                 yield command, text.encode('utf-8', 'surrogateescape')
+        for length in (*range(200), 1000000):
+            yield 'sha256', b'a' * length
         for pair in itertools.product(VERSIONS, VERSIONS) if versions else ():
             yield 'versions', '\n'.join(pair).encode()
         yield 'classes', ''.join(self.characters).encode()
