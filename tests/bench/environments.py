@@ -1,4 +1,4 @@
-"""Makes the environments and wheels that are measured.
+"""Makes the environments that are measured.
 
 Their shape is that of a real environment of 271 distributions: 2 to 20 kB of
 METADATA, 0.8 to 30 kB of RECORD, a third of them with an entry_points.txt, most
@@ -9,7 +9,6 @@ import math
 import os
 import random
 import string
-import zipfile
 
 SITE = "lib/python3.12/site-packages"
 RARE_GROUP = "pytest11"    # one in thirty distributions has it
@@ -169,17 +168,3 @@ def make_crowded_environment(prefix, distributions, each):
 
 def hash_of(text):
     return sum(text.encode()) * 31
-
-
-def make_wheel(path, members, seed=0):
-    maker = Maker(seed)
-    package = os.path.basename(path).partition("-")[0]
-    info = f"{package}-1.0.dist-info"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        files = [f"{package}/{WORDS[n % 26]}/{WORDS[n // 26 % 26]}/module_{n}.py" for n in range(members - 4)]
-        for name in files:
-            archive.writestr(name, f"# {name}\n")
-        archive.writestr(f"{info}/METADATA", maker.metadata(package, "1.0"))
-        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        archive.writestr(f"{info}/entry_points.txt", maker.entry_points(package))
-        archive.writestr(f"{info}/RECORD", "\n".join(f"{name},sha256={maker.hash()},20" for name in files))

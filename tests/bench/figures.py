@@ -6,7 +6,6 @@ the C programs are stands at their top.
 """
 
 import contextlib
-import glob
 import os
 import shutil
 import sqlite3
@@ -14,12 +13,10 @@ import statistics
 import time
 
 import environments
-import package_cache
 from environments import COMMON_GROUP, RARE_GROUP, SITE
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SETTLE_SECONDS = 3    # younger distributions are compared one by one at each query
-WHEELS = 500
 
 # What takes microseconds is timed in batches shorter than a time slice, and in
 # many of them: those during which another process ran fall out of the median.
@@ -333,67 +330,6 @@ def install(bench):
     yield Row(f"update after one install among {count}", "full update", scaled(pairs), at_least(10))
 
 
-# --- wheels ---
-
-def large_wheel(bench):
-    members = bench.size(12000, 2000)
-    wheel = f"{bench.scratch}/large-1.0-py3-none-any.whl"
-    if not os.path.exists(wheel):
-        environments.make_wheel(wheel, members)
-    ours = [bench.program("visit"), "", wheel]
-    python = [*bench.python, f"{HERE}/baseline.py", "wheels", wheel]
-    pairs = bench.interleave(lambda: bench.inside(ours), lambda: bench.inside(python))
-    yield Row(f"a {members:,}-member wheel, in process", "zipfile reading entry_points.txt", scaled(pairs), at_least(5))
-    pairs = bench.interleave(lambda: bench.wall([bench.entrydb, "list", "--path", wheel]), lambda: bench.wall(python))
-    yield Row(f"a {members:,}-member wheel, `entrydb list`", "the same, both as whole processes", scaled(pairs))
-
-
-def cached_wheels():
-    return sorted(glob.glob(f"{package_cache.cache_directory()}/wheels-*/*.whl"))
-
-
-def place_wheels(bench, count):
-    """A directory of @count wheels, and what they are; a wheel met again gets a build tag."""
-    real, directory = cached_wheels(), f"{bench.scratch}/wheels"
-    label = f"{count} real wheels" if real else f"{count} generated wheels (no real ones at hand)"
-    if 0 < len(real) < count:
-        label += f" ({len(real)} different ones)"
-    if os.path.isdir(directory):
-        return directory, label
-    os.mkdir(directory)
-    for number in range(count):
-        if not real:
-            environments.make_wheel(f"{directory}/made{number}-1.0-py3-none-any.whl", 10 + number % 200, number)
-            continue
-        name, version, tags = os.path.basename(real[number % len(real)]).split("-", 2)
-        turn = number // len(real)
-        shutil.copyfile(real[number % len(real)],
-                        f"{directory}/{name}-{version}-{f'{turn}-' if turn else ''}{tags}")
-    return directory, label
-
-
-def many_wheels(bench):
-    directory, label = place_wheels(bench, bench.size(WHEELS, 50))
-    every = sorted(glob.glob(f"{directory}/*.whl"))
-    ours = [bench.program("visit"), "", *every]
-    python = [*bench.python, f"{HERE}/baseline.py", "wheels", *every]
-    against = "zipfile reading each entry_points.txt"
-    pairs = bench.interleave(lambda: bench.inside(ours), lambda: bench.inside(python))
-    yield Row(f"{label}, in process", against, scaled(pairs), at_least(5))
-    whole = [*bench.python, f"{HERE}/baseline.py", "scan", "", *every]
-    pairs = bench.interleave(lambda: bench.inside(ours), lambda: bench.inside(whole))
-    yield Row(f"{label}, in process", f"importlib.metadata on them (Python {bench.python_version})", scaled(pairs))
-    database = f"{bench.scratch}/wheels.db"
-
-    def add():
-        if os.path.exists(database):
-            os.unlink(database)
-        return bench.wall([bench.entrydb, "add", "--quiet", "--db", database, directory])
-
-    pairs = bench.interleave(add, lambda: bench.inside(python))
-    yield Row(f"{label}, `entrydb add` to a database", against, scaled(pairs), at_least(5))
-
-
 FIGURES = {
     "lookup": lookup,
     "growth": growth,
@@ -402,6 +338,4 @@ FIGURES = {
     "scan": scan,
     "update": update,
     "install": install,
-    "large-wheel": large_wheel,
-    "wheels": many_wheels,
 }

@@ -1,5 +1,5 @@
 /*
- * visit.c - path entries that no database knows: directories or wheels, each one
+ * visit.c - path entries that no database knows: each one
  * opened, asked for a group ("" for all) and closed.
  *
  * usage: visit GROUP PATH_ENTRY...
