@@ -35,8 +35,7 @@ target_link_libraries(application PRIVATE entrydb::entrydb)
 
 def example_of_the_header():
     """The program in the comment at the top of entrydb.h."""
-    with open(f"{TOP}/libquery/entrydb.h", encoding="utf-8") as header:
-        comment = header.read().split("*/")[0]
+    comment = support.read(f"{TOP}/libquery/entrydb.h").split("*/")[0]
     lines = [line[3:] for line in comment.split("\n") if line.startswith(" * ") or line == " *"]
     code = [line[4:] for line in lines if line.startswith("    ") or not line]
     begin = next(i for i, line in enumerate(code) if line.startswith("#include"))
@@ -90,8 +89,7 @@ class ExampleTest(unittest.TestCase):
     def test_find_package(self):
         build = f"{self.top}/build"
         os.makedirs(f"{self.top}/project", exist_ok=True)
-        with open(f"{self.top}/project/CMakeLists.txt", "w", encoding="ascii") as file:
-            file.write(PROJECT.format(source=EXAMPLE))
+        support.write(f"{self.top}/project/CMakeLists.txt", PROJECT.format(source=EXAMPLE))
         cmake = os.environ.get("CMAKE", "cmake")
         run(cmake, "-S", f"{self.top}/project", "-B", build, f"-DCMAKE_PREFIX_PATH={self.installed.prefix}")
         run(cmake, "--build", build)
@@ -110,8 +108,7 @@ class ExampleTest(unittest.TestCase):
 
     def test_header_comment(self):
         source = f"{self.top}/header.c"
-        with open(source, "w", encoding="utf-8") as file:
-            file.write(example_of_the_header())
+        support.write(source, example_of_the_header())
         program = self.compile(source, *self.installed.pkg_config("--cflags", "--libs"))
         for _ in range(2):
             done = self.ask(program)

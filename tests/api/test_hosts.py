@@ -30,8 +30,7 @@ def setUpModule():
 
 
 def fixture(name):
-    with open(f"{FIXTURES}/{name}", "rb") as stream:
-        return stream.read()
+    return support.read_bytes(f"{FIXTURES}/{name}")
 
 
 def plugin_wheel(place, name, helper=None):

@@ -24,6 +24,7 @@ import application
 import archives
 import support
 from application import CXX, TOP, WARNINGS, run
+from support import read
 
 README = f"{TOP}/README.md"
 HOME = "/home/ann"   # whose the session is
@@ -44,11 +45,6 @@ UNSTABLE = [
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME"),
     (r"[\t ]+", " "),  # columns are as wide as what stands in them
 ]
-
-
-def read(path):
-    with open(path, encoding="utf-8") as stream:
-        return stream.read()
 
 
 def readmes():
@@ -147,8 +143,7 @@ class ReadmeTest(unittest.TestCase):
 
     def test_cxx(self):
         [source] = blocks("cpp")
-        with open(f"{self.home}/host.cpp", "w", encoding="utf-8") as stream:
-            stream.write(source)
+        support.write(f"{self.home}/host.cpp", source)
         self.environment.update(self.make_environment("pjrt-good"))
         self.play(blocks("console")[1])
         run(*CXX, "-std=c++11", *WARNINGS, "-Wno-shadow", "-o", f"{self.home}/host", f"{self.home}/host.cpp",

@@ -392,8 +392,7 @@ class Catalogue(Case):
         os.mkdir(self.path("a"))
         for i in range(5):
             write_zip(self.path(f"a/x{i}-1-py3-none-any.whl"), installed(f"x{i}", "1"))
-        with open(self.path("a/x2-2.tar.gz"), "wb") as stream:
-            stream.write(b"garbage")
+        support.write(self.path("a/x2-2.tar.gz"), b"garbage")
         self.add(self.path("a"), status=3)
         self.assertEqual(self.stderr.splitlines(), [
             f"entrydb: {self.path('a/x2-2.tar.gz')}: Unrecognized archive format",
@@ -472,8 +471,7 @@ class BadInput(Case):
                          else [], [])
 
     def write(self, name, data):
-        with open(self.path(name), "wb") as stream:
-            stream.write(data)
+        support.write(self.path(name), data)
         return self.path(name)
 
     def test_no_such_file(self):
@@ -513,31 +511,27 @@ class BadInput(Case):
     def test_truncated_deb(self):
         path = archives.write_deb(self.path("a.deb"), below(SITE, installed(
             files={"spam/data": os.urandom(300_000)})), "xz")
-        with open(path, "rb") as stream:
-            whole = stream.read()
+        whole = support.read_bytes(path)
         self.refuse_archive(self.write("b.deb", whole[:150_000]), "(?i)trunc")
 
     @needs("zstd")
     def test_truncated_conda(self):
         tree = below("site-packages", installed(files={"spam/data": os.urandom(300_000)}))
-        with open(archives.write_conda(self.path("a.conda"), tree), "rb") as stream:
-            whole = stream.read()
+        whole = support.read_bytes(archives.write_conda(self.path("a.conda"), tree))
         self.refuse_archive(self.write("b.conda", whole[:150_000]), "Unrecognized archive format")
         pkg = archives.compressed(archives.tar_bytes(tree), "zst")[:150_000]
         self.refuse_archive(write_zip(self.path("c.conda"), {"pkg-c.tar.zst": pkg}), "(?i)trunc")
         self.refuse_archive(write_zip(self.path("d.conda"), {"x": b""}), "no pkg-")
 
     def test_truncated_wheel(self):
-        with open(write_zip(self.path("a.whl"), installed()), "rb") as stream:
-            whole = stream.read()
+        whole = support.read_bytes(write_zip(self.path("a.whl"), installed()))
         for length in (10, len(whole) // 2, len(whole) - 10):
             with self.subTest(length):
                 self.refuse_archive(self.write("b.whl", whole[:length]), "not a zip")
 
     def encrypt(self, path, member):
         """Set the flag; nobody gets as far as the bytes."""
-        with open(path, "rb") as stream:
-            data = bytearray(stream.read())
+        data = bytearray(support.read_bytes(path))
         with zipfile.ZipFile(path) as archive:
             info = archive.getinfo(member)
         data[info.header_offset + 6] |= 1
@@ -588,8 +582,7 @@ class BadInput(Case):
 
     def test_zip_that_lies_about_sizes(self):
         path = write_zip(self.path("a.whl"), installed(entry_points=b"[a]\n" + b"\n" * 100_000))
-        with open(path, "rb") as stream:
-            data = stream.read()
+        data = support.read_bytes(path)
         self.write("a.whl", data.replace(struct.pack("<I", 100_004), struct.pack("<I", 100)))
         self.refuse(path, "expands beyond")
 

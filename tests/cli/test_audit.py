@@ -479,14 +479,12 @@ class Rules(Site):
 
 class Manual(Site):
     def test_every_rule_is_explained_and_planted(self):
-        with open(MANUAL, encoding="utf-8") as file:
-            sections = re.split(r"^\.It Sy ([a-z-]+) Pq (error|warning|note)\n", file.read(), flags=re.M)
+        sections = re.split(r"^\.It Sy ([a-z-]+) Pq (error|warning|note)\n", support.read(MANUAL), flags=re.M)
         explained = list(zip(sections[1::3], sections[2::3]))
         known = [(one["rule"], one["level"]) for one in
                  self.run_program("audit", "--rules", "--json", status=DONE).objects]
         self.assertEqual(sorted(explained), sorted(known))
-        with open(__file__, encoding="utf-8") as file:
-            tests = file.read()
+        tests = support.read(__file__)
         for rule, text in zip(sections[1::3], sections[3::3]):
             self.assertIn(f"def test_{rule.replace('-', '_')}(", tests)
             example = re.search(r"^\.Dl (.*)\n", text, re.M)
@@ -612,8 +610,7 @@ class Output(Site):
         for option in ("--sarif", "--facts"):
             reply = self.audit(option, f"{disk}/results", status=COULD_NOT)
             self.assertRegex(reply.err, r"\Aentrydb: cannot write [^\n]*: No space left on device\n\Z")
-            with open(f"{disk}/results", encoding="utf-8") as file:
-                self.assertEqual(file.read(), "of before\n")
+            self.assertEqual(support.read(f"{disk}/results"), "of before\n")
             self.assertEqual(os.listdir(disk), ["results"])
         for words in (["--sarif", "-"], []):
             with open("/dev/full", "wb") as full:
@@ -625,8 +622,7 @@ class Output(Site):
         write(target, "precious")
         os.symlink(target, link)
         self.audit("--sarif", link)
-        with open(target, encoding="utf-8") as file:
-            self.assertEqual(file.read(), "precious")
+        self.assertEqual(support.read(target), "precious")
         self.assertTrue(stat.S_ISREG(os.lstat(link).st_mode))
 
 

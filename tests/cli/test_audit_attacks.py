@@ -84,8 +84,7 @@ class Commands(Attacks):
         self.site, self.prefix, self.bin = f"{target}/inner/more", target, f"{target}/inner/more/bin"
         self.install("alpha", "[console_scripts]\ncmd = alpha:main\n")
         info = f"{self.site}/alpha-1.0.dist-info"
-        with open(f"{info}/RECORD", encoding="utf-8") as file:
-            text = file.read().replace("../../../bin/", "../../bin/")
+        text = support.read(f"{info}/RECORD").replace("../../../bin/", "../../bin/")
         write(f"{info}/RECORD", text)
         self.prefix = self.site
         self.assertEqual(self.rules(), [])
@@ -262,8 +261,7 @@ class Files(Attacks):
         """What may stand there, one after the other; then the file as it was."""
         honest = None
         if os.path.exists(path):
-            with open(path, "rb") as file:
-                honest = file.read()
+            honest = support.read_bytes(path)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         for kind, make in (("fifo", lambda: os.mkfifo(path)), ("directory", lambda: os.mkdir(path)), ("loop", lambda: os.symlink(path, path)),
                            ("endless", lambda: os.symlink("/dev/zero", path)), ("terminal", lambda: os.symlink("/dev/tty", path)),

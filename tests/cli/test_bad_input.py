@@ -255,16 +255,14 @@ class BadDatabases(BadTest):
     """A file that is no database of ours is refused if it was named, and left as it is."""
 
     def check_refused(self, file, text):
-        with open(file, "rb") as stream:
-            before = stream.read()
+        before = support.read_bytes(file)
         for words in (["update", self.prefix], ["list"], ["list", "--path", self.site], ["groups"],
                       ["why", "demo", "alpha"], ["verify"], ["log"], ["forget", self.site]):
             reply = self.run_program(*words, "--db", file, status=COULD_NOT)
             self.assertEqual(reply.out, "")
             self.assertEqual(len(reply.err.splitlines()), 1, str(reply))
             self.assertRegex(reply.err, text)
-        with open(file, "rb") as stream:
-            self.assertEqual(stream.read(), before)
+        self.assertEqual(support.read_bytes(file), before)
         self.assertEqual(leftovers(file), [name for name in leftovers(file) if name in ("home", "venv")])
 
     def test_foreign_sqlite_file(self):
@@ -323,8 +321,7 @@ class DamagedDatabases(BadTest):
         self.assertEqual(events(self.database), after)
 
     def test_truncated(self):
-        with open(self.database, "rb") as file:
-            good = file.read()
+        good = support.read_bytes(self.database)
         for size in (1, 99, 100, 4096, self.size // 2, self.size - 4096):
             with self.subTest(size=size):
                 write(self.database, good[:size])
@@ -471,8 +468,7 @@ class NoPermission(BadTest):
             os.symlink(victim, f"{shared}/{name}")
             self.run_program("update", self.prefix, "--db", f"{shared}/x.db",
                              status=COULD_NOT if name.endswith(".lock") else DONE)
-            with open(victim) as file:
-                self.assertEqual(file.read(), "precious", name)
+            self.assertEqual(support.read(victim), "precious", name)
             for left in os.listdir(shared):
                 os.unlink(f"{shared}/{left}")
 
@@ -500,8 +496,7 @@ class Disks(BadTest):
         shutil.copytree(f"{self.top}/kept", f"{disk}/venv")
         prefix, site, database = f"{disk}/venv", f"{disk}/venv/{SITE}", f"{disk}/venv/{DATABASE}"
         self.update(prefix)
-        with open(database, "rb") as file:
-            before = file.read()
+        before = support.read_bytes(database)
         add_distribution(site, "beta")
         pages = os.path.getsize(database) // 4096
         for room in (0, 1, pages // 2, pages - 1):
@@ -510,8 +505,7 @@ class Disks(BadTest):
                 reply = self.update(prefix, status=COULD_NOT)
                 self.assertEqual(len(reply.err.splitlines()), 1, str(reply))
                 self.assertEqual(leftovers(database), [])
-                with open(database, "rb") as file:
-                    self.assertEqual(file.read(), before)
+                self.assertEqual(support.read_bytes(database), before)
                 names = [name for name, _ in self.list("demo", path=site, status=DONE).names]
                 self.assertEqual(sorted(names), ["alpha", "beta"])
         os.unlink(f"{disk}/filler")
@@ -592,8 +586,7 @@ class BadOutput(BadTest):
             subprocess.run(["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *command], env=self.environment(),
                            capture_output=True)
             for file in (self.database, f"{self.database}.lock"):
-                with open(file, "rb") as stream:
-                    self.assertNotIn(b"entrydb: ", stream.read(), closed)
+                self.assertNotIn(b"entrydb: ", support.read_bytes(file), closed)
             self.assertTrue(is_sound(self.database))
             write(f"{self.info}/entry_points.txt", entry_points("alpha"))
 

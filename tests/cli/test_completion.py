@@ -161,14 +161,12 @@ class Zsh(CompletionTest):
         os.close(theirs)
         self.addCleanup(os.close, ours)
         setup = f"{self.top}/setup"
-        with open(setup, "w", encoding="utf-8") as file:
-            file.write(ZSH.format(folder=COMPLETIONS, told=told))
+        support.write(setup, ZSH.format(folder=COMPLETIONS, told=told))
         os.write(ours, f". {setup}\n".encode())
         self.read_until(ours, lambda seen: b"READY" in seen)
         os.write(ours, f"{line}\t\x14".encode())
         self.read_until(ours, lambda seen: os.path.exists(told))
-        with open(told, encoding="utf-8") as file:
-            shown = file.read()
+        shown = support.read(told)
         os.unlink(told)
         return shown.removesuffix("\n")
 

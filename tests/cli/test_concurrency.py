@@ -155,8 +155,7 @@ class Interrupted(CommandTest):
             write(f"{self.site}/many{number}-1.dist-info/entry_points.txt", entry_points(f"many{number}"))
 
     def test_signals(self):
-        with open(self.database, "rb") as file:
-            before = file.read()
+        before = support.read_bytes(self.database)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             for after in (0, 0.005, 0.01, 0.02, 0.04):
                 child = self.start("update", self.prefix)
@@ -168,8 +167,7 @@ class Interrupted(CommandTest):
                     self.assertIn("interrupted", err)
                     self.assertEqual(len(err.splitlines()), 1, err)
                 if status != DONE:
-                    with open(self.database, "rb") as file:
-                        self.assertEqual(file.read(), before)
+                    self.assertEqual(support.read_bytes(self.database), before)
                 self.assertEqual(leftovers(self.database), [])
                 if status == DONE:
                     write(self.database, before)

@@ -171,8 +171,7 @@ class BadCases(HookTest):
         os.mkdir(f"{self.top}/directory")
         for file in ("text", "directory"):
             self.hook_with_one_line("--db", f"{self.top}/{file}", self.prefix)
-        with open(f"{self.top}/text", encoding="utf-8") as file:
-            self.assertEqual(file.read(), "not a database\n" * 100)
+        self.assertEqual(support.read(f"{self.top}/text"), "not a database\n" * 100)
 
     @needs_root
     def test_a_database_of_another_owner(self):
@@ -488,8 +487,7 @@ def has_pip(python):
 
 
 def comm(pid):
-    with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
-        return file.read()
+    return support.read(f"/proc/{pid}/comm")
 
 
 def is_waiting(child):

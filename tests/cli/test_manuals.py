@@ -12,16 +12,11 @@ import sqlite3
 import unittest
 
 import support
-from support import DONE, TOP, CommandTest
+from support import DONE, TOP, CommandTest, read
 
 PAGE_OF_SQL = f"{TOP}/db/man/entrydb.5"
 # What the page says is for the program alone.
 PRIVATE = {"settled", "contested", "has_metadata", "directory_stamp", "files_stamp", "kinds"}
-
-
-def read(path):
-    with open(path, encoding="utf-8") as stream:
-        return stream.read()
 
 
 class Program(CommandTest):

@@ -108,8 +108,7 @@ class Databases(MutationTest):
         self.update()
         self.index()
         self.truth = query(self.database, FACTS)
-        with open(self.database, "rb") as file:
-            self.good = file.read()
+        self.good = support.read_bytes(self.database)
 
     def test_questions_and_healing(self):
         for number in self.each_round():
@@ -200,8 +199,7 @@ class Archives(MutationTest):
         self.make_sources()
         self.originals = {}
         for name in sorted(os.listdir(self.sources)):
-            with open(f"{self.sources}/{name}", "rb") as file:
-                self.originals[name] = file.read()
+            self.originals[name] = support.read_bytes(f"{self.sources}/{name}")
 
     def make_sources(self):
         tree = archives.installed(files={"spam/native.so": os.urandom(300)})

@@ -25,8 +25,7 @@ TOWEL = "[towel]\nsymbol = towel_*_entry towel_plugin_version\nname = kind_*\n"
 
 
 def fixture(name):
-    with open(f"{FIXTURES}/{name}", "rb") as file:
-        return file.read()
+    return support.read_bytes(f"{FIXTURES}/{name}")
 
 
 def of_another_machine(image):
@@ -369,8 +368,7 @@ class Archives(PluginTest):
 
     def test_damaged(self):
         """A member whose local header lies, and one that is none; the others are found."""
-        with open(self.wheel, "rb") as stream:
-            image = bytearray(stream.read())
+        image = bytearray(support.read_bytes(self.wheel))
         at = image.index(b"pkg/libadbc_driver_outer.so")
         image[at:at + 3] = b"gpk"
         write(self.wheel, bytes(image))
@@ -386,8 +384,7 @@ class Export(PluginTest):
         self.manifest = f"{self.drivers}/outer.toml"
 
     def read(self, path=None):
-        with open(path or self.manifest, encoding="utf-8") as file:
-            return file.read()
+        return support.read(path or self.manifest)
 
     def test_written_and_taken_away(self):
         self.run_program("export", "adbc", self.prefix, status=DONE)

@@ -34,13 +34,7 @@ class PolicyTest(CommandTest):
 
     def write_policy(self, path, text):
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as stream:
-            stream.write(text)
-
-    @staticmethod
-    def read(path):
-        with open(path, encoding="utf-8") as stream:
-            return stream.read()
+        support.write(path, text)
 
 
 class Verbs(PolicyTest):
@@ -50,11 +44,11 @@ class Verbs(PolicyTest):
             reply = self.run_program("disable", *where, "g/n", status=DONE)
             file = self.user_file if where == ["--user"] else self.environment_file
             self.assertEqual((reply.out, reply.err), ("", f"entrydb: {file}: g/n disabled\n"))
-            self.assertEqual(self.read(file), "[g]\nn = disable\n")
+            self.assertEqual(support.read(file), "[g]\nn = disable\n")
             self.assertEqual(self.allowed(), ["g/other", "h/n"])
             self.assertEqual(self.verdict("g", "n"), f"allowed      no: {file}, line 2: [g] n = disable")
             self.run_program("enable", *where, "g/n", status=DONE)
-            self.assertEqual(self.read(file), "[g]\n")
+            self.assertEqual(support.read(file), "[g]\n")
             self.assertEqual(self.allowed(), everything)
 
     def test_what_is_disabled_is_found_all_the_same(self):
@@ -77,11 +71,11 @@ class Verbs(PolicyTest):
         self.run_program("disable", "--prefix", self.prefix, "g", status=DONE)
         self.run_program("enable", "--user", "g/n", status=DONE)
         self.assertEqual(self.allowed(), ["g/n", "h/n"])
-        self.assertEqual(self.read(self.user_file), "[g]\nn = enable\n")
+        self.assertEqual(support.read(self.user_file), "[g]\nn = enable\n")
 
     def test_priority(self):
         self.run_program("enable", "--user", "g/n", "--priority", "-3", status=DONE)
-        self.assertEqual(self.read(self.user_file), "[g]\nn = enable priority=-3\n")
+        self.assertEqual(support.read(self.user_file), "[g]\nn = enable priority=-3\n")
         self.run_program("enable", "--user", "g/n", "--priority", "much", status=USAGE)
 
     def test_the_variable_counts_most(self):
@@ -90,7 +84,7 @@ class Verbs(PolicyTest):
 
     def test_another_root(self):
         self.run_program("disable", "--root", self.root, "g/n", status=DONE)
-        self.assertEqual(self.read(f"{self.root}/etc/entrydb/policy.conf"), "[g]\nn = disable\n")
+        self.assertEqual(support.read(f"{self.root}/etc/entrydb/policy.conf"), "[g]\nn = disable\n")
         os.rename(self.prefix, f"{self.root}/venv")
         site = self.site.replace(self.prefix, "/venv")
         self.assertEqual(self.allowed("--root", self.root, path=site), ["g/other", "h/n"])
@@ -100,7 +94,7 @@ class Verbs(PolicyTest):
     def test_the_config_directory_of_the_user(self):
         env = self.environment(XDG_CONFIG_HOME=f"{self.home}/elsewhere")
         self.run_program("disable", "--user", "g/n", env=env, status=DONE)
-        self.assertEqual(self.read(f"{self.home}/elsewhere/entrydb/policy.conf"), "[g]\nn = disable\n")
+        self.assertEqual(support.read(f"{self.home}/elsewhere/entrydb/policy.conf"), "[g]\nn = disable\n")
 
     def test_usage(self):
         self.run_program("disable", status=USAGE)
@@ -121,7 +115,7 @@ class Verbs(PolicyTest):
     def test_twenty_at_once(self):
         running = [self.start("disable", "--quiet", "--user", f"g/n{number}") for number in range(20)]
         self.assertEqual([child.wait() for child in running], [DONE] * 20)
-        lines = self.read(self.user_file).splitlines()
+        lines = support.read(self.user_file).splitlines()
         self.assertEqual(sorted(lines[1:]), sorted(f"n{number} = disable" for number in range(20)))
 
 

@@ -146,8 +146,7 @@ class Pushing(Fleet):
 
     def test_odd_text(self):
         add_distribution(self.site, "odd", text="[g\\t]\na\\b = m:f\n\x1b = m:\u2028\n".replace("\u2028", "f"))
-        with open(f"{self.site}/x.pth", "wb") as file:
-            file.write(b"import \xff\x00 '\\N'\nimport \xed\xa0\x80\nimport '\\u0000\x01\"'\n")
+        support.write(f"{self.site}/x.pth", b"import \xff\x00 '\\N'\nimport \xed\xa0\x80\nimport '\\u0000\x01\"'\n")
         self.update()
         self.push()
         self.assertIn(("odd", "a\\b"), self.names())

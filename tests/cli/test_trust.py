@@ -73,8 +73,7 @@ class TrustTest(CommandTest):
                 status = os.lstat(each)
                 content = None
                 if stat.S_ISREG(status.st_mode):
-                    with open(each, "rb") as file:
-                        content = hashlib.sha256(file.read()).hexdigest()
+                    content = hashlib.sha256(support.read_bytes(each)).hexdigest()
                 found[each] = (status.st_uid, status.st_mode, content)
         return found
 

@@ -113,8 +113,7 @@ def run_with(fault, command, env, preload):
 def count_allocations(command, env, preload, scratch):
     file = f"{scratch}/allocations"
     run(command, {**env, "LD_PRELOAD": preload, "FAULT_COUNT": file})
-    with open(file, encoding="ascii") as stream:
-        return int(stream.read())
+    return int(support.read(file))
 
 
 def calls_of(command, env, scratch):

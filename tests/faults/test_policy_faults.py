@@ -37,8 +37,7 @@ class PolicyFaults(unittest.TestCase):
         support.write(self.file, BEFORE)
 
     def written(self):
-        with open(self.file, encoding="utf-8") as stream:
-            return stream.read()
+        return support.read(self.file)
 
     def faults_of(self, command, kind):
         self.prepare()

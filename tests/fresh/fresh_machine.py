@@ -10,7 +10,7 @@ import shutil
 import unittest
 
 import debian_root
-from support import TOP
+from support import TOP, read
 
 MOUNTS = (debian_root.PROC, "-t devpts -o ptmxmode=666 devpts /dev/pts", "-t tmpfs tmpfs /dev/shm")
 SOURCES = "/srv/entrydb"
@@ -28,8 +28,7 @@ NOBODY = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups",
 
 def packages():
     """Debian's names of what is needed, as the script has them."""
-    with open(f"{TOP}/hooks/install.sh", encoding="utf-8") as file:
-        text = file.read()
+    text = read(f"{TOP}/hooks/install.sh")
     names = set(re.findall(r"^[^|\n]+\|[^|\n]+\|(\S+)$", text, re.MULTILINE))
     for purpose in PURPOSES:
         names.update(re.search(rf"^    {purpose}\) say (.*) ;;$", text, re.MULTILINE)[1].split())

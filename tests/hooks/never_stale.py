@@ -380,10 +380,8 @@ def edit_in_place(path):
 
 
 def edit_by_rename(path):
-    with open(path, "rb") as stream:
-        text = stream.read()
-    with open(f"{path}.part", "wb") as stream:
-        stream.write(edited(text))
+    text = support.read_bytes(path)
+    support.write(f"{path}.part", edited(text))
     os.rename(f"{path}.part", path)
 
 

@@ -48,8 +48,7 @@ class PluginTest(unittest.TestCase):
     def write(self, file, text):
         path = f"{self.place}/{file}"
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        support.write(path, text)
 
     def conda(self, plugins=HOOKIMPL, types=TYPES, context=CONTEXT):
         """A stand-in; None leaves a module out."""
@@ -71,8 +70,7 @@ class PluginTest(unittest.TestCase):
 
     def called(self):
         try:
-            with open(f"{self.place}/called", encoding="utf-8") as stream:
-                return stream.read()
+            return support.read(f"{self.place}/called")
         except FileNotFoundError:
             return ""
 
@@ -127,8 +125,7 @@ class RealCondaTest(unittest.TestCase):
         os.mkdir(info)
         for file, text in (("METADATA", "Metadata-Version: 2.1\nName: entrydb-conda\nVersion: 0.1.0\n"),
                            ("entry_points.txt", "[conda]\nentrydb = entrydb_conda\n")):
-            with open(f"{info}/{file}", "w", encoding="utf-8") as stream:
-                stream.write(text)
+            support.write(f"{info}/{file}", text)
         env = dict(os.environ, PYTHONPATH=f"{place}:{PLUGIN}")
         done = subprocess.run([conda, "info"], env=env, stdin=subprocess.DEVNULL, text=True,
                               capture_output=True, timeout=300)

@@ -171,8 +171,7 @@ class ThePackage(DpkgTest):
     def watched(self):
         control = f"{self.scratch}/triggers"
         debian_root.must(["dpkg-deb", "--control", deb, control])
-        with open(f"{control}/triggers", encoding="utf-8") as stream:
-            return re.findall(r"^interest-noawait (/\S+)$", stream.read(), re.MULTILINE)
+        return re.findall(r"^interest-noawait (/\S+)$", support.read(f"{control}/triggers"), re.MULTILINE)
 
 
 class AllPackages(DpkgTest):
@@ -402,8 +401,7 @@ class Broken(DpkgTest):
     def test_it_hangs(self):
         """apt waits for it no longer than the script says; here, a second."""
         script = self.on_disk("/var/lib/dpkg/info/entrydb.postinst")
-        with open(script, encoding="utf-8") as stream:
-            text = stream.read()
+        text = support.read(script)
         self.addCleanup(support.write, script, text)
         support.write(script, re.sub("(?m)^seconds_allowed=.*", "seconds_allowed=1", text))
         self.replace_program("#!/bin/sh\nexec sleep 1000\n")
@@ -484,8 +482,7 @@ class Chrootless(DpkgTest):
 
     def status(self):
         """As if the libraries were there: dpkg runs no trigger of what lacks one."""
-        with open(self.on_disk("/var/lib/dpkg/status"), encoding="utf-8") as stream:
-            packages = stream.read().split("\n\n")
+        packages = support.read(self.on_disk("/var/lib/dpkg/status")).split("\n\n")
         return "\n\n".join(each for each in packages if not each.startswith("Package: entrydb\n"))
 
     def names(self, target):

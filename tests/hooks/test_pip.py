@@ -95,8 +95,7 @@ class Environment:
             stream.write('[build-system]\nrequires = []\nbuild-backend = "backend"\n'
                          'backend-path = ["."]\n')
         code = [support.LIB]
-        with open(f"{place}/backend.py", "w", encoding="utf-8") as stream:
-            stream.write(BACKEND.format(code=code, flag=flag, what=what))
+        support.write(f"{place}/backend.py", BACKEND.format(code=code, flag=flag, what=what))
         return place, flag
 
 
@@ -244,8 +243,7 @@ class Failures(PipTest):
         try:
             done = self.install(ALPHA[0])
             self.assertNotIn("Traceback", done.stdout)
-            with open(program, "w", encoding="utf-8") as stream:
-                stream.write("#!/bin/sh\nexit 1\n")
+            support.write(program, "#!/bin/sh\nexit 1\n")
             os.chmod(program, 0o755)
             self.assertNotIn("Traceback", self.install(ALPHA[1]).stdout)
         finally:

@@ -61,13 +61,11 @@ def from_pip(name, wanted):
 
 
 def recipe(name):
-    with open(f"{place}/{name}", encoding="utf-8") as stream:
-        return stream.read()
+    return support.read(f"{place}/{name}")
 
 
 def checksum():
-    with open(f"{place}/entrydb-{target_root.version()}.tar.xz", "rb") as stream:
-        return hashlib.sha256(stream.read()).hexdigest()
+    return hashlib.sha256(support.read_bytes(f"{place}/entrydb-{target_root.version()}.tar.xz")).hexdigest()
 
 
 class All(unittest.TestCase):
@@ -83,8 +81,7 @@ class All(unittest.TestCase):
     def test_name_the_same_libraries(self):
         """A library that CMakeLists.txt asks for is in each of them, by its name there."""
         names = {"sqlite3": "sqlite", "libelf": "elf", "libpq": "libpq|postgresql|fleet"}
-        with open(f"{support.TOP}/CMakeLists.txt", encoding="utf-8") as stream:
-            wanted = re.findall(r"IMPORTED_TARGET ([\w-]+)", stream.read())
+        wanted = re.findall(r"IMPORTED_TARGET ([\w-]+)", support.read(f"{support.TOP}/CMakeLists.txt"))
         self.assertGreater(len(wanted), 5)
         for file in ("recipe.yaml", "entrydb.nix", "package.py", "entrydb.spec", "PKGBUILD",
                      "APKBUILD"):

@@ -35,8 +35,7 @@ class Units(CommandTest):
         self.units = f"{self.top}/units"
         os.mkdir(self.units)
         for unit in UNITS:
-            with open(unit, encoding="utf-8") as file:
-                text = file.read().replace(INSTALLED, PROGRAM)
+            text = support.read(unit).replace(INSTALLED, PROGRAM)
             write(f"{self.units}/{os.path.basename(unit)}", text)
 
     def analyze(self, *words):
@@ -83,8 +82,7 @@ class Units(CommandTest):
     @needs_systemd
     def test_that_a_mistake_would_be_seen(self):
         path = f"{self.units}/entrydb.service"
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        text = support.read(path)
         write(path, text.replace("NoNewPrivileges=", "NoNewPriviledges="))
         self.assertIn("NoNewPriviledges", self.analyze("verify", "--man=no", path).stderr)
 

@@ -157,8 +157,7 @@ def renumbered(deb, version, place):
     raw, name = f"{place}/raw-{field(deb, 'Package')}", f"{place}/{field(deb, 'Package')}.deb"
     must(["dpkg-deb", "--raw-extract", deb, raw])
     control = f"{raw}/DEBIAN/control"
-    with open(control, encoding="utf-8") as stream:
-        text = stream.read()
+    text = support.read(control)
     old = field(deb, "Version")
     support.write(control, text.replace(f"Version: {old}\n", f"Version: {version}\n")
                   .replace(f"(= {old})", f"(= {version})"))
@@ -187,8 +186,7 @@ def source_apt(directory, suite):
     found = mirrors(release()) or skip("apt has no mirror of Debian")
     for name in ("lists/partial", "archives/partial"):
         os.makedirs(f"{directory}/{name}")
-    with open(f"{directory}/sources.list", "w", encoding="utf-8") as stream:
-        stream.write(f"deb-src [signed-by={KEYRING}] {found[0]} {suite} main\n")
+    support.write(f"{directory}/sources.list", f"deb-src [signed-by={KEYRING}] {found[0]} {suite} main\n")
     settings = {"Dir::Etc::sourcelist": f"{directory}/sources.list", "Dir::Etc::sourceparts": "-",
                 "Dir::State::lists": f"{directory}/lists", "Dir::Cache": directory,
                 "APT::Sandbox::User": "root"}

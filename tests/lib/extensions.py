@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from support import write
+from support import write, read_bytes
 
 
 def compile_object(place, name, source, *options):
@@ -23,5 +23,4 @@ def make_extension(place, symbol, library=None):
         compile_object(place, library, f"void {symbol}(void) {{}}\n")
         options = [f"-L{place}", f"-l:{library}"]
     source = f"void {symbol}(void);\nvoid *PyInit__C(void) {{ return {symbol}; }}\n"
-    with open(compile_object(place, "_C.so", source, *options), "rb") as stream:
-        return stream.read()
+    return read_bytes(compile_object(place, "_C.so", source, *options))

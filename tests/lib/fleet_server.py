@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import threading
 
-from support import IS_ROOT, STRANGER, TOP, as_user, digest, metadata, remove_tree, write
+from support import IS_ROOT, STRANGER, TOP, as_user, digest, metadata, remove_tree, write, read
 
 FLEET = f"{TOP}/indexer/fleet/fleet.sql"
 RELATIONS = ("distribution", "entry_point", "plugin", "startup", "event", "finding")
@@ -34,8 +34,7 @@ class Server:
         self.start()
         try:
             self.sql("CREATE DATABASE fleet", database="postgres")
-            with open(FLEET, encoding="utf-8") as schema:
-                self.sql(schema.read())
+            self.sql(read(FLEET))
         except BaseException:
             self.end()
             raise
@@ -93,8 +92,7 @@ class Server:
         """Of all server processes that have ended."""
         with open(f"{self.data}/postmaster.pid", encoding="ascii") as file:
             number = int(file.readline())
-        with open(f"/proc/{number}/stat", encoding="ascii") as file:
-            fields = file.read().rpartition(")")[2].split()
+        fields = read(f"/proc/{number}/stat").rpartition(")")[2].split()
         return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
 
 

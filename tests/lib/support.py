@@ -306,6 +306,16 @@ def add_distribution(site, name, version="1.0", text=None, **files):
     return info
 
 
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def read_bytes(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def write(path, content):
     with open(path, "wb") as file:
         file.write(content.encode() if isinstance(content, str) else content)

@@ -39,8 +39,7 @@ BROKEN = {"missing": None, "no program": b"\x7fELF, cut off\n", "failing": b"#!/
 
 
 def version():
-    with open(f"{support.TOP}/CMakeLists.txt", encoding="utf-8") as stream:
-        return re.search(r"project\(entrydb VERSION ([0-9.]+)", stream.read())[1]
+    return re.search(r"project\(entrydb VERSION ([0-9.]+)", support.read(f"{support.TOP}/CMakeLists.txt"))[1]
 
 
 def pack_sources(place, with_tests=False):

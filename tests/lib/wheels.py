@@ -16,6 +16,7 @@ import tempfile
 import unittest
 
 from program import TOP
+from support import read, write  # noqa: F401: others take them from here
 
 FOLDER = f"{TOP}/libquery/python"
 ASK = ("import importlib.metadata as m; "
@@ -76,16 +77,6 @@ def build(interpreter=None):
     if done.returncode:
         raise AssertionError(done.stdout[-3000:])
     return glob.glob(f"{place}/*.whl")[0]
-
-
-def write(file, text):
-    with open(file, "w", encoding="utf-8") as stream:
-        stream.write(text)
-
-
-def read(file):
-    with open(file, encoding="utf-8") as stream:
-        return stream.read()
 
 
 class Environment:

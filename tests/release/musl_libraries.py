@@ -93,8 +93,7 @@ def reason_to_skip():
 
 def place():
     """The directory with all of it, made if it is not there."""
-    with open(__file__, "rb") as stream:
-        key = hashlib.sha256(stream.read()).hexdigest()[:8]
+    key = hashlib.sha256(support.read_bytes(__file__)).hexdigest()[:8]
     kept = f"{package_cache.cache_directory()}/musl-{debian_root.release()}-{key}"
     with debian_root.locked(kept):
         package_cache.publish(make, kept)

@@ -138,8 +138,7 @@ def own_users():
     if helper == 0:
         os.read(ready, 1)
         for name in ("uid_map", "gid_map"):
-            with open(f"/proc/{process}/{name}", "w", encoding="ascii") as stream:
-                stream.write(EVERYBODY)
+            support.write(f"/proc/{process}/{name}", EVERYBODY)
         os._exit(0)
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWUSER) != 0:
         raise OSError(ctypes.get_errno(), "unshare")

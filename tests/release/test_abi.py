@@ -142,8 +142,7 @@ class Library(AbiTest):
 
     def test_a_planted_break(self):
         """A record with a function more than there is, with another argument, with a smaller structure."""
-        with open(f"{RECORDS}/{soname(LIBRARY)}.abi", encoding="utf-8") as stream:
-            text = stream.read()
+        text = support.read(f"{RECORDS}/{soname(LIBRARY)}.abi")
         closes = re.search(r"<function-decl name='entrydb_close'.*?</function-decl>", text, re.DOTALL)[0]
         other = closes.replace("type-id='", "type-id='" + self.type_of("entrydb_set_count", text) + "' was='")
         error = re.search(r"<class-decl name='entrydb_error' size-in-bits='(\d+)'", text)
@@ -153,8 +152,7 @@ class Library(AbiTest):
                                (text.replace(error[0], smaller), "type size changed")):
             self.assertNotEqual(planted, text)
             file = f"{self.scratch}/planted.abi"
-            with open(file, "w", encoding="utf-8") as stream:
-                stream.write(planted)
+            support.write(file, planted)
             self.assertIn(where, difference(file, LIBRARY, HEADER))
 
     @staticmethod
@@ -197,8 +195,7 @@ class OldProgram(support.CommandTest, AbiTest):
     def test_planted_breaks(self):
         """What was compiled with another structure, or other numbers, does not run so."""
         self.install()
-        with open(f"{RECORDS}/{soname(LIBRARY)}/entrydb.h", encoding="utf-8") as stream:
-            text = stream.read()
+        text = support.read(f"{RECORDS}/{soname(LIBRARY)}/entrydb.h")
         for old, new in (("ENTRYDB_EPYTHON = -8,", "ENTRYDB_EPYTHON = -80,"),
                          ("entrydb_accept *accept; /* or NULL */\n\tvoid *payload;",
                           "void *payload;\n\tentrydb_accept *accept;"),
@@ -217,8 +214,7 @@ class Comparison(AbiTest):
         """The library of which that text is the header, and the header."""
         header, library = f"{self.scratch}/{place}/box.h", f"{self.scratch}/{place}/box.so"
         os.makedirs(os.path.dirname(header), exist_ok=True)
-        with open(header, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        support.write(header, text)
         done = run(os.environ.get("CC") or "cc", "-g", "-shared", "-fPIC", "-Wl,-soname,box.so.0",
                    "-include", header, "-x", "c", "-o", library, "/dev/null")
         self.assertEqual(done.returncode, 0, done.stdout)

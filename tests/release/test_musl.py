@@ -87,10 +87,8 @@ class Musl(unittest.TestCase):
     def copy_headers_of_musl(cls):
         shutil.copytree(header_directory(), cls.include)
         for path in glob.glob(f"{cls.include}/**/*.h", recursive=True):
-            with open(path, encoding="utf-8") as stream:
-                text = stream.read()
-            with open(path, "w", encoding="utf-8") as stream:
-                stream.write(OLD_CONDITION.sub(NEW_CONDITION, text))
+            text = support.read(path)
+            support.write(path, OLD_CONDITION.sub(NEW_CONDITION, text))
 
     @classmethod
     def link_other_headers(cls):
@@ -116,8 +114,7 @@ class Musl(unittest.TestCase):
         return re.search(r"\S*/libc\.a", trace)[0]
 
     def write(self, name, text):
-        with open(f"{self.scratch}/{name}", "w", encoding="utf-8") as stream:
-            stream.write(text)
+        support.write(f"{self.scratch}/{name}", text)
         return stream.name
 
     def test_all_sources(self):

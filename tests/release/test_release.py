@@ -106,10 +106,8 @@ def distribution(tree, number):
     """A directory with one distribution, and one entry point of the same name."""
     info = f"{tree}/usr/lib/python3/dist-packages/spam{number}-1.dist-info"
     os.makedirs(info)
-    with open(f"{info}/METADATA", "w", encoding="ascii") as stream:
-        stream.write(f"Metadata-Version: 2.1\nName: spam{number}\nVersion: 1\n")
-    with open(f"{info}/entry_points.txt", "w", encoding="ascii") as stream:
-        stream.write(f"[demo]\nspam{number} = spam:main\n")
+    support.write(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: spam{number}\nVersion: 1\n")
+    support.write(f"{info}/entry_points.txt", f"[demo]\nspam{number} = spam:main\n")
     return tree
 
 
@@ -121,8 +119,7 @@ class ReleaseTest(unittest.TestCase):
             raise unittest.SkipTest(f"no {' and no '.join(missing)}")
         cls.place = repository(cls)
         cls.assertEqual = unittest.TestCase().assertEqual
-        with open(f"{TOP}/CMakeLists.txt", encoding="utf-8") as stream:
-            cls.version = re.search(r"project\(entrydb VERSION ([0-9.]+)", stream.read())[1]
+        cls.version = re.search(r"project\(entrydb VERSION ([0-9.]+)", support.read(f"{TOP}/CMakeLists.txt"))[1]
 
 
 class Sources(ReleaseTest):
@@ -169,8 +166,7 @@ class Sources(ReleaseTest):
     def test_nothing_is_left_to_fill_in(self):
         for name in os.listdir(self.first):
             if not name.endswith((".xz", ".gz", ".whl")):
-                with open(f"{self.first}/{name}", encoding="utf-8") as stream:
-                    text = stream.read()
+                text = support.read(f"{self.first}/{name}")
                 self.assertNotRegex(text, r"@[A-Z0-9]+@|\.invalid\b", name)
 
     def test_nothing_is_left_to_fill_in_for_debian(self):
@@ -193,12 +189,9 @@ class Sources(ReleaseTest):
 
     def test_recipes_name_the_tarball(self):
         digest = sums(self.first)[f"entrydb-{self.version}.tar.xz"]
-        with open(f"{self.first}/PKGBUILD", encoding="utf-8") as stream:
-            self.assertIn(f"sha256sums=({digest})", stream.read())
-        with open(f"{self.first}/entrydb-{self.version}.tar.xz", "rb") as stream:
-            digest = hashlib.sha512(stream.read()).hexdigest()
-        with open(f"{self.first}/APKBUILD", encoding="utf-8") as stream:
-            self.assertIn(f"\n{digest}  entrydb-{self.version}.tar.xz\n", stream.read())
+        self.assertIn(f"sha256sums=({digest})", support.read(f"{self.first}/PKGBUILD"))
+        digest = hashlib.sha512(support.read_bytes(f"{self.first}/entrydb-{self.version}.tar.xz")).hexdigest()
+        self.assertIn(f"\n{digest}  entrydb-{self.version}.tar.xz\n", support.read(f"{self.first}/APKBUILD"))
 
     def test_a_full_directory_is_left_alone(self):
         said = run(f"{self.place}/.ci/release", "--directory", self.first, check=False,
@@ -217,8 +210,7 @@ class Tags(ReleaseTest):
     def test_wants_its_changes_told(self):
         other = repository(type(self))
         tag = f"v{self.version}"
-        with open(f"{other}/CHANGELOG.md", encoding="utf-8") as stream:
-            text = stream.read()
+        text = support.read(f"{other}/CHANGELOG.md")
         for heading, right in (("Unreleased", False), (f"{self.version}] - 2026-12-01", True)):
             with open(f"{other}/CHANGELOG.md", "w", encoding="utf-8") as stream:
                 stream.write(text.replace("## [Unreleased]",

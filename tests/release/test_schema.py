@@ -36,8 +36,7 @@ def tree(prefix):
 
 def statements(file):
     """What makes something, without comments and layout; and its number."""
-    with open(file, encoding="utf-8") as stream:
-        text = re.sub(r"--[^\n]*", "", stream.read())
+    text = re.sub(r"--[^\n]*", "", support.read(file))
     version = int(re.search(r"PRAGMA user_version = (\d+)", text)[1])
     return version, [" ".join(each.split()) for each in text.split(";") if "CREATE" in each]
 
@@ -53,11 +52,6 @@ def execute(file, *commands):
         for command in commands:
             connection.execute(command)
         connection.commit()
-
-
-def contents(file):
-    with open(file, "rb") as stream:
-        return stream.read()
 
 
 class SchemaTest(CommandTest):
@@ -99,8 +93,7 @@ class Older(SchemaTest):
                 self.check_carried_over(file)
 
     def test_each_release_is_remembered(self):
-        with open(f"{TOP}/CHANGELOG.md", encoding="utf-8") as stream:
-            changes = stream.read()
+        changes = support.read(f"{TOP}/CHANGELOG.md")
         self.assertEqual(without_database(changes, glob.glob(f"{RELEASED}/entrydb-*.db")), [],
                          f"{__file__} --record, by the release itself, writes what is missing")
         changes = "## [Unreleased]\n## [0.2.0] - 2027-01-01\n## [0.1.0] - 2026-12-01\n"
@@ -126,11 +119,11 @@ class Newer(SchemaTest):
         super().setUp()
         self.update()
         execute(self.database, "PRAGMA user_version = 2", "CREATE TABLE of_the_future (x)")
-        self.newer = contents(self.database)
+        self.newer = support.read_bytes(self.database)
 
     def check_left_alone(self, reply):
         self.assertIn(f"{self.database}: made by a newer entrydb (version 2 of the database", reply.err)
-        self.assertEqual(contents(self.database), self.newer)
+        self.assertEqual(support.read_bytes(self.database), self.newer)
         self.assertEqual(support.leftovers(self.database), [])
 
     def test_update_leaves_it_alone(self):
@@ -177,8 +170,7 @@ class Version(unittest.TestCase):
                 self.check(file)
 
     def test_planted_breaks(self):
-        with open(SCHEMA, encoding="utf-8") as stream:
-            text = stream.read()
+        text = support.read(SCHEMA)
         version, _ = statements(SCHEMA)
         more, number = text + "\nCREATE TABLE more (x);\n", f"user_version = {version}"
         column = "normalized_name TEXT"
@@ -197,8 +189,7 @@ class Version(unittest.TestCase):
 
 
 def record(place=RELEASED):
-    with open(f"{TOP}/CMakeLists.txt", encoding="utf-8") as stream:
-        release = re.search(r"project\(entrydb VERSION ([0-9.]+)", stream.read())[1]
+    release = re.search(r"project\(entrydb VERSION ([0-9.]+)", support.read(f"{TOP}/CMakeLists.txt"))[1]
     with tempfile.TemporaryDirectory() as scratch:
         tree(scratch)
         subprocess.run([support.PROGRAM, "update", "--quiet", scratch], check=True)

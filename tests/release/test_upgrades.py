@@ -267,8 +267,7 @@ def next_release(place):
     for file, old, new in (("db/schema.sql", "PRAGMA user_version = 1;",
                             "PRAGMA user_version = 2;\nCREATE TABLE of_the_future (x TEXT) STRICT;"),
                            ("db/sql.h", "SQL_USER_VERSION   1u", "SQL_USER_VERSION   2u")):
-        with open(f"{place}/sources/{file}", encoding="utf-8") as stream:
-            text = stream.read()
+        text = support.read(f"{place}/sources/{file}")
         if old not in text:
             raise AssertionError(f"{file}: no {old}")
         support.write(f"{place}/sources/{file}", text.replace(old, new))
@@ -323,13 +322,13 @@ class OtherSchema(CommandTest):
     def test_older_with_newer(self):
         older, newer = self.programs
         self.run_of(newer, "update", self.prefix)
-        before = contents(self.database)
+        before = support.read_bytes(self.database)
         self.check_answers()
         said = self.run_of(older, "update", self.prefix, status=COULD_NOT).stderr
         self.assertIn("made by a newer entrydb (version 2 of the database", said)
         self.install("late")
         self.check_answers()
-        self.assertEqual(contents(self.database), before)
+        self.assertEqual(support.read_bytes(self.database), before)
 
     def test_newer_with_older(self):
         older, newer = self.programs
@@ -367,11 +366,6 @@ class OtherSchema(CommandTest):
             for host in hosts:
                 host.join()
         self.assertEqual(failures, [])
-
-
-def contents(file):
-    with open(file, "rb") as stream:
-        return stream.read()
 
 
 if __name__ == "__main__":

@@ -93,10 +93,8 @@ class Registry(EnvironmentTest):
     def setUp(self):
         super().setUp()
         place = f"{torch.scratch}/plugins"
-        with open(f"{HERE}/plugins.c", encoding="utf-8") as stream:
-            library = compile_object(place, "plugins.so", stream.read())
-        with open(library, "rb") as stream:
-            files = {"my_registry/__init__.py": MODULE, "my_registry/plugins.so": stream.read()}
+        library = compile_object(place, "plugins.so", support.read(f"{HERE}/plugins.c"))
+        files = {"my_registry/__init__.py": MODULE, "my_registry/plugins.so": support.read_bytes(library)}
         self.install("my-registry", files, ENTRY_POINTS)
 
     def answers(self, lines):

@@ -19,8 +19,7 @@ class SealedTest(TravelTest):
         return self.update("--sealed", "--quiet", prefix, status=status)
 
     def bytes_of(self, prefix):
-        with open(f"{prefix}/{support.DATABASE}", "rb") as file:
-            return file.read()
+        return support.read_bytes(f"{prefix}/{support.DATABASE}")
 
 
 class Bytes(SealedTest):

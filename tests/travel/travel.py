@@ -13,6 +13,7 @@ import shutil
 import struct
 import subprocess
 
+import carry
 import program
 import reference
 import support
@@ -182,21 +183,13 @@ def run(*words, **how):
         raise AssertionError(f"{words}: {done.stdout.decode(errors='replace')[-2000:]}")
 
 
-def every(top):
-    """Files before the directories that hold them."""
-    for directory, _, files in os.walk(top, topdown=False):
-        yield from (f"{directory}/{name}" for name in files)
-        yield directory
-
-
 def set_times(top, seconds):
-    for path in every(top):
-        os.utime(path, ns=(int(seconds * 1e9),) * 2, follow_symlinks=False)
+    carry.set_times(top, lambda status: int(seconds * 1e9))
 
 
 def clamp(top, seconds):
     """What is younger gets that time, as with SOURCE_DATE_EPOCH."""
-    for path in every(top):
+    for path in carry.every(top):
         if os.lstat(path).st_mtime > seconds:
             os.utime(path, (seconds, seconds), follow_symlinks=False)
 
