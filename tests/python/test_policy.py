@@ -58,8 +58,7 @@ class PolicyTest(unittest.TestCase):
         if indexed:
             subprocess.run([package.program(), "--quiet", "update", prefix], check=True, env=env)
         os.makedirs(f"{prefix}/etc/entrydb")
-        with open(env["FILE"], "w", encoding="utf-8") as stream:
-            stream.write(rules)
+        support.write(env["FILE"], rules)
         done = subprocess.run([interpreter.executable, "-W", "error::RuntimeWarning", "-c", script], env=env,
                               cwd=top, text=True, stdin=subprocess.DEVNULL, capture_output=True,
                               timeout=SECONDS_ALLOWED)

@@ -157,8 +157,7 @@ def make_files(work):
     shutil.rmtree(f"{home}/user", ignore_errors=True)
     for file, text in FILES.items():
         os.makedirs(os.path.dirname(f"{work}/{file}"), exist_ok=True)
-        with open(f"{work}/{file}", "w", encoding="utf-8") as stream:
-            stream.write("\n".join(line.removeprefix("        ") for line in text.split("\n")))
+        support.write(f"{work}/{file}", "\n".join(line.removeprefix("        ") for line in text.split("\n")))
 
 
 def read(file):

@@ -203,8 +203,7 @@ class Refresh(SwitchTest):
 
     def in_a_large_environment(self):
         """The database is asked whatever there is."""
-        with open(f"{self.environment.site}/_entrydb_replacement.py") as stream:
-            text = stream.read()
+        text = support.read(f"{self.environment.site}/_entrydb_replacement.py")
         write(f"{self.environment.site}/_entrydb_replacement.py", text.replace("worth = 70 ", "worth = 0 "))
 
     def ask(self, **variables):
@@ -452,14 +451,12 @@ class Status(SwitchTest):
 
     def test_a_damaged_extension(self):
         [extension] = glob.glob(f"{self.environment.site}/entrydb/_native.*.so")
-        with open(extension, "rb") as stream:
-            data = stream.read()
+        data = support.read_bytes(extension)
         self.entrydb("on")
         for left in (0, 100, 4096, len(data) // 2):
             with self.subTest(left):
                 os.remove(extension)
-                with open(extension, "wb") as stream:
-                    stream.write(data[:left])
+                support.write(extension, data[:left])
                 said = self.entrydb("status", status=1)
                 self.assertIn("not accelerated: the extension cannot be loaded: ", said)
                 self.assertEqual(said.count("\n"), 2)
