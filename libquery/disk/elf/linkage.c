@@ -210,8 +210,8 @@ static void note_newest(struct slice name, struct slice prefix, struct slice *ne
 
 	if (!slice_starts(name, prefix))
 		return;
-	version = slice_from(name, prefix.len); /* which ends in a NUL */
-	if (version.len && strspn(version.ptr, ".0123456789") == version.len &&
+	version = slice_from(name, prefix.len);
+	if (version.len && dotted_is(version) &&
 	    (slice_is_null(*newest) || dotted_is_newer(version, *newest)))
 		*newest = version;
 }

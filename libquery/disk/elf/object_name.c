@@ -32,6 +32,14 @@ bool object_name_may_be(struct slice name)
 	return false;
 }
 
+bool dotted_is(struct slice text)
+{
+	for (size_t i = 0; i < text.len; i++)
+		if (text.ptr[i] != '.' && (text.ptr[i] < '0' || text.ptr[i] > '9'))
+			return false;
+	return true;
+}
+
 /* The number at the beginning of *text, which is moved behind it and its dot. */
 static unsigned long take_number(struct slice *text)
 {

@@ -9,6 +9,9 @@
 /* The length of ".so", or of ".so.0.9.0", at the end of @name; 0 for other names. */
 size_t object_name_suffix(struct slice name);
 
+/* Is @text of digits and dots only? */
+bool dotted_is(struct slice text);
+
 /*
  * Is @a newer than @b? Numbers with dots between them, such as 2.34 of GLIBC_2.34 and 0.9.0 of
  * libx.so.0.9.0, are compared one by one: 2.34 is newer than 2.9.

@@ -17,34 +17,27 @@
 struct reading {
 	struct tree *tree;
 	struct arena *arena;
+	struct distribution_record *distribution;
 	bool failed; /* no memory */
-	int code;    /* of another failure, or 0 */
 	struct error *error;
 };
 
 /* --- names --- */
 
-/* Record why importlib.metadata would raise on @distribution. */
-static void mark_broken(struct reading *reading, struct distribution_record *distribution,
-                        const char *reason)
-{
-	distribution->error = arena_copy(reading->arena, slice_of(reason), &reading->failed);
-}
-
 /*
- * The same for a file that cannot be used. What kept it from being read may be of no
- * consequence to importlib.metadata a moment later: then there is no answer.
+ * Record why importlib.metadata would raise on the distribution: 0. What kept a file from being
+ * read may be of no consequence to it a moment later: then there is no answer, but a failure.
  */
-static void mark_unusable(struct reading *reading, struct distribution_record *distribution,
-                          struct error *error)
+static int mark_broken(struct reading *reading, struct error *own)
 {
-	if (error_is_failure(error->code))
-		reading->code = error_move(reading->error, error);
-	else if (error->message)
-		mark_broken(reading, distribution, error->message);
-	else
-		reading->failed = true;
-	error_clear(error);
+	if (!own->message)
+		error_nomem(own);
+	if (error_is_failure(own->code))
+		return error_move(reading->error, own);
+	reading->distribution->error =
+	        arena_copy(reading->arena, slice_of(own->message), &reading->failed);
+	error_clear(own);
+	return 0;
 }
 
 /* METADATA, else PKG-INFO, else the child itself: the first that is not empty. */
@@ -102,35 +95,35 @@ static int is_file(struct tree *tree, struct slice child, struct error *error)
 }
 
 /* From the child's own name where importlib.metadata would use it, else from its metadata. */
-static void find_name(struct reading *reading, struct distribution_record *distribution)
+static int find_name(struct reading *reading)
 {
+	struct distribution_record *distribution = reading->distribution;
 	CLEANUP(arena_free) struct arena scratch = ARENA_INIT;
-	struct error error = {0};
+	struct error own = {0};
 	struct metadata headers;
-	struct slice stem;
+	struct slice name;
 	int code = 1;
 
 	if (reading->tree->kind == ROOT_ZIP) /* there the name of a directory does not count */
-		code = is_file(reading->tree, distribution->directory, &error);
-	if (code > 0 && distname_stem(distribution->directory, &stem)) {
-		distribution->normalized_name =
-		        distname_normalize_in(reading->arena, stem, &reading->failed);
-		return;
-	}
-	if (code >= 0)
-		code = distribution_parse_headers(reading->tree, &scratch, distribution->directory,
-		                                  true, &headers, &error);
-	if (code < 0) {
-		mark_unusable(reading, distribution, &error);
-	} else if (slice_is_null(headers.name)) {
-		mark_broken(reading, distribution,
-		            "neither its name nor its metadata says what it is called");
-	} else {
+		code = is_file(reading->tree, distribution->directory, &own);
+	if (code <= 0 || !distname_stem(distribution->directory, &name)) {
+		if (code >= 0)
+			code = distribution_parse_headers(reading->tree, &scratch,
+			                                  distribution->directory, true, &headers,
+			                                  &own);
+		if (code >= 0 && slice_is_null(headers.name))
+			code = error_set(
+			        &own, ERROR_FORMAT,
+			        "neither its name nor its metadata says what it is called");
+		if (code < 0)
+			return mark_broken(reading, &own);
 		keep_headers(reading->arena, &headers, distribution, &reading->failed);
 		distribution->has_headers = true;
-		distribution->normalized_name =
-		        distname_normalize_in(reading->arena, headers.name, &reading->failed);
+		name = headers.name;
 	}
+	distribution->normalized_name =
+	        distname_normalize_in(reading->arena, name, &reading->failed);
+	return 0;
 }
 
 int distribution_read_headers(struct tree *tree, struct arena *arena,
@@ -155,30 +148,25 @@ int distribution_read_headers(struct tree *tree, struct arena *arena,
 	return code > 0;
 }
 
-static int has_metadata(struct tree *tree, struct slice child, struct error *error)
-{
-	struct stat status;
-	int found = tree_status(tree, child, "METADATA", &status, error);
-
-	if (found == 0)
-		found = tree_status(tree, child, "PKG-INFO", &status, error);
-	return found == 0 ? is_file(tree, child, error) : found;
-}
-
 /* Unusable metadata is not an error here: Python reads it only when asked for a name. */
-static void find_metadata(struct reading *reading, unsigned what,
-                          struct distribution_record *distribution)
+static int find_metadata(struct reading *reading, unsigned what)
 {
+	struct distribution_record *distribution = reading->distribution;
+	struct slice child = distribution->directory;
+	struct stat status;
 	int code = 0;
 
 	if (what & DISTRIBUTION_HEADERS && !distribution->has_headers)
 		code = distribution_read_headers(reading->tree, reading->arena, distribution,
 		                                 reading->error);
-	if (code == 0 && what & DISTRIBUTION_HAS_METADATA) /* what was read is there */
-		code = has_metadata(reading->tree, distribution->directory, reading->error);
-	if (code < 0)
-		reading->code = code;
-	distribution->has_metadata = what & DISTRIBUTION_HAS_METADATA && code > 0;
+	if (code < 0 || !(what & DISTRIBUTION_HAS_METADATA))
+		return code < 0 ? code : 0;
+	if (code == 0) /* else it was read just now */
+		code = tree_metadata_status(reading->tree, child, &status, reading->error);
+	if (code == 0)
+		code = is_file(reading->tree, child, reading->error);
+	distribution->has_metadata = code > 0;
+	return code < 0 ? code : 0;
 }
 
 /* --- entry points --- */
@@ -229,9 +217,9 @@ static int keep_count(struct tree *tree, size_t bytes, struct error *error)
 }
 
 /* A group is written once in the file, and then with each of its entry points in the database. */
-static int parse_entry_points(struct reading *reading, struct slice text,
-                              struct distribution_record *distribution, struct error *error)
+static int parse_entry_points(struct reading *reading, struct slice text, struct error *error)
 {
+	struct distribution_record *distribution = reading->distribution;
 	CLEANUP(cleanup_free) struct entry_point_record *rows = NULL;
 	size_t count = 0, room = 0, bytes = 0;
 	struct entry_points_txt txt;
@@ -266,10 +254,10 @@ static int parse_entry_points(struct reading *reading, struct slice text,
 	return 0;
 }
 
-static void find_entry_points(struct reading *reading, struct distribution_record *distribution)
+static int find_entry_points(struct reading *reading)
 {
-	struct error error = {0};
-	struct tree_request request = {distribution->directory, "entry_points.txt",
+	struct error own = {0};
+	struct tree_request request = {reading->distribution->directory, "entry_points.txt",
 	                               ENTRY_POINTS_TXT_MAX, false};
 	size_t left = TREE_KEPT_MAX - reading->tree->kept;
 	struct slice text;
@@ -277,17 +265,14 @@ static void find_entry_points(struct reading *reading, struct distribution_recor
 
 	if (request.limit > left)
 		request.limit = left;
-	code = tree_read(reading->tree, &request, reading->arena, &text, &error);
-	if (code == ERROR_LIMIT && request.limit == left) {
-		error_clear(&error);
-		code = keep_count(reading->tree, left + 1, &error);
-	}
+	code = tree_read(reading->tree, &request, reading->arena, &text, &own);
+	if (code == ERROR_LIMIT && request.limit == left)
+		code = keep_count(reading->tree, left + 1, &own);
 	if (code > 0)
-		code = keep_count(reading->tree, text.len, &error) < 0 ? ERROR_LIMIT : code;
+		code = keep_count(reading->tree, text.len, &own) < 0 ? ERROR_LIMIT : code;
 	if (code > 0)
-		code = parse_entry_points(reading, text, distribution, &error);
-	if (code < 0)
-		mark_unusable(reading, distribution, &error);
+		code = parse_entry_points(reading, text, &own);
+	return code < 0 ? mark_broken(reading, &own) : 0;
 }
 
 /* --- the whole --- */
@@ -295,12 +280,13 @@ static void find_entry_points(struct reading *reading, struct distribution_recor
 int distribution_read(struct tree *tree, struct arena *arena, unsigned what,
                       struct distribution_record *distribution, struct error *error)
 {
-	struct reading reading = {.tree = tree, .arena = arena, .error = error};
+	struct reading reading = {
+	        .tree = tree, .arena = arena, .distribution = distribution, .error = error};
+	int code = find_name(&reading);
 
-	find_name(&reading, distribution);
-	if (reading.code == 0)
-		find_metadata(&reading, what, distribution);
-	if (reading.code == 0 && slice_is_null(distribution->error))
-		find_entry_points(&reading, distribution);
-	return reading.failed ? error_nomem(error) : reading.code;
+	if (code == 0)
+		code = find_metadata(&reading, what);
+	if (code == 0 && slice_is_null(distribution->error))
+		code = find_entry_points(&reading);
+	return reading.failed ? error_nomem(error) : code;
 }

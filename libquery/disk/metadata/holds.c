@@ -34,15 +34,6 @@ static struct outline outline_of(struct tree *tree, const struct stat *status)
 	};
 }
 
-/* The status of the file that has the metadata. */
-static int metadata_status(struct tree *tree, struct slice child, struct stat *status,
-                           struct error *error)
-{
-	int found = tree_status(tree, child, "METADATA", status, error);
-
-	return found == 0 ? tree_status(tree, child, "PKG-INFO", status, error) : found;
-}
-
 /* What was not in a directory that has not changed is not in it now. */
 static bool is_still_without(const struct distribution_record *known, int64_t directory_stamp)
 {
@@ -81,7 +72,7 @@ int row_stamps(struct tree *tree, const struct distribution_record *known,
 		out->entry_points_txt = outline_of(tree, &status);
 	}
 	if (code >= 0)
-		code = metadata_status(tree, child, &status, error);
+		code = tree_metadata_status(tree, child, &status, error);
 	if (code > 0) {
 		count += add_words(words + count, &status, newest);
 		out->metadata = outline_of(tree, &status);
@@ -153,7 +144,7 @@ static int matches_carried(struct tree *tree, const struct carried *carried, enu
 	code = is_same(tree, carried, &row->entry_points_txt, code, &status);
 	if (code <= 0 || !metadata_shows(row, by))
 		return code;
-	code = metadata_status(tree, row->directory, &status, error);
+	code = tree_metadata_status(tree, row->directory, &status, error);
 	if (code == 0) { /* it may be that file itself */
 		code = tree_status(tree, row->directory, "", &status, error);
 		code = code > 0 ? !S_ISDIR(status.st_mode) : code;

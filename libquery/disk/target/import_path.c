@@ -151,12 +151,9 @@ static struct suffix read_suffix_of_host(struct slice text)
 		suffix.rank = RANK_PLAIN;
 	if (!slice_starts(text, SLICE("so.")))
 		return suffix;
-	suffix.rank = RANK_PLAIN;
 	suffix.is_second = true;
 	suffix.number = slice_from(text, 3);
-	for (size_t i = 3; i < text.len; i++)
-		if (text.ptr[i] != '.' && (text.ptr[i] < '0' || text.ptr[i] > '9'))
-			suffix.rank = RANK_NONE;
+	suffix.rank = dotted_is(suffix.number) ? RANK_PLAIN : RANK_NONE;
 	return suffix;
 }
 

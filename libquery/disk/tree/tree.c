@@ -34,6 +34,14 @@ int tree_status(struct tree *tree, struct slice child, const char *file, struct 
 	                                : 0;
 }
 
+int tree_metadata_status(struct tree *tree, struct slice child, struct stat *status,
+                         struct error *error)
+{
+	int found = tree_status(tree, child, "METADATA", status, error);
+
+	return found == 0 ? tree_status(tree, child, "PKG-INFO", status, error) : found;
+}
+
 int tree_listing(struct tree *tree, const struct path_index **out, struct error *error)
 {
 	*out = NULL;

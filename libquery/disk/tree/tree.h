@@ -106,6 +106,10 @@ void tree_expect(struct tree *tree, const struct distribution_record *distributi
 int tree_status(struct tree *tree, struct slice child, const char *file, struct stat *status,
                 struct error *error);
 
+/* The same of the file that has its metadata: METADATA, else PKG-INFO. */
+int tree_metadata_status(struct tree *tree, struct slice child, struct stat *status,
+                         struct error *error);
+
 /*
  * The paths of all files of the tree, in place of a RECORD. They belong to the tree and
  * stay until it is closed. Default: NULL, for those whose files are on the disk.

@@ -234,49 +234,34 @@ static int use_file(struct tree *tree, const struct ahead_file *file,
 	return failed ? error_nomem(error) : 1;
 }
 
-/* Is this the next file that is expected, some being left out? Then directory->next is its number.
- */
-static bool is_expected(struct directory *directory, const struct tree_request *request)
-{
-	size_t next = directory->next;
-
-	if (strcmp(request->file, EXPECTED) != 0)
-		return false;
-	while (next < directory->expected_count &&
-	       directory->expected[next].directory.ptr != request->child.ptr)
-		next++;
-	if (next == directory->expected_count)
-		return false;
-	directory->next = next;
-	return true;
-}
-
+/* Ahead, if it is the next file that is expected, some being left out. */
 static int read_file(struct tree *tree, const struct tree_request *request, struct arena *arena,
                      struct slice *out, struct error *error)
 {
 	struct directory *directory = (struct directory *)tree;
+	size_t next = directory->next, count = directory->expected_count;
+	bool is_expected = strcmp(request->file, EXPECTED) == 0;
 	struct ahead_file file;
 	int64_t began;
-	size_t left;
 	int code;
 
-	if (!is_expected(directory, request))
+	while (is_expected && next < count &&
+	       directory->expected[next].directory.ptr != request->child.ptr)
+		next++;
+	if (!is_expected || next == count)
 		return read_now(tree, request, arena, out, error);
+	directory->next = next + 1;
 	if (!directory->ahead) {
 		began = nanoseconds_now(CLOCK_MONOTONIC);
 		code = read_now(tree, request, arena, out, error);
-		left = directory->expected_count - directory->next - 1;
-		if (ahead_pays(&directory->pace, began, left))
-			directory->ahead =
-			        ahead_begin(read_one_ahead, directory, directory->next + 1,
-			                    directory->expected_count);
-	} else {
-		ahead_take(directory->ahead, directory->next, &file);
-		code = file.left ? read_now(tree, request, arena, out, error)
-		                 : use_file(tree, &file, request, arena, out, error);
-		free(file.bytes);
+		if (ahead_pays(&directory->pace, began, count - next - 1))
+			directory->ahead = ahead_begin(read_one_ahead, directory, next + 1, count);
+		return code;
 	}
-	directory->next++;
+	ahead_take(directory->ahead, next, &file);
+	code = file.left ? read_now(tree, request, arena, out, error)
+	                 : use_file(tree, &file, request, arena, out, error);
+	free(file.bytes);
 	return code;
 }
 
