@@ -124,6 +124,7 @@ struct distribution_record {
 	bool young;       /* watched for no other reason than that */
 	bool has_headers; /* name and version have been asked for */
 	bool reused;      /* the row with this id is still right: nothing was read */
+	bool unread;      /* nor were its entry points: another one shadows it, it seems */
 	int64_t directory_stamp, files_stamp;
 	struct outline entry_points_txt, metadata;
 	struct entry_point_record *entry_points;

@@ -66,7 +66,7 @@ static int survey_entry(struct selection *selection, size_t index, struct error 
 	int code = selection_rows(selection, index, true, &root, error);
 
 	for (size_t i = 0; code == 0 && i < more; i++)
-		code = selection_read(selection, entry, &entry->read.distributions[i], error);
+		code = selection_read(selection, entry, &entry->read.distributions[i], true, error);
 	if (code < 0)
 		return code;
 	if (more > 0) {

@@ -89,6 +89,7 @@ static struct scan_options scan_options_of(const struct entrydb *db, const struc
 	        .egg_base = slice_of(entry->spelled),
 	        .in_place = !layout_is_known(entry->path),
 	        .depth = db->rules == ENTRYDB_IM_10_1 ? SCAN_HAS_METADATA : 0,
+	        .met = db->met,
 	};
 }
 
@@ -432,8 +433,10 @@ static int trust_entry(struct entrydb *db, struct path_entry *entry, struct erro
 
 int refresh(struct entrydb *db, struct error *error)
 {
+	struct scan_met met = {0};
 	int code = 0;
 
+	db->met = &met;
 	if (db->fresh != ENTRYDB_FRESH_TRUST)
 		sources_refresh(&db->sources);
 	for (size_t i = 0; code == 0 && i < db->entry_count; i++) {
@@ -443,6 +446,8 @@ int refresh(struct entrydb *db, struct error *error)
 		               ? trust_entry(db, entry, error)
 		               : refresh_entry(db, entry, error);
 	}
+	db->met = NULL;
+	scan_met_free(&met);
 	return code;
 }
 

@@ -69,7 +69,8 @@ struct entrydb {
 	char *program;  /* of the options, or NULL: rules may be for one program only */
 	unsigned omit;  /* of enum entrydb_omit */
 	struct sources sources;
-	unsigned changes; /* grows with each entry that is answered from elsewhere */
+	struct scan_met *met; /* while path entries are brought up to date; else NULL */
+	unsigned changes;     /* grows with each entry that is answered from elsewhere */
 	struct path_entry *entries;
 	size_t entry_count, entry_room;
 	struct shadowing shadowing;

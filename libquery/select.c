@@ -204,17 +204,21 @@ struct tree *selection_open(struct selection *selection, const struct path_entry
 }
 
 int selection_read(struct selection *selection, struct path_entry *entry,
-                   struct distribution_record *distribution, struct error *error)
+                   struct distribution_record *distribution, bool headers, struct error *error)
 {
+	struct arena *arena = &entry->read.arena;
 	struct error own = {0};
 	struct tree *tree;
-	int code;
+	int code = 0;
 
-	if (distribution->has_headers)
+	headers &= !distribution->has_headers;
+	if (!headers && !distribution->unread)
 		return 0;
 	tree = selection_open(selection, entry, &own);
-	if (tree)
-		distribution_read_headers(tree, &entry->read.arena, distribution, &own);
+	if (tree && distribution->unread)
+		code = distribution_read_rest(tree, arena, distribution, &own);
+	if (tree && headers && code >= 0)
+		distribution_read_headers(tree, arena, distribution, &own);
 	if (!error_is_failure(own.code)) {
 		error_clear(&own);
 		return 0;
@@ -239,8 +243,9 @@ static int add_entry_points_of(struct selection *selection, struct path_entry *e
 		code = selection_admits(selection, candidate, error);
 		if (code == 0)
 			return 0;
-		if (code > 0 && !handle_omits_names(selection->db))
-			code = selection_read(selection, entry, distribution, error);
+		if (code > 0)
+			code = selection_read(selection, entry, distribution,
+			                      !handle_omits_names(selection->db), error);
 		if (code < 0)
 			return code;
 		candidate->name = distribution->name;
@@ -255,10 +260,16 @@ static int add_read(struct selection *selection, size_t index,
 {
 	struct path_entry *entry = &selection->db->entries[index];
 	struct candidate candidate = candidate_of(selection->db, index, distribution);
+	int code = 0;
 
-	return slice_is_null(distribution->error)
-	               ? add_entry_points_of(selection, entry, distribution, &candidate, error)
-	               : 0;
+	if (distribution->unread) {
+		code = selection_admits(selection, &candidate, error);
+		if (code > 0)
+			code = selection_read(selection, entry, distribution, false, error);
+	}
+	if (code < 0 || !slice_is_null(distribution->error))
+		return code < 0 ? code : 0;
+	return add_entry_points_of(selection, entry, distribution, &candidate, error);
 }
 
 /* --- problems --- */

@@ -85,9 +85,12 @@ int selection_rows(struct selection *selection, size_t index, bool listed, struc
 struct tree *selection_open(struct selection *selection, const struct path_entry *entry,
                             struct error *error);
 
-/* Read name and version, which were left out of what was read of @entry. */
+/*
+ * Read what was left out of what was read of @entry: entry points, where another distribution
+ * seemed to shadow them, and, with @headers, name and version.
+ */
 int selection_read(struct selection *selection, struct path_entry *entry,
-                   struct distribution_record *distribution, struct error *error);
+                   struct distribution_record *distribution, bool headers, struct error *error);
 
 /* Does a database vouch for the plugins of that path entry? The handle's kinds are loaded. */
 bool plugins_in_database(const struct entrydb *db, const struct path_entry *entry);

@@ -286,7 +286,20 @@ int distribution_read(struct tree *tree, struct arena *arena, unsigned what,
 
 	if (code == 0)
 		code = find_metadata(&reading, what);
-	if (code == 0 && slice_is_null(distribution->error))
+	if (code == 0 && slice_is_null(distribution->error) && !distribution->unread)
 		code = find_entry_points(&reading);
 	return reading.failed ? error_nomem(error) : code;
+}
+
+int distribution_read_rest(struct tree *tree, struct arena *arena,
+                           struct distribution_record *distribution, struct error *error)
+{
+	struct reading reading = {
+	        .tree = tree, .arena = arena, .distribution = distribution, .error = error};
+	int code = find_entry_points(&reading);
+
+	if (reading.failed)
+		code = error_nomem(error);
+	distribution->unread = code < 0;
+	return code;
 }

@@ -22,7 +22,8 @@ enum distribution_part {
 };
 
 /*
- * Fill @distribution, whose directory is set, from @tree; memory comes from @arena.
+ * Fill @distribution, whose directory is set, from @tree; memory comes from @arena. Its
+ * entry points are not read if distribution->unread says so.
  * What is wrong with it goes into distribution->error. 0 or a failure (error.h), after
  * which @distribution says nothing.
  */
@@ -43,5 +44,9 @@ int distribution_parse_headers(struct tree *tree, struct arena *arena, struct sl
  */
 int distribution_read_headers(struct tree *tree, struct arena *arena,
                               struct distribution_record *distribution, struct error *error);
+
+/* Read the entry points that distribution_read() has left unread, by the same rules. */
+int distribution_read_rest(struct tree *tree, struct arena *arena,
+                           struct distribution_record *distribution, struct error *error);
 
 #endif

@@ -395,6 +395,40 @@ static int put_in_order(struct scan *scan, struct error *error)
 	return 0;
 }
 
+/* --- what is shadowed --- */
+
+void scan_met_free(struct scan_met *met)
+{
+	name_map_free(&met->names);
+	arena_free(&met->arena);
+}
+
+/*
+ * Leave out what one before it seems to shadow, as far as this can be told without reading
+ * anything: by the name of a directory, and where order does not depend on METADATA.
+ */
+static int pass_over_shadowed(struct scan *scan, struct error *error)
+{
+	struct scan_met *met = scan->options->met;
+	struct root_record *out = scan->out;
+	bool failed = false;
+	struct slice name;
+
+	if (!met || scan->tree->kind != ROOT_DIRECTORY || scan->options->depth & SCAN_HAS_METADATA)
+		return 0;
+	for (size_t i = 0; !failed && i < out->distribution_count; i++) {
+		size_t before = met->names.count;
+
+		if (!distname_stem(out->distributions[i].directory, &name))
+			continue;
+		name = distname_normalize_in(&met->arena, name, &failed);
+		if (!failed)
+			name_map_put(&met->names, name, 0, &failed);
+		out->distributions[i].unread = met->names.count == before;
+	}
+	return failed ? error_nomem(error) : 0;
+}
+
 /* --- the whole --- */
 
 /* A file system that keeps whole seconds ticks once a second. */
@@ -437,6 +471,8 @@ static int run(struct scan *scan, struct error *error)
 
 	if (code == 0)
 		code = put_in_order(scan, error);
+	if (code == 0)
+		code = pass_over_shadowed(scan, error);
 	if (code == 0 && !match_known(scan))
 		code = error_nomem(error);
 	if (code == 0 && scan->options->known && !(scan->options->depth & SCAN_STAMPS))
@@ -502,6 +538,7 @@ int scan_opened(struct tree *tree, const char *path, const struct scan_options *
 	CLEANUP(cleanup_tree) struct tree *opened = tree;
 	CLEANUP(root_record_free) struct root_record root = {0};
 	CLEANUP(error_clear) struct error own = {0};
+	struct scan_options how = *options;
 	bool changed = true;
 	int code = 0;
 
@@ -513,9 +550,10 @@ int scan_opened(struct tree *tree, const char *path, const struct scan_options *
 			return 0;
 		}
 		if (code == 0)
-			code = scan_tree(opened, options, &root, &own);
+			code = scan_tree(opened, &how, &root, &own);
 		changed = code == 0 && has_changed(opened);
 		root.settled &= !changed;
+		how.met = NULL; /* it has met the distribution itself */
 		tree_close(take(opened));
 	}
 	if (code < 0)

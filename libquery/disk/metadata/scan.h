@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "db/base/error.h"
+#include "db/base/name_map.h"
 #include "db/carried.h"
 #include "db/record.h"
 #include "libquery/disk/metadata/distribution.h"
@@ -55,6 +56,18 @@ enum scan_depth {
 	SCAN_HAS_METADATA = DISTRIBUTION_HAS_METADATA,
 };
 
+/*
+ * The names that the scans for one question have met. Python reads no entry points of a
+ * distribution that another one shadows, and so they are not read here, either. This is
+ * no decision about shadowing: what is needed after all is read later (distribution.h).
+ */
+struct scan_met {
+	struct name_map names;
+	struct arena arena; /* of the names */
+};
+
+void scan_met_free(struct scan_met *met);
+
 /* How the code that runs at each start of Python is read, beside the distributions. */
 struct scan_startup {
 	bool (*is_file)(struct slice name); /* may a child of that name hold some? */
@@ -76,6 +89,7 @@ struct scan_options {
 	 */
 	const struct carried *carried;
 	enum holds_by holds_by; /* without SCAN_STAMPS */
+	struct scan_met *met;   /* in this scan and those before it; NULL: all is read */
 	/*
 	 * What finds what entry points lead to, and hashes: target_records(), or NULL. Who only
 	 * asks has no need of it, nor of the library that reads shared objects.

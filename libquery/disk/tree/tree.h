@@ -93,7 +93,7 @@ int tree_read(struct tree *tree, const struct tree_request *request, struct aren
 
 /*
  * The entry_points.txt of these @distributions will be read, in this order, and some perhaps
- * not, such as those marked reused: where each takes long, several are read at once.
+ * not, such as those marked unread or reused: where each takes long, several are read at once.
  * @distributions stay, and their directories stay as they are, until this is called again; NULL and
  * 0: no more is expected. Default: one is read after the other.
  */

@@ -195,7 +195,7 @@ static void read_one_ahead(const void *payload, size_t index, struct ahead_file 
 	ssize_t len = -1;
 
 	out->left = true;
-	if (directory->expected[index].reused ||
+	if (directory->expected[index].unread || directory->expected[index].reused ||
 	    !name_of(name, directory->expected[index].directory, EXPECTED))
 		return;
 	fd = file_open(directory->tree.fd, name, 0);
