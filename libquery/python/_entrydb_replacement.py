@@ -16,11 +16,12 @@ worth = 70                   # distributions that Python reads as fast as entryd
 HOME = os.path.dirname(__file__) + "/entrydb"
 itself = sys.modules[__name__]  # whatever a program drops from there
 environ, list_directory, stat = os.environ, posix.listdir, posix.stat
+counted = {}                 # of a path entry: its number and time, and how many it had then
 METADATA = ("importlib.metadata", "importlib_metadata")
 QUESTIONS_WAITED_MAX = 1023  # between two attempts to connect
 NAME, VERSION = 0, 1         # what is read of a distribution's METADATA
 VARIABLE = 4 | 8             # of a code object: inspect.CO_VARARGS, CO_VARKEYWORDS
-ONE_BY_ONE = 8               # that somebody asks for, before it looks as if he walked over all
+ONE_BY_ONE = 32              # that somebody asks for, before it looks as if he walked over all
 
 
 class Replacement:
@@ -236,13 +237,17 @@ def count_distributions(most):
 
 
 def count_metadata(entry):
-    """Names in a directory that end in -info."""
+    """Names in a directory that end in -info: counted once, until its time is another one."""
     if type(entry) is not str:
         return 0
-    finder = sys.path_importer_cache.get(entry)
     try:
-        names = getattr(finder, "_path_cache", None) or list_directory(entry)
-        return "/".join((*names, "")).count("-info/")
+        status = stat(entry or ".")
+        now, known = (status.st_ino, status.st_mtime_ns), counted.get(entry)
+        if not known or known[0] != now:
+            finder = sys.path_importer_cache.get(entry)
+            names = getattr(finder, "_path_cache", None) or list_directory(entry or ".")
+            known = counted[entry] = now, "/".join((*names, "")).count("-info/")
+        return known[1]
     except (OSError, TypeError, ValueError) as error:
         pass_on_if_foreign(error)
         return 0

@@ -1139,7 +1139,7 @@ class BehaviourTest(ScriptTest):
             _entrydb_site.start()
             import importlib.metadata as metadata
             replacing = _entrydb_site.rest()
-            replacing.worth = 12
+            replacing.worth, replacing.ONE_BY_ONE = 12, 8
             replacement = replacing.replacements["importlib.metadata"]
             found = list(metadata.distributions())
             for number, each in enumerate(found[:12]):

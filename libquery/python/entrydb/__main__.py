@@ -7,8 +7,8 @@ and rules.
 import sys
 
 USAGE = """\
-usage: python -m entrydb on|off|status [--all-venvs DIR]
-       python -m entrydb on [--no-refresh|--sitecustomize]
+usage: python -m entrydb on [--no-refresh|--sitecustomize]
+       python -m entrydb off|status
        python -m entrydb COMMAND [ARGUMENT...]
 
 Let importlib.metadata answer from the database:
@@ -19,11 +19,10 @@ Let importlib.metadata answer from the database:
             entry is answered from
 
   --no-refresh      do not start an update where a process has found the database stale
-  --all-venvs DIR   in all virtual environments below DIR that have entrydb installed
   --sitecustomize   by a file sitecustomize.py instead of a .pth file: Python starts sooner,
                     and there can only be one; refused where another one is found
 
-Only its owner changes an environment: root leaves those of other users alone, and prints
+Only its owner changes an environment: root leaves that of another user alone, and prints
 the command to run. Uninstalling or upgrading entrydb switches it off.
 
 Any other COMMAND (list, groups, why, update, ...) runs the program entrydb for the path
@@ -32,7 +31,7 @@ entries and by the rules of this interpreter. See 'entrydb --help' and entrydb(1
 Environment: ENTRYDB=0 switches the acceleration off for one process, ENTRYDB_REFRESH=0 the
 update at its end.
 
-Exit status: 0 done, or on; 1 off, or no environment found; 2 usage; 3 could not.
+Exit status: 0 done, or on; 1 off; 2 usage; 3 could not.
 """
 
 VERBS = ("on", "off", "status")
@@ -40,48 +39,20 @@ HELP = ("-h", "--help")
 OLD = {"enable": "on", "disable": "off"}
 
 
-def chosen(arguments):
-    """The directory whose environments are meant; "" for this one, None for wrong usage."""
-    option, equals, directory = "".join(arguments[:1]).partition("=")
-    if not arguments:
-        return ""
-    if option != "--all-venvs" or len(arguments) != (1 if equals else 2):
-        return None
-    return (directory if equals else arguments[1]) or None
-
-
-def switch(verb, arguments):
-    if verb == "on" and arguments == ["--sitecustomize"]:
-        from . import _environment
-        return _environment.own().on_by_sitecustomize()
-    if verb == "on" and arguments == ["--no-refresh"]:
-        from . import _environment
-        return _environment.own().on(refreshes=False)
-    directory = chosen(arguments)
-    if directory is None:
-        return usage_error()
+def switch(verb, options):
     from . import _environment
-    if directory:
-        return switch_below(verb, directory)
     environment = _environment.own()
+    if (verb, options) == ("on", ["--sitecustomize"]):
+        return environment.on_by_sitecustomize()
+    if (verb, options) == ("on", ["--no-refresh"]):
+        return environment.on(refreshes=False)
+    if options:
+        return usage_error()
     if verb == "status":
         environment.status()
         from . import _status
         return 0 if _status.show(environment) else 1
     return getattr(environment, verb)()
-
-
-def switch_below(verb, directory):
-    from . import _environment, _files
-    try:
-        statuses = [getattr(each, verb)() for each in _environment.below(directory)]
-    except OSError as error:
-        print(f"entrydb: {_files.printable(directory)}: {error.strerror}", file=sys.stderr)
-        return 3
-    if not statuses:
-        print(f"entrydb: {_files.printable(directory)}: no virtual environment below it has "
-              "entrydb installed", file=sys.stderr)
-    return max(statuses, default=1)
 
 
 def usage_error():

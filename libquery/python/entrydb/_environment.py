@@ -10,7 +10,6 @@ import base64
 import hashlib
 import os
 import py_compile
-import re
 import shlex
 import site
 import sys
@@ -40,10 +39,6 @@ COULD_NOT = 3
 
 class Refused(Exception):
     """This process is not to do it; the message says why."""
-
-
-def _tell(place, what):
-    print(f"entrydb: {_files.printable(place)}: {_files.printable(str(what))}", file=sys.stderr)
 
 
 class Environment:
@@ -95,7 +90,7 @@ class Environment:
             return self._could_not(f"{error.filename or 'a file'}: {error.strerror}")
 
     def _could_not(self, why):
-        _tell(self.place, why)
+        print(f"entrydb: {self.label}: {_files.printable(str(why))}", file=sys.stderr)
         return COULD_NOT
 
     def _check_owner(self, verb):
@@ -201,10 +196,8 @@ def _record_line(name, text):
     return f"{name},sha256={digest.rstrip('=')},{len(text)}"
 
 
-# --- which environments ---
-
 def own():
-    """The one that this package is installed in."""
+    """The environment that this package is installed in."""
     package = os.path.dirname(os.path.abspath(__file__))  # its files may be links: uv's, to a cache
     path = os.path.realpath(os.path.dirname(package))
     prefix = os.path.realpath(sys.prefix)
@@ -212,52 +205,3 @@ def own():
     known = map(os.path.realpath, [*site.getsitepackages(), site.getusersitepackages()])
     return Environment(sys.prefix if inside else path, path, _files.open_directory(path),
                        sys.executable, is_read=path in known)
-
-
-def below(top):
-    """The virtual environments below a directory; those without entrydb are named on stderr.
-
-    An environment is to be used before the next one is asked for. OSError where the directory
-    cannot be read.
-    """
-    for prefix, directories, files, descriptor in os.fwalk(os.path.realpath(top)):
-        if "pyvenv.cfg" not in files:
-            continue
-        directories.clear()
-        found = False
-        for path, directory in _site_directories(prefix, descriptor):
-            found = True
-            yield Environment(prefix, path, directory, f"{prefix}/bin/python")
-        if not found:
-            _tell(prefix, "entrydb is not installed there; install it with that environment's pip")
-
-
-def _site_directories(prefix, descriptor):
-    """(path, descriptor) of those with entrydb: each step by descriptor, and of one owner."""
-    for version in _versions(descriptor):
-        opened = [os.dup(descriptor)]
-        try:
-            for step in ("lib", version, "site-packages"):
-                opened.append(_files.open_directory(step, opened[-1]))
-            if not _files.exists(opened[-1], MODULE):
-                continue
-            if len({os.fstat(each).st_uid for each in opened}) == 1:
-                yield f"{prefix}/lib/{version}/site-packages", opened[-1]
-            else:
-                _tell(prefix, "left alone, as its directories belong to several users")
-        except OSError:
-            continue  # a link, or not what it looked like
-        finally:
-            for each in opened:
-                os.close(each)
-
-
-def _versions(descriptor):
-    try:
-        lib = _files.open_directory("lib", descriptor)
-    except OSError:
-        return []
-    try:
-        return sorted(each for each in os.listdir(lib) if re.fullmatch(r"python3\.\d+t?", each))
-    finally:
-        os.close(lib)
