@@ -73,35 +73,6 @@ static int check_expansion(struct walk *walk)
 
 /* --- input --- */
 
-/* How many bytes stand in the chunk, or one of both to say why not. */
-static la_ssize_t finish_read(struct walk *walk, ssize_t n)
-{
-	if (n < 0) {
-		archive_set_error(walk->archive, EIO, "%s", error_text(walk->error));
-		return -1;
-	}
-	walk->at += (uint64_t)n;
-	if (walk->end < walk->at)
-		walk->end = walk->at;
-	return n;
-}
-
-static la_ssize_t read_source(struct archive *archive, void *payload, const void **buffer)
-{
-	struct walk *walk = payload;
-	ssize_t n = check_expansion(walk);
-
-	(void)archive;
-	*buffer = walk->chunk;
-	if (n == 0) {
-		n = TEMP_FAILURE_RETRY(
-		        pread(walk->source->fd, walk->chunk, CHUNK, (off_t)walk->at));
-		if (n < 0)
-			error_errno(walk->error, errno, "%s", walk->source->path);
-	}
-	return finish_read(walk, n);
-}
-
 /* The directory of a zip stands at its end. */
 static la_int64_t seek_source(struct archive *archive, void *payload, la_int64_t offset, int whence)
 {
@@ -130,15 +101,26 @@ static la_ssize_t read_data(struct walk *walk, char *to, size_t size)
 	return n;
 }
 
-/* The input of an archive within another is a member of that. */
-static la_ssize_t read_member(struct archive *archive, void *payload, const void **buffer)
+/* The next bytes of the source; of an archive within another, of the member that it is. */
+static la_ssize_t read_input(struct archive *archive, void *payload, const void **buffer)
 {
 	struct walk *walk = payload;
 	ssize_t n = check_expansion(walk);
 
-	(void)archive;
 	*buffer = walk->chunk;
-	return finish_read(walk, n < 0 ? n : read_data(walk->outer, walk->chunk, CHUNK));
+	if (n == 0 && walk->outer)
+		n = read_data(walk->outer, walk->chunk, CHUNK);
+	else if (n == 0 && (n = TEMP_FAILURE_RETRY(pread(walk->source->fd, walk->chunk, CHUNK,
+	                                                 (off_t)walk->at))) < 0)
+		error_errno(walk->error, errno, "%s", walk->source->path);
+	if (n < 0) {
+		archive_set_error(archive, EIO, "%s", error_text(walk->error));
+		return -1;
+	}
+	walk->at += (uint64_t)n;
+	if (walk->end < walk->at)
+		walk->end = walk->at;
+	return n;
 }
 
 /* --- formats --- */
@@ -201,13 +183,13 @@ static bool is_payload(const struct walk *walk, struct slice path)
 	return format == ARCHIVE_FORMAT_AR && slice_starts(path, SLICE("data.tar"));
 }
 
-static int open_walk(struct walk *walk, archive_read_callback *read)
+static int open_walk(struct walk *walk)
 {
 	walk->chunk = malloc(CHUNK);
 	walk->archive = archive_read_new();
 	if (!walk->chunk || !walk->archive || !support_formats(walk))
 		return error_nomem(walk->error);
-	if (archive_read_open(walk->archive, walk, NULL, read, NULL) != ARCHIVE_OK)
+	if (archive_read_open(walk->archive, walk, NULL, read_input, NULL) != ARCHIVE_OK)
 		return failed(walk);
 	return check_filters(walk);
 }
@@ -222,7 +204,7 @@ static int walk_nested(struct walk *outer)
 	        .members = outer->members,
 	        .outer = outer,
 	};
-	int code = open_walk(&inner, read_member);
+	int code = open_walk(&inner);
 
 	if (code == 0)
 		code = walk_members(&inner);
@@ -231,20 +213,14 @@ static int walk_nested(struct walk *outer)
 	return code;
 }
 
-static int too_large(struct walk *walk, struct slice path, size_t limit)
-{
-	return error_set(walk->error, ERROR_LIMIT, "%s: %.*s: larger than %zu bytes",
-	                 walk->source->path, (int)path.len, path.ptr, limit);
-}
-
 /* All of the member's bytes, malloc'd. What size it declares is not relied on. */
-static int read_bytes(struct walk *walk, struct slice path, size_t limit, struct slice *out)
+static int read_bytes(struct walk *walk, size_t limit, struct slice *out)
 {
 	CLEANUP(cleanup_free) char *bytes = NULL;
 	size_t length = 0, room = 0;
 	la_ssize_t n = 1;
 
-	while (n > 0) {
+	while (n > 0 && length <= limit) {
 		if (length + 1 >= room) {
 			char *bigger = realloc(bytes, room = room ? 2 * room : CHUNK);
 
@@ -256,8 +232,6 @@ static int read_bytes(struct walk *walk, struct slice path, size_t limit, struct
 		if (n < 0)
 			return (int)n;
 		length += (size_t)n;
-		if (length > limit)
-			return too_large(walk, path, limit);
 	}
 	bytes[length] = '\0';
 	*out = (struct slice){take(bytes), length};
@@ -270,17 +244,15 @@ static int give_file(struct walk *walk, struct archive_entry *entry, struct slic
 	uint64_t size =
 	        archive_entry_size_is_set(entry) ? (uint64_t)archive_entry_size(entry) : UINT64_MAX;
 	size_t limit = walk->sink->wanted(walk->sink->payload, path, size);
+	bool is_declared = limit > 0 && size != UINT64_MAX && size > limit;
 	struct slice text = {0};
-	int code = 0;
+	int code = limit > 0 && !is_declared ? read_bytes(walk, limit, &text) : 0;
 
-	if (limit > 0 && size != UINT64_MAX && size > limit)
-		return too_large(walk, path, limit);
-	if (limit > 0)
-		code = read_bytes(walk, path, limit, &text);
 	bytes = (char *)text.ptr;
-	if (code == 0)
-		code = walk->sink->file(walk->sink->payload, path, text, walk->error);
-	return code;
+	if (is_declared || text.len > limit)
+		return error_set(walk->error, ERROR_LIMIT, "%s: %.*s: larger than %zu bytes",
+		                 walk->source->path, (int)path.len, path.ptr, limit);
+	return code < 0 ? code : walk->sink->file(walk->sink->payload, path, text, walk->error);
 }
 
 static int walk_member(struct walk *walk, struct archive_entry *entry)
@@ -328,7 +300,7 @@ int archive_file_walk(const struct archive_source *source, const struct archive_
 	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
 	struct walk walk = {.source = source, .sink = sink, .error = &own};
-	int code = open_walk(&walk, read_source);
+	int code = open_walk(&walk);
 
 	if (code == 0)
 		code = walk_members(&walk);

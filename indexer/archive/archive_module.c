@@ -33,16 +33,9 @@ static bool find_own_directory(char directory[PATH_MAX])
 	return slash != NULL;
 }
 
-static void *open_in(const char *directory, const char *below, const char *file)
-{
-	CLEANUP(cleanup_free) char *path = text_format("%s%s/%s", directory, below, file);
-
-	return path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-}
-
 static void *open_module(const char *file, const char *purpose, struct error *error)
 {
-	CLEANUP(cleanup_free) char *beside = NULL;
+	CLEANUP(cleanup_free) char *path = NULL;
 	char directory[PATH_MAX];
 	void *handle;
 
@@ -50,14 +43,15 @@ static void *open_module(const char *file, const char *purpose, struct error *er
 		error_set(error, ERROR_LOAD, "/proc is needed to find %s", file);
 		return NULL;
 	}
-	beside = text_format("%s/%s", directory, file);
-	if (!beside) {
-		error_nomem(error);
-		return NULL;
+	path = text_format("%s/%s", directory, file);
+	if (path && access(path, F_OK) != 0) {
+		free(path);
+		path = text_format("%s/" ENTRYDB_MODULE_DIRECTORY "/%s", directory, file);
 	}
-	handle = access(beside, F_OK) == 0 ? open_in(directory, "", file)
-	                                   : open_in(directory, "/" ENTRYDB_MODULE_DIRECTORY, file);
-	if (!handle)
+	handle = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+	if (!path)
+		error_nomem(error);
+	else if (!handle)
 		error_set(error, ERROR_LOAD, "%s need a part of entrydb that cannot be loaded: %s",
 		          purpose, dlerror());
 	return handle;

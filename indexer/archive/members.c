@@ -11,28 +11,19 @@
 #include "libquery/disk/target/target_record.h"
 #include "libquery/disk/tree/distname.h"
 
-/* A file that is kept, by its name. */
-struct rule {
+/* Files that are kept: right in a metadata directory, and at the top of a source distribution. */
+static const struct rule {
 	const char *name;
 	size_t limit; /* bytes */
-};
-
-/* Right in a metadata directory. */
-static const struct rule metadata_rules[] = {
-        {"METADATA", METADATA_MAX},
-        {"PKG-INFO", METADATA_MAX},
-        {"RECORD", RECORD_MAX},
-        {"SOURCES.txt", METADATA_MAX},
-        {"direct_url.json", METADATA_MAX},
-        {"entry_points.txt", ENTRY_POINTS_TXT_MAX},
-        {NULL, 0},
-};
-
-/* In the one directory at the top of a source distribution. */
-static const struct rule source_rules[] = {
-        {"PKG-INFO", METADATA_MAX},
-        {"pyproject.toml", METADATA_MAX},
-        {NULL, 0},
+	bool in_metadata, in_source;
+} rules[] = {
+        {"METADATA", METADATA_MAX, true, false},
+        {"PKG-INFO", METADATA_MAX, true, true},
+        {"RECORD", RECORD_MAX, true, false},
+        {"SOURCES.txt", METADATA_MAX, true, false},
+        {"direct_url.json", METADATA_MAX, true, false},
+        {"entry_points.txt", ENTRY_POINTS_TXT_MAX, true, false},
+        {"pyproject.toml", METADATA_MAX, false, true},
 };
 
 void members_free(struct members *members)
@@ -76,30 +67,24 @@ static bool is_safe(struct slice path)
 
 /* --- what to keep --- */
 
-static size_t limit_of(const struct rule *rules, struct slice name)
+/* Of what is no shared object; a metadata file such as old eggs have is kept, too. */
+static size_t limit_of(struct slice path)
 {
-	for (; rules->name; rules++)
-		if (slice_equal(slice_of(rules->name), name))
-			return rules->limit;
+	struct slice info = distname_first_info(path), top = path;
+	bool has_info = !slice_is_null(info), is_under_top;
+
+	if (has_info && info.len == path.len)
+		return METADATA_MAX;
+	is_under_top = take_component(&top).len > 0 && top.len > 0;
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+		struct slice name = slice_of(rules[i].name);
+
+		if ((has_info && rules[i].in_metadata &&
+		     slice_equal(slice_from(path, info.len + 1), name)) ||
+		    (is_under_top && rules[i].in_source && slice_equal(top, name)))
+			return rules[i].limit;
+	}
 	return 0;
-}
-
-/* A known file of a metadata directory, or a metadata file such as old eggs have. */
-static size_t metadata_limit(struct slice path)
-{
-	struct slice info = distname_first_info(path);
-
-	if (slice_is_null(info) || info.len == path.len)
-		return slice_is_null(info) ? 0 : METADATA_MAX;
-	return limit_of(metadata_rules, slice_from(path, info.len + 1));
-}
-
-static size_t source_limit(struct slice path)
-{
-	struct slice rest = path;
-
-	take_component(&rest);
-	return rest.len > 0 ? limit_of(source_rules, rest) : 0;
 }
 
 size_t members_wanted(void *payload, struct slice path, uint64_t size)
@@ -108,16 +93,10 @@ size_t members_wanted(void *payload, struct slice path, uint64_t size)
 	size_t limit;
 
 	path = without_dot(path);
-	if (!is_safe(path))
-		return 0;
-	limit = metadata_limit(path);
-	if (limit == 0)
-		limit = source_limit(path);
-	if (limit > 0)
+	limit = is_safe(path) ? limit_of(path) : 0;
+	if (limit > 0 || !is_safe(path) || !object_name_may_be(path) ||
+	    size > ARCHIVE_OBJECT_MEMORY || size > MEMBERS_OBJECTS_MAX - members->object_bytes)
 		return limit;
-	if (!object_name_may_be(path) || size > ARCHIVE_OBJECT_MEMORY ||
-	    size > MEMBERS_OBJECTS_MAX - members->object_bytes)
-		return 0;
 	return (size_t)size;
 }
 

@@ -15,7 +15,6 @@
 #include "db/base/path.h"
 #include "db/base/unicode.h"
 #include "indexer/archive/archive_module.h"
-#include "indexer/archive/sdist.h"
 #include "libquery/disk/elf/linkage.h"
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/target_record.h"
@@ -51,59 +50,23 @@ bool package_is_archive(const char *name)
 	return has_ending(name, endings);
 }
 
-static int collect(struct package *package, bool is_zip, bool is_conda, bool (*stop)(void),
-                   struct error *error)
-{
-	const struct archive_source source = {package->path, package->fd, is_zip, is_conda};
-	const struct archive_sink sink = {&package->members, members_wanted, members_add, stop};
-	const struct archive_module *module = archive_module_open(error);
-
-	return module ? module->walk(&source, &sink, error) : ERROR_LOAD;
-}
-
 /* --- source distributions --- */
 
-/* The module is not opened before there is a pyproject.toml to read. */
-static enum pyproject_status read_pyproject(const char *text, size_t length,
-                                            const struct pyproject_sink *sink,
-                                            char problem[PYPROJECT_PROBLEM_SIZE])
+/* What will be scanned is what stands for the distribution that a build would make. */
+static int open_source(struct package *package, const struct archive_module *module,
+                       struct slice top, struct error *error)
 {
-	struct error own = {0};
-	const struct archive_module *module = archive_module_open(&own);
+	struct sdist *source = &package->source;
+	int code = sdist_read(&package->members, top, slice_of(base_name(package->path)),
+	                      module->read_pyproject, &package->arena, source, error);
 
-	if (module)
-		return module->read_pyproject(text, length, sink, problem);
-	snprintf(problem, PYPROJECT_PROBLEM_SIZE, "%s", error_text(&own));
-	error_clear(&own);
-	return PYPROJECT_NONE;
-}
-
-/* What will be scanned in place of the distribution that a build would make. */
-static void set_source(struct package *package, const struct sdist *sdist)
-{
 	package->kind = PACKAGE_SOURCE;
-	package->directory = sdist->directory;
-	package->name = sdist->name;
-	package->version = sdist->version;
-	package->error = sdist->error;
-	package->source_files[0] = (struct tree_file){SLICE(SOURCE_METADATA), sdist->metadata};
+	package->source_files[0] = (struct tree_file){SLICE(SOURCE_METADATA), source->metadata};
 	package->source_files[1] =
-	        (struct tree_file){SLICE(SOURCE_ENTRY_POINTS), sdist->entry_points};
-	if (slice_is_null(sdist->metadata))
+	        (struct tree_file){SLICE(SOURCE_ENTRY_POINTS), source->entry_points};
+	if (slice_is_null(source->metadata))
 		package->source_files[0].bytes = SLICE("");
-}
-
-static int open_source(struct package *package, struct slice top, struct error *error)
-{
-	struct slice file = slice_of(base_name(package->path));
-	struct sdist sdist = {0};
-	int code = sdist_read(&package->members, top, file, read_pyproject, &package->arena, &sdist,
-	                      error);
-
-	if (code < 0)
-		return code;
-	set_source(package, &sdist);
-	return tree_open_memory(package->source_files, 2, &package->tree, error);
+	return code < 0 ? code : tree_open_memory(package->source_files, 2, &package->tree, error);
 }
 
 /* --- all other archives --- */
@@ -143,14 +106,6 @@ static void drop_strays(struct members *members)
 	}
 	if (has_sites)
 		members->count = kept;
-}
-
-static int open_members(struct package *package, struct error *error)
-{
-	package->kind = PACKAGE_ARCHIVE;
-	drop_strays(&package->members);
-	return tree_open_memory(package->members.files, package->members.count, &package->tree,
-	                        error);
 }
 
 /* --- zips --- */
@@ -213,22 +168,32 @@ static int looks_like_zip(const struct package *package, struct error *error)
 static int open_by_content(struct package *package, bool (*stop)(void), struct error *error)
 {
 	static const char *const conda[] = {".conda", NULL};
-	bool is_conda = has_ending(package->path, conda);
-	int is_zip = is_conda ? 1 : looks_like_zip(package, error), code = is_zip;
+	const struct archive_sink sink = {&package->members, members_wanted, members_add, stop};
+	struct archive_source source = {package->path, package->fd,
+	                                .is_conda = has_ending(package->path, conda)};
+	int is_zip = source.is_conda ? 1 : looks_like_zip(package, error), code = is_zip;
+	const struct archive_module *module;
 	struct slice top;
 
-	if (is_zip > 0 && !is_conda)
+	if (is_zip > 0 && !source.is_conda)
 		code = open_zip(package, error);
 	if (code < 0 || (package->tree && code > 0))
 		return code < 0 ? code : 0;
-	code = collect(package, is_zip, is_conda, stop, error);
+	module = archive_module_open(error);
+	source.is_zip = is_zip;
+	code = module ? module->walk(&source, &sink, error) : ERROR_LOAD;
 	if (code < 0)
 		return code;
-	if (!is_conda && sdist_find_top(&package->members, &top)) {
+	if (!source.is_conda && sdist_find_top(&package->members, &top)) {
 		tree_close(take(package->tree));
-		return open_source(package, top, error);
+		return open_source(package, module, top, error);
 	}
-	return package->tree ? 0 : open_members(package, error);
+	if (package->tree)
+		return 0;
+	package->kind = PACKAGE_ARCHIVE;
+	drop_strays(&package->members);
+	return tree_open_memory(package->members.files, package->members.count, &package->tree,
+	                        error);
 }
 
 int package_open(const char *path, bool (*stop)(void), struct package *out, struct error *error)
@@ -258,34 +223,24 @@ void package_close(struct package *package)
 
 /* --- scanning --- */
 
-static int name_source(struct package *package, struct root_record *root, struct error *error)
+/* The scan took two files for a distribution: say where they come from, and what they lack. */
+static int finish_source(const struct sdist *source, struct root_record *root, struct error *error)
 {
 	struct distribution_record *distribution = &root->distributions[0];
 	bool failed = false;
 
 	if (slice_is_null(distribution->name))
-		distribution->name = arena_copy(&root->arena, package->name, &failed);
+		distribution->name = arena_copy(&root->arena, source->name, &failed);
 	if (slice_is_null(distribution->version))
-		distribution->version = arena_copy(&root->arena, package->version, &failed);
-	distribution->directory = arena_copy(&root->arena, package->directory, &failed);
-	if (!failed)
-		distribution->normalized_name =
-		        distname_normalize_in(&root->arena, distribution->name, &failed);
-	return failed ? error_nomem(error) : 0;
-}
-
-/* The scan took two files for a distribution: say where they come from. */
-static int finish_source(struct package *package, struct root_record *root, struct error *error)
-{
-	struct distribution_record *distribution = &root->distributions[0];
-	bool failed = false;
-	int code = name_source(package, root, error);
-
-	if (code < 0 || slice_is_null(package->error))
-		return code;
-	distribution->error = arena_copy(&root->arena, package->error, &failed);
-	distribution->entry_point_count = 0;
-	root->broken = 1;
+		distribution->version = arena_copy(&root->arena, source->version, &failed);
+	distribution->directory = arena_copy(&root->arena, source->directory, &failed);
+	distribution->normalized_name =
+	        distname_normalize_in(&root->arena, distribution->name, &failed);
+	if (!slice_is_null(source->error)) {
+		distribution->error = arena_copy(&root->arena, source->error, &failed);
+		distribution->entry_point_count = 0;
+		root->broken = 1;
+	}
 	return failed ? error_nomem(error) : 0;
 }
 
@@ -322,7 +277,7 @@ int package_scan(struct package *package, const struct package_scan *scan, struc
 		return code;
 	out->settled &= !has_changed(package);
 	if (package->kind == PACKAGE_SOURCE)
-		code = finish_source(package, out, error);
+		code = finish_source(&package->source, out, error);
 	if (code < 0)
 		root_record_free(out);
 	return code;

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "db/record.h"
-#include "indexer/archive/members.h"
+#include "indexer/archive/sdist.h"
 #include "libquery/disk/target/plugin_kinds.h"
 #include "libquery/disk/tree/archive.h"
 
@@ -31,9 +31,8 @@ struct package {
 	struct tree *tree;      /* what to scan */
 	struct members members; /* what it stands on, but for PACKAGE_ZIP */
 	struct arena arena;
-	/* Of a source distribution: */
-	struct slice directory, name, version, error;
-	struct tree_file source_files[2];
+	struct sdist source;
+	struct tree_file source_files[2]; /* of which its tree is made */
 };
 
 #define PACKAGE_INIT ((struct package){.fd = -1})

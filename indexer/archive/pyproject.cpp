@@ -43,10 +43,6 @@ struct bad_project : std::runtime_error {
 	using std::runtime_error::runtime_error;
 };
 
-/* The sink has no memory. */
-struct sink_failed {
-};
-
 pyproject_text text_of(std::string_view text)
 {
 	return {text.data(), text.size()};
@@ -63,12 +59,8 @@ const toml::table *table_at(const toml::table &parent, std::string_view key,
 	return node ? node->as_table() : nullptr;
 }
 
-class reader
-{
-      public:
-	explicit reader(const pyproject_sink *sink_) : sink(sink_)
-	{
-	}
+struct reader {
+	const pyproject_sink *sink;
 
 	void read(const toml::table &document) const
 	{
@@ -81,13 +73,10 @@ class reader
 			read_project(*project);
 	}
 
-      private:
-	const pyproject_sink *sink;
-
 	void tell(pyproject_fact fact, std::string_view text) const
 	{
 		if (sink->fact(sink->payload, fact, text_of(text)) != 0)
-			throw sink_failed();
+			throw std::bad_alloc(); /* the sink has no memory */
 	}
 
 	void read_string(const toml::table &table, std::string_view key, pyproject_fact fact) const
@@ -156,40 +145,28 @@ class reader
 				                  " is not a string");
 			if (sink->entry_point(sink->payload, text_of(group), text_of(key.str()),
 			                      text_of(node.as_string()->get())) != 0)
-				throw sink_failed();
+				throw std::bad_alloc(); /* the sink has no memory */
 		}
 	}
 };
-
-void set_problem(char problem[PYPROJECT_PROBLEM_SIZE], std::string_view text)
-{
-	std::snprintf(problem, PYPROJECT_PROBLEM_SIZE, "%.*s", static_cast<int>(text.size()),
-	              text.data());
-}
 
 } // namespace
 
 pyproject_status pyproject_read(const char *text, size_t length, const pyproject_sink *sink,
                                 char problem[PYPROJECT_PROBLEM_SIZE])
 try {
-	reader(sink).read(toml::parse(std::string_view(text, length)));
+	reader{sink}.read(toml::parse(std::string_view(text, length)));
 	return PYPROJECT_OK;
 } catch (const toml::parse_error &error) {
 	std::snprintf(problem, PYPROJECT_PROBLEM_SIZE, "line %u: %.*s",
 	              static_cast<unsigned>(error.source().begin.line),
 	              static_cast<int>(error.description().size()), error.description().data());
 	return PYPROJECT_BAD;
-} catch (const bad_project &error) {
-	set_problem(problem, error.what());
-	return PYPROJECT_BAD;
-} catch (const sink_failed &) {
-	set_problem(problem, "out of memory");
-	return PYPROJECT_NOMEM;
 } catch (const std::bad_alloc &) {
-	set_problem(problem, "out of memory");
+	std::snprintf(problem, PYPROJECT_PROBLEM_SIZE, "out of memory");
 	return PYPROJECT_NOMEM;
 } catch (const std::exception &error) {
-	set_problem(problem, error.what());
+	std::snprintf(problem, PYPROJECT_PROBLEM_SIZE, "%s", error.what());
 	return PYPROJECT_BAD;
 }
 

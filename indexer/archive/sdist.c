@@ -27,8 +27,12 @@ struct reading {
 	sdist_pyproject *pyproject;
 	struct arena *arena;
 	struct sdist *out;
-	bool other_backend; /* pyproject.toml has it built by other means than setuptools */
-	bool failed;        /* no memory */
+	bool failed; /* no memory */
+	/* of pyproject.toml: */
+	bool has_project, is_dynamic;
+	bool other_backend; /* it has it built by other means than setuptools */
+	struct entry_points_line *lines;
+	size_t count, room;
 };
 
 /* @file may be NULL. */
@@ -148,23 +152,15 @@ static struct slice find_egg_info(struct reading *reading, struct slice name)
 
 /* --- what is declared --- */
 
-struct declarations {
-	struct reading *reading;
-	struct entry_points_line *lines;
-	size_t count, room;
-	bool has_project, is_dynamic;
-};
-
-static struct slice slice_of_text(struct pyproject_text text)
+static struct slice copy_of(struct reading *reading, struct pyproject_text text)
 {
-	return (struct slice){text.text, text.length};
+	return arena_copy(reading->arena, (struct slice){text.text, text.length}, &reading->failed);
 }
 
 static int take_fact(void *payload, enum pyproject_fact fact, struct pyproject_text text)
 {
-	struct declarations *declarations = payload;
-	struct reading *reading = declarations->reading;
-	struct slice value = arena_copy(reading->arena, slice_of_text(text), &reading->failed);
+	struct reading *reading = payload;
+	struct slice value = copy_of(reading, text);
 
 	if (fact == PYPROJECT_NAME)
 		reading->out->name = value;
@@ -172,32 +168,23 @@ static int take_fact(void *payload, enum pyproject_fact fact, struct pyproject_t
 		reading->out->version = value;
 	else if (fact == PYPROJECT_BACKEND)
 		reading->other_backend = !slice_starts(value, SLICE("setuptools."));
-	declarations->has_project |= fact == PYPROJECT_PROJECT;
-	declarations->is_dynamic |= fact == PYPROJECT_DYNAMIC;
+	reading->has_project |= fact == PYPROJECT_PROJECT;
+	reading->is_dynamic |= fact == PYPROJECT_DYNAMIC;
 	return reading->failed;
-}
-
-static int declare(struct declarations *declarations, struct entry_points_line line)
-{
-	if (!array_grow(&declarations->lines, declarations->count, sizeof(*declarations->lines),
-	                &declarations->room))
-		return ERROR_NOMEM;
-	declarations->lines[declarations->count++] = line;
-	return 0;
 }
 
 static int take_entry_point(void *payload, struct pyproject_text group, struct pyproject_text name,
                             struct pyproject_text value)
 {
-	struct declarations *declarations = payload;
-	struct reading *reading = declarations->reading;
-	struct entry_points_line line = {
-	        .group = arena_copy(reading->arena, slice_of_text(group), &reading->failed),
-	        .name = arena_copy(reading->arena, slice_of_text(name), &reading->failed),
-	        .value = arena_copy(reading->arena, slice_of_text(value), &reading->failed),
-	};
+	struct reading *reading = payload;
 
-	return reading->failed || declare(declarations, line) < 0;
+	if (!array_grow(&reading->lines, reading->count, sizeof(*reading->lines), &reading->room))
+		return reading->failed = true;
+	reading->lines[reading->count++] =
+	        (struct entry_points_line){.group = copy_of(reading, group),
+	                                   .name = copy_of(reading, name),
+	                                   .value = copy_of(reading, value)};
+	return reading->failed;
 }
 
 static int compare_lines(const void *left, const void *right)
@@ -210,110 +197,85 @@ static int compare_lines(const void *left, const void *right)
 	return order ? order : slice_compare(a->value, b->value);
 }
 
-static void write_lines(FILE *stream, const struct declarations *declarations)
+static void put(struct slice text, const char *behind, FILE *stream)
 {
-	struct slice group = {0};
-
-	for (size_t i = 0; i < declarations->count; i++) {
-		const struct entry_points_line *line = &declarations->lines[i];
-
-		if (i == 0 || !slice_equal(line->group, group)) {
-			fputc('[', stream);
-			fwrite(line->group.ptr, 1, line->group.len, stream);
-			fputs("]\n", stream);
-		}
-		group = line->group;
-		fwrite(line->name.ptr, 1, line->name.len, stream);
-		fputs(" = ", stream);
-		fwrite(line->value.ptr, 1, line->value.len, stream);
-		fputc('\n', stream);
-	}
+	fwrite(text.ptr, 1, text.len, stream);
+	fputs(behind, stream);
 }
 
 /* Sort the declarations, and make them the distribution's entry_points.txt. */
-static int render(struct declarations *declarations)
+static void render(struct reading *reading)
 {
-	struct reading *reading = declarations->reading;
-	char *text = NULL;
+	CLEANUP(cleanup_free) char *text = NULL;
+	struct slice group = {0};
 	size_t size;
-	FILE *stream;
+	FILE *stream = reading->count > 0 ? open_memstream(&text, &size) : NULL;
 
-	if (declarations->count == 0)
-		return 0;
-	stream = open_memstream(&text, &size);
+	reading->failed |= reading->count > 0 && !stream;
 	if (!stream)
-		return ERROR_NOMEM;
-	qsort(declarations->lines, declarations->count, sizeof(*declarations->lines),
-	      compare_lines);
-	write_lines(stream, declarations);
-	if (!text_close(stream, &text))
-		reading->failed = true;
-	else
+		return;
+	qsort(reading->lines, reading->count, sizeof(*reading->lines), compare_lines);
+	for (size_t i = 0; i < reading->count; i++) {
+		const struct entry_points_line *line = &reading->lines[i];
+
+		if (i == 0 || !slice_equal(line->group, group)) {
+			putc('[', stream);
+			put(line->group, "]\n", stream);
+		}
+		group = line->group;
+		put(line->name, " = ", stream);
+		put(line->value, "\n", stream);
+	}
+	if (text_close(stream, &text))
 		reading->out->entry_points =
 		        arena_copy(reading->arena, (struct slice){text, size}, &reading->failed);
-	free(text);
-	return reading->failed ? ERROR_NOMEM : 0;
+	else
+		reading->failed = true;
 }
 
 /* Does the text, read back, say what was declared? TOML's strings may hold anything. */
-static bool is_faithful(const struct declarations *declarations)
+static bool is_faithful(const struct reading *reading)
 {
 	struct entry_points_line line;
 	struct entry_points_txt txt;
 	size_t i = 0;
 
-	entry_points_txt_begin(&txt, declarations->reading->out->entry_points);
+	entry_points_txt_begin(&txt, reading->out->entry_points);
 	while (entry_points_txt_next(&txt, &line, NULL) > 0) {
-		const struct entry_points_line *declared = &declarations->lines[i];
+		const struct entry_points_line *declared = &reading->lines[i];
 
-		if (i++ == declarations->count || !slice_equal(line.group, declared->group) ||
+		if (i++ == reading->count || !slice_equal(line.group, declared->group) ||
 		    !slice_equal(line.name, unicode_strip(declared->name)) ||
 		    !slice_equal(line.value, unicode_strip(declared->value)))
 			return false;
 	}
-	return i == declarations->count;
+	return i == reading->count;
 }
 
 /* --- pyproject.toml --- */
 
-/* 1: it answers; 0: it leaves that to the back end; negative: no memory. */
-static int judge_pyproject(struct declarations *declarations)
+/* Does it answer? Else it leaves that to the back end. */
+static bool read_pyproject(struct reading *reading, struct slice text)
 {
-	struct reading *reading = declarations->reading;
+	struct pyproject_sink sink = {reading, take_fact, take_entry_point};
+	char problem[PYPROJECT_PROBLEM_SIZE] = "";
+	enum pyproject_status status = reading->pyproject(text.ptr, text.len, &sink, problem);
 
-	if (declarations->is_dynamic)
+	reading->failed |= status == PYPROJECT_NOMEM;
+	if (status != PYPROJECT_OK) {
+		set_reason(reading, "pyproject.toml", problem);
+		return true;
+	}
+	if (reading->is_dynamic)
 		set_reason(reading, NULL, DYNAMIC);
-	else if (declarations->has_project && render(declarations) < 0)
-		return ERROR_NOMEM;
-	else if (declarations->has_project && !is_faithful(declarations))
+	else if (reading->has_project)
+		render(reading);
+	if (reading->has_project && !reading->is_dynamic && !is_faithful(reading)) {
+		reading->out->entry_points = (struct slice){0};
 		set_reason(reading, "pyproject.toml",
 		           "entry_points.txt cannot express one of its groups, names or values");
-	return declarations->has_project;
-}
-
-static int read_pyproject(struct reading *reading, struct slice text)
-{
-	struct declarations declarations = {.reading = reading};
-	struct pyproject_sink sink = {&declarations, take_fact, take_entry_point};
-	char problem[PYPROJECT_PROBLEM_SIZE] = "";
-	int code = 1;
-
-	switch (reading->pyproject(text.ptr, text.len, &sink, problem)) {
-	case PYPROJECT_OK:
-		code = judge_pyproject(&declarations);
-		break;
-	case PYPROJECT_NOMEM:
-		code = ERROR_NOMEM;
-		break;
-	case PYPROJECT_BAD:
-	case PYPROJECT_NONE:
-		set_reason(reading, "pyproject.toml", problem);
-		break;
 	}
-	if (!slice_is_null(reading->out->error))
-		reading->out->entry_points = (struct slice){0};
-	free(declarations.lines);
-	return code;
+	return reading->has_project;
 }
 
 /* --- the whole --- */
@@ -357,22 +319,20 @@ static const char *who_decides(const struct reading *reading)
 	return has_file(reading, SLICE("setup.cfg")) ? "setup.cfg" DECIDES : NULL;
 }
 
-static int read_declarations(struct reading *reading, bool has_egg_info)
+static void read_declarations(struct reading *reading, bool has_egg_info)
 {
 	struct slice pyproject = bytes_of(reading, reading->top, "pyproject.toml");
-	int code = slice_is_null(pyproject) ? 0 : read_pyproject(reading, pyproject);
-	const char *decider = code == 0 && !has_egg_info ? who_decides(reading) : NULL;
+	bool answers = !slice_is_null(pyproject) && read_pyproject(reading, pyproject);
+	const char *decider = answers || has_egg_info ? NULL : who_decides(reading);
 
 	if (decider)
 		set_reason(reading, NULL, decider);
-	return code < 0 ? code : 0;
 }
 
-static int read_all(struct reading *reading, struct slice file)
+static void read_all(struct reading *reading, struct slice file)
 {
 	struct sdist *out = reading->out;
 	struct slice egg_info;
-	int code = 0;
 
 	out->directory = reading->top;
 	out->metadata = bytes_of(reading, reading->top, "PKG-INFO");
@@ -385,26 +345,18 @@ static int read_all(struct reading *reading, struct slice file)
 	}
 	take_names_from_file(out, file);
 	if (slice_is_null(out->entry_points))
-		code = read_declarations(reading, !slice_is_null(egg_info));
-	return code;
+		read_declarations(reading, !slice_is_null(egg_info));
 }
 
 int sdist_read(const struct members *members, struct slice top, struct slice file,
                sdist_pyproject *pyproject, struct arena *arena, struct sdist *out,
                struct error *error)
 {
-	struct sdist sdist = {0};
 	struct reading reading = {
-	        .members = members,
-	        .top = top,
-	        .pyproject = pyproject,
-	        .arena = arena,
-	        .out = &sdist,
-	};
-	int code = read_all(&reading, file);
+	        .members = members, .top = top, .pyproject = pyproject, .arena = arena, .out = out};
 
-	if (code < 0 || reading.failed)
-		return error_nomem(error);
-	*out = sdist;
-	return 0;
+	*out = (struct sdist){0};
+	read_all(&reading, file);
+	free(reading.lines);
+	return reading.failed ? error_nomem(error) : 0;
 }

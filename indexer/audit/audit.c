@@ -24,7 +24,7 @@ struct audit {
 	const struct options *options;
 	struct worksheet *sheet;
 	struct databases databases;
-	int limit;   /* the level from which on findings are a failure: their column of "summary" */
+	int limit;   /* how many levels of findings, columns of "summary", are a failure */
 	bool failed; /* something could not be read, which was said */
 };
 
@@ -38,15 +38,12 @@ static void cleanup_audit(struct audit *audit)
 
 static enum status set_limit(struct audit *audit)
 {
-	static const char *const levels[] = {[SUMMARY_ERRORS] = "error",
-	                                     [SUMMARY_WARNINGS] = "warning",
-	                                     [SUMMARY_NOTES] = "note"};
+	static const char *const levels[] = {"none", "error", "warning", "note"};
 	const char *word = audit->options->fail_on ? audit->options->fail_on : "warning";
 
-	audit->limit = SUMMARY_NOTES;
-	while (audit->limit >= 0 && strcmp(word, levels[audit->limit]) != 0)
-		audit->limit--;
-	if (audit->limit < 0 && strcmp(word, "none") != 0)
+	while (audit->limit < 4 && strcmp(word, levels[audit->limit]) != 0)
+		audit->limit++;
+	if (audit->limit == 4)
 		return usage_error("audit", "--fail-on %s: expected note, warning, error or none",
 		                   word);
 	return STATUS_DONE;
@@ -95,32 +92,19 @@ static int look_for_arguments(struct audit *audit, struct error *error)
 
 /* --- the results --- */
 
-static int put_sarif(const struct audit *audit, FILE *stream, struct error *error)
-{
-	report_sarif(audit->sheet, stream);
-	return worksheet_failure(audit->sheet, error);
-}
-
-static int put_facts(const struct audit *audit, FILE *stream, struct error *error)
-{
-	return worksheet_write(audit->sheet, stream, error);
-}
-
 /* To the file that an option names, if it does. */
-static int write_to(const char *file,
-                    int (*put)(const struct audit *, FILE *stream, struct error *error),
-                    const struct audit *audit, struct error *error)
+static int write_to(const char *file, struct worksheet *sheet,
+                    int (*put)(struct worksheet *, FILE *stream, struct error *error),
+                    struct error *error)
 {
 	CLEANUP(cleanup_free) char *bytes = NULL;
 	size_t size = 0;
 	FILE *stream = file ? open_memstream(&bytes, &size) : NULL;
 	int code;
 
-	if (!file)
-		return 0;
 	if (!stream)
-		return error_nomem(error);
-	code = put(audit, stream, error);
+		return file ? error_nomem(error) : 0;
+	code = put(sheet, stream, error);
 	if (!text_close(stream, &bytes))
 		return error_nomem(error);
 	return code < 0 ? code : output_file_write(file, (struct slice){bytes, size}, error);
@@ -138,8 +122,8 @@ static int report(struct audit *audit, struct error *error)
 		code = options->json ? report_json(audit->sheet, error)
 		                     : report_text(audit->sheet, error);
 	if (code == 0)
-		code = write_to(options->sarif, put_sarif, audit, error);
-	return code < 0 ? code : write_to(options->facts, put_facts, audit, error);
+		code = write_to(options->sarif, audit->sheet, report_sarif, error);
+	return code < 0 ? code : write_to(options->facts, audit->sheet, worksheet_write, error);
 }
 
 static enum status conclude(const struct audit *audit)
@@ -149,7 +133,7 @@ static enum status conclude(const struct audit *audit)
 
 	if (!worksheet_next(row))
 		return STATUS_COULD_NOT;
-	for (int level = SUMMARY_ERRORS; level <= audit->limit; level++)
+	for (int level = SUMMARY_ERRORS; level < audit->limit; level++)
 		reached += worksheet_number(row, level);
 	note(audit->options, "%s errors, %s warnings, %s notes, %s known before; %s",
 	     worksheet_text(row, SUMMARY_ERRORS).ptr, worksheet_text(row, SUMMARY_WARNINGS).ptr,

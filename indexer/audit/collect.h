@@ -97,6 +97,7 @@ struct site {
 	char *prefix;             /* of its environment; "" where there is none */
 	char *commands;           /* malloc'd; NULL: it has none */
 	bool managed;             /* by the system's package manager */
+	bool is_conda;            /* its environment is */
 	uid_t owner;              /* of the directory */
 	struct root_record known; /* what the database has of it */
 	struct root_record disk;  /* what there is */

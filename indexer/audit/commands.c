@@ -66,12 +66,6 @@ static void read_path(struct places *places)
 
 /* --- one of them --- */
 
-/* The scripts by which pyenv and asdf stand for whatever is active. */
-static bool is_launcher(struct slice script)
-{
-	return strstr(script.ptr, "/pyenv\" exec ") || strstr(script.ptr, "asdf exec ");
-}
-
 /* The line as far as @at: "from ", "import a, ". */
 static bool is_import(struct slice script, const char *at)
 {
@@ -112,11 +106,12 @@ static bool starts_entry_point(struct slice script, const char *distribution)
 	       at[sizeof(mark) - 1 + len] == '=';
 }
 
+/* The scripts by which pyenv and asdf stand for whatever is active do, too. */
 static bool runs_same(struct slice script, struct slice module, const char *distribution)
 {
 	return slice_starts(script, SLICE("#!")) &&
-	       (is_launcher(script) || imports(script, module) ||
-	        starts_entry_point(script, distribution));
+	       (strstr(script.ptr, "/pyenv\" exec ") || strstr(script.ptr, "asdf exec ") ||
+	        imports(script, module) || starts_entry_point(script, distribution));
 }
 
 /* Does a program lie there, and is it another one? */

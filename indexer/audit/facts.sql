@@ -13,7 +13,8 @@ CREATE TABLE site (
 	path     TEXT NOT NULL,    -- absolute
 	prefix   TEXT NOT NULL,    -- of its environment; '' where there is none
 	commands TEXT,             -- the directory of its commands; NULL where there is none
-	managed  INTEGER NOT NULL  -- 1: the system's package manager keeps it
+	managed  INTEGER NOT NULL, -- 1: the system's package manager keeps it
+	is_conda INTEGER NOT NULL  -- 1: its environment is conda's
 ) STRICT;
 
 CREATE TABLE distribution (
@@ -93,8 +94,17 @@ CREATE TABLE other_command (entry_point INTEGER NOT NULL, path TEXT NOT NULL, pl
 CREATE INDEX other_command_of ON other_command (entry_point);
 CREATE TABLE script (entry_point INTEGER PRIMARY KEY, path TEXT NOT NULL, runs_it INTEGER NOT NULL) STRICT;
 
+-- What a RECORD lists outside of its site directory, or in the metadata of another distribution.
+CREATE TABLE stray (distribution INTEGER NOT NULL, path TEXT NOT NULL) STRICT;
+
 -- A command that no entry point announces: a file in bin/ that a RECORD lists.
-CREATE TABLE plain_command (distribution INTEGER NOT NULL, name TEXT NOT NULL, file TEXT NOT NULL) STRICT;
+CREATE VIEW plain_command AS
+SELECT t.distribution, substr(t.path, length('../../../bin/') + 1) AS name, t.path AS file
+  FROM stray t JOIN distribution d ON d.id = t.distribution JOIN site s ON s.id = d.site
+ WHERE t.path GLOB '../../../bin/*' AND t.path NOT GLOB '../../../bin/*/*' AND s.commands IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM entry_point e
+                    WHERE e.is_command AND e.name = substr(t.path, length('../../../bin/') + 1)
+                      AND e.distribution = t.distribution);
 
 -- The nearest well-known command, one change away from the name of a command. likeness: 1, at its
 -- begin or end; 2, of a letter within it; 3, one that nobody chooses: a slip.
@@ -230,7 +240,8 @@ CREATE VIEW may_be_slip AS
 SELECT DISTINCT name FROM command WHERE name NOT IN (SELECT name FROM known_command);
 
 CREATE VIEW may_be_quarantined AS
-SELECT DISTINCT path || '/' || object AS path FROM announced WHERE object IS NOT NULL;
+SELECT DISTINCT path || '/' || object AS path FROM announced
+ WHERE object IS NOT NULL AND EXISTS (SELECT 1 FROM quarantine);
 
 -- Scripts that several announce; those whose entry points lead to others' modules.
 CREATE VIEW may_run_another AS

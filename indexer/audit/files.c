@@ -8,6 +8,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "db/base/path.h"
 #include "db/base/trust.h"
 #include "indexer/audit/collect.h"
 #include "libquery/disk/target/import_path.h"
@@ -46,15 +47,12 @@ void files_look(const struct site *site, int64_t distribution, struct slice file
 /* The site, and the directories from its prefix to it: whoever may write there can replace it. */
 static void look_at_way(const struct site *site)
 {
-	size_t least = strlen(site->prefix), len = strlen(site->path);
+	struct slice at = slice_of(site->path);
 
-	files_look(site, 0, slice_of(site->path));
-	while (least > 0 && len > least) {
-		while (len > least && site->path[len - 1] != '/')
-			len--;
-		while (len > least && site->path[len - 1] == '/')
-			len--;
-		files_look(site, 0, (struct slice){site->path, len});
+	files_look(site, 0, at);
+	while (site->prefix[0] && at.len > strlen(site->prefix)) {
+		at = path_directory(at);
+		files_look(site, 0, at);
 	}
 }
 

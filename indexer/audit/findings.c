@@ -9,9 +9,9 @@
 #include "db/base/cleanup.h"
 #include "db/base/sha256.h"
 #include "db/base/small_file.h"
-#include "db/base/text.h"
 
 #define BASELINE_MAX     ((size_t)64 << 20) /* bytes */
+#define LENGTH_SIZE      24                 /* bytes of a number of bytes and its colon */
 #define FINGERPRINT_SIZE 32                 /* digits: the first half of a SHA-256 */
 
 /* A rule is a view of its name. */
@@ -40,7 +40,7 @@ static struct slice below(struct slice path, struct slice prefix)
  * What tells the finding from all others, for as long as nothing changes: neither where
  * the environment is, nor when something was installed, nor a version.
  */
-static bool find_fingerprint(struct worksheet_rows *row, char hex[SHA256_HEX_SIZE + 1])
+static void find_fingerprint(struct worksheet_rows *row, char hex[SHA256_HEX_SIZE + 1])
 {
 	struct slice prefix = worksheet_text(row, PREFIX);
 	const struct slice parts[] = {
@@ -52,32 +52,27 @@ static bool find_fingerprint(struct worksheet_rows *row, char hex[SHA256_HEX_SIZ
 	        below(worksheet_text(row, NAMED), prefix),
 	        worksheet_text(row, EVIDENCE),
 	};
-	CLEANUP(cleanup_free) char *text = NULL;
 	uint8_t digest[SHA256_SIZE];
-	size_t size = 0;
-	FILE *stream = open_memstream(&text, &size);
+	char length[LENGTH_SIZE];
+	struct sha256 sha;
 
-	if (!stream)
-		return false;
+	sha256_begin(&sha);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		fprintf(stream, "%zu:", parts[i].len); /* so that no two can run together */
-		if (parts[i].len > 0)
-			fwrite(parts[i].ptr, 1, parts[i].len, stream);
+		snprintf(length, sizeof(length),
+		         "%zu:", parts[i].len); /* no two can run together */
+		sha256_add(&sha, length, strlen(length));
+		sha256_add(&sha, parts[i].ptr, parts[i].len);
 	}
-	if (!text_close(stream, &text))
-		return false;
-	sha256_of(text, size, digest);
+	sha256_end(&sha, digest);
 	sha256_hex(digest, hex);
-	return true;
 }
 
-static bool put_result(struct worksheet *sheet, struct worksheet_rows *row, int64_t place)
+static void put_result(struct worksheet *sheet, struct worksheet_rows *row, int64_t place)
 {
 	char hex[SHA256_HEX_SIZE + 1];
 	struct fact facts[FINDING_PLACE + 2] = {0};
 
-	if (!find_fingerprint(row, hex))
-		return false;
+	find_fingerprint(row, hex);
 	for (int i = FINDING_RULE; i < FINDING_FINGERPRINT; i++)
 		facts[i] = fact(worksheet_text(row, i));
 	facts[FINDING_FINGERPRINT] = fact_text((struct slice){hex, FINGERPRINT_SIZE});
@@ -86,7 +81,6 @@ static bool put_result(struct worksheet *sheet, struct worksheet_rows *row, int6
 	facts[FINDING_POSITION] = fact(worksheet_number(row, POSITION));
 	facts[FINDING_PLACE] = fact(place);
 	worksheet_put(sheet, "result", facts);
-	return true;
 }
 
 int findings_judge(struct worksheet *sheet, struct error *error)
@@ -97,8 +91,7 @@ int findings_judge(struct worksheet *sheet, struct error *error)
 		ask(sheet, worksheet_text(row, RULE_NAME));
 	row = worksheet_walk(sheet, "judged", NULL);
 	for (int64_t place = 1; worksheet_next(row); place++)
-		if (!put_result(sheet, row, place))
-			return error_nomem(error);
+		put_result(sheet, row, place);
 	return worksheet_failure(sheet, error);
 }
 

@@ -46,6 +46,6 @@ int report_json(struct worksheet *sheet, struct error *error);
 int report_rules(struct worksheet *sheet, bool json, struct error *error);
 
 /* As SARIF 2.1.0. */
-void report_sarif(struct worksheet *sheet, FILE *stream);
+int report_sarif(struct worksheet *sheet, FILE *stream, struct error *error);
 
 #endif

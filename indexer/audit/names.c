@@ -56,23 +56,24 @@ static char latin_of(uint32_t c)
 	return '\0';
 }
 
-/* What looks like a space and is none. */
-static bool is_blank(uint32_t c)
-{
-	return c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F ||
-	       c == 0x205F || c == 0x3000;
-}
-
-/* A byte that is no UTF-8 is shown as nobody knows what. */
+/* What is not shown, or looks like a space and is none; a byte that is no UTF-8. */
 static bool is_hidden(uint32_t c)
 {
-	return escape_is_control(c) || (c >= 0xD800 && c <= 0xDFFF) || c == 0xAD || c == 0x34F ||
-	       c == 0x115F || c == 0x1160 || (c >= 0x180B && c <= 0x180F) ||
-	       (c >= 0x200B && c <= 0x200D) || c == 0x2060 || c == 0x2800 || c == 0x3164 ||
-	       (c >= 0xFE00 && c <= 0xFE0F) || c == 0xFEFF || c == 0xFFA0 ||
-	       (c >= 0xE0000 && c <= 0xE01EF) || is_blank(c) || (c >= 0x2061 && c <= 0x2064) ||
-	       (c >= 0x206A && c <= 0x206F) || (c >= 0xFFF9 && c <= 0xFFFB) || c == 0x17B4 ||
-	       c == 0x17B5 || (c >= 0x1D173 && c <= 0x1D17A);
+	static const struct {
+		uint32_t first, last;
+	} ranges[] = {
+	        {0xA0, 0xA0},       {0xAD, 0xAD},     {0x34F, 0x34F},   {0x115F, 0x1160},
+	        {0x1680, 0x1680},   {0x17B4, 0x17B5}, {0x180B, 0x180F}, {0x2000, 0x200D},
+	        {0x202F, 0x202F},   {0x205F, 0x2064}, {0x206A, 0x206F}, {0x2800, 0x2800},
+	        {0x3000, 0x3000},   {0x3164, 0x3164}, {0xD800, 0xDFFF}, {0xFE00, 0xFE0F},
+	        {0xFEFF, 0xFEFF},   {0xFFA0, 0xFFA0}, {0xFFF9, 0xFFFB}, {0x1D173, 0x1D17A},
+	        {0xE0000, 0xE01EF},
+	};
+
+	for (size_t i = 0; c >= 0x80 && i < sizeof(ranges) / sizeof(*ranges); i++)
+		if (c >= ranges[i].first && c <= ranges[i].last)
+			return true;
+	return escape_is_control(c);
 }
 
 /* Strokes through the letter before, which nobody sees in a small font. */
@@ -148,25 +149,17 @@ static void put_trait(const struct owner *owner, const char *trait, const char *
 
 static void judge(const struct owner *owner, const char *field, struct slice name, bool strict)
 {
-	CLEANUP(cleanup_free) char *shown = name.len ? malloc(name.len + 1) : NULL;
+	CLEANUP(cleanup_free) char *shown = malloc(name.len + 1);
 	struct look look;
 
-	if (name.len == 0)
-		return;
 	owner->site->collect->no_memory |= !shown;
-	if (!shown)
+	if (!shown || name.len == 0)
 		return;
 	look = look_at(name, strict, shown);
 	if (look.hidden)
 		put_trait(owner, "control", field, name);
 	else if (look.confusable)
 		put_trait(owner, "confusable", field, slice_of(shown));
-}
-
-static bool is_path(struct slice name)
-{
-	return name.len == 0 || name.ptr[0] == '-' || name.ptr[0] == '.' ||
-	       memchr(name.ptr, '/', name.len) || memchr(name.ptr, '\\', name.len);
 }
 
 /* Does METADATA give another name than that with which the directory's begins? */
@@ -187,7 +180,9 @@ static void judge_entry_point(const struct owner *owner, const struct entry_poin
 	judge(owner, "group", e->group, false);
 	judge(owner, "name", e->name, is_command(e));
 	judge(owner, "value", e->value, false);
-	if (is_command(e) && is_path(e->name))
+	if (is_command(e) &&
+	    (e->name.len == 0 || memchr("-.", e->name.ptr[0], 2) ||
+	     memchr(e->name.ptr, '/', e->name.len) || memchr(e->name.ptr, '\\', e->name.len)))
 		put_trait(owner, "path", "name", e->name);
 }
 

@@ -43,36 +43,30 @@ static void cleanup_places(struct places *places)
 
 /*
  * As RECORD names it, from the site directory: "../../python312.zip"; what is outside of the
- * environment, by its whole path. malloc'd; NULL without memory.
+ * environment, by its whole path.
  */
-static char *name_of(const struct site *site, const char *path)
+static struct slice name_of(struct site *site, const char *path, bool *failed)
 {
-	struct slice from = slice_of(site->path);
-	char *name = NULL;
-	size_t size;
-	FILE *stream;
+	struct slice whole = slice_of(path), at = slice_of(site->path), name = whole;
 
-	if (!slice_starts(slice_of(path), slice_of(site->prefix)) || !site->prefix[0])
-		return strdup(path);
-	stream = open_memstream(&name, &size);
-	if (!stream)
-		return NULL;
-	while (!slice_starts(slice_of(path), from) || path[from.len] != '/') {
-		from = path_directory(from);
-		fputs("../", stream);
-	}
-	fputs(path + from.len + 1, stream);
-	return text_close(stream, &name) ? name : NULL;
+	if (!site->prefix[0] || !slice_starts(whole, slice_of(site->prefix)))
+		return arena_copy(&site->texts, whole, failed);
+	while (!slice_starts(whole, at) || path[at.len] != '/')
+		at = path_directory(at);
+	name = slice_from(whole, at.len + 1);
+	for (size_t i = at.len; site->path[i]; i++)
+		if (site->path[i] == '/')
+			name = path_join_in(&site->texts, SLICE(".."), name, failed);
+	return *failed ? (struct slice){0} : arena_copy(&site->texts, name, failed);
 }
 
 static void add_file(struct places *places, const char *path)
 {
 	struct site *site = places->site;
-	CLEANUP(cleanup_free) char *name = path ? name_of(site, path) : NULL;
 	bool *failed = &places->collect->no_memory;
-	struct slice file = arena_copy(&site->texts, slice_of(name), failed);
+	struct slice file = path ? name_of(site, path, failed) : (struct slice){0};
 
-	*failed |= !name || !path_index_add(&site->places, file);
+	*failed |= !path_index_add(&site->places, file);
 	worksheet_put(places->collect->sheet, "startup",
 	              FACTS(fact(site->id), fact(file), fact(0), fact("module"), fact("")));
 }

@@ -33,22 +33,18 @@ struct sources {
  * "NAME.cpython-312.pyc", "NAME.cpython-313t.opt-2.pyc": NAME; null for what Python would not
  * take.
  */
-static struct slice stem_of(struct slice name)
+static struct slice stem_of(const char *name)
 {
-	static const char *const ends[] = {".pyc",       "t.pyc",       ".opt-1.pyc",
-	                                   ".opt-2.pyc", "t.opt-1.pyc", "t.opt-2.pyc"};
-	const char *dot = name.len ? memchr(name.ptr, '.', name.len) : NULL;
-	struct slice rest = dot ? slice_from(name, (size_t)(dot - name.ptr)) : (struct slice){0};
+	const char *dot = strchr(name, '.'), *rest;
+	int len = 0;
 
-	if (!dot || !slice_starts(rest, SLICE(".cpython-")))
+	if (!dot || sscanf(dot, ".cpython-%*[0-9]%n", &len) < 0 || len == 0)
 		return (struct slice){0};
-	rest = slice_from(rest, sizeof(".cpython-") - 1);
-	while (rest.len > 0 && rest.ptr[0] >= '0' && rest.ptr[0] <= '9')
-		rest = slice_from(rest, 1);
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		if (slice_equal(rest, slice_of(ends[i])))
-			return slice_between(name.ptr, dot);
-	return (struct slice){0};
+	rest = dot + len;
+	rest += *rest == 't';
+	if (strncmp(rest, ".opt-1", 6) == 0 || strncmp(rest, ".opt-2", 6) == 0)
+		rest += 6;
+	return strcmp(rest, ".pyc") == 0 ? slice_between(name, dot) : (struct slice){0};
 }
 
 /* Is it marked as never to be compared with its source? */
@@ -88,7 +84,7 @@ static void check_owner(const struct sources *sources, struct slice source, cons
 
 static void look_at(const struct sources *sources, DIR *directory, const char *name)
 {
-	struct slice stem = stem_of(slice_of(name)), path = sources->path;
+	struct slice stem = stem_of(name), path = sources->path;
 	CLEANUP(cleanup_close) int fd = -1;
 	CLEANUP(cleanup_free) char *file = NULL;
 	struct slice source;

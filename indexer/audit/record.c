@@ -48,8 +48,7 @@ struct records {
 	struct name_map hashed;           /* path of a file -> how often it was hashed */
 	struct name_map owned;            /* module -> how many own it */
 	struct arena texts;
-	bool has_conda; /* the environment is conda's */
-	bool is_conda;  /* as is this one: conda writes scripts of its own */
+	bool is_conda; /* this one is conda's, which writes scripts of its own */
 	int64_t distribution;
 	struct slice directory;
 };
@@ -185,37 +184,29 @@ static bool counts_up_to(struct records *records, struct name_map *times, struct
 
 static void compare(const struct records *records, const char *path, struct slice sha256)
 {
-	struct slice shown = slice_of(path + strlen(records->site->path) + 1);
+	const char *rule = "unread", *what = NULL;
 	struct stat status;
 	struct error own = {0};
 	bool is_file = collect_status(records->collect, path, &status) && S_ISREG(status.st_mode);
 	off_t size = is_file ? status.st_size : 0;
+	int code = 1;
 
 	/* A file may cost its owner nothing, and whoever reads it hours. */
-	if (size > HASHED_MAX) {
-		complain(records, "unread", shown, "it is too large to be compared with its hash");
-		return;
+	if (size > HASHED_MAX)
+		what = "it is too large to be compared with its hash";
+	else if (size > HOLE_MIN && status.st_blocks * 512 < size / HOLE_FILLED)
+		what = "it is one large hole, and was not compared with its hash";
+	else
+		code = file_hash_matches(path, sha256, &own);
+	if (code == 0 || code == ERROR_NOTFOUND || code == ERROR_FORMAT) {
+		rule = "file-changed";
+		what = code == 0 ? "it is not the file that RECORD describes"
+		                 : "it is gone, or is no file";
+	} else if (code == ERROR_PERMISSION) {
+		what = "it cannot be read";
 	}
-	if (size > HOLE_MIN && status.st_blocks * 512 < size / HOLE_FILLED) {
-		complain(records, "unread", shown,
-		         "it is one large hole, and was not compared with its hash");
-		return;
-	}
-	switch (file_hash_matches(path, sha256, &own)) {
-	case 0:
-		complain(records, "file-changed", shown,
-		         "it is not the file that RECORD describes");
-		break;
-	case ERROR_NOTFOUND:
-	case ERROR_FORMAT:
-		complain(records, "file-changed", shown, "it is gone, or is no file");
-		break;
-	case ERROR_PERMISSION:
-		complain(records, "unread", shown, "it cannot be read");
-		break;
-	default:
-		break;
-	}
+	if (what)
+		complain(records, rule, slice_of(path + strlen(records->site->path) + 1), what);
 	error_move_failure(&records->collect->error, &own);
 }
 
@@ -251,59 +242,6 @@ static struct slice startup_of(const struct records *records, struct slice path)
 	return (struct slice){0};
 }
 
-/*
- * "NAME" below lib/pythonX.Y, "pythonXY.zip" beside it, "pyvenv.cfg": what Python starts with; and
- * what runs when an environment of conda's is activated, which its own packages bring.
- */
-static bool is_of_environment(const struct records *records, struct slice path, unsigned up)
-{
-	return (up == 1 && !slice_starts(path, SLICE("site-packages/")) &&
-	        !slice_starts(path, SLICE("dist-packages/")) &&
-	        (slice_ends(path, SLICE(".py")) || slice_ends(path, SLICE(".pyc")) ||
-	         slice_ends(path, SLICE(".so")))) ||
-	       (up == 2 && slice_starts(path, SLICE("python")) &&
-	        slice_ends(path, SLICE(".zip"))) ||
-	       (up == 3 && slice_equal(path, SLICE("pyvenv.cfg"))) ||
-	       (up == 3 && !records->is_conda &&
-	        (slice_starts(path, SLICE("etc/conda/activate.d/")) ||
-	         slice_starts(path, SLICE("etc/conda/deactivate.d/"))));
-}
-
-/* "OTHER-1.0.dist-info/entry_points.txt" in the RECORD of this one. */
-static bool is_metadata_of_another(const struct records *records, struct slice path)
-{
-	struct slice directory = path_directory(path), name = path_base(path);
-
-	return slice_ends(directory, SLICE(".dist-info")) &&
-	       !slice_equal(directory, records->directory) &&
-	       slice_equal(path_directory(directory), SLICE("")) &&
-	       (slice_equal(name, SLICE("METADATA")) ||
-	        slice_equal(name, SLICE("entry_points.txt")));
-}
-
-/* Of a path such as "../../../bin/NAME". */
-static void read_outer_path(const struct records *records, struct slice path)
-{
-	struct slice rest = path;
-	unsigned up = 0;
-
-	if (is_metadata_of_another(records, path))
-		complain(records, "metadata-foreign", path,
-		         "RECORD lists it, and it is another distribution's");
-	for (; slice_starts(rest, SLICE("../")); up++)
-		rest = slice_from(rest, 3);
-	if (up == 0 || !records->site->commands)
-		return;
-	if (is_of_environment(records, rest, up))
-		complain(records, "environment-replaced", path,
-		         "RECORD lists it, and the environment is made of it");
-	else if (up == 3 && slice_equal(path_directory(rest), SLICE("bin")) &&
-	         !is_among(&records->commands, path_base(rest)))
-		worksheet_put(
-		        records->collect->sheet, "plain_command",
-		        FACTS(fact(records->distribution), fact(path_base(path)), fact(path)));
-}
-
 static void read_line(struct records *records, const struct wheel_file *file)
 {
 	char room[MODULE_MAX];
@@ -327,7 +265,10 @@ static void read_line(struct records *records, const struct wheel_file *file)
 		              FACTS(fact(records->site->id), fact(startup),
 		                    fact(records->distribution),
 		                    fact(has_hash || slice_ends(directory, SLICE("__pycache__")))));
-	read_outer_path(records, path);
+	if (slice_starts(path, SLICE("../")) || (slice_ends(directory, SLICE(".dist-info")) &&
+	                                         !slice_equal(directory, records->directory)))
+		worksheet_put(records->collect->sheet, "stray",
+		              FACTS(fact(records->distribution), fact(path)));
 	if (is_module || startup.len > 0 || is_script || is_own_text ||
 	    is_among(&records->objects, path))
 		check_hash(records, file);
@@ -400,7 +341,7 @@ static void read_distribution(struct records *records, const struct distribution
 	                    fact(row->normalized_name), fact(row->version), fact(row->error),
 	                    fact(installer), fact(url), fact(record_text != NULL)));
 	put_entry_points(records, row);
-	records->is_conda = records->has_conda && slice_equal(installer, SLICE("conda"));
+	records->is_conda = records->site->is_conda && slice_equal(installer, SLICE("conda"));
 	add_own(records, row);
 	if (!record_text)
 		check_withheld(records);
@@ -415,11 +356,7 @@ void record_read(struct site *site)
 	CLEANUP(cleanup_records)
 	struct records records = {
 	        .site = site, .collect = site->collect, .failed = &site->collect->no_memory};
-	CLEANUP(cleanup_free)
-	char *conda = collect_path(site->collect, "%s/conda-meta", site->prefix);
-	struct stat status;
 
-	records.has_conda = collect_status(site->collect, conda, &status);
 	add_wanted(&records);
 	for (size_t i = 0; i < site->disk.distribution_count && collect_goes_on(site->collect);
 	     i++) {

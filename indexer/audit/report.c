@@ -60,7 +60,7 @@ int report_rules(struct worksheet *sheet, bool json, struct error *error)
 	return worksheet_failure(sheet, error);
 }
 
-void report_sarif(struct worksheet *sheet, FILE *stream)
+int report_sarif(struct worksheet *sheet, FILE *stream, struct error *error)
 {
 	struct worksheet_rows *row;
 
@@ -68,4 +68,5 @@ void report_sarif(struct worksheet *sheet, FILE *stream)
 	row = worksheet_walk(sheet, "sarif", NULL);
 	if (worksheet_next(row))
 		json_document(worksheet_text(row, 0), stream);
+	return worksheet_failure(sheet, error);
 }

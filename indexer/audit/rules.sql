@@ -150,22 +150,20 @@ SELECT c.site, c.distribution, c.entry_point, c.file, c.value AS evidence,
 -- Commands whose names are near those of others, and not of their own distribution. A letter
 -- within makes another word, too, where the distribution is called so.
 CREATE VIEW alike AS
-SELECT c.site, c.distribution, c.entry_point, c.file, c.value AS evidence, n.name, n.known,
-       '; it runs ' || c.value || o.since AS runs,
-       n.name NOT IN (SELECT name FROM other_word)
-       AND (n.likeness = 3 OR (n.likeness = 2 AND coalesce(replace(lower(n.name), '-', '_') <> c.normalized_name, 1))) AS is_slip
-  FROM near_command n JOIN command c ON c.name = n.name JOIN origin o ON o.distribution = c.distribution
- WHERE NOT c.managed
-   AND coalesce(c.normalized_name, '') NOT IN (SELECT distribution FROM provider WHERE command = n.known);
+SELECT site, distribution, entry_point, file, value AS evidence,
+       '''' || name || iif(is_slip, ''' is one slip away from ''', ''' is not ''') || known
+       || '''; it runs ' || value || since AS message, is_slip
+  FROM (SELECT c.*, n.known, o.since,
+               n.name NOT IN (SELECT name FROM other_word)
+               AND (n.likeness = 3
+                    OR (n.likeness = 2
+                        AND coalesce(replace(lower(n.name), '-', '_') <> c.normalized_name, 1))) AS is_slip
+          FROM near_command n JOIN command c ON c.name = n.name JOIN origin o ON o.distribution = c.distribution
+         WHERE NOT c.managed
+           AND coalesce(c.normalized_name, '') NOT IN (SELECT distribution FROM provider WHERE command = n.known));
 
-CREATE VIEW "command-lookalike" AS
-SELECT site, distribution, entry_point, file, evidence,
-       '''' || name || ''' is one slip away from ''' || known || '''' || runs AS message
-  FROM alike WHERE is_slip;
-CREATE VIEW "command-near" AS
-SELECT site, distribution, entry_point, file, evidence,
-       '''' || name || ''' is not ''' || known || '''' || runs AS message
-  FROM alike WHERE NOT is_slip;
+CREATE VIEW "command-lookalike" AS SELECT * FROM alike WHERE is_slip;
+CREATE VIEW "command-near" AS SELECT * FROM alike WHERE NOT is_slip;
 
 CREATE VIEW "command-shadows" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value || ' ' || c.place AS evidence,
@@ -296,11 +294,28 @@ SELECT site, id AS distribution, NULL AS entry_point, directory AS file, error A
        error AS message
   FROM distribution WHERE error IS NOT NULL;
 
+-- "NAME" below lib/pythonX.Y, "pythonXY.zip" beside it, "pyvenv.cfg": what Python starts with; and
+-- what runs when an environment of conda's is activated, which its own packages bring.
+CREATE VIEW strayed AS
+SELECT 'environment-replaced' AS rule, d.site, d.id AS distribution, t.path AS file,
+       'RECORD lists it, and the environment is made of it' AS what
+  FROM stray t JOIN distribution d ON d.id = t.distribution JOIN site s ON s.id = d.site
+ WHERE s.commands IS NOT NULL
+   AND ((t.path NOT GLOB '../../*' AND t.path NOT GLOB '../site-packages/*' AND t.path NOT GLOB '../dist-packages/*' AND t.path GLOB '../*'
+         AND (t.path GLOB '*.py' OR t.path GLOB '*.pyc' OR t.path GLOB '*.so'))
+        OR t.path GLOB '../../python*.zip' OR t.path = '../../../pyvenv.cfg'
+        OR ((t.path GLOB '../../../etc/conda/activate.d/*' OR t.path GLOB '../../../etc/conda/deactivate.d/*')
+            AND NOT (s.is_conda AND coalesce(d.installer = 'conda', 0))))
+UNION ALL
+SELECT 'metadata-foreign', d.site, d.id, t.path, 'RECORD lists it, and it is another distribution''s'
+  FROM stray t JOIN distribution d ON d.id = t.distribution
+ WHERE t.path NOT GLOB '*/*/*' AND (t.path GLOB '*.dist-info/METADATA' OR t.path GLOB '*.dist-info/entry_points.txt');
+
 -- What needs no more than a complaint.
 CREATE VIEW complained AS
 SELECT c.site, c.distribution, NULL AS entry_point, c.file, c.what AS evidence,
        c.file || ': ' || c.what AS message, c.rule, s.managed
-  FROM complaint c JOIN site s ON s.id = c.site;
+  FROM (SELECT * FROM complaint UNION ALL SELECT * FROM strayed) c JOIN site s ON s.id = c.site;
 
 CREATE VIEW "file-changed" AS SELECT * FROM complained WHERE rule = 'file-changed';
 CREATE VIEW "environment-replaced" AS SELECT * FROM complained WHERE rule = 'environment-replaced' AND NOT managed;

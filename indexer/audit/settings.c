@@ -38,37 +38,33 @@ static struct slice take_word(struct slice *line)
 	return word;
 }
 
-static void put_command(struct collect *collect, struct slice name, struct slice providers)
-{
-	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
-
-	worksheet_put(collect->sheet, "known_command", FACTS(fact(name)));
-	while (providers.len > 0) {
-		struct slice provider =
-		        distname_normalize_in(&arena, take_word(&providers), &collect->no_memory);
-
-		worksheet_put(collect->sheet, "provider", FACTS(fact(name), fact(provider)));
-	}
-}
-
 static void read_line(struct collect *collect, struct slice line, const char *file, size_t number)
 {
+	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
 	struct slice rest = unicode_strip(line), verb, name;
 
 	if (rest.len == 0 || rest.ptr[0] == '#')
 		return;
 	verb = take_word(&rest);
 	name = take_word(&rest);
-	if (name.len > 0 && slice_equal(verb, SLICE("group")))
+	if (name.len > 0 && slice_equal(verb, SLICE("group"))) {
 		worksheet_put(collect->sheet, "unasked_group",
 		              FACTS(fact(name), fact(rest.len ? rest : SLICE("unasked"))));
-	else if (name.len > 0 && slice_equal(verb, SLICE("command")))
-		put_command(collect, name, rest);
-	else
+	} else if (name.len > 0 && slice_equal(verb, SLICE("command"))) {
+		worksheet_put(collect->sheet, "known_command", FACTS(fact(name)));
+		while (rest.len > 0) {
+			struct slice provider = distname_normalize_in(&arena, take_word(&rest),
+			                                              &collect->no_memory);
+
+			worksheet_put(collect->sheet, "provider",
+			              FACTS(fact(name), fact(provider)));
+		}
+	} else {
 		error_set(&collect->error, ERROR_FORMAT,
 		          "%s, line %zu: expected 'group PATTERN WHEN' or 'command NAME "
 		          "DISTRIBUTION...'",
 		          file, number);
+	}
 }
 
 static void read_list(struct collect *collect, const char *file)
@@ -105,51 +101,35 @@ void settings_read_lists(struct collect *collect)
 
 /* --- quarantine --- */
 
-struct quarantine {
-	struct worksheet *sheet;
-	size_t count;
-};
-
 static int keep(void *payload, const char *id, const char *object, const char *reason)
 {
-	struct quarantine *quarantine = payload;
-
 	(void)object; /* where that build was: it may be elsewhere, too */
-	worksheet_put(quarantine->sheet, "quarantine", FACTS(fact(id), fact(reason)));
-	quarantine->count++;
+	worksheet_put(payload, "quarantine", FACTS(fact(id), fact(reason)));
 	return 0;
-}
-
-/* What is gone, or no file, is left out. */
-static void identify(struct collect *collect, struct slice path)
-{
-	CLEANUP(cleanup_free) char *build = NULL;
-	struct error own = {0};
-
-	if (object_id(path.ptr, &build, &own) == 0)
-		worksheet_put(collect->sheet, "object", FACTS(fact(path), fact(build)));
-	error_move_failure(&collect->error, &own);
 }
 
 /*
  * The caller's (libquery/native/quarantine.h). An object is known there by its build: where
- * nothing is set aside, none is looked at.
+ * nothing is set aside, none is looked at. What is gone, or no file, is left out.
  */
 void settings_read_quarantine(struct collect *collect)
 {
 	CLEANUP(cleanup_free) char *directory = NULL;
-	struct quarantine quarantine = {.sheet = collect->sheet};
 	struct worksheet_rows *row;
 
 	collect->no_memory |= layout_quarantine(&directory) < 0;
 	if (directory)
-		quarantine_walk(directory, keep, &quarantine, &collect->error);
-	if (quarantine.count == 0)
-		return;
+		quarantine_walk(directory, keep, collect->sheet, &collect->error);
 	row = worksheet_walk(collect->sheet, "may_be_quarantined", NULL);
-	while (collect_goes_on(collect) && worksheet_next(row))
-		if (worksheet_text(row, 0).ptr)
-			identify(collect, worksheet_text(row, 0));
+	while (collect_goes_on(collect) && worksheet_next(row)) {
+		CLEANUP(cleanup_free) char *build = NULL;
+		struct slice path = worksheet_text(row, 0);
+		struct error own = {0};
+
+		if (path.ptr && object_id(path.ptr, &build, &own) == 0)
+			worksheet_put(collect->sheet, "object", FACTS(fact(path), fact(build)));
+		error_move_failure(&collect->error, &own);
+	}
 }
 
 /* --- policy --- */

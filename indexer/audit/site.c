@@ -21,17 +21,20 @@
 static void find_environment(struct site *site, const char *inside)
 {
 	long len = layout_prefix(site->path);
+	CLEANUP(cleanup_free) char *conda = NULL;
 	struct stat status;
 
 	site->managed = layout_prefix(inside) == 4 && strncmp(inside, "/usr", 4) == 0;
 	site->prefix = collect_path(site->collect, "%.*s", len > 0 ? (int)len : 0, site->path);
 	if (len >= 0 && site->prefix)
 		site->commands = collect_path(site->collect, "%s/bin", site->prefix);
+	conda = collect_path(site->collect, "%s/conda-meta", site->prefix ? site->prefix : "");
+	site->is_conda = collect_status(site->collect, conda, &status);
 	site->owner =
 	        collect_status(site->collect, site->path, &status) ? status.st_uid : geteuid();
 	worksheet_put(site->collect->sheet, "site",
 	              FACTS(fact(site->id), fact(site->path), fact(site->prefix),
-	                    fact(site->commands), fact(site->managed)));
+	                    fact(site->commands), fact(site->managed), fact(site->is_conda)));
 }
 
 /* --- history --- */

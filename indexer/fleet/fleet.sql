@@ -35,49 +35,37 @@ CREATE TABLE entrydb.environment (
 	UNIQUE (host, path)
 );
 
+-- What environments have, or had: each table with the environment, and since and until when.
 CREATE TABLE entrydb.distribution (
-	environment bigint NOT NULL REFERENCES entrydb.environment ON DELETE CASCADE,
-	root text NOT NULL, directory text NOT NULL, name text NOT NULL, version text, error text,
-	valid_from timestamptz NOT NULL, valid_to timestamptz NOT NULL DEFAULT 'infinity'
+	root text NOT NULL, directory text NOT NULL, name text NOT NULL, version text, error text
 );
 CREATE TABLE entrydb.entry_point (
-	environment bigint NOT NULL REFERENCES entrydb.environment ON DELETE CASCADE,
 	root text NOT NULL, distribution text NOT NULL, group_name text NOT NULL, name text NOT NULL,
-	value text NOT NULL, kind text NOT NULL, state text NOT NULL, object text,
-	valid_from timestamptz NOT NULL, valid_to timestamptz NOT NULL DEFAULT 'infinity'
+	value text NOT NULL, kind text NOT NULL, state text NOT NULL, object text
 );
 CREATE TABLE entrydb.plugin (
-	environment bigint NOT NULL REFERENCES entrydb.environment ON DELETE CASCADE,
 	root text NOT NULL, distribution text NOT NULL, kind text NOT NULL, name text NOT NULL,
-	object text, symbol text, state text NOT NULL,
-	valid_from timestamptz NOT NULL, valid_to timestamptz NOT NULL DEFAULT 'infinity'
+	object text, symbol text, state text NOT NULL
 );
 CREATE TABLE entrydb.startup (
-	environment bigint NOT NULL REFERENCES entrydb.environment ON DELETE CASCADE,
-	root text NOT NULL, file text NOT NULL, line bigint NOT NULL, kind text NOT NULL, code text NOT NULL,
-	valid_from timestamptz NOT NULL, valid_to timestamptz NOT NULL DEFAULT 'infinity'
+	root text NOT NULL, file text NOT NULL, line bigint NOT NULL, kind text NOT NULL, code text NOT NULL
 );
 CREATE TABLE entrydb.event (
-	environment bigint NOT NULL REFERENCES entrydb.environment ON DELETE CASCADE,
 	time bigint NOT NULL, action text NOT NULL, root text NOT NULL, distribution text,
-	old_version text, version text, detail text, command text, uid bigint NOT NULL,
-	valid_from timestamptz NOT NULL, valid_to timestamptz NOT NULL DEFAULT 'infinity'
+	old_version text, version text, detail text, command text, uid bigint NOT NULL
 );
 CREATE TABLE entrydb.finding (
-	environment bigint NOT NULL REFERENCES entrydb.environment ON DELETE CASCADE,
 	rule text NOT NULL, level text NOT NULL, distribution text, version text, group_name text, name text,
-	file text NOT NULL, message text NOT NULL, fingerprint text NOT NULL,
-	valid_from timestamptz NOT NULL, valid_to timestamptz NOT NULL DEFAULT 'infinity'
+	file text NOT NULL, message text NOT NULL, fingerprint text NOT NULL
 );
-
-CREATE INDEX ON entrydb.distribution (environment);
+SELECT format('ALTER TABLE entrydb.%1$I '
+              'ADD environment bigint NOT NULL REFERENCES entrydb.environment ON DELETE CASCADE, '
+              'ADD valid_from timestamptz NOT NULL, ADD valid_to timestamptz NOT NULL DEFAULT ''infinity''; '
+              'CREATE INDEX ON entrydb.%1$I (environment)', relname)
+  FROM pg_class WHERE relnamespace = 'entrydb'::regnamespace AND relkind = 'r'
+   AND relname NOT IN ('host', 'environment') \gexec
 CREATE INDEX ON entrydb.distribution (name, version);
-CREATE INDEX ON entrydb.entry_point (environment);
 CREATE INDEX ON entrydb.entry_point (group_name, name);
-CREATE INDEX ON entrydb.plugin (environment);
-CREATE INDEX ON entrydb.startup (environment);
-CREATE INDEX ON entrydb.event (environment);
-CREATE INDEX ON entrydb.finding (environment);
 CREATE INDEX ON entrydb.finding (rule) WHERE valid_to = 'infinity';
 
 -- --- what a host may ---
@@ -97,8 +85,8 @@ END;
 -- of before stay when a host has forgotten them.
 --
 -- rows: arrays of rows, one each for distribution, entry_point, plugin, startup, event; findings:
--- one such array. A row is an array of the columns between environment and valid_from, in this
--- order: whatever else a host writes into it, nobody reads.
+-- one such array. A row is an array of the columns above, in this order: whatever else a host
+-- writes into it, nobody reads. The names in the statements are the catalogue's.
 --
 -- (Joins by hash, and EXCEPT, take time in proportion, whatever the statistics of a table are.)
 CREATE FUNCTION entrydb.push(path text, digest text, rows jsonb, findings jsonb) RETURNS void
@@ -107,6 +95,10 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enab
 DECLARE
 	number bigint;
 	moment timestamptz;
+	kind text;
+	place integer;
+	columns text;
+	sent text;
 BEGIN
 	INSERT INTO entrydb.environment AS e (host, path, digest, pushed)
 	VALUES ((SELECT id FROM entrydb.host WHERE name = session_user), push.path, push.digest, now())
@@ -114,66 +106,28 @@ BEGIN
 	   SET digest = excluded.digest, pushed = greatest(now(), e.pushed + interval '1 microsecond')
 	RETURNING id, pushed INTO number, moment;
 
-	UPDATE entrydb.distribution SET valid_to = moment
-	 WHERE environment = number AND valid_to = 'infinity'
-	   AND NOT EXISTS (SELECT FROM jsonb_array_elements(rows -> 0) sent (r)
-	                    WHERE r = jsonb_build_array(root, directory, name, version, error));
-	INSERT INTO entrydb.distribution (environment, valid_from, root, directory, name, version, error)
-	SELECT number, moment, r ->> 0, r ->> 1, r ->> 2, r ->> 3, r ->> 4
-	  FROM (SELECT jsonb_array_elements(rows -> 0)
-	        EXCEPT SELECT jsonb_build_array(root, directory, name, version, error)
-	                 FROM entrydb.distribution WHERE environment = number AND valid_to = 'infinity') new (r);
-
-	UPDATE entrydb.entry_point SET valid_to = moment
-	 WHERE environment = number AND valid_to = 'infinity'
-	   AND NOT EXISTS (SELECT FROM jsonb_array_elements(rows -> 1) sent (r)
-	                    WHERE r = jsonb_build_array(root, distribution, group_name, name, value,
-	                                          kind, state, object));
-	INSERT INTO entrydb.entry_point (environment, valid_from, root, distribution, group_name, name, value, kind, state, object)
-	SELECT number, moment, r ->> 0, r ->> 1, r ->> 2, r ->> 3, r ->> 4, r ->> 5, r ->> 6, r ->> 7
-	  FROM (SELECT jsonb_array_elements(rows -> 1)
-	        EXCEPT SELECT jsonb_build_array(root, distribution, group_name, name, value, kind, state, object)
-	                 FROM entrydb.entry_point WHERE environment = number AND valid_to = 'infinity') new (r);
-
-	UPDATE entrydb.plugin SET valid_to = moment
-	 WHERE environment = number AND valid_to = 'infinity'
-	   AND NOT EXISTS (SELECT FROM jsonb_array_elements(rows -> 2) sent (r)
-	                    WHERE r = jsonb_build_array(root, distribution, kind, name, object, symbol,
-	                                          state));
-	INSERT INTO entrydb.plugin (environment, valid_from, root, distribution, kind, name, object, symbol, state)
-	SELECT number, moment, r ->> 0, r ->> 1, r ->> 2, r ->> 3, r ->> 4, r ->> 5, r ->> 6
-	  FROM (SELECT jsonb_array_elements(rows -> 2)
-	        EXCEPT SELECT jsonb_build_array(root, distribution, kind, name, object, symbol, state)
-	                 FROM entrydb.plugin WHERE environment = number AND valid_to = 'infinity') new (r);
-
-	UPDATE entrydb.startup SET valid_to = moment
-	 WHERE environment = number AND valid_to = 'infinity'
-	   AND NOT EXISTS (SELECT FROM jsonb_array_elements(rows -> 3) sent (r)
-	                    WHERE r = jsonb_build_array(root, file, line, kind, code));
-	INSERT INTO entrydb.startup (environment, valid_from, root, file, line, kind, code)
-	SELECT number, moment, r ->> 0, r ->> 1, (r ->> 2)::bigint, r ->> 3, r ->> 4
-	  FROM (SELECT jsonb_array_elements(rows -> 3)
-	        EXCEPT SELECT jsonb_build_array(root, file, line, kind, code)
-	                 FROM entrydb.startup WHERE environment = number AND valid_to = 'infinity') new (r);
-
-	INSERT INTO entrydb.event (environment, valid_from, time, action, root, distribution, old_version, version, detail, command, uid)
-	SELECT number, moment, (r ->> 0)::bigint, r ->> 1, r ->> 2, r ->> 3, r ->> 4, r ->> 5, r ->> 6, r ->> 7, (r ->> 8)::bigint
-	  FROM (SELECT jsonb_array_elements(rows -> 4)
-	        EXCEPT SELECT jsonb_build_array(time, action, root, distribution, old_version, version, detail,
-	                       command, uid)
-	                 FROM entrydb.event WHERE environment = number AND valid_to = 'infinity') new (r);
-
-	UPDATE entrydb.finding SET valid_to = moment
-	 WHERE environment = number AND valid_to = 'infinity'
-	   AND NOT EXISTS (SELECT FROM jsonb_array_elements(findings) sent (r)
-	                    WHERE r = jsonb_build_array(rule, level, distribution, version, group_name,
-	                                          name, file, message, fingerprint));
-	INSERT INTO entrydb.finding (environment, valid_from, rule, level, distribution, version, group_name, name, file, message, fingerprint)
-	SELECT number, moment, r ->> 0, r ->> 1, r ->> 2, r ->> 3, r ->> 4, r ->> 5, r ->> 6, r ->> 7, r ->> 8
-	  FROM (SELECT jsonb_array_elements(findings)
-	        EXCEPT SELECT jsonb_build_array(rule, level, distribution, version, group_name, name, file,
-	                       message, fingerprint)
-	                 FROM entrydb.finding WHERE environment = number AND valid_to = 'infinity') new (r);
+	FOR kind, place IN
+		SELECT * FROM unnest(ARRAY['distribution', 'entry_point', 'plugin', 'startup', 'event', 'finding'])
+		         WITH ORDINALITY
+	LOOP
+		SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum),
+		       string_agg(format('(r ->> %s)::%s', attnum - 1, format_type(atttypid, NULL)), ', ' ORDER BY attnum)
+		  INTO columns, sent
+		  FROM pg_attribute
+		 WHERE attrelid = format('entrydb.%I', kind)::regclass AND attnum > 0
+		   AND attname NOT IN ('environment', 'valid_from', 'valid_to');
+		IF kind <> 'event' THEN
+			EXECUTE format('UPDATE entrydb.%I SET valid_to = $2 WHERE environment = $1 AND valid_to = ''infinity'' '
+			               'AND NOT EXISTS (SELECT FROM jsonb_array_elements($3) sent (r) '
+			                               'WHERE r = jsonb_build_array(%s))', kind, columns)
+			  USING number, moment, CASE kind WHEN 'finding' THEN findings ELSE rows -> (place - 1) END;
+		END IF;
+		EXECUTE format('INSERT INTO entrydb.%1$I (environment, valid_from, %2$s) SELECT $1, $2, %3$s '
+		               'FROM (SELECT jsonb_array_elements($3) EXCEPT SELECT jsonb_build_array(%2$s) '
+		                     'FROM entrydb.%1$I WHERE environment = $1 AND valid_to = ''infinity'') new (r)',
+		               kind, columns, sent)
+		  USING number, moment, CASE kind WHEN 'finding' THEN findings ELSE rows -> (place - 1) END;
+	END LOOP;
 END $$;
 
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA entrydb FROM PUBLIC;

@@ -209,22 +209,15 @@ static int fleet_connect(const char *url, bool (*stopped)(void), struct fleet **
 /* The server's SQLSTATE (errcodes.txt of PostgreSQL's source) in our terms. */
 static int code_of(const PGresult *result)
 {
-	static const struct {
-		const char *state;
-		int code;
-	} states[] = {
-	        {"3F000", ERROR_UNKNOWN},    /* invalid_schema_name */
-	        {"42P01", ERROR_UNKNOWN},    /* undefined_table */
-	        {"42883", ERROR_UNKNOWN},    /* undefined_function */
-	        {"42703", ERROR_UNKNOWN},    /* undefined_column */
-	        {"42501", ERROR_PERMISSION}, /* insufficient_privilege */
-	};
+	/* invalid_schema_name, undefined_table, undefined_function, undefined_column */
+	static const char unknown[] = "3F000 42P01 42883 42703";
 	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 
-	for (size_t i = 0; state && i < sizeof(states) / sizeof(*states); i++)
-		if (strcmp(states[i].state, state) == 0)
-			return states[i].code;
-	return ERROR_IO;
+	if (!state || strlen(state) != 5)
+		return ERROR_IO;
+	if (strcmp(state, "42501") == 0) /* insufficient_privilege */
+		return ERROR_PERMISSION;
+	return strstr(unknown, state) ? ERROR_UNKNOWN : ERROR_IO;
 }
 
 /* Send what is to be sent, until there is a result, or none can come any more. */

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/escape.h"
 #include "db/base/name_map.h"
@@ -38,10 +37,8 @@ struct push {
 	struct fleet *fleet;
 	struct databases databases;
 	struct arena texts;
-	struct name_map known; /* path of an environment -> index of its digest */
-	char (*digests)[SHA256_HEX_SIZE + 1];
-	size_t digest_count, digest_room;
-	long version; /* of the server's tables; 0: it knows no host by this role */
+	struct name_map known; /* "PATH DIGEST" of what the server has */
+	long version;          /* of the server's tables; 0: it knows no host by this role */
 	size_t sent, rows;
 };
 
@@ -52,7 +49,6 @@ static void cleanup_push(struct push *push)
 	databases_free(&push->databases);
 	name_map_free(&push->known);
 	arena_free(&push->texts);
-	free(push->digests);
 }
 
 /* --- what the server has --- */
@@ -60,21 +56,17 @@ static void cleanup_push(struct push *push)
 static int keep_known(void *payload, const struct slice *columns, int count)
 {
 	struct push *push = payload;
-	bool failed = false;
-	struct slice path;
+	CLEANUP(cleanup_free) char *text = NULL;
+	bool failed;
 
 	if (count < 3 || slice_is_null(columns[0]))
 		return 0;
 	push->version = strtol(columns[0].ptr, NULL, 10);
 	if (slice_is_null(columns[1])) /* a host that has sent nothing yet */
 		return 0;
-	if (!array_grow(&push->digests, push->digest_count, sizeof(*push->digests),
-	                &push->digest_room))
-		return ERROR_NOMEM;
-	snprintf(push->digests[push->digest_count], sizeof(*push->digests), "%.*s",
-	         (int)columns[2].len, columns[2].ptr);
-	path = arena_copy(&push->texts, columns[1], &failed);
-	name_map_set(&push->known, path, (uint32_t)push->digest_count++, &failed);
+	text = text_format("%.*s %.*s", SLICE_ARGS(columns[1]), SLICE_ARGS(columns[2]));
+	failed = !text;
+	name_map_put(&push->known, arena_copy(&push->texts, slice_of(text), &failed), 0, &failed);
 	return failed ? ERROR_NOMEM : 0;
 }
 
@@ -113,61 +105,63 @@ static int ask_known(struct push *push, struct error *error)
 
 /* --- what there is to send --- */
 
-/* JSON, in memory. */
+/* JSON, in memory: what @put writes of @from. */
 struct document {
-	FILE *stream;
-	char *text; /* when the stream is closed */
-	size_t size, rows;
+	char *text;
+	size_t rows;
 };
 
 static void cleanup_document(struct document *document)
 {
-	if (document->stream)
-		fclose(document->stream);
 	free(document->text);
 }
 
-static int begin(struct document *document, struct error *error)
+static int write_document(struct document *document,
+                          int (*put)(void *from, FILE *, size_t *rows, struct error *), void *from,
+                          struct error *error)
 {
-	document->stream = open_memstream(&document->text, &document->size);
-	return document->stream ? 0 : error_nomem(error);
+	size_t size = 0;
+	FILE *stream = open_memstream(&document->text, &size);
+	int code = stream ? put(from, stream, &document->rows, error) : ERROR_NOMEM;
+
+	if (!stream || !text_close(stream, &document->text))
+		return error_nomem(error);
+	if (code == 0 && size > JSON_MAX)
+		return error_set(error, ERROR_LIMIT,
+		                 "%zu bytes to send at once, of which PostgreSQL takes %zu", size,
+		                 JSON_MAX);
+	return code;
 }
 
-static int end(struct document *document, struct error *error)
+static int put_rows(void *from, FILE *stream, size_t *rows, struct error *error)
 {
-	if (!text_close(take(document->stream), &document->text))
-		return error_nomem(error);
-	if (document->size > JSON_MAX)
-		return error_set(error, ERROR_LIMIT,
-		                 "%zu bytes to send at once, of which PostgreSQL takes %zu",
-		                 document->size, JSON_MAX);
-	return 0;
+	return reader_document(from, stream, rows, error);
 }
 
 /* Findings as rows; texts as escape_unless_text() gives them. */
-static int put_findings(struct document *document, struct worksheet *sheet, struct error *error)
+static int put_findings(void *from, FILE *stream, size_t *rows, struct error *error)
 {
-	struct worksheet_rows *row = worksheet_walk(sheet, "told", NULL);
+	struct worksheet_rows *row = worksheet_walk(from, "told", NULL);
 
-	putc('[', document->stream);
+	putc('[', stream);
 	while (worksheet_next(row)) {
-		fputs(document->rows++ ? ",[" : "[", document->stream);
+		fputs((*rows)++ ? ",[" : "[", stream);
 		for (int i = FINDING_RULE; i <= FINDING_FINGERPRINT; i++) {
 			CLEANUP(cleanup_free) char *room = NULL;
 			struct slice text = escape_unless_text(worksheet_text(row, i), &room);
 
 			if (slice_is_null(text) && !slice_is_null(worksheet_text(row, i)))
 				return error_nomem(error);
-			fputs(i > FINDING_RULE ? "," : "", document->stream);
+			fputs(i > FINDING_RULE ? "," : "", stream);
 			if (slice_is_null(text))
-				fputs("null", document->stream);
+				fputs("null", stream);
 			else
-				json_string(text, document->stream);
+				json_string(text, stream);
 		}
-		putc(']', document->stream);
+		putc(']', stream);
 	}
-	putc(']', document->stream);
-	return worksheet_failure(sheet, error);
+	putc(']', stream);
+	return worksheet_failure(from, error);
 }
 
 /* What the rules find in the site directories of this database, as they are now. */
@@ -183,11 +177,7 @@ static int judge(const struct push *push, const struct database *database,
 		code = collect(sheet, push->options, &one, EVERYBODY, &incomplete, error);
 	if (code == 0)
 		code = findings_judge(sheet, error);
-	if (code == 0)
-		code = begin(document, error);
-	if (code == 0)
-		code = put_findings(document, sheet, error);
-	return code < 0 ? code : end(document, error);
+	return code < 0 ? code : write_document(document, put_findings, sheet, error);
 }
 
 static int read_rows(const struct database *database, struct document *document,
@@ -199,11 +189,7 @@ static int read_rows(const struct database *database, struct document *document,
 	if (code == 0 && (reader_status(reader).mode & EVERYBODY) != EVERYBODY)
 		code = error_set(error, ERROR_PERMISSION,
 		                 "%s is not pushed: not everybody may read it", database->file);
-	if (code == 0)
-		code = begin(document, error);
-	if (code == 0)
-		code = reader_document(reader, document->stream, &document->rows, error);
-	return code < 0 ? code : end(document, error);
+	return code < 0 ? code : write_document(document, put_rows, reader, error);
 }
 
 static int push_database(struct push *push, const struct database *database, struct error *error)
@@ -212,16 +198,19 @@ static int push_database(struct push *push, const struct database *database, str
 	CLEANUP(cleanup_document) struct document findings = {0};
 	CLEANUP(cleanup_free) char *room = NULL;
 	struct slice path = escape_unless_text(slice_of(database->file), &room);
+	CLEANUP(cleanup_free) char *known = NULL;
 	char digest[SHA256_HEX_SIZE + 1];
-	uint32_t known = name_map_get(&push->known, path);
 	int code = path.ptr ? file_hash(database->file, digest, error) : error_nomem(error);
 
 	if (code == ERROR_NOTFOUND) { /* nothing was indexed there */
 		error_clear(error);
 		return 0;
 	}
-	if (code == 0 && known != NAME_MAP_NONE && strcmp(push->digests[known], digest) == 0)
+	known = code == 0 ? text_format("%s %s", path.ptr, digest) : NULL;
+	if (known && name_map_get(&push->known, slice_of(known)) != NAME_MAP_NONE)
 		return 0;
+	if (code == 0 && !known)
+		code = error_nomem(error);
 	if (code == 0)
 		code = read_rows(database, &rows, error);
 	if (code == 0)
