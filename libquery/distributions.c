@@ -15,6 +15,8 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "db/base/path.h"
+#include "db/base/text.h"
 #include "libquery/disk/metadata/distribution.h"
 #include "libquery/disk/metadata/metadata.h"
 #include "libquery/disk/tree/distname.h"
@@ -214,22 +216,6 @@ int entrydb_find(entrydb *db, const char *name, entrydb_set **out, entrydb_error
 
 /* --- METADATA --- */
 
-/* The directory before the last slash; nothing but a directory will do. */
-static int open_parent(const char *file, const char *slash, struct tree **out, struct error *error)
-{
-	CLEANUP(cleanup_free)
-	char *parent = slash ? strndup(file, (size_t)(slash - file) + 1) : strdup(".");
-	CLEANUP(cleanup_close) int fd = -1;
-	struct stat status;
-
-	if (!parent)
-		return error_nomem(error);
-	fd = file_open(AT_FDCWD, parent, O_DIRECTORY);
-	if (fd < 0 || fstat(fd, &status) != 0)
-		return error_errno(error, errno, "%s", parent);
-	return tree_open_directory(take_fd(&fd), stamp_of(&status), out, error);
-}
-
 static char *text_of(struct slice text)
 {
 	return slice_is_null(text) || memchr(text.ptr, '\0', text.len)
@@ -241,12 +227,19 @@ int entrydb_read_metadata(const char *file, char **name, char **version, entrydb
 {
 	CLEANUP(cleanup_tree) struct tree *tree = NULL;
 	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
-	const char *slash = strrchr(file, '/');
-	struct slice child = slice_of(slash ? slash + 1 : file);
+	struct slice child = path_base(slice_of(file));
+	CLEANUP(cleanup_free) char *parent = text_format("%.*s.", (int)(child.ptr - file), file);
+	CLEANUP(cleanup_close) int fd = parent ? file_open(AT_FDCWD, parent, O_DIRECTORY) : -1;
 	struct metadata found = {0};
 	struct error own = {0};
-	int code = open_parent(file, slash, &tree, &own);
+	struct stat status;
+	int code = 0;
 
+	/* Nothing but a directory will do. */
+	if (fd < 0 || fstat(fd, &status) != 0)
+		code = error_errno(&own, errno, "%s", file);
+	if (code == 0)
+		code = tree_open_directory(take_fd(&fd), stamp_of(&status), &tree, &own);
 	if (code == 0)
 		code = distribution_parse_headers(tree, &arena, child, true, &found, &own);
 	if (code == 0)

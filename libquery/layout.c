@@ -27,8 +27,7 @@ void coverage_free(struct coverage *coverage)
 	*coverage = (struct coverage){0};
 }
 
-/* python3, python3.11, python3.13t, pypy3.10 */
-static bool is_python(struct slice component)
+bool layout_is_python(struct slice component)
 {
 	struct slice version;
 
@@ -83,8 +82,8 @@ static bool is_layout(struct slice rest)
 	if (!next_component(&rest, &component))
 		return false;
 	if (slice_ends(component, SLICE(".zip"))) /* python311.zip */
-		return rest.len == 0 && is_python(slice_first(component, component.len - 4));
-	if (!is_python(component))
+		return rest.len == 0 && layout_is_python(slice_first(component, component.len - 4));
+	if (!layout_is_python(component))
 		return false;
 	if (!next_component(&rest, &component))
 		return true;

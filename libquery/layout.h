@@ -68,6 +68,9 @@ char *layout_path_of_root(const char *base, struct slice root_path);
 /* How the rows of @database spell @path: relative to its base, or absolute. malloc'd. */
 char *layout_root_path(const char *database, const char *path);
 
+/* Is that what the directory of a Python is called: python3, python3.13t, pypy3.10? */
+bool layout_is_python(struct slice component);
+
 /* Does @path lie in a known layout? Elsewhere metadata may change in place. */
 bool layout_is_known(const char *path);
 

@@ -135,7 +135,10 @@ static int look_at(struct policy_layer *layer, struct error *error)
 	fresh.known = code == 0;
 	forget(layer);
 	*layer = fresh;
-	return error_move(error, &own);
+	if (code < 0)
+		return error_move(error, &own);
+	error_clear(&own); /* of what is out of reach */
+	return 0;
 }
 
 int policy_look(struct entrydb *db, enum policy_age age, struct error *error)

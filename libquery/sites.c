@@ -148,12 +148,10 @@ static int by_version(const void *a, const void *b)
 	return strverscmp(*(char *const *)b, *(char *const *)a);
 }
 
-static bool names_python(struct search *search, const char *name)
+/* That of one version: Debian's python3 is for all. */
+static bool names_python(const char *name)
 {
-	CLEANUP(cleanup_free) char *path = format(search, "/lib/%s", name);
-
-	return path && strcmp(name, "python3") != 0 && layout_is_known(path) &&
-	       !strstr(name, ".zip");
+	return strcmp(name, "python3") != 0 && layout_is_python(slice_of(name));
 }
 
 /* The names in the directory @path, a path of this machine. */
@@ -182,7 +180,7 @@ static void find_pythons(struct search *search, const char *prefix, const char *
 	if (path)
 		list_names(search, path, &all);
 	for (size_t i = 0; i < all.count; i++)
-		if (names_python(search, all.paths[i]) && !sites_add(names, all.paths[i]))
+		if (names_python(all.paths[i]) && !sites_add(names, all.paths[i]))
 			search_failed(search, error_nomem(search->error));
 	if (names->count)
 		qsort(names->paths, names->count, sizeof(*names->paths), by_version);
@@ -241,7 +239,7 @@ static void system_python(struct search *search, const char *asked, char python[
 	if (path && !asked && len < 0 && errno != EINVAL && errno_is_failure(errno))
 		search_failed(search, error_errno(search->error, errno, "%s", path));
 	python[len > 0 ? len : 0] = '\0';
-	if (!names_python(search, python))
+	if (!names_python(python))
 		own_python(search, "/usr", asked, python);
 }
 

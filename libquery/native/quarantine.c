@@ -39,16 +39,13 @@ static int read_record(int directory, const char *name, char text[RECORD_MAX + 1
 {
 	CLEANUP(cleanup_close) int fd = file_open(directory, name, O_NOFOLLOW);
 	struct stat status;
-	ssize_t got = 0;
+	ssize_t got = -1;
 
 	text[0] = '\0';
 	if (fd < 0 && error_code(errno) == ERROR_NOTFOUND)
 		return 0;
-	if (fd < 0 || fstat(fd, &status) != 0)
-		return error_errno(error, errno, "cannot read what is set aside as %s", name);
-	if (!is_trusted(fd, &status))
-		return 0;
-	got = file_read(fd, text, RECORD_MAX);
+	if (fd >= 0 && fstat(fd, &status) == 0)
+		got = is_trusted(fd, &status) ? file_read(fd, text, RECORD_MAX) : 0;
 	if (got < 0)
 		return error_errno(error, errno, "cannot read what is set aside as %s", name);
 	text[got] = '\0';
@@ -86,12 +83,12 @@ static int open_loading(int directory, const char *name, int flags, int *out, st
 			return 0;
 		if (fd < 0)
 			return error_errno(error, errno, "cannot open %s", name);
-		if (fstat(fd, &status) == 0 && !is_trusted(fd, &status))
-			return 0;
 		if (flock(fd, LOCK_EX | LOCK_NB) != 0)
 			return 0;
 		if (fstat(fd, &status) != 0)
 			return error_errno(error, errno, "cannot read %s", name);
+		if (!is_trusted(fd, &status))
+			return 0;
 		if (status.st_nlink == 0)
 			continue; /* whoever had it has just finished */
 		*out = take_fd(&fd);
