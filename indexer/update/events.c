@@ -55,35 +55,6 @@ int events_first_sight(struct events *events, const struct root_record *root)
 	                                          .detail = slice_of(detail)});
 }
 
-static int put_distribution(struct events *events, struct slice action,
-                            const struct distribution_record *old,
-                            const struct distribution_record *now)
-{
-	struct event_record event = {
-	        .action = action,
-	        .root = events->root,
-	        .distribution = title(now ? now : old),
-	};
-
-	if (old)
-		event.old_version = old->version;
-	if (now) {
-		event.version = now->version;
-		event.detail = now->error;
-	}
-	return put(events, &event);
-}
-
-int events_install(struct events *events, const struct distribution_record *now)
-{
-	return put_distribution(events, SLICE("install"), NULL, now);
-}
-
-int events_remove(struct events *events, const struct distribution_record *old)
-{
-	return put_distribution(events, SLICE("remove"), old, NULL);
-}
-
 /* Versions that PEP 440 cannot order, and two spellings of one, are neither up nor down. */
 static struct slice action_of_change(struct slice old, struct slice now)
 {
@@ -210,16 +181,30 @@ static int compare_entry_points(struct events *events, const struct distribution
 	return code;
 }
 
-int events_change(struct events *events, const struct distribution_record *old,
-                  const struct distribution_record *now)
+int events_distribution(struct events *events, const struct distribution_record *old,
+                        const struct distribution_record *now)
 {
 	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
-	struct distribution_record rows = {.id = old->id};
-	int code = put_distribution(events, action_of_change(old->version, now->version), old, now);
+	struct distribution_record rows = {.id = old ? old->id : 0};
+	struct event_record event = {
+	        .action = !old   ? SLICE("install")
+	                  : !now ? SLICE("remove")
+	                         : action_of_change(old->version, now->version),
+	        .root = events->root,
+	        .distribution = title(now ? now : old),
+	};
+	int code;
 
-	if (code == 0)
-		code = reader_entry_points(writer_reader(events->writer), &rows, &arena,
-		                           events->error);
+	if (old)
+		event.old_version = old->version;
+	if (now) {
+		event.version = now->version;
+		event.detail = now->error;
+	}
+	code = put(events, &event);
+	if (code < 0 || !old || !now)
+		return code;
+	code = reader_entry_points(writer_reader(events->writer), &rows, &arena, events->error);
 	return code < 0 ? code : compare_entry_points(events, &rows, now);
 }
 

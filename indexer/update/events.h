@@ -21,12 +21,12 @@ struct events {
 };
 
 int events_first_sight(struct events *events, const struct root_record *root);
-int events_install(struct events *events, const struct distribution_record *now);
-int events_remove(struct events *events, const struct distribution_record *old);
-
-/* @old: without its entry points; its rows must still be in the database. */
-int events_change(struct events *events, const struct distribution_record *old,
-                  const struct distribution_record *now);
+/*
+ * A distribution that has come (@old is NULL), gone (@now is NULL), or changed. @old: without its
+ * entry points; its rows must still be in the database.
+ */
+int events_distribution(struct events *events, const struct distribution_record *old,
+                        const struct distribution_record *now);
 
 /* Lines of start-up code that have come and gone. */
 int events_startups(struct events *events, const struct root_record *old,

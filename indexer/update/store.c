@@ -12,6 +12,9 @@
 #define POSITION_GAP 1024u               /* between two positions, at first */
 #define POSITION_MAX ((uint32_t)1 << 31) /* place_of() has 32 bits for them */
 
+/* What becomes of a known distribution; only where it stays, so does its row. */
+enum fate { REMOVED, REPLACED, STAYS };
+
 struct store {
 	struct writer *writer;
 	struct root_record *root;
@@ -19,8 +22,7 @@ struct store {
 	struct store_counts *counts;
 	struct events events;
 	struct name_map by_directory, by_name; /* -> index in known; see identity() */
-	bool *met;   /* of known: it is there still, or as another version */
-	bool *lives; /* of known: its row lives on */
+	enum fate *fates;                      /* of known */
 	struct error *error;
 };
 
@@ -47,7 +49,7 @@ static size_t find_old(struct store *store, const struct distribution_record *no
 	if (now->id)
 		return find_row(store, now);
 	at = name_map_get(&store->by_name, identity(now));
-	return at == NAME_MAP_NONE || store->met[at] ? SIZE_MAX : at;
+	return at == NAME_MAP_NONE || store->fates[at] ? SIZE_MAX : at;
 }
 
 /* Read again only because it was not settled, and found as it was. */
@@ -67,15 +69,14 @@ static int log_new(struct store *store, const struct distribution_record *now)
 	at = find_old(store, now);
 	if (at == SIZE_MAX) {
 		store->counts->added++;
-		return events_install(&store->events, now);
+		return events_distribution(&store->events, NULL, now);
 	}
 	old = &store->known->distributions[at];
-	store->met[at] = true;
-	store->lives[at] = old->id == now->id;
-	if (store->lives[at] && same_stamps(old, now))
+	store->fates[at] = old->id == now->id ? STAYS : REPLACED;
+	if (store->fates[at] == STAYS && same_stamps(old, now))
 		return 0;
 	store->counts->changed++;
-	return events_change(&store->events, old, now);
+	return events_distribution(&store->events, old, now);
 }
 
 /* --- positions --- */
@@ -151,7 +152,7 @@ static int store_reused(struct store *store, const struct distribution_record *n
 	size_t at = find_row(store, now);
 	const struct distribution_record *old = &store->known->distributions[at];
 
-	store->met[at] = store->lives[at] = true;
+	store->fates[at] = STAYS;
 	if (old->position == now->position && old->settled == now->settled &&
 	    distribution_watched(old) == distribution_watched(now) && same_stamps(old, now))
 		return 0;
@@ -189,12 +190,12 @@ static int drop_gone(struct store *store)
 	for (size_t i = 0; code == 0 && store->known && i < store->known->distribution_count; i++) {
 		const struct distribution_record *old = &store->known->distributions[i];
 
-		if (store->lives[i])
+		if (store->fates[i] == STAYS)
 			continue;
 		code = writer_drop_distribution(store->writer, old->id, store->error);
-		if (code == 0 && !store->met[i]) {
+		if (code == 0 && store->fates[i] == REMOVED) {
 			store->counts->removed++;
-			code = events_remove(&store->events, old);
+			code = events_distribution(&store->events, old, NULL);
 		}
 	}
 	return code;
@@ -258,11 +259,8 @@ int store_root(struct writer *writer, struct root_record *root, const struct roo
 	bool failed = false;
 	int code;
 
-	if (known) {
-		store.met = calloc(known->distribution_count + 1, 2 * sizeof(*store.met));
-		store.lives = store.met + known->distribution_count;
-		failed = !store.met;
-	}
+	store.fates = calloc((known ? known->distribution_count : 0) + 1, sizeof(*store.fates));
+	failed = !store.fates;
 	for (uint32_t i = 0; known && !failed && i < known->distribution_count; i++) {
 		const struct distribution_record *row = &known->distributions[i];
 
@@ -270,7 +268,7 @@ int store_root(struct writer *writer, struct root_record *root, const struct roo
 		name_map_put(&store.by_name, identity(row), i, &failed);
 	}
 	code = failed ? error_nomem(error) : run(&store);
-	free(store.met);
+	free(store.fates);
 	name_map_free(&store.by_directory);
 	name_map_free(&store.by_name);
 	return code;

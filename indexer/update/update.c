@@ -67,7 +67,7 @@ static int remove_root(struct update *update, const struct root_record *known, s
 
 	for (size_t i = 0; code == 0 && i < known->distribution_count; i++) {
 		update->result->stored.removed++;
-		code = events_remove(&events, &known->distributions[i]);
+		code = events_distribution(&events, &known->distributions[i], NULL);
 	}
 	return code < 0 ? code : writer_drop_root(update->writer, known->id, error);
 }
