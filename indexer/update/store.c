@@ -109,39 +109,32 @@ static bool spread(struct root_record *root, size_t first, size_t next, uint32_t
 
 /*
  * Rows that stay in the order they had keep their positions, and what is new goes
- * into the gaps between them: so that one more distribution is one more row, and
- * not half of the rows changed. Where that fails, all are numbered anew.
+ * into the gaps between them, or behind the last: so that one more distribution is one
+ * more row, and not half of the rows changed. Where that fails, all are numbered anew.
  */
 static void number(struct store *store)
 {
 	struct root_record *root = store->root;
+	size_t count = root->distribution_count, first = 0;
 	uint32_t low = 0;
-	size_t first = 0;
 
-	for (size_t i = 0; i < root->distribution_count; i++) {
-		struct distribution_record *now = &root->distributions[i];
-		uint32_t kept = store->known ? kept_position(store, now, low) : 0;
+	for (size_t i = 0; i <= count; i++) {
+		struct distribution_record *now = i < count ? &root->distributions[i] : NULL;
+		uint32_t kept = !now           ? low + (uint32_t)(count - first + 1) * POSITION_GAP
+		                : store->known ? kept_position(store, now, low)
+		                               : 0;
 
-		if (kept == 0 && now->reused) {
-			number_anew(root);
-			return;
-		}
-		if (kept == 0)
+		if (now && kept == 0 && !now->reused)
 			continue;
-		now->position = kept;
-		if (!spread(root, first, i, low, kept)) {
+		if (kept == 0 || kept > POSITION_MAX || !spread(root, first, i, low, kept)) {
 			number_anew(root);
 			return;
 		}
+		if (now)
+			now->position = kept;
 		low = kept;
 		first = i + 1;
 	}
-	if (low > POSITION_MAX - (uint32_t)(root->distribution_count - first) * POSITION_GAP)
-		number_anew(root);
-	else
-		for (size_t i = first; i < root->distribution_count; i++)
-			root->distributions[i].position =
-			        low + (uint32_t)(i - first + 1) * POSITION_GAP;
 }
 
 /* --- rows --- */

@@ -46,27 +46,29 @@ static const struct column columns[] = {
         KEY("distributions"), KEY("entry_points"), KEY("error"),
 };
 
+static void put_count(struct output *output, bool is_known, size_t count)
+{
+	if (is_known)
+		output_number(output, (int64_t)count);
+	else
+		output_string(output, NULL);
+}
+
 static void put(struct add *add, const char *path, const char *state,
                 const struct root_record *root, bool is_read, struct slice reason)
 {
 	struct output *output = &add->output;
-	int64_t entry_points = 0;
+	size_t entry_points = 0;
 
 	if (!add->options->json)
 		return;
+	for (size_t i = 0; root && i < root->distribution_count; i++)
+		entry_points += root->distributions[i].entry_point_count;
 	output_string(output, path);
 	output_string(output, state);
-	for (size_t i = 0; root && i < root->distribution_count; i++)
-		entry_points += (int64_t)root->distributions[i].entry_point_count;
 	output_string(output, !root ? NULL : root->kind == ROOT_ARCHIVE ? "archive" : "zip");
-	if (root)
-		output_number(output, (int64_t)root->distribution_count);
-	else
-		output_string(output, NULL);
-	if (is_read)
-		output_number(output, entry_points);
-	else
-		output_string(output, NULL);
+	put_count(output, root, root ? root->distribution_count : 0);
+	put_count(output, is_read, entry_points);
 	output_text(output, reason);
 }
 
@@ -134,25 +136,20 @@ static void report_ignored(struct add *add, const struct package *package)
 	     package->path, members->ignored, (int)members->example.len, members->example.ptr);
 }
 
-/* " (7 unchanged)", or nothing where there is none. */
-static const char *count(char text[96], const char *before, size_t number, const char *after)
-{
-	text[0] = '\0';
-	if (number)
-		snprintf(text, 96, "%s%zu %s", before, number, after);
-	return text;
-}
-
 static void summarize(const struct add *add)
 {
 	const struct edit_result *result = &add->result;
-	char unchanged[96], failed[96], build[96];
+	char unchanged[64] = "", build[128] = "", failed[64] = "";
 
+	if (result->unchanged)
+		snprintf(unchanged, sizeof(unchanged), " (%zu unchanged)", result->unchanged);
+	if (result->needing_build)
+		snprintf(build, sizeof(build), "; %zu " SDIST_NEEDS_BUILD, result->needing_build);
+	if (result->failed)
+		snprintf(failed, sizeof(failed), "; %zu could not be read", result->failed);
 	note(add->options, "%zu archives%s, %zu distributions, %zu entry points%s%s",
-	     add->archives.count, count(unchanged, " (", result->unchanged, "unchanged)"),
-	     result->distributions, result->entry_points,
-	     count(build, "; ", result->needing_build, SDIST_NEEDS_BUILD),
-	     count(failed, "; ", result->failed, "could not be read"));
+	     add->archives.count, unchanged, result->distributions, result->entry_points, build,
+	     failed);
 }
 
 /* --- one archive --- */
