@@ -147,31 +147,29 @@ static bool is_prose(const struct aligned *aligned)
 	return aligned->column->style == STYLE_PROSE;
 }
 
-/* How much of a line it takes, if it is cut to @most; prose has lines of its own. */
-static size_t taken(const struct aligned *aligned, size_t most)
+/* How wide the row is if no column is wider than @most; prose has lines of its own. */
+static size_t width_of_row(const struct aligned *aligned, size_t count, size_t most)
 {
-	return is_prose(aligned) ? 0 : aligned->width > most ? most + GAP : aligned->width + GAP;
+	size_t width = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!is_prose(&aligned[i]))
+			width += (aligned[i].width < most ? aligned[i].width : most) + GAP;
+	return width;
 }
 
 /* Of the columns, those that the terminal has room for; the widest of them are cut. */
 static size_t fit(struct aligned *aligned, size_t count, size_t room)
 {
-	size_t least = 0, total = 0, widest = 0;
+	size_t most = room;
 
+	while (count > 1 && (width_of_row(aligned, count, WIDTH_CUT) > room + GAP ||
+	                     is_prose(&aligned[count - 1])))
+		count--;
+	while (most > WIDTH_CUT && width_of_row(aligned, count, most) > room + GAP)
+		most--;
 	for (size_t i = 0; i < count; i++)
-		least += taken(&aligned[i], WIDTH_CUT);
-	while (count > 1 && (least > room + GAP || is_prose(&aligned[count - 1])))
-		least -= taken(&aligned[--count], WIDTH_CUT);
-	for (size_t i = 0; i < count; i++) {
-		total += taken(&aligned[i], SIZE_MAX - GAP);
-		widest = aligned[i].width > widest ? aligned[i].width : widest;
-	}
-	for (; widest > WIDTH_CUT && total > room + GAP; widest--)
-		for (size_t i = 0; i < count && total > room + GAP; i++)
-			if (!is_prose(&aligned[i]) && aligned[i].width == widest) {
-				aligned[i].width--;
-				total--;
-			}
+		aligned[i].width = aligned[i].width < most ? aligned[i].width : most;
 	return count;
 }
 

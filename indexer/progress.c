@@ -8,26 +8,22 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/clock.h"
 #include "db/base/escape.h"
 #include "db/base/unicode.h"
 #include "indexer/command.h"
 
-#define SHOW_AFTER 0.3 /* seconds; shorter work shows nothing */
-#define SHOW_EVERY 0.1 /* seconds between two drawings */
+#define SHOW_AFTER 300 /* milliseconds; shorter work shows nothing */
+#define SHOW_EVERY 100 /* milliseconds between two drawings */
 #define BAR_WIDTH  24  /* columns */
-
-static double seconds_between(struct timespec from, struct timespec to)
-{
-	return (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
-}
 
 struct progress progress_begin(const char *what, bool quiet)
 {
-	struct progress progress = {.what = what, .enabled = !quiet && isatty(STDERR_FILENO)};
-
-	clock_gettime(CLOCK_MONOTONIC, &progress.began);
-	progress.last = progress.began;
-	return progress;
+	return (struct progress){
+	        .what = what,
+	        .enabled = !quiet && isatty(STDERR_FILENO),
+	        .began = milliseconds_now(),
+	};
 }
 
 /* The part of the escaped name that there is room for, cut before a character of UTF-8. */
@@ -55,13 +51,10 @@ static void draw(const struct progress *progress, const char *name, size_t done,
 
 void progress_show(struct progress *progress, const char *name, size_t done, size_t total)
 {
-	struct timespec now;
+	int64_t now = progress->enabled ? milliseconds_now() : 0;
 
-	if (!progress->enabled)
-		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (seconds_between(progress->began, now) < SHOW_AFTER ||
-	    (progress->shown && seconds_between(progress->last, now) < SHOW_EVERY))
+	if (!progress->enabled || now - progress->began < SHOW_AFTER ||
+	    (progress->shown && now - progress->last < SHOW_EVERY))
 		return;
 	draw(progress, name, done, total);
 	progress->shown = true;

@@ -9,12 +9,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <time.h>
+#include <stdint.h>
 
 struct progress {
 	const char *what; /* such as "indexing", shown before the bar */
 	bool enabled, shown;
-	struct timespec began, last;
+	int64_t began, last; /* milliseconds */
 };
 
 struct progress progress_begin(const char *what, bool quiet);

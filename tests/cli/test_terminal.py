@@ -73,7 +73,7 @@ class Columns(TerminalTest):
                 with self.subTest(verb=words[0], columns=columns):
                     lines = [line for line in self.plain(*words, columns=columns) if not line.startswith("entrydb:")]
                     self.assertLessEqual(max(map(len, lines)), columns)
-        self.assertIn(f"demo                {'n' * 18}\u2026  {'m' * 18}\u2026", self.plain(*self.list_words(), columns=60))
+        self.assertIn(f"demo                {'n' * 17}\u2026  {'m' * 17}\u2026", self.plain(*self.list_words(), columns=60))
         lines = self.plain("status", "--path", self.site, columns=40)
         self.assertEqual([line[:8].rstrip() for line in lines[::3]], ["PATH", "DATABASE"])
         self.assertRegex(lines[1], "^\u2026.*/site-packages +[a-z]+ +off$")

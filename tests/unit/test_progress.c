@@ -59,7 +59,7 @@ static struct progress begin_long_ago(bool quiet)
 {
 	struct progress progress = progress_begin("reading", quiet);
 
-	progress.began.tv_sec -= 10;
+	progress.began -= 10000;
 	return progress;
 }
 
