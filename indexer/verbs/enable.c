@@ -25,31 +25,25 @@
 
 /* --- which file --- */
 
-static int prefix_file(const struct options *options, char **out, struct error *error)
-{
-	CLEANUP(cleanup_free) char *prefix = layout_absolute(options->prefix);
-	CLEANUP(cleanup_free) char *inside = NULL;
-
-	if (!prefix)
-		return error_errno(error, errno, "%s", options->prefix);
-	inside = text_format("%s%s", options->sysroot ? options->sysroot : "", prefix);
-	if (!inside)
-		return error_nomem(error);
-	if (access(inside, F_OK) != 0)
-		return error_errno(error, errno, "%s", inside);
-	*out = layout_policy(options->sysroot, slice_of(strcmp(prefix, "/") == 0 ? "" : prefix));
-	return *out ? 0 : error_nomem(error);
-}
-
 static int find_file(const struct options *options, char **out, struct error *error)
 {
-	if (options->prefix)
-		return prefix_file(options, out, error);
-	if (!options->user)
-		*out = layout_policy(options->sysroot, SLICE(""));
-	else if (layout_user_policy(out) == 0 && !*out)
+	CLEANUP(cleanup_free) char *prefix = NULL;
+	CLEANUP(cleanup_free) char *inside = NULL;
+
+	if (options->prefix) {
+		prefix = layout_absolute(options->prefix);
+		if (!prefix)
+			return error_errno(error, errno, "%s", options->prefix);
+		inside = text_format("%s%s", options->sysroot ? options->sysroot : "", prefix);
+		if (inside && access(inside, F_OK) != 0)
+			return error_errno(error, errno, "%s", inside);
+	}
+	if (options->user && layout_user_policy(out) == 0 && !*out)
 		return error_set(error, ERROR_NOTFOUND,
 		                 "HOME is not set: there is no place for your rules");
+	if (!options->user && (inside || !options->prefix))
+		*out = layout_policy(options->sysroot,
+		                     slice_of(prefix && strcmp(prefix, "/") != 0 ? prefix : ""));
 	return *out ? 0 : error_nomem(error);
 }
 
