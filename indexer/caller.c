@@ -23,34 +23,17 @@
 /* --- which words are harmless --- */
 
 /* Shells, and what dpkg's hook runs entrydb by. */
-static const char *const shells[] = {"ash", "bash",    "dash", "fish", "ksh",
-                                     "sh",  "timeout", "zsh",  NULL};
-static const char *const interpreters[] = {"ash",  "bash", "dash", "ksh",    "perl",
-                                           "pypy", "ruby", "sh",   "python", NULL};
-static const char *const verbs[] = {
-        "add",         "autoremove", "build",   "configure",    "del",       "develop",
-        "distupgrade", "downgrade",  "erase",   "full-upgrade", "i",         "in",
-        "install",     "lock",       "pip",     "purge",        "reinstall", "remove",
-        "sync",        "uninstall",  "unpack",  "up",           "update",    "upgrade",
-        "swap",        "tool",       "upgrade", "dist-upgrade", NULL,
-};
+static const char shells[] = "ash bash dash fish ksh sh timeout zsh";
+static const char interpreters[] = "ash bash dash ksh perl pypy ruby sh python";
+static const char verbs[] = "add autoremove build configure del develop dist-upgrade distupgrade "
+                            "downgrade erase full-upgrade i in install lock pip purge reinstall "
+                            "remove swap sync tool uninstall unpack up update upgrade";
 /* Options without an argument: a package may follow them. */
-static const char *const flags[] = {
-        "-U",          "-e",          "-f",         "-q",         "-v",        "-vv",
-        "-y",          "--force",     "--no-deps",  "--quiet",    "--upgrade", "--user",
-        "--assumeyes", "--yes",       "--verbose",  "--no-index", "--system",  "--pre",
-        "--dev",       "--noconfirm", "--editable", NULL,
-};
+static const char flags[] = "-U -e -f -q -v -vv -y --assumeyes --dev --editable --force --no-deps "
+                            "--no-index --noconfirm --pre --quiet --system --upgrade --user "
+                            "--verbose --yes";
 /* Of these programs an option is the verb: dpkg -i, rpm -Uvh, pacman -Syu. */
-static const char *const by_option[] = {"dpkg", "pacman", "rpm", NULL};
-
-static bool is_among(struct slice word, const char *const *list)
-{
-	for (; *list; list++)
-		if (slice_equal(word, slice_of(*list)))
-			return true;
-	return false;
-}
+static const char by_option[] = "dpkg pacman rpm";
 
 /* Nothing that could be an address, or a secret in one. */
 static bool is_plain(struct slice word, const char *others)
@@ -112,7 +95,7 @@ static struct slice take_program(struct words *words)
 	struct slice name = program_name(next_word(words));
 	const char *word = NULL;
 
-	while (is_among(name, interpreters) && (word = next_word(words)) && word[0] == '-') {
+	while (text_has_word(interpreters, name) && (word = next_word(words)) && word[0] == '-') {
 		char last = word[strlen(word) - 1];
 
 		if (word[1] == '-')
@@ -131,12 +114,12 @@ static struct slice take_program(struct words *words)
 /* Is it what the program is to do? Of some it is an option. */
 static bool is_verb(struct slice program, struct slice word)
 {
-	if (is_among(word, verbs))
+	if (text_has_word(verbs, word))
 		return true;
-	if (!is_among(program, by_option))
+	if (!text_has_word(by_option, program))
 		return false;
 	return slice_starts(word, SLICE("--"))
-	               ? is_among(slice_from(word, 2), verbs)
+	               ? text_has_word(verbs, slice_from(word, 2))
 	               : slice_starts(word, SLICE("-")) && is_plain(word, "-");
 }
 
@@ -157,7 +140,8 @@ static void put_words(FILE *stream, struct slice program, struct words words)
 			if (!is_option && !may_be_argument && !strpbrk(word, ":@") &&
 			    is_plain(name, "._+-=<>!~[],"))
 				fprintf(stream, " %.*s", (int)name.len, name.ptr);
-			may_be_argument = is_option && !is_among(all, flags) && !strchr(word, '=');
+			may_be_argument =
+			        is_option && !text_has_word(flags, all) && !strchr(word, '=');
 		}
 	}
 }
@@ -217,7 +201,7 @@ static bool look_at(pid_t pid, struct process *out)
 
 static bool is_shell(const struct process *process)
 {
-	return process->len == 0 || is_among(program_name(process->words), shells);
+	return process->len == 0 || text_has_word(shells, program_name(process->words));
 }
 
 char *caller_find(void)

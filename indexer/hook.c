@@ -56,13 +56,8 @@ bool hook_name_is_valid(const char *name)
  */
 static bool sends_nothing(const char *name)
 {
-	static const char *const names[] = {"dpkg", "pip",  "uv",      "conda", "mamba", "poetry",
-	                                    "pdm",  "pixi", "systemd", "spack", "nix"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
+	return text_has_word("dpkg pip uv conda mamba poetry pdm pixi systemd spack nix",
+	                     slice_of(name));
 }
 
 /* Only a pipe breaks; a file's place may be shared, and a terminal has no end. */

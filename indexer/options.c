@@ -135,22 +135,10 @@ static const struct fact {
 
 #define FACT_COUNT (sizeof(facts) / sizeof(*facts))
 
-static bool is_among(const char *names, struct slice name)
-{
-	for (; *names; names += strspn(names, " ")) {
-		size_t length = strcspn(names, " ");
-
-		if (slice_equal((struct slice){names, length}, name))
-			return true;
-		names += length;
-	}
-	return false;
-}
-
 const char *options_not_among(const struct options *options, const char *names)
 {
 	for (size_t i = 0; i < FACT_COUNT; i++)
-		if (options->given & 1u << i && !is_among(names, slice_of(facts[i].name)))
+		if (options->given & 1u << i && !text_has_word(names, slice_of(facts[i].name)))
 			return facts[i].name;
 	return NULL;
 }
@@ -176,7 +164,7 @@ void options_print(const char *names)
 		const char *argument = fact->argument ? fact->argument : "";
 		int width = 0;
 
-		if (names && !is_among(names, slice_of(fact->name)))
+		if (names && !text_has_word(names, slice_of(fact->name)))
 			continue;
 		width = printf("  --%s%s%s", fact->name, *argument ? " " : "", argument);
 		printf("%*s%s\n", HELP_COLUMN - width, "", fact->help);

@@ -40,6 +40,18 @@ bool text_is_plain(struct slice text, const char *others)
 	return text.len > 0;
 }
 
+bool text_has_word(const char *words, struct slice word)
+{
+	for (; *words; words += strspn(words, " ")) {
+		size_t length = strcspn(words, " ");
+
+		if (slice_equal((struct slice){words, length}, word))
+			return true;
+		words += length;
+	}
+	return false;
+}
+
 bool text_close(FILE *stream, char **text)
 {
 	bool failed = ferror(stream) != 0;

@@ -22,6 +22,9 @@ char *text_format_list(const char *format, va_list arguments) __attribute__((for
 /* Is it letters and digits of ASCII and what @others has alone, and not empty? */
 bool text_is_plain(struct slice text, const char *others);
 
+/* Is @word one of @words, which have spaces between them? */
+bool text_has_word(const char *words, struct slice word);
+
 /*
  * Close a stream of open_memstream(), which writes @text. False, and the text is freed and
  * NULL, if there was no memory for all of it: fclose() alone does not always tell.
