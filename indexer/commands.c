@@ -219,16 +219,6 @@ bool commands_pass_on(const char *name, size_t count)
 
 #define SUMMARY_COLUMN 26 /* where the summaries of the commands begin */
 
-static void print_purpose(enum purpose purpose)
-{
-	for (size_t i = 0; i < COMMAND_COUNT; i++)
-		if (commands[i].purpose == purpose) {
-			int width = printf("  %s %s", commands[i].name, commands[i].usage);
-
-			printf("%*s%s\n", SUMMARY_COLUMN - width, "", commands[i].summary);
-		}
-}
-
 static void print_help(void)
 {
 	static const char *const titles[PURPOSES] = {
@@ -242,7 +232,12 @@ static void print_help(void)
 	     "A database of Python entry points, updated when packages are installed.");
 	for (enum purpose purpose = 0; purpose < PURPOSES; purpose++) {
 		printf("\n%s:\n", titles[purpose]);
-		print_purpose(purpose);
+		for (size_t i = 0; i < COMMAND_COUNT; i++)
+			if (commands[i].purpose == purpose) {
+				int width = printf("  %s %s", commands[i].name, commands[i].usage);
+
+				printf("%*s%s\n", SUMMARY_COLUMN - width, "", commands[i].summary);
+			}
 	}
 	puts("\nOptions (each command takes some of them):");
 	options_print(NULL);

@@ -32,11 +32,13 @@ const char *hook_asked(int argc, char *const *argv)
 	static const char option[] = "--hook";
 
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		const char *rest = argv[i] + sizeof(option) - 1;
+
 		if (strncmp(argv[i], option, sizeof(option) - 1) != 0)
 			continue;
-		if (argv[i][sizeof(option) - 1] == '=')
-			return argv[i] + sizeof(option);
-		if (argv[i][sizeof(option) - 1] == '\0')
+		if (*rest == '=')
+			return rest + 1;
+		if (*rest == '\0')
 			return i + 1 < argc ? argv[i + 1] : "";
 	}
 	return NULL;
