@@ -38,36 +38,36 @@ struct command {
 #define RULING  COMMON "root prefix user distribution program "
 #define ASKING  KEEPING "path python fresh json "
 
-/* Descriptions and examples are printed as they stand: one literal for each line. */
+/* Descriptions are wrapped when they are printed; examples are lines. */
 /* clang-format off */
 static const struct command commands[] = {
 	{"update", "[PATH...]", command_update, KEEPS,
 		KEEPING "path fresh hook sealed", STOPPABLE | PATHS,
 		"bring them up to date with what is installed",
-		"Bring the databases up to date with what is installed. PATH is a site directory, or a\n"
-		"prefix such as a virtual environment, which stands for all site directories in it.\n"
+		"Bring the databases up to date with what is installed. PATH is a site directory, or a "
+		"prefix such as a virtual environment, which stands for all site directories in it. "
 		"Without PATH, everything on this machine is updated.",
 		"  entrydb update ~/venv\n"
 		"  entrydb update --root /mnt/image\n",
 		"0 done, 2 usage, 3 could not do all of it; with --hook always 0"},
 	{"add", "ARCHIVE...|DIR...", command_add, KEEPS, COMMON "db json", STOPPABLE,
 		"catalogue archives that are not installed",
-		"Record the entry points of archives that are not installed: wheels, eggs, source\n"
-		"distributions, packages of conda and of Linux distributions, other zips and tarballs; or\n"
+		"Record the entry points of archives that are not installed: wheels, eggs, source "
+		"distributions, packages of conda and of Linux distributions, other zips and tarballs; or "
 		"of all those in a directory. They go to your own database, or to that of --db.",
 		"  entrydb add --db wheels.db wheelhouse/\n",
 		"0 done, 2 usage, 3 some archives could not be read"},
 	{"forget", "PATH...", command_forget, KEEPS, KEEPING "path", PATHS,
 		"drop a site directory or an archive",
-		"Drop site directories or archives from the database that holds them. The files on disk\n"
+		"Drop site directories or archives from the database that holds them. The files on disk "
 		"stay, and questions about them are answered by reading them.",
 		"  entrydb forget --db wheels.db wheelhouse/thing-1.0-py3-none-any.whl\n",
 		"0 done, 1 a path is in no database, 2 usage, 3 could not"},
 	{"list", "[GROUP [NAME]]", command_list, ASKS,
 		ASKING "group allowed program", 0,
 		"entry points, in importlib.metadata's order",
-		"Print entry points, one per line: group, name, value, distribution and version. On a\n"
-		"terminal the columns are aligned, and cut to its width; elsewhere they are separated by\n"
+		"Print entry points, one per line: group, name, value, distribution and version. On a "
+		"terminal the columns are aligned, and cut to its width; elsewhere they are separated by "
 		"tabs. Control characters are printed as \\xNN or \\uNNNN, a backslash as two.",
 		"  entrydb list pytest11 --path ~/venv/lib/python3.12/site-packages\n"
 		"  entrydb list --json pytest11\n", FOUND},
@@ -77,35 +77,35 @@ static const struct command commands[] = {
 		"  entrydb groups\n", FOUND},
 	{"status", "", command_status, ASKS, ASKING, 0,
 		"which databases, how fresh, since when",
-		"Print each path entry that is searched: its state, whether Python asks entrydb there, when\n"
-		"and by which command its database was changed last, and the database. This is what\n"
+		"Print each path entry that is searched: its state, whether Python asks entrydb there, when "
+		"and by which command its database was changed last, and the database. This is what "
 		"'entrydb' alone prints.",
 		"  entrydb status\n", FOUND},
 	{"why", "GROUP NAME", command_why, ASKS, ASKING "program", 0,
-		"who provides it, what shadows it, which file and symbol",
-		"Explain each entry point of that name: which distribution provides it, which other one\n"
-		"shadows it, what it leads to, from which database that is known, how fresh it is, and\n"
+		"who provides it, what shadows it, what it leads to",
+		"Explain each entry point of that name: which distribution provides it, which other one "
+		"shadows it, what it leads to, from which database that is known, how fresh it is, and "
 		"which rule forbids it. If there is none, print the path entries that were searched.",
 		"  entrydb why pytest11 cov\n", FOUND},
 	{"plugins", "[KIND [NAME]]", command_plugins, ASKS, ASKING, 0,
 		"native plugins, known by a symbol they export",
-		"Print the shared objects of installed packages that are plugins of other programs and\n"
-		"that no entry point announces: JAX's devices (pjrt), database drivers (adbc), extensions\n"
+		"Print the shared objects of installed packages that are plugins of other programs and "
+		"that no entry point announces: JAX's devices (pjrt), database drivers (adbc), extensions "
 		"(sqlite, duckdb) and others, to which /etc/entrydb/plugin-kinds.conf may add.",
 		"  entrydb plugins --path ~/venv/lib/python3.12/site-packages\n"
 		"  entrydb plugins adbc sqlite --json\n", FOUND},
 	{"verify", "[PATH...]", command_verify, CHECKS, KEEPING "path json", PATHS,
 		"compare the database with the disk, hashes included",
-		"Compare the database with the disk, without relying on times, and print each difference.\n"
-		"Files whose hash is in a RECORD are hashed. PATH is as for update; with --db and without\n"
+		"Compare the database with the disk, without relying on times, and print each difference. "
+		"Files whose hash is in a RECORD are hashed. PATH is as for update; with --db and without "
 		"PATH, everything in the file is compared.",
 		"  entrydb verify ~/venv\n",
 		"0 no difference, 1 differences found, 2 usage, 3 could not"},
 	{"audit", "[PATH...]", command_audit, CHECKS,
 		KEEPING "path json sarif baseline facts fail-on since rules", STOPPABLE | PATHS,
 		"entry points that are not what they should be",
-		"Judge an environment by rules about entry points: commands that stand in for others,\n"
-		"code that runs unasked, files that are not those that were installed, names that are not\n"
+		"Judge an environment by rules about entry points: commands that stand in for others, "
+		"code that runs unasked, files that are not those that were installed, names that are not "
 		"what they seem. The disk is read, nothing is run. PATH is as for verify.",
 		"  entrydb audit ~/venv\n"
 		"  entrydb audit --json ~/venv > known; entrydb audit --baseline known ~/venv\n"
@@ -113,62 +113,62 @@ static const struct command commands[] = {
 		"0 nothing at or above --fail-on, 1 something, 2 usage, 3 could not"},
 	{"push", "URL [PATH...]", command_push, CHECKS, KEEPING, STOPPABLE,
 		"send them to a fleet's PostgreSQL",
-		"Send what the databases have, and what audit finds, to the fleet's database in\n"
-		"PostgreSQL. Only databases that have changed since are sent, each in one transaction.\n"
+		"Send what the databases have, and what audit finds, to the fleet's database in "
+		"PostgreSQL. Only databases that have changed since are sent, each in one transaction. "
 		"URL is one of libpq's; PATH is as for verify.",
 		"  entrydb push postgresql://web1@server/fleet\n",
 		"0 the server has all, 2 usage, 3 could not send all of it"},
 	{"log", "", command_log, CHECKS, KEEPING "path python json", 0,
 		"the audit trail",
-		"Print the audit trail of the databases, oldest first: time (UTC), action, distribution\n"
+		"Print the audit trail of the databases, oldest first: time (UTC), action, distribution "
 		"with its versions, site directory, the command that recorded the change, and the user.",
 		"  entrydb log --path ~/venv/lib/python3.12/site-packages\n",
 		"0 found, 1 nothing was recorded, 2 usage, 3 could not"},
 	{"run", "NAME [ARG...]", command_run, ASKS,
 		COMMON "db path python fresh group print", PASSES_ON,
 		"start a console script",
-		"Start the console script NAME, or another entry point of --group, with the arguments\n"
+		"Start the console script NAME, or another entry point of --group, with the arguments "
 		"that follow. It is run by the interpreter of its environment, in place of entrydb.",
 		"  entrydb run torchrun --nproc-per-node 2 train.py\n"
 		"  entrydb run --print torchrun\n",
-		"0 printed, 1 there is none, 2 usage, 3 could not; else that of the script"},
+		"0 printed, 1 none, 2 usage, 3 could not; else the script's"},
 	{"disable", "GROUP[/NAME]", command_disable, DECIDES, RULING, 0,
 		"forbid loading it",
-		"Write a rule into a policy file: that entry point, or all of the group, is not loaded.\n"
-		"The rule is the system's (/etc/entrydb/policy.conf), an environment's (--prefix) or your\n"
+		"Write a rule into a policy file: that entry point, or all of the group, is not loaded. "
+		"The rule is the system's (/etc/entrydb/policy.conf), an environment's (--prefix) or your "
 		"own (--user), which counts more than those. A GROUP of '*' is every group.",
 		"  entrydb disable --user torch.backends/torch_foo\n"
 		"  entrydb disable --prefix ~/venv pytest11 --distribution pytest-slow\n"
 		"  entrydb disable vllm.general_plugins --program vllm\n", DONE},
 	{"enable", "GROUP[/NAME]", command_enable, DECIDES, RULING "priority", 0,
 		"allow loading it again",
-		"Take back what 'entrydb disable' with the same arguments has written. If another rule\n"
-		"still forbids it, such as one of the system or about the whole group, write a rule that\n"
+		"Take back what 'entrydb disable' with the same arguments has written. If another rule "
+		"still forbids it, such as one of the system or about the whole group, write a rule that "
 		"allows it. --priority sets what is loaded first.",
 		"  entrydb enable --user torch.backends/torch_foo\n"
 		"  entrydb enable vllm.general_plugins/good --program vllm\n", DONE},
 	{"probe", "GROUP NAME", command_probe, DECIDES,
 		COMMON "db path python fresh json program timeout", 0,
 		"load it in a child process and report",
-		"Load the entry point in a child process and print the outcome: loaded, failed, crashed\n"
-		"or hung. A shared object that crashed or hung is set aside (see quarantine). Python code\n"
+		"Load the entry point in a child process and print the outcome: loaded, failed, crashed "
+		"or hung. A shared object that crashed or hung is set aside (see quarantine). Python code "
 		"is imported by the interpreter of its environment, and not called.",
 		"  entrydb probe jax_plugins xla_cuda12\n"
 		"  entrydb probe --timeout 5 torch.backends torch_foo\n",
 		"0 loaded, 1 there is none, 2 usage, 3 it could not be loaded"},
 	{"quarantine", "[ID...]", command_quarantine, DECIDES, COMMON "json clear", 0,
 		"what crashed or hung when it was loaded",
-		"List the shared objects that are set aside since they crashed or hung when they were\n"
-		"loaded: by 'entrydb probe', or by a program that asked libentrydb for protection. With\n"
+		"List the shared objects that are set aside since they crashed or hung when they were "
+		"loaded: by 'entrydb probe', or by a program that asked libentrydb for protection. With "
 		"--clear, let those with the given IDs be loaded again; without an ID, all.",
 		"  entrydb quarantine\n"
 		"  entrydb quarantine --clear\n",
 		"0 done, 1 an ID is not set aside, 2 usage, 3 could not"},
 	{"export", "HOST [PATH...]", command_export, KEEPS, COMMON "root", STOPPABLE | PATHS,
 		"write the manifests that adbc or opencl look for",
-		"Write the files in which HOST looks for its plugins: PREFIX/etc/adbc/drivers/NAME.toml\n"
-		"(adbc), or PREFIX/etc/OpenCL/vendors/NAME.icd (opencl). Updates and hooks then keep them\n"
-		"current. What somebody else has written is left alone. PATH is as for update; without it,\n"
+		"Write the files in which HOST looks for its plugins: PREFIX/etc/adbc/drivers/NAME.toml "
+		"(adbc), or PREFIX/etc/OpenCL/vendors/NAME.icd (opencl). Updates and hooks then keep them "
+		"current. What somebody else has written is left alone. PATH is as for update; without it, "
 		"the environment is the one that 'entrydb list' would ask.",
 		"  entrydb export adbc ~/venv\n",
 		"0 done, 2 usage, 3 could not do all of it"},
@@ -217,7 +217,27 @@ bool commands_pass_on(const char *name, size_t count)
 
 /* --- help --- */
 
+#define WIDTH          79 /* columns */
 #define SUMMARY_COLUMN 26 /* where the summaries of the commands begin */
+
+static void print_wrapped(const char *text)
+{
+	int at = 0;
+
+	for (const char *word = text; *word; word += strspn(word, " ")) {
+		int length = (int)strcspn(word, " ");
+		bool fits = at + 1 + length <= WIDTH;
+
+		at = printf("%s%.*s",
+		            at == 0 ? ""
+		            : fits  ? " "
+		                    : "\n",
+		            length, word) +
+		     (fits ? at : -1);
+		word += length;
+	}
+	putchar('\n');
+}
 
 static void print_help(void)
 {
@@ -242,8 +262,7 @@ static void print_help(void)
 	puts("\nOptions (each command takes some of them):");
 	options_print(NULL);
 	puts("\n'entrydb COMMAND --help' explains a command. See also entrydb(1).\n"
-	     "Exit status: 0 done or found, 1 not found or differences found, 2 usage, 3 could "
-	     "not.");
+	     "Exit status: 0 done or found, 1 not found or differences, 2 usage, 3 could not.");
 }
 
 static enum status help(const struct options *options)
@@ -257,8 +276,10 @@ static enum status help(const struct options *options)
 	command = find_or_refuse(options->arguments[0]);
 	if (!command)
 		return STATUS_USAGE;
-	printf("usage: entrydb %s [OPTION...]%s%s\n\n%s\n\nOptions:\n", command->name,
-	       *command->usage ? " " : "", command->usage, command->description);
+	printf("usage: entrydb %s [OPTION...]%s%s\n\n", command->name, *command->usage ? " " : "",
+	       command->usage);
+	print_wrapped(command->description);
+	puts("\nOptions:");
 	options_print(command->takes);
 	printf("\nExamples:\n%s\nExit status: %s.\n", command->examples, command->statuses);
 	return STATUS_DONE;
