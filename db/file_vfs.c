@@ -1,24 +1,21 @@
 /*
- * file_vfs.c - see file_vfs.h; https://www.sqlite.org/c3ref/io_methods.html.
+ * file_vfs.c - gives SQLite one descriptor; https://www.sqlite.org/c3ref/io_methods.html.
  *
  * SQLite finds a VFS by its name, in a list of the process; but once a database is
  * open, it keeps a pointer. So each database has a VFS of its own, which is in the list
  * only while it is being opened, under a name made of its address: there is no global
  * state, nothing is left when this code is unloaded, and no other copy of it in the
- * process is in the way.
+ * process is in the way. What has nothing to do with files, such as the time, is SQLite's own.
  */
 #include "db/file_vfs.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#define SECTOR       4096              /* bytes */
-#define JULIAN_EPOCH 210866760000000LL /* milliseconds from the Julian epoch to 1970 */
+#include "db/base/libc.h"
 
 struct file {
 	sqlite3_file base; /* first: SQLite knows no more of it */
@@ -48,63 +45,40 @@ static int file_close(sqlite3_file *base)
 /* What lies beyond the end is zero, says SQLite, and is to be told. */
 static int file_read(sqlite3_file *base, void *bytes, int count, sqlite3_int64 at)
 {
-	char *to = bytes;
-	int left = count;
+	size_t done = 0, size = (size_t)count;
+	ssize_t got = 1;
 
-	while (left > 0) {
-		ssize_t got = pread(vfs_of(base)->fd, to, (size_t)left, at);
-
-		if (got < 0 && errno == EINTR)
-			continue;
+	for (; done < size && got > 0; done += (size_t)got) {
+		got = TEMP_FAILURE_RETRY(pread(vfs_of(base)->fd, (char *)bytes + done, size - done,
+		                               at + (sqlite3_int64)done));
 		if (got < 0)
 			return failed(base, SQLITE_IOERR_READ);
-		if (got == 0)
-			break;
-		to += got;
-		at += got;
-		left -= (int)got;
 	}
-	memset(to, 0, (size_t)left);
-	return left ? SQLITE_IOERR_SHORT_READ : SQLITE_OK;
+	memset((char *)bytes + done, 0, size - done);
+	return done < size ? SQLITE_IOERR_SHORT_READ : SQLITE_OK;
 }
 
 static int file_write(sqlite3_file *base, const void *bytes, int count, sqlite3_int64 at)
 {
-	const char *from = bytes;
-	int left = count;
+	size_t size = (size_t)count;
+	ssize_t put;
 
-	while (left > 0) {
-		ssize_t put = pwrite(vfs_of(base)->fd, from, (size_t)left, at);
-
-		if (put < 0 && errno == EINTR)
-			continue;
+	for (size_t done = 0; done < size; done += (size_t)put) {
+		put = TEMP_FAILURE_RETRY(pwrite(vfs_of(base)->fd, (const char *)bytes + done,
+		                                size - done, at + (sqlite3_int64)done));
 		if (put < 0)
 			return failed(base, errno == ENOSPC || errno == EDQUOT
 			                            ? SQLITE_FULL
 			                            : SQLITE_IOERR_WRITE);
-		from += put;
-		at += put;
-		left -= (int)put;
 	}
 	return SQLITE_OK;
 }
 
 static int file_truncate(sqlite3_file *base, sqlite3_int64 size)
 {
-	int code;
-
-	do {
-		code = ftruncate(vfs_of(base)->fd, size);
-	} while (code != 0 && errno == EINTR);
-	return code == 0 ? SQLITE_OK : failed(base, SQLITE_IOERR_TRUNCATE);
-}
-
-/* Who publishes the file syncs it, once. */
-static int file_sync(sqlite3_file *base, int flags)
-{
-	(void)base;
-	(void)flags;
-	return SQLITE_OK;
+	return TEMP_FAILURE_RETRY(ftruncate(vfs_of(base)->fd, size)) == 0
+	               ? SQLITE_OK
+	               : failed(base, SQLITE_IOERR_TRUNCATE);
 }
 
 static int file_size(sqlite3_file *base, sqlite3_int64 *size)
@@ -117,18 +91,18 @@ static int file_size(sqlite3_file *base, sqlite3_int64 *size)
 	return SQLITE_OK;
 }
 
-static int file_lock(sqlite3_file *base, int level)
+/* Locks: nobody else sees the file, or nobody changes it. Who publishes it syncs it, once. */
+static int do_nothing(sqlite3_file *base, int how)
 {
 	(void)base;
-	(void)level;
+	(void)how;
 	return SQLITE_OK;
 }
 
 static int file_is_reserved(sqlite3_file *base, int *reserved)
 {
-	(void)base;
 	*reserved = 0;
-	return SQLITE_OK;
+	return do_nothing(base, 0);
 }
 
 static int file_control(sqlite3_file *base, int what, void *payload)
@@ -137,12 +111,6 @@ static int file_control(sqlite3_file *base, int what, void *payload)
 	(void)what;
 	(void)payload;
 	return SQLITE_NOTFOUND;
-}
-
-static int file_sector(sqlite3_file *base)
-{
-	(void)base;
-	return SECTOR;
 }
 
 static int file_characteristics(sqlite3_file *base)
@@ -157,13 +125,12 @@ static const sqlite3_io_methods methods = {
         .xRead = file_read,
         .xWrite = file_write,
         .xTruncate = file_truncate,
-        .xSync = file_sync,
+        .xSync = do_nothing,
         .xFileSize = file_size,
-        .xLock = file_lock,
-        .xUnlock = file_lock,
+        .xLock = do_nothing,
+        .xUnlock = do_nothing,
         .xCheckReservedLock = file_is_reserved,
         .xFileControl = file_control,
-        .xSectorSize = file_sector,
         .xDeviceCharacteristics = file_characteristics,
 };
 
@@ -171,7 +138,7 @@ static const sqlite3_io_methods methods = {
 
 static int vfs_open(sqlite3_vfs *base, const char *name, sqlite3_file *out, int flags, int *given)
 {
-	struct file_vfs *vfs = base->pAppData;
+	struct file_vfs *vfs = (struct file_vfs *)base;
 
 	out->pMethods = NULL;
 	if (!name || !(flags & SQLITE_OPEN_MAIN_DB))
@@ -194,11 +161,8 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *name, int sync)
 /* There is no other file, such as a journal. */
 static int vfs_access(sqlite3_vfs *vfs, const char *name, int flags, int *found)
 {
-	(void)vfs;
-	(void)name;
-	(void)flags;
 	*found = 0;
-	return SQLITE_OK;
+	return vfs_delete(vfs, name, flags);
 }
 
 static int vfs_full_name(sqlite3_vfs *vfs, const char *name, int room, char *out)
@@ -207,63 +171,27 @@ static int vfs_full_name(sqlite3_vfs *vfs, const char *name, int room, char *out
 	return snprintf(out, (size_t)room, "%s", name) < room ? SQLITE_OK : SQLITE_CANTOPEN;
 }
 
-static int vfs_random(sqlite3_vfs *vfs, int count, char *out)
-{
-	(void)vfs;
-	return getrandom(out, (size_t)count, GRND_NONBLOCK) == count ? count : 0;
-}
-
-static int vfs_sleep(sqlite3_vfs *vfs, int microseconds)
-{
-	(void)vfs;
-	return microseconds; /* nobody is ever waited for */
-}
-
-static int vfs_time(sqlite3_vfs *vfs, sqlite3_int64 *out)
-{
-	struct timespec now;
-
-	(void)vfs;
-	clock_gettime(CLOCK_REALTIME, &now);
-	*out = JULIAN_EPOCH + (sqlite3_int64)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-	return SQLITE_OK;
-}
-
-/* What sqlite3_system_errno() will tell. */
-static int vfs_last_error(sqlite3_vfs *vfs, int room, char *out)
-{
-	(void)vfs;
-	(void)room;
-	(void)out;
-	return errno;
-}
-
-static const sqlite3_vfs all_of_them = {
-        .iVersion = 2,
-        .szOsFile = sizeof(struct file),
-        .mxPathname = 32,
-        .xOpen = vfs_open,
-        .xDelete = vfs_delete,
-        .xAccess = vfs_access,
-        .xFullPathname = vfs_full_name,
-        .xRandomness = vfs_random,
-        .xSleep = vfs_sleep,
-        .xGetLastError = vfs_last_error,
-        .xCurrentTimeInt64 = vfs_time,
-};
-
 int file_vfs_open(struct file_vfs *vfs, int fd, enum file_use use, sqlite3 **db)
 {
 	/* In a cache that is shared, databases are told apart by name: ours have none. */
 	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE |
 	            (use == FILE_WRITE ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
+	const sqlite3_vfs *unix_vfs = sqlite3_vfs_find("unix");
 	int code;
 
 	*db = NULL;
-	*vfs = (struct file_vfs){.base = all_of_them, .fd = fd, .use = use};
+	if (!unix_vfs)
+		return SQLITE_ERROR;
+	*vfs = (struct file_vfs){.base = *unix_vfs, .fd = fd, .use = use};
 	snprintf(vfs->name, sizeof(vfs->name), "entrydb-%p", (void *)vfs);
+	vfs->base.pNext = NULL;
 	vfs->base.zName = vfs->name;
-	vfs->base.pAppData = vfs;
+	vfs->base.szOsFile = sizeof(struct file);
+	vfs->base.mxPathname = sizeof(vfs->name);
+	vfs->base.xOpen = vfs_open;
+	vfs->base.xDelete = vfs_delete;
+	vfs->base.xAccess = vfs_access;
+	vfs->base.xFullPathname = vfs_full_name;
 	code = sqlite3_vfs_register(&vfs->base, 0);
 	if (code != SQLITE_OK)
 		return code;

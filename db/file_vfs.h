@@ -21,7 +21,7 @@ enum file_use {
 
 /* Must stay where it is for as long as the database is open. */
 struct file_vfs {
-	sqlite3_vfs base;
+	sqlite3_vfs base; /* first: SQLite knows no more of it */
 	char name[32];
 	int fd;
 	enum file_use use;
