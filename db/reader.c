@@ -12,6 +12,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/escape.h"
+#include "db/base/file.h"
 #include "db/base/safe_path.h"
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
@@ -38,7 +39,7 @@ static bool lost_file(const struct reader *reader)
 /* Without following a link, nor waiting for the other end of a FIFO. */
 static int open_file(struct reader *reader, const char *file, struct error *error)
 {
-	CLEANUP(cleanup_close) int fd = safe_openat(AT_FDCWD, file, O_RDONLY | O_NONBLOCK, 0);
+	CLEANUP(cleanup_close) int fd = safe_fd(file_open(AT_FDCWD, file, O_NOFOLLOW));
 
 	reader->fd = -1;
 	if (fd < 0 && errno == ELOOP)

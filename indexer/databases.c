@@ -44,16 +44,17 @@ static const char *sysroot_of(const struct options *options)
 	return options->sysroot && strcmp(options->sysroot, "/") != 0 ? options->sysroot : NULL;
 }
 
-/* Below --root, links in the way of a database lead to what they mean in there. */
-static int find_owner(const char *file, const char *sysroot, uid_t *uid, gid_t *gid,
+/*
+ * Whose place the database is in. Below --root, links in its way lead to what they mean in there.
+ */
+static int find_owner(const char *file, const char *sysroot, struct safe_way *way,
                       struct error *error)
 {
 	const char *slash = strrchr(file, '/');
 	CLEANUP(cleanup_free)
 	char *directory = slash ? strndup(file, (size_t)(slash - file) + 1) : strdup(".");
 
-	return directory ? safe_path_owner(directory, sysroot, uid, gid, error)
-	                 : error_nomem(error);
+	return directory ? safe_path_look(directory, sysroot, way, error) : error_nomem(error);
 }
 
 int databases_check_owner(const char *prefix, uid_t uid, gid_t gid, const char *command,
@@ -86,12 +87,11 @@ int database_check_owner(const struct database *database, const char *command, s
 	for (size_t i = 0; code == 0 && geteuid() == 0 && i < database->root_count; i++) {
 		const char *path = database->roots[i].path;
 		struct error own = {0};
-		uid_t uid;
-		gid_t gid;
+		struct safe_way way;
 
-		code = safe_path_owner(path, database->sysroot, &uid, &gid, &own);
+		code = safe_path_look(path, database->sysroot, &way, &own);
 		code = code < 0 ? error_move_failure(error, &own)
-		                : databases_check_owner(path, uid, gid, command, error);
+		                : databases_check_owner(path, way.uid, way.gid, command, error);
 	}
 	return code;
 }
@@ -105,15 +105,14 @@ static int is_for_caller(const char *file, struct error *error)
 {
 	CLEANUP(cleanup_free) char *path = strdup(file);
 	struct error own = {0};
+	struct safe_way way;
 	char *slash;
-	uid_t uid;
-	gid_t gid;
 
 	if (!path)
 		return error_nomem(error);
-	if (find_owner(file, NULL, &uid, &gid, &own) < 0)
+	if (find_owner(file, NULL, &way, &own) < 0)
 		return error_move_failure(error, &own);
-	if (uid != geteuid())
+	if (way.uid != geteuid())
 		return geteuid() == 0;
 	while ((slash = strrchr(path, '/'))) {
 		*slash = '\0';
@@ -193,12 +192,13 @@ static int add_with_owner(const struct options *options, bool to_write, const ch
 	struct database like = {
 	        .may_replace = !options->database,
 	        .sysroot = options->database ? NULL : sysroot_of(options),
-	        .uid = geteuid(),
-	        .gid = getegid(),
 	};
 	struct error own = {0};
-	int code = find_owner(file, like.sysroot, &like.uid, &like.gid, &own);
+	struct safe_way way;
+	int code = find_owner(file, like.sysroot, &way, &own);
 
+	like.uid = way.uid;
+	like.gid = way.gid;
 	code = to_write ? error_move(error, &own) : error_move_failure(error, &own);
 	return code < 0 ? code : add_database(out, file, like, error);
 }
@@ -246,14 +246,13 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 
 int database_mode(const struct database *database, mode_t *mode, struct error *error)
 {
-	CLEANUP(error_clear) struct error unused = {0};
-	mode_t to_database, to_root;
+	struct safe_way to_database, to_root;
 	bool has_site = false;
 	struct stat status;
 	int code = 0;
 
 	*mode = 0444;
-	safe_search(database->file, database->sysroot, &to_database, &unused);
+	safe_path_look(database->file, database->sysroot, &to_database, NULL);
 	for (size_t i = 0; code >= 0 && i < database->root_count; i++) {
 		const char *path = database->roots[i].path;
 
@@ -261,8 +260,8 @@ int database_mode(const struct database *database, mode_t *mode, struct error *e
 		if (code <= 0 || !S_ISDIR(status.st_mode))
 			continue;
 		/* What keeps others from the database already does not count. */
-		safe_search(path, database->sysroot, &to_root, &unused);
-		*mode &= status.st_mode & (to_root | ~to_database);
+		safe_path_look(path, database->sysroot, &to_root, NULL);
+		*mode &= status.st_mode & (to_root.search | ~to_database.search);
 		has_site = true;
 	}
 	if (code >= 0 && !has_site)

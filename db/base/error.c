@@ -63,6 +63,7 @@ int error_errno(struct error *error, int errnum, const char *format, ...)
 	char *what = NULL, *message = NULL;
 	va_list arguments;
 
+	errno = errnum; /* for callers that ask for no message */
 	if (!error)
 		return error_code(errnum);
 	va_start(arguments, format);

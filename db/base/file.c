@@ -6,12 +6,15 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/libc.h"
+#include "db/base/safe_path.h"
 #include "db/base/text.h"
 
 /* --- below a sysroot --- */
@@ -50,54 +53,52 @@ static char *path_below(int directory, const char *name)
 	return rest ? text_format(".%s/%s", rest, name) : NULL;
 }
 
-/* Without openat2(), as on kernels before 5.6, nothing is opened there. */
-static int open_below(const char *path, int flags)
+static int open_how(int directory, const char *name, int flags, uint64_t resolve)
 {
-	struct open_how how = {.flags = (unsigned)flags | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
-	int fd;
+	struct open_how how = {
+	        .flags = (unsigned)flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY),
+	        .resolve = resolve,
+	};
+	long fd;
 
 	do {
-		fd = (int)syscall(SYS_openat2, file_sysroot()->fd, path, &how, sizeof(how));
+		fd = syscall(SYS_openat2, directory, name, &how, sizeof(how));
 	} while (fd < 0 && (errno == EINTR || errno == EAGAIN));
+	return (int)fd;
+}
+
+/* Kernels before 5.6 do not know openat2(), and some sandboxes forbid it: then hop by hop. */
+static bool is_unknown(int errnum)
+{
+	return errnum == ENOSYS || errnum == EPERM;
+}
+
+static int open_below(const char *inside, int flags)
+{
+	const struct file_sysroot *sysroot = file_sysroot();
+	CLEANUP(cleanup_free) char *path = NULL;
+	int fd = open_how(sysroot->fd, inside, flags, RESOLVE_IN_ROOT);
+
+	if (fd >= 0 || !is_unknown(errno))
+		return fd;
+	path = text_format("%s/%s", sysroot->real, inside);
+	return path ? safe_look_open(path, sysroot->real, flags) : -1;
+}
+
+int file_open_without_links(int directory, const char *name, int flags)
+{
+	int fd = open_how(directory, name, flags, RESOLVE_NO_SYMLINKS);
+
+	if (fd < 0 && is_unknown(errno))
+		errno = ELOOP;
 	return fd;
 }
 
-static int open_again(int directory, const char *name, int flags)
-{
-	int fd;
-
-	do {
-		fd = openat(directory, name, flags);
-	} while (fd < 0 && errno == EINTR);
-	return fd;
-}
-
-void file_fd_path(char path[FILE_FD_PATH_ROOM], int fd)
-{
-	snprintf(path, FILE_FD_PATH_ROOM, "/proc/self/fd/%d", fd);
-}
-
-/* What a link leads to, unless that is a device: to open one may rewind a tape. */
-static int open_no_device(int directory, const char *name, int flags)
-{
-	CLEANUP(cleanup_close) int seen = open_again(directory, name, O_PATH | O_CLOEXEC);
-	char path[FILE_FD_PATH_ROOM];
-	struct stat status;
-
-	if (seen < 0 || fstat(seen, &status) != 0)
-		return -1;
-	if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) {
-		errno = ENXIO;
-		return -1;
-	}
-	file_fd_path(path, seen);
-	return open_again(AT_FDCWD, path, flags);
-}
-
-/* Only root can make a device, but others links to one, which root would open for them. */
 int file_open(int directory, const char *name, int flags)
 {
 	CLEANUP(cleanup_free) char *inside = path_below(directory, name);
+	CLEANUP(cleanup_free) char *above = NULL;
+	CLEANUP(cleanup_free) char *path = NULL;
 	int fd;
 
 	flags |= O_RDONLY | O_CLOEXEC;
@@ -105,10 +106,16 @@ int file_open(int directory, const char *name, int flags)
 		flags |= O_NONBLOCK | O_NOCTTY;
 	if (inside)
 		return open_below(inside, flags);
-	if (flags & (O_PATH | O_DIRECTORY | O_NOFOLLOW) || geteuid() != 0)
-		return open_again(directory, name, flags);
-	fd = open_again(directory, name, flags | O_NOFOLLOW);
-	return fd < 0 && errno == ELOOP ? open_no_device(directory, name, flags) : fd;
+	if (flags & O_PATH || geteuid() != 0)
+		return (int)TEMP_FAILURE_RETRY(openat(directory, name, flags));
+	fd = file_open_without_links(directory, name, flags);
+	if (fd >= 0 || errno != ELOOP)
+		return fd;
+	if (directory == AT_FDCWD || name[0] == '/')
+		return safe_look_open(name, NULL, flags);
+	above = file_real_path(directory);
+	path = above ? text_format("%s/%s", above, name) : NULL;
+	return path ? safe_look_open(path, NULL, flags) : -1;
 }
 
 static int status_below(const char *path, struct stat *status)
@@ -132,10 +139,8 @@ ssize_t file_read(int fd, void *to, size_t size)
 	size_t done = 0;
 
 	while (done < size) {
-		ssize_t n = read(fd, (char *)to + done, size - done);
+		ssize_t n = TEMP_FAILURE_RETRY(read(fd, (char *)to + done, size - done));
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n < 0)
 			return -1;
 		if (n == 0)
@@ -150,10 +155,8 @@ int file_write(int fd, const void *bytes, size_t size)
 	const char *from = bytes;
 
 	while (size > 0) {
-		ssize_t n = write(fd, from, size);
+		ssize_t n = TEMP_FAILURE_RETRY(write(fd, from, size));
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n < 0)
 			return -1;
 		from += n;

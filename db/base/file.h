@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "db/base/error.h"
+#include "db/base/fd_path.h"
 
 /*
  * What is opened or looked at by these functions below the sysroot of a process is resolved as if
@@ -27,8 +28,14 @@ struct file_sysroot {
 
 const struct file_sysroot *file_sysroot(void);
 
-/* openat() for reading, with @flags besides; -1 on failure. */
+/*
+ * openat() for reading, with @flags besides; -1 on failure. Root follows links of other users only
+ * as safe_look_open() says.
+ */
 int file_open(int directory, const char *name, int flags);
+
+/* The same, but ELOOP where a link is on the way, or where that cannot be told. */
+int file_open_without_links(int directory, const char *name, int flags);
 
 /* fstatat(), links followed. 1: *@status is of what is there; 0: nothing is; or a failure. */
 int file_status(int directory, const char *path, struct stat *status, struct error *error);
@@ -38,11 +45,6 @@ ssize_t file_read(int fd, void *to, size_t size);
 
 /* All of the @size bytes, to where @fd stands: 0, or -1 on failure. */
 int file_write(int fd, const void *bytes, size_t size);
-
-#define FILE_FD_PATH_ROOM (sizeof("/proc/self/fd/") + 3 * sizeof(int))
-
-/* A path by which what @fd stands for can be opened, or asked about, again: written to @path. */
-void file_fd_path(char path[FILE_FD_PATH_ROOM], int fd);
 
 /*
  * The path of what @fd stands for, without links, malloc'd; NULL where it cannot be told,

@@ -6,35 +6,51 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
-#include "db/base/file.h"
+#include "db/base/fd_path.h"
+#include "db/base/libc.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
 
 #define LINKS_MAX      40   /* links, and "..", on one way, as in the kernel */
 #define DIRECTORY_MODE 0755 /* at most, of a directory that is made */
+#define NOBODY         ((uid_t)-1)
 
-int safe_openat(int directory, const char *name, int flags, mode_t mode)
+int safe_fd(int low)
 {
-	int low, fd;
+	int fd = low;
 
-	do {
-		low = openat(directory, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, mode);
-	} while (low < 0 && errno == EINTR);
-	if (low < 0 || low > STDERR_FILENO)
-		return low;
-	fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	close(low);
+	if (low >= 0 && low <= STDERR_FILENO) {
+		fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		close(low);
+	}
 	return fd;
 }
 
+int safe_openat(int directory, const char *name, int flags, mode_t mode)
+{
+	flags |= O_CLOEXEC | O_NOFOLLOW | O_NOCTTY;
+	return safe_fd((int)TEMP_FAILURE_RETRY(openat(directory, name, flags, mode)));
+}
+
+/* What makes a walk end before its end. */
+enum rule {
+	RULE_TERRITORY, /* somebody else's territory ends it; links that others may have made */
+	RULE_LOAD,      /* nobody else may own, or write to, anything on the way */
+	RULE_LOOK,      /* nothing does */
+};
+
 struct walk {
+	enum rule rule;
+	enum safe_create create;
+	bool keep_last;     /* where the last component is a link, that is an error */
 	int anchor;         /* "/", or the sysroot */
 	int fd;             /* of what was reached; O_PATH */
 	struct stat status; /* of it */
@@ -43,9 +59,9 @@ struct walk {
 	char *todo, *rest;  /* the way on, and what is left of it */
 	uid_t top;          /* who owns "/" */
 	int links;
-	mode_t search;  /* who may search every directory so far, as permissions to read */
-	bool is_strict; /* nobody else may own, or write to, anything on the way */
-	bool foreign;   /* it is in somebody else's territory: status says whose */
+	mode_t search; /* who may search every directory so far, as permissions to read */
+	bool foreign;  /* it is in somebody else's territory: status says whose */
+	uid_t leader;  /* the user whose links were followed; 0: nobody but root */
 };
 
 #define WALK_INIT ((struct walk){.anchor = -1, .fd = -1, .search = 0444})
@@ -102,8 +118,8 @@ static int enter(struct walk *walk, int fd, char *done, struct error *error)
 		return error_errno(error, errno, "%s", name_of(walk));
 	if (S_ISDIR(walk->status.st_mode))
 		walk->search &= (walk->status.st_mode & 0111) << 2;
-	if (walk->is_strict)
-		return check_hop(walk, error);
+	if (walk->rule != RULE_TERRITORY)
+		return walk->rule == RULE_LOAD ? check_hop(walk, error) : 0;
 	walk->foreign = !trust_owner(walk->status.st_uid, walk->top);
 	if (!walk->foreign && is_everybodys(&walk->status))
 		return error_set(error, ERROR_PERMISSION,
@@ -120,6 +136,8 @@ static int start(struct walk *walk, char *todo, struct error *error)
 		return error_nomem(error);
 	free(walk->todo);
 	walk->todo = walk->rest = todo;
+	if (walk->rule == RULE_LOOK) /* what matters is how the end is reached without links */
+		walk->search = 0444;
 	return enter(walk, fcntl(walk->anchor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1),
 	             strndup(walk->done, walk->anchor_len), error);
 }
@@ -147,6 +165,31 @@ static int go_up(struct walk *walk, struct error *error)
 	             error);
 }
 
+/* Whoever can write to the directory of a link may have made it, too. */
+static bool judge_link(struct walk *walk, const struct stat *link)
+{
+	bool others_write = trust_is_writable(walk->fd, &walk->status);
+	uid_t owner = link->st_uid ? link->st_uid : walk->status.st_uid;
+
+	if (walk->rule == RULE_LOOK) {
+		if (others_write || (owner && walk->leader && owner != walk->leader))
+			walk->leader = NOBODY;
+		else if (owner)
+			walk->leader = owner;
+		return true;
+	}
+	return !others_write &&
+	       trust_owner(link->st_uid, walk->rule == RULE_LOAD ? TRUST_NO_OTHER : walk->top);
+}
+
+/* Are links there others than they say, such as /proc/self/fd/0? */
+static bool is_on_proc(int fd)
+{
+	struct statfs status;
+
+	return fstatfs(fd, &status) == 0 && status.f_type == PROC_SUPER_MAGIC;
+}
+
 /* @link: what @fd, O_PATH, stands for. */
 static int follow(struct walk *walk, int fd, const struct stat *link, const char *name,
                   struct error *error)
@@ -158,12 +201,14 @@ static int follow(struct walk *walk, int fd, const struct stat *link, const char
 
 	if (code < 0)
 		return code;
-	if (!trust_owner(link->st_uid, walk->is_strict ? TRUST_NO_OTHER : walk->top) ||
-	    trust_is_writable(walk->fd, &walk->status))
+	if (!judge_link(walk, link))
 		return error_set(error, ERROR_PERMISSION,
 		                 "%s/%s is a symbolic link that others may have made: it is not "
 		                 "followed",
 		                 walk->done, name);
+	if (walk->rule == RULE_LOOK && is_on_proc(walk->fd))
+		return enter(walk, openat(walk->fd, name, O_PATH | O_CLOEXEC),
+		             text_format("%s/%s", walk->done, name), error);
 	len = readlinkat(fd, "", target, sizeof(target));
 	if (len < 0)
 		return error_errno(error, errno, "%s/%s", walk->done, name);
@@ -188,7 +233,7 @@ static int make_directory(struct walk *walk, const char *name, struct error *err
 		return error_errno(error, errno, "cannot make %s/%s", walk->done, name);
 	if (trust_is_writable(walk->fd, &walk->status)) /* it may be another one by now */
 		return 0;
-	if (((made.st_mode & 0777) != mode && fchmod(fd, mode | (made.st_mode & S_ISGID)) != 0))
+	if ((made.st_mode & 0777) != mode && fchmod(fd, mode | (made.st_mode & S_ISGID)) != 0)
 		return error_errno(error, errno, "cannot make %s/%s", walk->done, name);
 	return 0;
 }
@@ -203,13 +248,12 @@ static int open_component(const struct walk *walk, const char *name)
 	return fd;
 }
 
-static int go_down(struct walk *walk, const char *name, enum safe_create create,
-                   struct error *error)
+static int go_down(struct walk *walk, const char *name, struct error *error)
 {
 	CLEANUP(cleanup_close) int fd = open_component(walk, name);
 	struct stat status;
 
-	if (fd < 0 && errno == ENOENT && create == SAFE_CREATE) {
+	if (fd < 0 && errno == ENOENT && walk->create == SAFE_CREATE) {
 		int code = make_directory(walk, name, error);
 
 		if (code < 0)
@@ -218,6 +262,8 @@ static int go_down(struct walk *walk, const char *name, enum safe_create create,
 	}
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(error, errno, "%s/%s", walk->done, name);
+	if (S_ISLNK(status.st_mode) && walk->keep_last && !walk->rest[strspn(walk->rest, "/")])
+		return error_errno(error, ELOOP, "%s/%s", walk->done, name);
 	if (S_ISLNK(status.st_mode))
 		return follow(walk, fd, &status, name, error);
 	return enter(walk, take_fd(&fd), text_format("%s/%s", walk->done, name), error);
@@ -235,7 +281,7 @@ static char *next_component(struct walk *walk)
 }
 
 /* To the end of the way, or to where somebody else's territory begins. */
-static int walk_on(struct walk *walk, enum safe_create create, struct error *error)
+static int walk_on(struct walk *walk, struct error *error)
 {
 	char *name;
 	int code = 0;
@@ -244,7 +290,7 @@ static int walk_on(struct walk *walk, enum safe_create create, struct error *err
 		if (strcmp(name, "..") == 0)
 			code = go_up(walk, error);
 		else if (strcmp(name, ".") != 0)
-			code = go_down(walk, name, create, error);
+			code = go_down(walk, name, error);
 	}
 	return code;
 }
@@ -255,6 +301,7 @@ static int anchor_here(struct walk *walk, const char *rest, struct error *error)
 	cleanup_close(&walk->anchor);
 	walk->anchor = take_fd(&walk->fd);
 	walk->anchor_len = strlen(walk->done);
+	walk->search = 0444;
 	return start(walk, strdup(rest), error);
 }
 
@@ -271,11 +318,11 @@ static int walk_begin(struct walk *walk, struct error *error)
 }
 
 /* The whole way; see walk_on(). */
-static int walk_path(struct walk *walk, const char *path, const char *sysroot,
-                     enum safe_create create, struct error *error)
+static int walk_path(struct walk *walk, const char *path, const char *sysroot, struct error *error)
 {
 	size_t len = sysroot ? strlen(sysroot) : 0;
 	CLEANUP(cleanup_free) char *here = path[0] == '/' ? strdup("") : getcwd(NULL, 0);
+	enum safe_create create = walk->create;
 	int code = walk_begin(walk, error);
 
 	if (!here)
@@ -284,63 +331,87 @@ static int walk_path(struct walk *walk, const char *path, const char *sysroot,
 	            (path[len] != '/' && path[len] && sysroot[len - 1] != '/')))
 		return error_set(error, ERROR_INVALID, "%s is not below %s", path, sysroot);
 	if (code == 0 && len) {
+		walk->create = SAFE_EXISTING;
 		code = start(walk, text_format("%s/%s", here, sysroot), error);
 		if (code == 0)
-			code = walk_on(walk, SAFE_EXISTING, error);
+			code = walk_on(walk, error);
 		if (code < 0 || walk->foreign)
 			return code;
+		walk->create = create;
 		code = anchor_here(walk, path + len, error);
 	} else if (code == 0) {
 		code = start(walk, text_format("%s/%s", here, path), error);
 	}
-	return code < 0 ? code : walk_on(walk, create, error);
+	return code < 0 ? code : walk_on(walk, error);
 }
 
-int safe_path_owner(const char *path, const char *sysroot, uid_t *uid, gid_t *gid,
-                    struct error *error)
+int safe_path_look(const char *path, const char *sysroot, struct safe_way *out, struct error *error)
 {
 	CLEANUP(walk_end) struct walk walk = WALK_INIT;
 	struct error own = {0};
-	int code = walk_path(&walk, path, sysroot, SAFE_EXISTING, &own);
+	int code = walk_path(&walk, path, sysroot, &own);
 
-	if (code == ERROR_NOTFOUND)
-		error_clear(&own);
-	else if (code < 0)
+	*out = (struct safe_way){
+	        .uid = walk.foreign ? walk.status.st_uid : geteuid(),
+	        .gid = walk.foreign ? walk.status.st_gid : getegid(),
+	        .search = walk.search,
+	};
+	if (code < 0 && code != ERROR_NOTFOUND)
 		return error_move(error, &own);
-	*uid = walk.foreign ? walk.status.st_uid : geteuid();
-	*gid = walk.foreign ? walk.status.st_gid : getegid();
+	error_clear(&own);
 	return 0;
 }
 
-/* For reading; the descriptor of the walk is none that can be read. */
-static int reopen(const struct walk *walk)
+/* The descriptor of the walk is none that can be read. */
+static int reopen(const struct walk *walk, int flags)
 {
 	char name[FILE_FD_PATH_ROOM];
 
+	if (flags & O_PATH)
+		return fcntl(walk->fd, F_DUPFD_CLOEXEC, 0);
+	if (S_ISDIR(walk->status.st_mode))
+		return openat(walk->fd, ".", flags);
 	file_fd_path(name, walk->fd);
-	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return open(name, flags & ~O_NOFOLLOW);
 }
 
-int safe_search(const char *path, const char *sysroot, mode_t *search, struct error *error)
+/* 0, or an errno: to open a device may rewind a tape. */
+static int judge_look(const struct walk *walk, const char *sysroot)
 {
-	CLEANUP(walk_end) struct walk walk = WALK_INIT;
-	int code = walk_path(&walk, path, sysroot, SAFE_EXISTING, error);
+	const struct stat *status = &walk->status;
 
-	*search = walk.search;
-	return code;
+	if (S_ISCHR(status->st_mode) || S_ISBLK(status->st_mode))
+		return ENXIO;
+	if (sysroot || walk->leader == 0)
+		return 0;
+	if (!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode))
+		return ENXIO;
+	return walk->leader == status->st_uid || (walk->search & status->st_mode & S_IROTH)
+	               ? 0
+	               : EACCES;
 }
 
-int safe_publish_open(const char *path, int *fd, mode_t *search)
+int safe_look_open(const char *path, const char *sysroot, int flags)
 {
 	CLEANUP(walk_end) struct walk walk = WALK_INIT;
-	struct error unused = {0};
-	int code = walk_path(&walk, path, NULL, SAFE_EXISTING, &unused);
 
-	error_clear(&unused);
+	walk.rule = RULE_LOOK;
+	walk.keep_last = flags & O_NOFOLLOW;
+	if (walk_path(&walk, path, sysroot, NULL) < 0)
+		return -1;
+	errno = judge_look(&walk, sysroot);
+	return errno ? -1 : reopen(&walk, flags);
+}
+
+int safe_publish_open(const char *path, const char *sysroot, int *fd, mode_t *search)
+{
+	CLEANUP(walk_end) struct walk walk = WALK_INIT;
+	int code = walk_path(&walk, path, sysroot, NULL);
+
 	*search = walk.search;
 	if (code < 0 || walk.foreign || !S_ISREG(walk.status.st_mode))
 		return ERROR_PERMISSION;
-	*fd = reopen(&walk);
+	*fd = reopen(&walk, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return *fd < 0 ? ERROR_PERMISSION : 0;
 }
 
@@ -349,8 +420,8 @@ int safe_load_check(const char *path, struct stat *status, struct error *error)
 	CLEANUP(walk_end) struct walk walk = WALK_INIT;
 	int code;
 
-	walk.is_strict = true;
-	code = walk_path(&walk, path, NULL, SAFE_EXISTING, error);
+	walk.rule = RULE_LOAD;
+	code = walk_path(&walk, path, NULL, error);
 	*status = walk.status;
 	return code;
 }
@@ -359,8 +430,10 @@ int safe_directory_open(const char *path, const char *sysroot, enum safe_create 
                         struct error *error)
 {
 	CLEANUP(walk_end) struct walk walk = WALK_INIT;
-	int code = walk_path(&walk, path, sysroot, create, error);
+	int code;
 
+	walk.create = create;
+	code = walk_path(&walk, path, sysroot, error);
 	if (code < 0)
 		return code;
 	if (walk.foreign)

@@ -22,6 +22,8 @@
  * The rule for what is loaded, which safe_load_check() enforces: of each directory on the way,
  * also of those that links lead through, and of the file at its end, nobody but root and the
  * effective user may be the owner, and nobody else may write to it.
+ *
+ * The rule for root, which looks at what is somebody else's: safe_look_open().
  */
 #ifndef DB_BASE_SAFE_PATH_H
 #define DB_BASE_SAFE_PATH_H
@@ -32,10 +34,12 @@
 
 #include "db/base/error.h"
 
+/* @fd, or the same above 0, 1 and 2, to which messages may be written; @fd is taken over. */
+int safe_fd(int fd);
+
 /*
  * openat() that follows no link, gives the descriptor to no child, is not interrupted
- * by signals, and never gives 0, 1 or 2, which messages may be written to. @mode: of
- * a file that is created.
+ * by signals, and gives none that safe_fd() would change. @mode: of a file that is created.
  */
 int safe_openat(int directory, const char *name, int flags, mode_t mode);
 
@@ -45,14 +49,29 @@ static inline bool safe_same_file(const struct stat *a, const struct stat *b)
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
+struct safe_way {
+	uid_t uid; /* whose territory it leads into: the first owner on the way who is neither */
+	gid_t gid; /* root nor the effective user, with the group of what he owns; or that user */
+	/* Who may search all of its directories, those of a sysroot alone, as permissions to read.
+	 */
+	mode_t search;
+};
+
 /*
- * Whose territory is @path, as far as it exists? The first owner on the way who is
- * neither root nor the effective user, with the group of what he owns; or, where
- * there is none, the effective user and group. @sysroot: NULL, or what @path begins
- * with. ERROR_PERMISSION where a link must not be followed, or everybody may write.
+ * What can be said of the way to @path, as far as it exists and is not somebody else's.
+ * @sysroot: NULL, or what @path begins with. ERROR_PERMISSION where a link must not be followed,
+ * or everybody may write; *@out then says what is known.
  */
-int safe_path_owner(const char *path, const char *sysroot, uid_t *uid, gid_t *gid,
-                    struct error *error);
+int safe_path_look(const char *path, const char *sysroot, struct safe_way *out,
+                   struct error *error);
+
+/*
+ * open() for a process that only looks: where it is led by links of a user other than root, what
+ * it opens is that user's own, or what everybody may read; else EACCES. No device, and there
+ * nothing but regular files and directories: else ENXIO. @sysroot: NULL, or what @path begins with,
+ * out of which no link leads; there any link may be followed. -1 on failure, and errno.
+ */
+int safe_look_open(const char *path, const char *sysroot, int flags);
 
 /*
  * May the file at @path, absolute, be loaded? *@status is of it. ERROR_PERMISSION names the
@@ -65,10 +84,7 @@ int safe_load_check(const char *path, struct stat *status, struct error *error);
  * of all who may search every directory on the way, those of links, too. ERROR_PERMISSION where
  * somebody else owns one of them, or may have made a link.
  */
-int safe_publish_open(const char *path, int *fd, mode_t *search);
-
-/* The same of the directories on the way to @path, and of that; all that may be read: 0444. */
-int safe_search(const char *path, const char *sysroot, mode_t *search, struct error *error);
+int safe_publish_open(const char *path, const char *sysroot, int *fd, mode_t *search);
 
 enum safe_create {
 	SAFE_EXISTING, /* ERROR_NOTFOUND if it is not there */

@@ -12,7 +12,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "db/base/file.h"
+#include "db/base/fd_path.h"
 
 #define OVERFLOW_UID 65534 /* the kernel's default for users that are not mapped */
 #define ACL          "system.posix_acl_access"

@@ -194,12 +194,12 @@ static int publish_change(const struct change *change, struct error *error)
 static int change_file(const struct change *change, struct error *error)
 {
 	const struct options *options = change->options;
-	uid_t uid;
-	gid_t gid;
-	int code = safe_path_owner(change->file, change->sysroot, &uid, &gid, error);
+	struct safe_way way;
+	int code = safe_path_look(change->file, change->sysroot, &way, error);
 
 	if (code == 0)
-		code = databases_check_owner(change->file, uid, gid, options->command, error);
+		code = databases_check_owner(change->file, way.uid, way.gid, options->command,
+		                             error);
 	return code == 0 ? publish_change(change, error) : code;
 }
 

@@ -285,6 +285,77 @@ class Looking(TrustTest):
             self.assertEqual(opened, [], verb)
 
 
+    def spy(self):
+        """His environment, whose links lead to what is root's alone, to his own, and to what everybody may read."""
+        text = "[demo]\n{0} = is:{0}\n"
+        os.chmod(self.top, 0o755)
+        os.chmod(self.mine, 0o700)
+        write(f"{self.mine}/open", text.format("swordfish"))  # but in a directory that nobody else may search
+        add_distribution(f"{self.mine}/site-packages", "outer", text=text.format("swordfish"))
+        add_distribution(self.site, "plain", text=text.format("plain"))
+        for name, target in (("a", self.secret), ("b", f"{self.mine}/open"), ("c", "/etc/shadow"), ("d", f"{self.top}/theirs"),
+                             ("e", f"{self.top}/everybodys"), ("f", "/proc/self/environ"), ("g", f"{self.top}/pipe")):
+            info = add_distribution(self.site, name)
+            os.unlink(f"{info}/entry_points.txt")
+            os.symlink(target, f"{info}/entry_points.txt")
+        os.symlink(f"{self.mine}/site-packages/outer-1.0.dist-info", f"{self.site}/outer-1.0.dist-info")
+        os.symlink(self.mine, f"{self.prefix}/lib/python3.12")
+        os.symlink("site-packages", f"{os.path.dirname(self.site)}/dist-packages")
+        self.other.own(self.prefix)
+        write(f"{self.top}/theirs", text.format("theirs"))
+        os.chmod(f"{self.top}/theirs", 0o600)
+        os.chown(f"{self.top}/theirs", self.other.uid, self.other.gid)
+        write(f"{self.top}/everybodys", text.format("everybodys"))
+        os.mkfifo(f"{self.top}/pipe")
+
+    @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
+    def test_links_out_of_the_prefix(self):
+        """Root follows those of another user to what is that user's, or everybody's, and to nothing else."""
+        self.spy()
+        trace = f"{self.top}/trace"
+        for without in ((), ("-e", "inject=openat2:error=ENOSYS")):
+            for verb in (["list", "--fresh", "exact", "--path", self.site, "--path", f"{self.prefix}/lib/python3.12/site-packages"],
+                         ["audit", self.site], ["audit", self.prefix], ["verify", self.prefix], ["why", "demo", "swordfish", "--path", self.site]):
+                reply = subprocess.run([shutil.which("strace"), "-f", "-qq", "-e", "trace=openat,openat2,open", *without, "-y",
+                                        "-o", trace, PROGRAM, *verb], env=self.environment(), capture_output=True, check=False, text=True)
+                with open(trace, encoding="utf-8") as lines:
+                    opened = [line for line in lines if re.search(rf"= \d+<({self.mine}|/etc/shadow|/proc/\d+/environ|{self.top}/pipe)", line)
+                              and "O_PATH" not in line]
+                self.assertEqual(opened, [], (verb, without))
+                if verb[0] == "list":
+                    self.assertEqual({line.split("\t")[2] for line in reply.stdout.splitlines()},
+                                     {"is:plain", "is:theirs", "is:everybodys"}, without)
+
+    def test_a_link_to_a_private_database(self):
+        """Root's own, which is as true of his prefix as of root's, but not his to show."""
+        os.chmod(self.mine, 0o700)
+        site = f"{self.mine}/{SITE}"
+        add_distribution(site, "outer", text="[demo]\nswordfish = is:swordfish\n")
+        self.run_program("update", self.mine)
+        shutil.rmtree(self.prefix)
+        shutil.copytree(f"{self.mine}/lib", f"{self.prefix}/lib", ignore=lambda path, names: [name for name in names if "outer" in name])
+        os.makedirs(f"{self.prefix}/var/lib")
+        os.symlink(f"{self.mine}/var/lib/entrydb", f"{self.prefix}/var/lib/entrydb")
+        self.other.own(self.prefix)
+        reply = self.run_program("list", "--fresh", "trust", "--path", self.site)
+        self.assertNotIn("swordfish", reply.out)
+
+    @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
+    def test_an_old_kernel(self):
+        """Without openat2(), what lies below --root is read hop by hop."""
+        image = f"{self.top}/image"
+        site = f"{image}/usr/lib/python3/dist-packages"
+        info = add_distribution(site, "spy")
+        os.unlink(f"{info}/entry_points.txt")
+        os.symlink(self.secret, f"{info}/entry_points.txt")
+        add_distribution(f"{image}/opt", "inside", text="[inside]\nword = is:inside\n")
+        os.symlink("/opt/inside-1.0.dist-info", f"{site}/inside-1.0.dist-info")
+        reply = subprocess.run([shutil.which("strace"), "-qq", "-o", "/dev/null", "-e", "inject=openat2:error=ENOSYS", PROGRAM, "list", "--root",
+                                image, "--fresh", "exact", "--path", site[len(image):]], env=self.environment(), capture_output=True, check=True, text=True)
+        self.assertIn("is:inside", reply.stdout)
+        self.assertNotIn("swordfish", reply.stdout)
+
+
 class Results(TrustTest):
     def test_in_a_directory_of_another(self):
         """Root's file is not overwritten by way of his link, nor anything else written there."""

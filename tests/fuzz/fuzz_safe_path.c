@@ -107,8 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct slice rest = input_of(data, size), inside = input_piece(&rest);
 	CLEANUP(cleanup_free) char *path = NULL;
 	const char *sysroot;
-	uid_t uid;
-	gid_t gid;
+	struct safe_way way;
 
 	if (inside.len > PATH_MAX / 2)
 		return -1;
@@ -116,8 +115,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	scratch_tree("sysroot", rest);
 	sysroot = scratch_path("sysroot");
 	require(asprintf(&path, "%s/%.*s", sysroot, (int)inside.len, inside.ptr) > 0);
-	if (safe_path_owner(path, sysroot, &uid, &gid, NULL) == 0)
-		require(uid == geteuid() || uid == STRANGER);
+	if (safe_path_look(path, sysroot, &way, NULL) == 0)
+		require(way.uid == geteuid() || way.uid == STRANGER);
 	open_directory(sysroot, path, SAFE_EXISTING);
 	open_directory(sysroot, path, SAFE_CREATE);
 	check_outside();

@@ -175,7 +175,17 @@ int __wrap_openat(int at, const char *path, int flags, mode_t mode)
 	return strikes(FAULT_SYSTEM) ? -1 : __real_openat(at, path, flags, mode);
 }
 
-/* A pointer is passed as a number is, and the other way round. */
+/* openat2(), which the C library lacks. A pointer is passed as a number is. */
+long __real_syscall(long number, long at, const char *path, void *how, size_t size);
+long __wrap_syscall(long number, long at, const char *path, void *how, size_t size);
+long __wrap_syscall(long number, long at, const char *path, void *how, size_t size)
+{
+	if (faults_at_openat)
+		faults_at_openat(path);
+	return strikes(FAULT_SYSTEM) ? -1 : __real_syscall(number, at, path, how, size);
+}
+
+/* And the other way round. */
 int __real_fcntl(int fd, int command, void *argument);
 int __wrap_fcntl(int fd, int command, void *argument);
 int __wrap_fcntl(int fd, int command, void *argument)

@@ -76,11 +76,12 @@ static void assert_refused(struct fixture *f, const char *path, const char *sysr
 
 static uid_t owner_of(struct fixture *f, const char *path, const char *sysroot, gid_t *gid)
 {
-	uid_t uid = (uid_t)-1;
+	struct safe_way way;
 
-	if (safe_path_owner(path, sysroot, &uid, gid, &f->error) < 0)
+	if (safe_path_look(path, sysroot, &way, &f->error) < 0)
 		fail_msg("%s: %s", path, error_text(&f->error));
-	return uid;
+	*gid = way.gid;
+	return way.uid;
 }
 
 static void give(const char *path, uid_t uid)

@@ -179,13 +179,12 @@ static void attack(const char *sysroot)
 
 	options.file = database;
 	for (long i = 0; i < rounds(); i++) {
-		uid_t uid = 0;
-		gid_t gid;
+		struct safe_way way;
 
 		assert_int_equal(writer_open(&options, &writer, &error), ERROR_PERMISSION);
 		assert_int_equal(publish_mark_stale(database, sysroot, &error), ERROR_PERMISSION);
-		assert_int_equal(safe_path_owner(database, sysroot, &uid, &gid, &error), 0);
-		assert_int_equal(uid, ATTACKER);
+		assert_int_equal(safe_path_look(database, sysroot, &way, &error), 0);
+		assert_int_equal(way.uid, ATTACKER);
 	}
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);

@@ -10,7 +10,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -89,32 +88,16 @@ static bool name_of(char *room, struct slice child, const char *file)
 	return true;
 }
 
-/* openat() that follows no link; ELOOP: there is one, or it cannot be told. */
-static int open_without_links(int directory, const char *name)
-{
-	struct open_how how = {
-	        .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-	        .resolve = RESOLVE_NO_SYMLINKS,
-	};
-	long fd;
-
-	do {
-		fd = syscall(SYS_openat2, directory, name, &how, sizeof(how));
-	} while (fd < 0 && errno == EINTR);
-	if (fd < 0 && (errno == ENOSYS || errno == EPERM)) /* an old kernel, or a sandbox */
-		errno = ELOOP;
-	return (int)fd;
-}
-
 /* What others could have led elsewhere, or could not reach themselves, is not told them. */
 static int open_by_links(struct tree *tree, const char *name)
 {
+	const struct file_sysroot *sysroot = file_sysroot();
 	CLEANUP(cleanup_free) char *directory = file_real_path(tree->fd);
 	CLEANUP(cleanup_free) char *path = directory ? text_format("%s/%s", directory, name) : NULL;
 	mode_t search;
 	int fd = -1;
 
-	if (path && safe_publish_open(path, &fd, &search) == 0 &&
+	if (path && safe_publish_open(path, sysroot ? sysroot->real : NULL, &fd, &search) == 0 &&
 	    (search & tree->readers) == tree->readers)
 		return fd;
 	cleanup_close(&fd);
@@ -128,9 +111,9 @@ static int open_file(struct tree *tree, const char *name)
 {
 	int fd;
 
-	if (tree->readers == 0 || geteuid() != 0 || file_sysroot())
+	if (tree->readers == 0 || geteuid() != 0)
 		return file_open(tree->fd, name, 0);
-	fd = open_without_links(tree->fd, name);
+	fd = file_open_without_links(tree->fd, name, O_RDONLY);
 	return fd >= 0 || errno != ELOOP ? fd : open_by_links(tree, name);
 }
 
