@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "libquery/layout.h"
 
@@ -51,6 +52,20 @@ static int interpreter_of(const char *path_entry, char **out)
 	return 0;
 }
 
+/* Root runs nothing that is somebody else's, or that somebody else could have put there. */
+static int check_owner(const char *path, struct error *error)
+{
+	struct safe_way way;
+	int code = geteuid() == 0 ? safe_path_look(path, NULL, &way, error) : 0;
+
+	if (code == 0 && geteuid() == 0 && way.uid != 0)
+		return error_set(error, ERROR_PERMISSION,
+		                 "%s: nothing of it is run, since it belongs to user %u; do it as "
+		                 "that user",
+		                 path, way.uid);
+	return code;
+}
+
 int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char **out,
                      struct error *error)
 {
@@ -67,9 +82,12 @@ int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char *
 	entrydb_path_free(path);
 	if (code < 0)
 		return error_nomem(error);
-	return *out ? 0
-	            : error_set(error, ERROR_NOTFOUND,
-	                        "no Python was found for %s; activate its environment, or name its "
-	                        "site directory with --path",
-	                        own);
+	if (!*out)
+		return error_set(
+		        error, ERROR_NOTFOUND,
+		        "no Python was found for %s; activate its environment, or name its "
+		        "site directory with --path",
+		        own);
+	code = check_owner(own, error);
+	return code < 0 ? code : check_owner(*out, error);
 }

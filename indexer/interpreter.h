@@ -8,7 +8,8 @@
 
 /*
  * The interpreter of the environment that it is installed in, PREFIX/bin/pythonX.Y; else
- * that of the first path entry which has one. malloc'd. ERROR_NOTFOUND, ERROR_NOMEM.
+ * that of the first path entry which has one. malloc'd. ERROR_NOTFOUND, ERROR_NOMEM;
+ * ERROR_PERMISSION for root, where either is somebody else's.
  */
 int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char **out,
                      struct error *error);

@@ -22,15 +22,19 @@
 #define FILE_MODE 0600 /* what was found may be more than others can read */
 
 /*
- * A device or a pipe is written to as it is: 1; 0: it is none, or a link that others have made.
+ * A device or a pipe is written to as it is: 1; 0: it is none, or a link that others have made, or
+ * can exchange. @above: the directory that it is named in.
  * What has become a file since is not touched.
  */
-static int write_in_place(const char *path, struct slice text, struct error *error)
+static int write_in_place(const char *above, const char *path, struct slice text,
+                          struct error *error)
 {
 	CLEANUP(cleanup_close) int fd = -1;
+	struct safe_way way;
 	struct stat status;
 
-	if (lstat(path, &status) != 0 || !trust_owner(status.st_uid, TRUST_NO_OTHER) ||
+	if (safe_path_look(above, NULL, &way, NULL) < 0 || way.uid != geteuid() ||
+	    lstat(path, &status) != 0 || !trust_owner(status.st_uid, TRUST_NO_OTHER) ||
 	    stat(path, &status) != 0 || S_ISREG(status.st_mode))
 		return 0;
 	fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
@@ -43,34 +47,34 @@ static int write_in_place(const char *path, struct slice text, struct error *err
 	               : error_errno(error, errno, "cannot write %s", path);
 }
 
-static int write_file(const char *path, struct slice text, struct error *error)
+static int write_file(const char *above, const char *path, struct slice text, struct error *error)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	CLEANUP(cleanup_free)
-	char *above = slash ? text_format("%.*s/", (int)(slash - path), path) : strdup(".");
+	const char *slash = strrchr(path, '/');
 	CLEANUP(cleanup_close) int directory = -1;
-	int code;
+	int code = safe_directory_open(above, NULL, SAFE_EXISTING, &directory, error);
 
-	if (!above)
-		return error_nomem(error);
-	code = safe_directory_open(above, NULL, SAFE_EXISTING, &directory, error);
 	if (code < 0)
 		return code;
-	return small_file_write(directory, name, text, FILE_MODE) == 0
+	return small_file_write(directory, slash ? slash + 1 : path, text, FILE_MODE) == 0
 	               ? 0
 	               : error_errno(error, errno, "cannot write %s", path);
 }
 
 int output_file_write(const char *path, struct slice text, struct error *error)
 {
+	const char *slash = strrchr(path, '/');
+	CLEANUP(cleanup_free)
+	char *above = slash ? text_format("%.*s/", (int)(slash - path), path) : strdup(".");
 	int code;
 
+	if (!above)
+		return error_nomem(error);
 	if (slice_equal(slice_of(path), SLICE("-")))
 		return fwrite(text.ptr, 1, text.len, stdout) == text.len
 		               ? 0
 		               : error_errno(error, errno, "cannot write the results");
-	code = write_in_place(path, text, error);
+	code = write_in_place(above, path, text, error);
 	if (code != 0)
 		return code < 0 ? code : 0;
-	return write_file(path, text, error);
+	return write_file(above, path, text, error);
 }

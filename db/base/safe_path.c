@@ -403,16 +403,16 @@ int safe_look_open(const char *path, const char *sysroot, int flags)
 	return errno ? -1 : reopen(&walk, flags);
 }
 
-int safe_publish_open(const char *path, const char *sysroot, int *fd, mode_t *search)
+int safe_publish_open(const char *path, const char *sysroot, mode_t *search)
 {
 	CLEANUP(walk_end) struct walk walk = WALK_INIT;
 	int code = walk_path(&walk, path, sysroot, NULL);
 
 	*search = walk.search;
-	if (code < 0 || walk.foreign || !S_ISREG(walk.status.st_mode))
-		return ERROR_PERMISSION;
-	*fd = reopen(&walk, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return *fd < 0 ? ERROR_PERMISSION : 0;
+	if (code == 0 && !walk.foreign && S_ISREG(walk.status.st_mode))
+		return reopen(&walk, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	errno = code == ERROR_NOTFOUND ? ENOENT : EACCES;
+	return -1;
 }
 
 int safe_load_check(const char *path, struct stat *status, struct error *error)

@@ -81,10 +81,10 @@ int safe_load_check(const char *path, struct stat *status, struct error *error);
 
 /*
  * Open the file at @path, absolute, to publish what is in it. *@search: the permissions to read
- * of all who may search every directory on the way, those of links, too. ERROR_PERMISSION where
- * somebody else owns one of them, or may have made a link.
+ * of all who may search every directory on the way, those of links, too. -1 and EACCES where
+ * somebody else owns one of them, or may have made a link; -1 and ENOENT where nothing is there.
  */
-int safe_publish_open(const char *path, const char *sysroot, int *fd, mode_t *search);
+int safe_publish_open(const char *path, const char *sysroot, mode_t *search);
 
 enum safe_create {
 	SAFE_EXISTING, /* ERROR_NOTFOUND if it is not there */

@@ -208,6 +208,26 @@ class Publishing(TrustTest):
         self.update()
         self.assertEqual(stat.S_IMODE(os.stat(self.database).st_mode), 0o600)
 
+    def test_a_group_of_the_directory(self):
+        """One group may read the tree; a new file in a set-gid directory gets another."""
+        add_distribution(self.site, "alpha")
+        os.chown(self.site, 0, self.other.gid)
+        os.chmod(self.site, 0o750)
+        os.makedirs(os.path.dirname(self.database))
+        os.chown(os.path.dirname(self.database), 0, 1)
+        os.chmod(os.path.dirname(self.database), 0o2755)
+        self.update()
+        self.assertEqual(stat.S_IMODE(os.stat(self.database).st_mode), 0o600)
+
+    def test_a_link_of_root_s_to_what_everybody_may_read(self):
+        """Files that are not behind it are no secrets."""
+        os.chmod(self.top, 0o755)
+        add_distribution(f"{self.top}/elsewhere", "open", text="[demo]\nword = is:word\n")
+        os.makedirs(self.site, exist_ok=True)
+        os.symlink(f"{self.top}/elsewhere/open-1.0.dist-info", f"{self.site}/open-1.0.dist-info")
+        self.update()
+        self.assertTrue(self.publishes(b"is:word"))
+
     def test_links_of_an_image(self):
         """Below --root nothing of the host is read, whoever made the link."""
         image = f"{self.top}/image"
@@ -354,6 +374,23 @@ class Looking(TrustTest):
                                 image, "--fresh", "exact", "--path", site[len(image):]], env=self.environment(), capture_output=True, check=True, text=True)
         self.assertIn("is:inside", reply.stdout)
         self.assertNotIn("swordfish", reply.stdout)
+
+
+class Running(TrustTest):
+    def test_nothing_of_another_user_s(self):
+        """Neither by its Python nor by root's."""
+        add_distribution(self.site, "evil", text="[console_scripts]\nevil = evil:main\n")
+        write(f"{self.site}/evil.py", f"open({self.mine + '/pwned'!r}, 'w')\ndef main():\n    pass\n")
+        python = f"{self.prefix}/bin/{os.path.basename(os.path.dirname(SITE))}"
+        os.makedirs(os.path.dirname(python), exist_ok=True)
+        if not os.path.lexists(python):
+            os.symlink(PYTHON, python)
+        self.other.own(self.prefix)
+        for verb in (["run", "evil"], ["probe", "console_scripts", "evil"]):
+            for env in ({"VIRTUAL_ENV": self.prefix}, {"ENTRYDB_PATH": self.site}):
+                reply = self.run_program(*verb, env=env, status=COULD_NOT)
+                self.assertIn(f"belongs to user {self.other.uid}", reply.err)
+        self.assert_untouched()
 
 
 class Results(TrustTest):

@@ -95,10 +95,9 @@ static int open_by_links(struct tree *tree, const char *name)
 	CLEANUP(cleanup_free) char *directory = file_real_path(tree->fd);
 	CLEANUP(cleanup_free) char *path = directory ? text_format("%s/%s", directory, name) : NULL;
 	mode_t search;
-	int fd = -1;
+	int fd = path ? safe_publish_open(path, sysroot ? sysroot->real : NULL, &search) : -1;
 
-	if (path && safe_publish_open(path, sysroot ? sysroot->real : NULL, &fd, &search) == 0 &&
-	    (search & tree->readers) == tree->readers)
+	if (fd >= 0 ? (search & tree->readers) == tree->readers : errno == ENOENT)
 		return fd;
 	cleanup_close(&fd);
 	tree->withheld = true;
