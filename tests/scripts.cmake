@@ -7,8 +7,13 @@ option(ENTRYDB_ALL_TESTS "Also run tests that need root, a network, other packag
 set(ENTRYDB_TEST_SECONDS 900 CACHE STRING "How long one test may take")
 set(ENTRYDB_TEST_SEED 1 CACHE STRING "Of all that is random in the tests")
 
-# What a packager runs, as an ordinary user and without a network; what is missing is skipped.
-set(everywhere api-scripts cli python travel)
+# What a packager runs, as an ordinary user, without a network, on a machine that may be busy and have
+# no pip; what else is missing is skipped.
+set(everywhere cli python travel)
+execute_process(COMMAND ${Python3_EXECUTABLE} -c "import ensurepip, pip" RESULT_VARIABLE without_pip ERROR_QUIET)
+if(without_pip EQUAL 0)
+    list(APPEND everywhere api-scripts)
+endif()
 # A sanitizer's build runs what handles hostile input, threads and failures. An interpreter is
 # given AddressSanitizer's library, since it has none.
 set(under_address cli-add cli-audit_attacks cli-bad_input cli-concurrency cli-freshness cli-hook cli-mutations
@@ -37,7 +42,7 @@ function(entrydb_script name label)
     add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${ARGN})
     set_tests_properties(${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77 TIMEOUT ${ENTRYDB_TEST_SECONDS}
         ENVIRONMENT "${script_environment}" ENVIRONMENT_MODIFICATION "${without_settings}")
-    if(NOT label IN_LIST everywhere AND NOT ENTRYDB_ALL_TESTS)
+    if(NOT ENTRYDB_ALL_TESTS AND (NOT label IN_LIST everywhere OR name IN_LIST alone OR name IN_LIST by_wheel))
         set_tests_properties(${name} PROPERTIES DISABLED TRUE)
     endif()
     if(name IN_LIST for_two)
@@ -66,6 +71,10 @@ foreach(script ${scripts})
     endif()
     entrydb_script(${folder}-${name} ${label} ${CMAKE_CURRENT_SOURCE_DIR}/${script} -v)
 endforeach()
+
+if(TEST fresh-package) # builds and runs the tests once more
+    set_tests_properties(fresh-package PROPERTIES TIMEOUT 1800)
+endif()
 
 set(here ${CMAKE_CURRENT_SOURCE_DIR})
 entrydb_script(oracle-text oracle ${here}/lib/each_python.py ${here}/unit/text_oracle.py $<TARGET_FILE:text_oracle>)

@@ -4,6 +4,7 @@
 The shared objects are those of tests/fixtures, which ENTRYDB_TEST_PLUGINS names as built.
 """
 
+import importlib.util
 import os
 import re
 import resource
@@ -11,6 +12,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import unittest
 
 import support
 from archives import described, write_conda, write_tar, write_zip
@@ -323,6 +325,7 @@ class Archives(PluginTest):
         self.run_program("add", *options, "--db", self.catalogue, archive, status=DONE)
         return self.facts("--db", self.catalogue)
 
+    @unittest.skipUnless(importlib.util.find_spec("pip"), "there is no pip")
     def test_wheel(self):
         subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile",
                         "--disable-pip-version-check", "--target", self.site, self.wheel], check=True,
