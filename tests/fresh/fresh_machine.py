@@ -41,7 +41,7 @@ class FreshTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         debian_root.check_tools()
-        cls.archive = debian_root.tarball(packages(), installed=())
+        cls.archive = debian_root.tarball([*packages(), *debian_root.PACKAGES], installed=())
 
     def setUp(self):
         self.root = debian_root.Root.unpack(self, self.archive).mounted(*MOUNTS)

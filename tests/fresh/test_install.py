@@ -5,21 +5,13 @@ import os
 import shutil
 
 import archives
-import debian_root
 import support
-import target_root
 from fresh_machine import INSTALL, NOBODY, PROGRAM, STATE, FreshTest
 
 KEPT_PROGRAM = "/srv/program"
 SITE = "/usr/lib/python3/dist-packages"
 HOME = "/root"  # in there
 PREFIX = "/srv/prefix"
-PACKAGES = "/srv/packages"
-BUILD_PACKAGES = f"""
-{INSTALL} --packages deb && cd {PACKAGES} && dpkg-source --extract *.dsc source && cd source &&
-dpkg-buildpackage --unsigned-source --unsigned-changes && dpkg --install ../*.deb &&
-debian/tests/development
-"""
 
 
 class Install(FreshTest):
@@ -32,7 +24,6 @@ class Install(FreshTest):
         self.check_uninstallation()
         self.assertEqual(self.installed(), before)
         self.check_what_others_use_stays()
-        self.check_package()
 
     def installed(self):
         """All that lies where the program and its databases go."""
@@ -94,14 +85,6 @@ class Install(FreshTest):
         os.makedirs(record, exist_ok=True)
         support.write(f"{record}/installed", "".join(f"database {path}\n" for path in databases))
         return self.run_there(INSTALL, "--prefix", PREFIX, "--uninstall")
-
-    def check_package(self):
-        """dpkg-buildpackage makes them where nothing is but what they say that they need."""
-        os.mkdir(self.root.on_disk(PACKAGES))
-        target_root.pack_recipes(self.root.on_disk(PACKAGES))
-        self.run_there("env", *(f"{name}={value}" for name, value in debian_root.BUILD.items()),
-                       "sh", "-c", BUILD_PACKAGES)
-        self.assertRegex(self.run_there("entrydb", "list"), r"\talpha\.plugin:main ")
 
 
 if __name__ == "__main__":
