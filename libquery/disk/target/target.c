@@ -134,18 +134,20 @@ static int resolve_library(const struct resolution *work)
 {
 	const struct slice attr = work->wanted->attr;
 	CLEANUP(cleanup_look) struct look look = {.object = OBJECT_INIT};
-	struct import_file found;
-	int code;
+	struct target_site *site = work->site;
+	int code = 0;
 
 	if (attr.len == 0 || has_dot(attr))
 		return set_state(work, TARGET_MISSING);
-	code = import_find_library(&work->site->modules, work->wanted->module, work->arena, &found,
-	                           work->error);
+	if (!site->asked_library)
+		code = import_find_library(&site->modules, work->wanted->module, work->arena,
+		                           &site->last_library, work->error);
 	if (code < 0)
 		return code;
-	if (slice_is_null(found.file.path))
+	site->asked_library = true;
+	if (slice_is_null(site->last_library.file.path))
 		return set_state(work, TARGET_MISSING);
-	look = look_at(work, &found.file, attr, (struct slice){0});
+	look = look_at(work, &site->last_library.file, attr, (struct slice){0});
 	if (look.code == ERROR_LIMIT || error_is_failure(look.code) || look.facts.exports_wanted)
 		return conclude(work, &look);
 	return set_state(work, TARGET_MISSING);
@@ -286,6 +288,7 @@ int target_resolve(struct target_site *site, const struct entry_point_record *wa
 	        !slice_is_null(site->last_module) && slice_equal(site->last_module, wanted->module);
 	int code = 0;
 
+	site->asked_library &= is_known;
 	if (!is_known)
 		code = import_find(&site->modules, wanted->module, arena, &site->last, &own);
 	site->last_module = code < 0 ? (struct slice){0} : wanted->module;

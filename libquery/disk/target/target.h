@@ -30,7 +30,9 @@ struct target_site {
 	bool editable;
 	/* Zeros at first: */
 	struct slice last_module; /* that was asked for, */
-	struct import_file last;  /* and what would be taken for it: best ordered by module */
+	struct import_file last;  /* and what would be taken for it: best ordered by module, */
+	struct import_file last_library; /* also by a host, if that has been asked, too */
+	bool asked_library;
 	struct target_bundle bundle;
 };
 
