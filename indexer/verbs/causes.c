@@ -1,7 +1,7 @@
 /*
- * Finds why an entry point would not load, without running anything: its module is gone, or nothing
- * in the text of that can define the attribute. What only the dynamic linker sees, "entrydb probe"
- * reports.
+ * Finds why an entry point would not load, without running anything: its module is gone, an
+ * extension in its package needs what is not there (extensions.h), or nothing in the text of the
+ * module can define the attribute.
  */
 #include "indexer/verbs/causes.h"
 
@@ -12,15 +12,18 @@
 #include "db/base/file.h"
 #include "db/base/small_file.h"
 #include "db/base/text.h"
+#include "indexer/verbs/extensions.h"
 #include "libquery/disk/target/import_path.h"
 #include "libquery/disk/target/target_record.h"
 #include "libquery/disk/tree/tree_open.h"
+#include "libquery/layout.h"
 
 #define MODULE_TEXT_MAX ((size_t)4 << 20) /* bytes of a module that are searched */
 
 /* One entry point, and where its distribution lies. */
 struct search {
-	const char *path;  /* of the path entry */
+	const char *path; /* of the path entry */
+	const char *sysroot;
 	struct tree *tree; /* the path entry, opened */
 	struct slice module, attr;
 	struct wheel_record record; /* null where there is none */
@@ -84,6 +87,19 @@ static int judge_text(struct search *search, struct slice path)
 	                                 search->attr.ptr));
 }
 
+static int judge_extensions(struct search *search)
+{
+	CLEANUP(cleanup_free) char *path = layout_absolute(search->path);
+	struct slice site = slice_of(path), sysroot = slice_of(search->sysroot);
+
+	if (!path)
+		return error_nomem(search->error);
+	if (sysroot.len && slice_starts(site, sysroot))
+		site = slice_from(site, sysroot.len);
+	return extensions_find_cause(search->tree, site, search->sysroot, &search->record,
+	                             search->module, search->out, search->error);
+}
+
 static int judge_module(struct search *search, bool is_missing)
 {
 	struct stat status;
@@ -103,7 +119,9 @@ static int judge_module(struct search *search, bool is_missing)
 	} else if (code == 0) {
 		code = find_module(search, search->tree->fd, &path);
 	}
-	if (code < 0 || search->attr.len == 0 || !slice_ends(path, SLICE(".py")))
+	if (code >= 0 && !wheel_record_is_null(&search->record))
+		code = judge_extensions(search);
+	if (code < 0 || *search->out || search->attr.len == 0 || !slice_ends(path, SLICE(".py")))
 		return code < 0 ? code : 0;
 	return judge_text(search, path);
 }
@@ -126,8 +144,8 @@ static int judge(struct search *search, struct slice directory, bool is_missing)
 	return code < 0 ? error_move_failure(search->error, &own) : 0;
 }
 
-int causes_find(const entrydb_entry_point *entry_point, const entrydb_target *target, char **out,
-                struct error *error)
+int causes_find(const char *sysroot, const entrydb_entry_point *entry_point,
+                const entrydb_target *target, char **out, struct error *error)
 {
 	const char *attr = entrydb_entry_point_attr(entry_point);
 	const char *file = entrydb_entry_point_file(entry_point), *slash = strrchr(file, '/');
@@ -135,6 +153,7 @@ int causes_find(const entrydb_entry_point *entry_point, const entrydb_target *ta
 	struct search search = {
 	        .path = entrydb_entry_point_path(entry_point),
 	        .module = slice_of(entrydb_entry_point_module(entry_point)),
+	        .sysroot = sysroot,
 	        .attr = slice_first(slice_of(attr), attr ? strcspn(attr, ".") : 0),
 	        .out = out,
 	        .error = error,

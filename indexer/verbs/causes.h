@@ -12,7 +12,7 @@
  * nothing is found, which does not guarantee that it loads. Its @target is what entrydb_resolve()
  * says, or NULL. Each error is a failure (error.h).
  */
-int causes_find(const entrydb_entry_point *entry_point, const entrydb_target *target, char **out,
-                struct error *error);
+int causes_find(const char *sysroot, const entrydb_entry_point *entry_point,
+                const entrydb_target *target, char **out, struct error *error);
 
 #endif

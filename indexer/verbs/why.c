@@ -43,12 +43,13 @@ find_path_entry(const entrydb_path *path, const entrydb_entry_point *entry_point
 	return NULL;
 }
 
-static int gather(entrydb *db, struct facts *facts, struct error *error)
+static int gather(const char *sysroot, entrydb *db, struct facts *facts, struct error *error)
 {
 	int code = find_target(db, facts->entry_point, &facts->target, error);
 
 	if (code == 0)
-		code = causes_find(facts->entry_point, facts->target, &facts->problem, error);
+		code = causes_find(sysroot, facts->entry_point, facts->target, &facts->problem,
+		                   error);
 	return code < 0 ? code : find_verdict(db, facts->entry_point, &facts->verdict, error);
 }
 
@@ -150,7 +151,7 @@ static int print_all(const struct options *options, const struct selection *foun
 		CLEANUP(facts_free)
 		struct facts facts = {e, find_path_entry(path, e, &from), NULL, NULL, NULL};
 
-		code = gather(found->db, &facts, error);
+		code = gather(options->sysroot, found->db, &facts, error);
 		if (code == 0 && options->json)
 			put(&output, &facts);
 		else if (code == 0)

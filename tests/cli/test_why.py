@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """`entrydb why` names what stands against loading an entry point, without running anything."""
 
+import os
 import shutil
 
 from archives import described, write_files
+from extensions import make_extension
 from support import CommandTest, main
-
 
 class WhyTest(CommandTest):
     def install(self, name, files, value, group="torch.backends"):
@@ -49,6 +50,23 @@ class WhyTest(CommandTest):
                 self.install(f"p{number}", {"__init__.py": text}, f"p{number}:autoload.x")
                 problem = self.problems(f"p{number}")
                 self.assertEqual(problem, None if has_it else f"p{number}/__init__.py has no autoload in it")
+
+    def test_symbol(self):
+        extension = make_extension(self.top, "_ZN2at6absentEv")
+        self.install("bad", {"__init__.py": "from . import _C, autoload\n", "_C.so": extension},
+                     "bad:autoload")
+        self.assertEqual(self.problems("bad"), "bad/_C.so needs the symbol _ZN2at6absentEv, which "
+                                               "no library that it needs has")
+
+    def test_library(self):
+        """One that another package brings is no problem: the host has imported that."""
+        extension = make_extension(self.top, "present", "libpresent.so")
+        files = {"sub/mod.py": "def autoload(): pass\n", "_C.abi3.so": extension, "elsewhere/_D.so": extension}
+        self.install("bad", files, "bad.sub.mod:autoload")
+        self.assertEqual(self.problems("bad"), "bad/_C.abi3.so needs libpresent.so, which is not found")
+        os.makedirs(f"{self.site}/host/lib")
+        os.rename(f"{self.top}/libpresent.so", f"{self.site}/host/lib/libpresent.so")
+        self.assertIsNone(self.problems("bad"))
 
 
 if __name__ == "__main__":

@@ -152,12 +152,14 @@ class Broken(AutoloadTest):
     def test_no_library(self):
         self.extension_plugin("absent_function", "libabsent.so")
         self.fails("bad", "\nImportError: libabsent.so: cannot open shared object file: "
-                          "No such file or directory\n")
+                          "No such file or directory\n",
+                   "bad/_C.so needs libabsent.so, which is not found")
 
     def test_no_symbol(self):
         """A function of C++ that this version of torch has not, say."""
         self.extension_plugin("_ZN2at6absentEv")
-        self.fails("bad", "bad/_C.so: undefined symbol: _ZN2at6absentEv\n")
+        self.fails("bad", "bad/_C.so: undefined symbol: _ZN2at6absentEv\n",
+                   "bad/_C.so needs the symbol _ZN2at6absentEv, which no library that it needs has")
 
     def extension_plugin(self, symbol, library=None):
         """One that imports an extension."""

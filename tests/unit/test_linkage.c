@@ -376,6 +376,19 @@ static void test_cache(void **state)
 	assert_undefined(f, ""); /* the cache comes after the paths */
 }
 
+static void test_hosts(void **state)
+{
+	struct fixture *f = *state;
+
+	install("/host/liba.so", (struct says){.soname = "liba.so"});
+	judge(f, (struct says){.needed = {"liba.so"}});
+	assert_missing(f, "liba.so");
+	assert_true(linkage_add_host(f->linkage, SLICE("/elsewhere")));
+	assert_true(linkage_add_host(f->linkage, SLICE("/host")));
+	judge(f, (struct says){.needed = {"liba.so"}});
+	assert_missing(f, "");
+}
+
 /* --- which of them will do --- */
 
 static void test_other_machines(void **state)
@@ -585,7 +598,7 @@ static void test_archive(void **state)
 }
 
 RUN_TESTS(TEST(test_run_paths), TEST(test_whose_path_it_is), TEST(test_cache),
-          TEST(test_system_directories), TEST(test_a_name_that_is_a_path),
+          TEST(test_system_directories), TEST(test_hosts), TEST(test_a_name_that_is_a_path),
           TEST(test_other_machines), TEST(test_what_is_no_library), TEST(test_circles),
           TEST(test_many), TEST(test_read_once), TEST(test_symbols), TEST(test_python),
           TEST(test_versions), TEST(test_musl), TEST(test_no_c_library), TEST(test_archive))

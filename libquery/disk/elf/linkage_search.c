@@ -62,7 +62,21 @@ void linkage_free(struct linkage *linkage)
 	free(linkage->libraries);
 	free(linkage->cache_text);
 	free(linkage->sysroot);
+	free(linkage->hosts);
 	free(linkage);
+}
+
+bool linkage_add_host(struct linkage *linkage, struct slice directory)
+{
+	const char *hosts = linkage->hosts ? linkage->hosts : "";
+	char *more = text_format("%s%s%.*s", hosts, *hosts ? ":" : "", (int)directory.len,
+	                         directory.ptr);
+
+	if (!more)
+		return false;
+	free(linkage->hosts);
+	linkage->hosts = more;
+	return true;
 }
 
 void closure_begin(struct closure *closure)
@@ -329,5 +343,8 @@ int closure_find(struct closure *closure, size_t user, struct slice name, struct
 		               ? try_path(closure, path, library->is_system, out)
 		               : 0;
 	code = try_run_paths(closure, user, name, out);
-	return code == 0 ? closure_find_system(closure, name, out) : code;
+	if (code == 0)
+		code = closure_find_system(closure, name, out);
+	return code == 0 ? try_paths(closure, slice_of(closure->linkage->hosts), library, name, out)
+	                 : code;
 }

@@ -22,6 +22,7 @@
 /* For one thread at a time. */
 struct linkage {
 	char *sysroot; /* "" for none */
+	char *hosts;   /* directories, a colon between two, or NULL; see linkage_add_host() */
 	char *cache_text;
 	struct ld_cache cache; /* empty where there is none */
 	struct library **libraries;
@@ -34,6 +35,13 @@ struct linkage {
 /* @sysroot: the file-system root in which libraries are looked for, or NULL. NULL: no memory. */
 struct linkage *linkage_create(const char *sysroot);
 void linkage_free(struct linkage *linkage); /* NULL is accepted */
+
+/*
+ * Libraries in @directory, absolute and without the sysroot, are found by whoever has found
+ * none elsewhere: those of a host, which has loaded them by the time that it loads plugins.
+ * False without memory.
+ */
+bool linkage_add_host(struct linkage *linkage, struct slice directory);
 
 static inline void cleanup_linkage(struct linkage **linkage) /* for CLEANUP() */
 {
