@@ -15,7 +15,7 @@ import sys
 worth = 70                   # distributions that Python reads as fast as entrydb is loaded
 HOME = os.path.dirname(__file__) + "/entrydb"
 itself = sys.modules[__name__]  # whatever a program drops from there
-environ, list_directory, stat = os.environ, posix.listdir, posix.stat
+environ, stat = os.environ, posix.stat
 counted = {}                 # of a path entry: its number and time, and how many it had then
 METADATA = ("importlib.metadata", "importlib_metadata")
 QUESTIONS_WAITED_MAX = 1023  # between two attempts to connect
@@ -236,8 +236,9 @@ def count_distributions(most):
     return found
 
 
-def count_metadata(entry):
-    """Names in a directory that end in -info: counted once, until its time is another one."""
+def count_metadata(entry, stat=posix.stat, list_directory=posix.listdir):
+    """Names in a directory that end in -info: counted once, until its time is another one. (What
+    fakes a file system replaces those functions wherever a module has them.)"""
     if type(entry) is not str:
         return 0
     try:

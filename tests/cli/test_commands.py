@@ -525,8 +525,12 @@ class Forgetting(CommandTest):
         self.update(self.site, f"{self.prefix}/lib/python3.12/site-packages")
 
     def test_as_readable_as_the_site_directory(self):
+        self.make_two(0o755)
+        self.assertEqual(self.forget_one_of_two(), 0o644)
+
+    def test_no_more_readable_for_a_group(self):
         self.make_two(0o750)
-        self.assertEqual(self.forget_one_of_two(), 0o640)
+        self.assertEqual(self.forget_one_of_two(), 0o600)
 
     def test_as_readable_as_before_where_the_site_directory_is_gone(self):
         self.make_two(0o700)

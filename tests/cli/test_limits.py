@@ -17,7 +17,7 @@ from support import COULD_NOT, DONE, CommandTest, SECONDS_ALLOWED, add_distribut
 
 MEGABYTE = 1 << 20
 TERABYTE = 1 << 40
-MEMORY = 600 * MEGABYTE  # bytes of address space, of which the program needs a few to start
+MEMORY = 1600 * MEGABYTE  # bytes of address space; each of 16 threads that read ahead reserves 64 MiB
 PATIENCE = 3             # seconds from Ctrl-C to the end
 FILES = ("METADATA", "entry_points.txt", "RECORD", "direct_url.json")
 
