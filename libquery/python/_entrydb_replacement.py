@@ -242,12 +242,14 @@ def count_metadata(entry, stat=posix.stat, list_directory=posix.listdir):
     if type(entry) is not str:
         return 0
     try:
-        status = stat(entry or ".")
-        now, known = (status.st_ino, status.st_mtime_ns), counted.get(entry)
-        if not known or known[0] != now:
-            finder = sys.path_importer_cache.get(entry)
-            names = getattr(finder, "_path_cache", None) or list_directory(entry or ".")
-            known = counted[entry] = now, "/".join((*names, "")).count("-info/")
+        seen = getattr(sys.path_importer_cache.get(entry), "_path_cache", None)
+        if not seen:  # whoever imports makes a new set when the directory has changed
+            status = stat(entry or ".")
+            seen = status.st_ino, status.st_mtime_ns
+        known = counted.get(entry)
+        if not known or known[0] is not seen and (type(seen) is set or known[0] != seen):
+            names = seen if type(seen) is set else list_directory(entry or ".")
+            known = counted[entry] = seen, "/".join((*names, "")).count("-info/")
         return known[1]
     except (OSError, TypeError, ValueError) as error:
         pass_on_if_foreign(error)
