@@ -5,7 +5,6 @@
 #include "indexer/databases.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -60,15 +59,13 @@ static int find_owner(const char *file, const char *sysroot, struct safe_way *wa
 int databases_check_owner(const char *prefix, uid_t uid, gid_t gid, const char *command,
                           struct error *error)
 {
-	const struct passwd *user;
-
 	if (geteuid() != 0 || uid == 0)
 		return 0;
-	user = getpwuid(uid);
+	/* Root's group is not lent either. */
 	return error_set(error, ERROR_PERMISSION,
 	                 "%s belongs to user %u; run: setpriv --reuid=%u --regid=%u "
 	                 "--clear-groups %s",
-	                 prefix, uid, uid, user ? user->pw_gid : gid, command);
+	                 prefix, uid, uid, gid ? gid : uid, command);
 }
 
 int database_check_owner(const struct database *database, const char *command, struct error *error)

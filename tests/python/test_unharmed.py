@@ -132,7 +132,7 @@ class UnharmedTest(ScriptTest):
                     signal.setitimer(signal.ITIMER_REAL, 0)
                 except Alarm:
                     pass
-            assert swallowed <= 20, swallowed  # Python swallows some, in Lookup.children()
+            assert swallowed <= 40, swallowed  # Python swallows some 10 %, in Lookup.children()
             """, prelude=STARTED)
 
     def test_functions_of_os_replaced(self):

@@ -115,7 +115,7 @@ class Musl(unittest.TestCase):
 
     def write(self, name, text):
         support.write(f"{self.scratch}/{name}", text)
-        return stream.name
+        return f"{self.scratch}/{name}"
 
     def test_all_sources(self):
         objects = [self.compile(source, number) for number, source in enumerate(sources())]
