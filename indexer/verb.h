@@ -5,7 +5,7 @@
 #define INDEXER_VERB_H
 
 #include "indexer/command.h"
-#include "libquery/site_kinds.h"
+#include "libquery/disk/target/site_kinds.h"
 #include "libquery/sites.h"
 
 /* The path entries that are searched where the options name none. */

@@ -10,11 +10,11 @@
 #include "libquery/disk/metadata/distribution.h"
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/plugin_record.h"
+#include "libquery/disk/target/site_kinds.h"
 #include "libquery/disk/target/target_record.h"
 #include "libquery/disk/tree/tree_open.h"
 #include "libquery/layout.h"
 #include "libquery/select.h"
-#include "libquery/site_kinds.h"
 
 /* The kinds of plugins that the handle knows, at first need. */
 static int load_kinds(struct entrydb *db, struct error *error)

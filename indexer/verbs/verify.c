@@ -19,9 +19,9 @@
 #include "indexer/update/startup.h"
 #include "libquery/disk/elf/linkage.h"
 #include "libquery/disk/metadata/scan.h"
+#include "libquery/disk/target/site_kinds.h"
 #include "libquery/disk/target/target_record.h"
 #include "libquery/layout.h"
-#include "libquery/site_kinds.h"
 
 struct verify {
 	const struct options *options;

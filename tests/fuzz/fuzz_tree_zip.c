@@ -12,7 +12,7 @@
 #include "db/base/cleanup.h"
 #include "libquery/disk/elf/linkage.h"
 #include "libquery/disk/metadata/scan.h"
-#include "libquery/site_kinds.h"
+#include "libquery/disk/target/site_kinds.h"
 #include "tests/fuzz/archives.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/rows.h"

@@ -1,7 +1,7 @@
 /*
  * site_kinds.c - the kinds of plugins that this machine knows besides the built-in ones.
  */
-#include "libquery/site_kinds.h"
+#include "libquery/disk/target/site_kinds.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
  * site_kinds.h - the kinds of plugins that this machine knows: those that are compiled in,
  * and the site's own in /etc/entrydb/plugin-kinds.conf.
  */
-#ifndef LIBQUERY_SITE_KINDS_H
-#define LIBQUERY_SITE_KINDS_H
+#ifndef LIBQUERY_DISK_TARGET_SITE_KINDS_H
+#define LIBQUERY_DISK_TARGET_SITE_KINDS_H
 
 #include "libquery/disk/target/plugin_kinds.h"
 
