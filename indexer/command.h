@@ -21,6 +21,7 @@ struct options {
 	const char *priority;     /* --priority, or NULL: a number */
 	unsigned timeout;         /* --timeout, in seconds; 0: not given */
 	const char *sarif;        /* --sarif, or NULL */
+	const char *html;         /* --html, or NULL */
 	const char *baseline;     /* --baseline, or NULL */
 	const char *facts;        /* --facts, or NULL */
 	const char *fail_on;      /* --fail-on, or NULL: the name of a level */

@@ -102,7 +102,7 @@ static const struct command commands[] = {
 		"  entrydb verify ~/venv\n",
 		"0 no difference, 1 differences found, 2 usage, 3 could not"},
 	{"audit", "[PATH...]", command_audit, CHECKS,
-		KEEPING "path json sarif baseline facts fail-on since rules", STOPPABLE | PATHS,
+		KEEPING "path json sarif html baseline facts fail-on since rules", STOPPABLE | PATHS,
 		"entry points that are not what they should be",
 		"Judge an environment by rules about entry points: commands that stand in for others, "
 		"code that runs unasked, files that are not those that were installed, names that are not "

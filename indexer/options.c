@@ -116,6 +116,7 @@ static const struct fact {
 	{"sealed", NULL, TO(sealed),
 		"update: without times and events, for images"},
 	{"sarif", "FILE", TO(sarif), "audit: write SARIF 2.1.0, too; -: standard output"},
+	{"html", "FILE", TO(html), "audit: write a page for browsers, too"},
 	{"baseline", "FILE", TO(baseline),
 		"audit: leave out what is in this JSON of an earlier run"},
 	{"facts", "FILE", TO(facts),

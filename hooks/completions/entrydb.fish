@@ -14,7 +14,7 @@ end
 
 function __entrydb_value --argument-names program option
     switch $option
-        case --db --sarif --baseline --facts
+        case --db --sarif --html --baseline --facts
             __fish_complete_path (string replace --regex '^--\w+=' '' -- (commandline -ct))
         case --path --root --prefix
             __fish_complete_directories (string replace --regex '^--\w+=' '' -- (commandline -ct))
@@ -54,7 +54,7 @@ function __entrydb_complete
                 end
                 set at (math $at + 1)
             case --fresh --group --hook --color --prefix --distribution --program --priority --timeout \
-                --sarif --baseline --facts --fail-on --since
+                --sarif --html --baseline --facts --fail-on --since
                 test $at -eq (count $words); and set option $words[$at]
                 set at (math $at + 1)
             case '-*'

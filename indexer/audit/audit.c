@@ -4,7 +4,7 @@
  *     for each site directory: facts into a worksheet (audit/collect.h, facts.sql)
  *       the rules, which are views on them (audit/rules.sql)
  *         findings, less those of the baseline (audit/findings.h)
- *           text, JSON, SARIF; the worksheet itself
+ *           text, JSON, SARIF, HTML; the worksheet itself
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -123,6 +123,8 @@ static int report(struct audit *audit, struct error *error)
 		                     : report_text(audit->sheet, error);
 	if (code == 0)
 		code = write_to(options->sarif, audit->sheet, report_sarif, error);
+	if (code == 0)
+		code = write_to(options->html, audit->sheet, report_html, error);
 	return code < 0 ? code : write_to(options->facts, audit->sheet, worksheet_write, error);
 }
 

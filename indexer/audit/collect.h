@@ -28,7 +28,7 @@
 #include "libquery/disk/tree/path_index.h"
 
 /* The texts of facts.sql, lists.sql and rules.sql. */
-extern const char audit_script[];
+extern const char audit_script[], audit_page[];
 
 struct collect {
 	const struct options *options;

@@ -46,6 +46,8 @@ int report_json(struct worksheet *sheet, struct error *error);
 int report_rules(struct worksheet *sheet, bool json, struct error *error);
 
 /* As SARIF 2.1.0. */
+/* A page for browsers: audit_page, with the view "page" in the place of its "@". */
+int report_html(struct worksheet *sheet, FILE *stream, struct error *error);
 int report_sarif(struct worksheet *sheet, FILE *stream, struct error *error);
 
 #endif

@@ -1,7 +1,10 @@
 /*
  * report.c - findings for people, and one a line for programs: views of report.sql.
  */
+#include <string.h>
+
 #include "db/base/cleanup.h"
+#include "indexer/audit/collect.h"
 #include "indexer/audit/findings.h"
 #include "indexer/command.h"
 #include "indexer/output.h"
@@ -60,13 +63,31 @@ int report_rules(struct worksheet *sheet, bool json, struct error *error)
 	return worksheet_failure(sheet, error);
 }
 
-int report_sarif(struct worksheet *sheet, FILE *stream, struct error *error)
+/* The one cell of @view, which is JSON. */
+static int put_document(struct worksheet *sheet, const char *view, FILE *stream,
+                        struct error *error)
 {
 	struct worksheet_rows *row;
 
 	worksheet_put(sheet, "program", FACTS(fact(entrydb_version())));
-	row = worksheet_walk(sheet, "sarif", NULL);
+	row = worksheet_walk(sheet, view, NULL);
 	if (worksheet_next(row))
 		json_document(worksheet_text(row, 0), stream);
 	return worksheet_failure(sheet, error);
+}
+
+int report_sarif(struct worksheet *sheet, FILE *stream, struct error *error)
+{
+	return put_document(sheet, "sarif", stream, error);
+}
+
+int report_html(struct worksheet *sheet, FILE *stream, struct error *error)
+{
+	const char *place = strchr(audit_page, '@');
+	int code;
+
+	fwrite(audit_page, 1, (size_t)(place - audit_page), stream);
+	code = put_document(sheet, "page", stream, error);
+	fputs(place + 1, stream);
+	return code;
 }

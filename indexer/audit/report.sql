@@ -130,7 +130,7 @@ SELECT json_patch(
   FROM told t JOIN uri f ON f.path = t.file JOIN uri p ON p.path = t.prefix;
 
 -- A line each.
-CREATE TABLE program (version TEXT NOT NULL) STRICT;
+CREATE TABLE program (version TEXT PRIMARY KEY ON CONFLICT IGNORE) STRICT;
 CREATE VIEW sarif AS
 SELECT '{"$schema":"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",'
        || '"version":"2.1.0","runs":[{"tool":' || json_object('driver', json_object(
@@ -146,3 +146,15 @@ SELECT '{"$schema":"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/s
        || (SELECT coalesce(group_concat(json, ',' || char(10)), '') FROM (SELECT json FROM sarif_result ORDER BY place))
        || char(10) || ']}]}' || char(10) AS json
   FROM program p;
+
+-- --- what page.html shows ---
+
+CREATE VIEW page AS
+SELECT json_object(
+	'version', version,
+	'rules', (SELECT json_group_object(name, json_object('what', what, 'remedy', remedy)) FROM rule),
+	'findings', (SELECT json_group_array(json_object(
+			'level', level, 'rule', rule, 'distribution', distribution, 'version', version, 'group', group_name,
+			'name', name, 'file', file, 'message', message))
+		  FROM (SELECT * FROM fresh ORDER BY place)))
+  FROM program;

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import stat
 import time
+from html.parser import HTMLParser
 
 import package_cache
 import support
@@ -624,6 +625,49 @@ class Output(Site):
         self.audit("--sarif", link)
         self.assertEqual(support.read(target), "precious")
         self.assertTrue(stat.S_ISREG(os.lstat(link).st_mode))
+
+
+class Page(HTMLParser):
+    """Its elements by name: (attributes, text) of each."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.inside = {}, []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.inside = [dict(attrs), ""]
+        self.elements.setdefault(tag, []).append(self.inside)
+
+    def handle_data(self, data):
+        if self.inside:
+            self.inside[1] += data
+
+
+class Html(Site):
+    def page(self, *words, status=None):
+        reply = self.run_program("audit", "--html", f"{self.top}/page.html", *words, self.prefix, status=status)
+        with open(f"{self.top}/page.html", encoding="utf-8") as stream:
+            return Page(stream.read()), reply
+
+    def test_the_same_findings(self):
+        self.install("alpha", "[console_scripts]\npyhton = alpha:y\n[pytest11]\na = alpha:y\n")
+        page, reply = self.page("--json")
+        (_, data), (_, script) = page.elements["script"]
+        shown = json.loads(data)
+        self.assertEqual([{key: each[key] for key in KEYS if key != "fingerprint"} for each in map(json.loads, reply.lines)],
+                         [{key: each[key] for key in KEYS if key != "fingerprint"} for each in shown["findings"]])
+        self.assertLessEqual({each["rule"] for each in shown["findings"]}, set(shown["rules"]))
+        self.assertNotIn("innerHTML", script)
+        self.assertEqual([attributes for each in page.elements.values() for attributes, _ in each
+                          if {"src", "href"} & set(attributes)], [])
+
+    def test_names_that_would_be_markup(self):
+        name = "</script><script>alert(1)</script><!--"
+        self.install("alpha", f"[console_scripts]\n{name} = alpha:y\n[g]\n@ = beta\n")
+        page, _ = self.page()
+        self.assertEqual(len(page.elements["script"]), 2)
+        self.assertIn(name, {each["name"] for each in json.loads(page.elements["script"][0][1])["findings"]})
 
 
 class Sarif(Site):

@@ -432,7 +432,7 @@ class Results(Attacks):
                 self.assertEqual(json.load(file)["version"], "2.1.0")
 
     def test_devices(self):
-        for option in ("--sarif", "--facts"):
+        for option in ("--sarif", "--html", "--facts"):
             self.audit(option, "/dev/null", status=NOT_FOUND)
             self.assertTrue(os.path.exists("/dev/null") and not os.path.isfile("/dev/null"))
         out = self.audit("--sarif", "/dev/stdout", status=NOT_FOUND).out

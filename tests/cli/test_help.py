@@ -24,7 +24,7 @@ TAKES = {
     "disable": RULING,
     "enable": RULING | {"priority"},
     "verify": KEEPING | {"path", "json"},
-    "audit": KEEPING | {"path", "json", "sarif", "baseline", "facts", "fail-on", "since", "rules"},
+    "audit": KEEPING | {"path", "json", "html", "sarif", "baseline", "facts", "fail-on", "since", "rules"},
     "push": KEEPING,
     "log": KEEPING | {"path", "python", "json"},
     "export": COMMON | {"root"},
@@ -32,7 +32,7 @@ TAKES = {
 }
 VALUES = {"db": "/nowhere/x.db", "path": "/nowhere", "root": "/nowhere", "python": "3.12", "fresh": "roots",
           "group": "g", "prefix": "/nowhere", "distribution": "d", "program": "p",
-          "priority": "1", "timeout": "5", "hook": "dpkg", "sarif": "-",
+          "priority": "1", "timeout": "5", "hook": "dpkg", "html": "-", "sarif": "-",
           "baseline": "/nowhere", "facts": "/nowhere", "fail-on": "none", "since": "2026-01-01", "color": "never"}
 
 
