@@ -6,7 +6,8 @@
  *        │          └ or a scan of the disk, kept in memory
  *        └────── sources    one per database file
  *
- *     handle.c        opens, asks under its lock, closes
+ *     open.c          opens and closes
+ *     handle.c        asks under its lock
  *     source.c        database files
  *     path_entry.c    path entries
  *     locate.c        where an entry is, and which row describes it

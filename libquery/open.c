@@ -1,0 +1,212 @@
+/*
+ * open.c - opens a handle as the caller's options say, and closes it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "db/base/array.h"
+#include "db/base/cleanup.h"
+#include "db/base/trust.h"
+#include "libquery/layout.h"
+#include "libquery/names.h"
+#include "libquery/shadowing.h"
+#include "libquery/sites.h"
+
+#define OPTIONS_SIZE_0_1 sizeof(entrydb_options)
+
+const char *entrydb_version(void)
+{
+	return ENTRYDB_VERSION;
+}
+
+static void cleanup_handle(struct entrydb **db)
+{
+	entrydb_close(*db);
+}
+
+/* --- options --- */
+
+static bool is_zero(const char *bytes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (bytes[i])
+			return false;
+	return true;
+}
+
+/*
+ * The caller's options as this library lays them out. An older program has fewer of
+ * them; a newer one may have more, but must not want any of those.
+ */
+static bool read_options(const entrydb_options *given, entrydb_options *out)
+{
+	*out = (entrydb_options)ENTRYDB_OPTIONS_INIT;
+	if (!given)
+		return true;
+	if (given->size < OPTIONS_SIZE_0_1)
+		return false;
+	if (given->size > sizeof(*out) &&
+	    !is_zero((const char *)given + sizeof(*out), given->size - sizeof(*out)))
+		return false;
+	memcpy(out, given, given->size < sizeof(*out) ? given->size : sizeof(*out));
+	return (int)out->rules >= 0 && out->rules <= ENTRYDB_IM_10_1 && (int)out->fresh >= 0 &&
+	       out->fresh <= ENTRYDB_FRESH_EXACT && out->omit <= ENTRYDB_OMIT_METADATA;
+}
+
+/* A copy of a path, absolute; of NULL, NULL. */
+static int copy_path(const char *path, char **out, struct error *error)
+{
+	*out = path ? layout_absolute(path) : NULL;
+	return path && !*out ? error_errno(error, errno, "%s", path) : 0;
+}
+
+/* @file: the database, whatever the options say, unless NULL. */
+static int copy_options(struct entrydb *db, const entrydb_options *given, const char *file,
+                        struct error *error)
+{
+	const char *fresh = trust_environment("ENTRYDB_FRESH");
+	entrydb_options options;
+	int code;
+
+	if (!read_options(given, &options))
+		return error_set(error, ERROR_INVALID,
+		                 "the options are not those of this library; begin with "
+		                 "ENTRYDB_OPTIONS_INIT");
+	db->rules = options.rules == ENTRYDB_RULES_DEFAULT ? ENTRYDB_PYTHON_3_12 : options.rules;
+	db->fresh = options.fresh;
+	/* The variable is a wish of the user's: what it says wrongly is passed over. */
+	if (db->fresh == ENTRYDB_FRESH_DEFAULT &&
+	    (!fresh || entrydb_fresh_parse(fresh, &db->fresh) < 0))
+		db->fresh = ENTRYDB_FRESH_ROOTS;
+	db->omit = options.omit;
+	code = copy_path(file ? file : options.database, &db->database, error);
+	if (code == 0)
+		code = copy_path(options.sysroot, &db->sysroot, error);
+	if (db->sysroot && strcmp(db->sysroot, "/") == 0)
+		free(take(db->sysroot));
+	if (code == 0 && options.program && !(db->program = strdup(options.program)))
+		code = error_nomem(error);
+	return code;
+}
+
+/* --- opening --- */
+
+static int add_entry(struct entrydb *db, const char *spelled, struct error *error)
+{
+	int code;
+
+	if (!array_grow(&db->entries, db->entry_count, sizeof(*db->entries), &db->entry_room))
+		return error_nomem(error);
+	code = entry_init(&db->entries[db->entry_count], spelled, db->sysroot, error);
+	if (code == 0)
+		db->entry_count++;
+	return code;
+}
+
+/* A file that was named must serve, or, with @may_be_absent, not be there yet. */
+static int require_source(struct entrydb *db, bool may_be_absent, struct error *error)
+{
+	size_t index = sources_find(&db->sources, db->database, (uid_t)-1);
+	const struct error *why;
+	int code;
+
+	if (index == SOURCE_NONE)
+		return error_nomem(error);
+	why = &db->sources.items[index].why;
+	if (db->sources.items[index].reader || (may_be_absent && why->code == ERROR_NOTFOUND))
+		return 0;
+	code = why->code == ERROR_INVALID ? ERROR_FORMAT : why->code; /* a foreign file */
+	return error_set(error, code, "%s", error_text(why));
+}
+
+/* Without path entries. */
+static int create(const entrydb_options *options, const char *file, struct entrydb **out,
+                  struct error *error)
+{
+	CLEANUP(cleanup_handle) struct entrydb *db = calloc(1, sizeof(*db));
+	int code;
+
+	if (!db)
+		return error_nomem(error);
+	pthread_mutex_init(&db->lock, NULL);
+	code = copy_options(db, options, file, error);
+	if (code == 0 && db->database)
+		code = require_source(db, !file, error);
+	if (code == 0)
+		*out = take(db);
+	return code;
+}
+
+static int add_default_path(struct entrydb *db, struct error *error)
+{
+	CLEANUP(sites_free) struct sites sites = {0};
+	int code = sites_default(&sites, NULL, db->sysroot, error);
+
+	for (size_t i = 0; code == 0 && i < sites.count; i++)
+		code = add_entry(db, sites.paths[i], error);
+	return code;
+}
+
+int entrydb_open(const char *const *path, size_t count, const entrydb_options *options,
+                 entrydb **out, entrydb_error *error)
+{
+	CLEANUP(cleanup_handle) struct entrydb *db = NULL;
+	struct error own = {0};
+	int code = create(options, NULL, &db, &own);
+
+	if (code == 0 && !path)
+		code = add_default_path(db, &own);
+	for (size_t i = 0; code == 0 && path && i < count; i++)
+		code = add_entry(db, path[i], &own);
+	if (code < 0)
+		return error_export(code, &own, error);
+	*out = take(db);
+	return 0;
+}
+
+/* A row of the table root is a path entry. */
+static int add_row(void *payload, const struct root_record *row)
+{
+	struct entrydb *db = payload;
+	CLEANUP(cleanup_free)
+	char *path = layout_path_of_root(db->sources.items[0].base, row->path);
+	int code = path ? add_entry(db, path, NULL) : ERROR_NOMEM;
+
+	if (code == 0)
+		db->entries[db->entry_count - 1].archive = row->kind == ROOT_ARCHIVE;
+	return code;
+}
+
+int entrydb_open_file(const char *file, const entrydb_options *options, entrydb **out,
+                      entrydb_error *error)
+{
+	CLEANUP(cleanup_handle) struct entrydb *db = NULL;
+	struct error own = {0};
+	int code = create(options, file, &db, &own);
+
+	if (code == 0)
+		code = reader_roots(db->sources.items[0].reader, add_row, db, &own);
+	if (code < 0)
+		return error_export(code, &own, error);
+	*out = take(db);
+	return 0;
+}
+
+void entrydb_close(entrydb *db)
+{
+	if (!db)
+		return;
+	for (size_t i = 0; i < db->entry_count; i++)
+		entry_free(&db->entries[i]);
+	sources_free(&db->sources);
+	shadowing_free(&db->shadowing);
+	plugin_kinds_free(db->kinds);
+	policy_free(&db->policy);
+	pthread_mutex_destroy(&db->lock);
+	free(db->entries);
+	free(db->database);
+	free(db->sysroot);
+	free(db->program);
+	free(db);
+}
