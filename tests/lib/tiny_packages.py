@@ -7,6 +7,7 @@ pacman package, but for what each format adds.
 """
 
 import os
+import time
 import tarfile
 from typing import NamedTuple
 
@@ -108,6 +109,10 @@ class Maker:
         work = f"{place}.d"
         for each in family:
             archives.write_files(f"{work}/files", self.placed(each))
+            # rpm keeps whole seconds, and nobody builds a package in the second of another change.
+            built = int(time.time()) - 3600 - 10 * int(package.build)
+            for path in self.placed(each):
+                os.utime(f"{work}/files/{path}", (built, built))
         with open(f"{work}/tiny.spec", "w", encoding="utf-8") as stream:
             stream.write(self.spec(package, family, work))
         archives.tool("rpmbuild", "-bb", "--quiet", "--define", f"_topdir {work}/top",
