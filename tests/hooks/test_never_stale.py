@@ -27,7 +27,7 @@ class NeverStale(unittest.TestCase):
         self.assertIsNone(result.failure, f"seed {self.options.seed}: {result.failure}")
         self.assertEqual(result.findings, [], f"seed {self.options.seed}")
         counts = result.history.counts
-        self.assertGreater(counts["changes"], counts["steps"] // 4, "no change, no proof")
+        self.assertGreater(counts["changes"], counts["steps"] // 4, f"no change, no proof: {result}")
         print(result, flush=True)
 
     def test_pip(self):
