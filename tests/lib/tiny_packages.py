@@ -92,10 +92,18 @@ class Maker:
         control = (f"Package: {package.system_name}\nVersion: {package.version}-{package.build}\n"
                    "Architecture: all\nMaintainer: a <a@b.c>\nDescription: tiny\n")
         work = f"{path}.d"
-        archives.write_files(work, self.placed(package) | {"DEBIAN/control": control.encode()})
+        self.write_files(work, package)
+        archives.write_files(work, {"DEBIAN/control": control.encode()})
         archives.tool("dpkg-deb", "-Znone", "--root-owner-group", "-b", work, path)
 
     # -- rpm --------------------------------------------------------------
+
+    def write_files(self, directory, package):
+        """dpkg and rpm keep whole seconds, and nobody builds a package in the second of another change."""
+        archives.write_files(directory, self.placed(package))
+        built = int(time.time()) - 3600 - 10 * int(package.build)
+        for path in self.placed(package):
+            os.utime(f"{directory}/{path}", (built, built))
 
     def rpm(self, package):
         """All names of a version and build come out of one run of rpmbuild, which takes longest."""
@@ -108,11 +116,7 @@ class Maker:
         family = [package._replace(name=name) for name in NAMES]
         work = f"{place}.d"
         for each in family:
-            archives.write_files(f"{work}/files", self.placed(each))
-            # rpm keeps whole seconds, and nobody builds a package in the second of another change.
-            built = int(time.time()) - 3600 - 10 * int(package.build)
-            for path in self.placed(each):
-                os.utime(f"{work}/files/{path}", (built, built))
+            self.write_files(f"{work}/files", each)
         with open(f"{work}/tiny.spec", "w", encoding="utf-8") as stream:
             stream.write(self.spec(package, family, work))
         archives.tool("rpmbuild", "-bb", "--quiet", "--define", f"_topdir {work}/top",
