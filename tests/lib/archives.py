@@ -13,6 +13,7 @@ import subprocess
 import tarfile
 import unittest
 import zipfile
+import zlib
 
 ENTRY_POINTS = "[console_scripts]\nspam = spam.cli:main\n\n[spam.plugins]\none = spam.one\n"
 ROWS = [("console_scripts", "spam", "spam.cli:main"), ("spam.plugins", "one", "spam.one")]
@@ -76,8 +77,8 @@ def write_zip(path, tree, compression=zipfile.ZIP_DEFLATED):
     return path
 
 
-def tar_bytes(tree, links=(), tar_format=tarfile.PAX_FORMAT):
-    """links: TarInfo objects, added first."""
+def tar_bytes(tree, links=(), tar_format=tarfile.PAX_FORMAT, dated=False):
+    """links: TarInfo objects, added first. dated: other contents have another time."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tar_format) as archive:
         for link in links:
@@ -85,6 +86,7 @@ def tar_bytes(tree, links=(), tar_format=tarfile.PAX_FORMAT):
         for name, data in tree.items():
             member = tarfile.TarInfo(name)
             member.size = len(data)
+            member.mtime = 1_600_000_000 + zlib.crc32(data) % 100_000_000 if dated else 0
             archive.addfile(member, io.BytesIO(data))
     return stream.getvalue()
 

@@ -144,7 +144,7 @@ class Maker:
                 "builddate = 1700000000\npackager = x\nsize = 10\narch = any\nlicense = x\n")
         return self.once(f"{self.place}/{stem}.pkg.tar",
                          lambda path: archives.write_tar(path, {".PKGINFO": info.encode()} | tree,
-                                                         links=directories(tree)))
+                                                         links=directories(tree), dated=True))
 
 
 def directories(tree):
