@@ -67,28 +67,33 @@ static int find_host(struct search *search, struct slice name)
 	return code;
 }
 
-static struct slice first_word(struct slice words)
-{
-	const char *space = words.len ? memchr(words.ptr, ' ', words.len) : NULL;
-
-	return space ? slice_between(words.ptr, space) : words;
-}
-
 /* 1: some of the libraries @words are other packages'. */
 static int find_hosts(struct search *search, struct slice words)
 {
 	int found = 0;
 
 	while (words.len > 0 && search->sought++ < SOUGHT_MAX) {
-		struct slice word = first_word(words);
-		int code = find_host(search, word);
+		int code = find_host(search, slice_take(&words, ' '));
 
 		if (code < 0)
 			return code;
 		found |= code;
-		words = slice_from(words, word.len + (word.len < words.len));
 	}
 	return found;
+}
+
+/* Once more with the libraries of other packages, if that makes a difference. */
+static int judge_linkage(struct search *search, const struct object *object, struct slice place,
+                         struct linkage_report *report)
+{
+	int code = linkage_judge(search->linkage, object->file, place, NULL, &search->arena, report,
+	                         search->error);
+
+	if (code == 0)
+		code = find_hosts(search, report->missing);
+	return code <= 0 ? code
+	                 : linkage_judge(search->linkage, object->file, place, NULL, &search->arena,
+	                                 report, search->error);
 }
 
 static int judge(struct search *search, const struct object *object, struct slice path, char **out)
@@ -97,21 +102,14 @@ static int judge(struct search *search, const struct object *object, struct slic
 	char *place = text_format("%.*s/%.*s", (int)search->site.len, search->site.ptr,
 	                          (int)path.len, path.ptr);
 	struct linkage_report report = {0};
-	struct slice word;
-	int code = 1;
+	struct slice words, word;
+	int code = place ? judge_linkage(search, object, slice_of(place), &report)
+	                 : error_nomem(search->error);
 
-	if (!place)
-		return error_nomem(search->error);
-	/* Again with what was found. */
-	for (int round = 0; code > 0 && round < 2; round++) {
-		code = linkage_judge(search->linkage, object->file, slice_of(place), NULL,
-		                     &search->arena, &report, search->error);
-		if (code == 0)
-			code = find_hosts(search, report.missing);
-	}
-	word = first_word(report.missing.len ? report.missing : report.undefined);
-	if (code < 0 || word.len == 0)
-		return code < 0 ? code : 0;
+	words = report.missing.len ? report.missing : report.undefined;
+	if (code < 0 || words.len == 0)
+		return code;
+	word = slice_take(&words, ' ');
 	*out = text_format("%.*s needs %s%.*s, which %s", (int)path.len, path.ptr,
 	                   report.missing.len ? "" : "the symbol ", (int)word.len, word.ptr,
 	                   report.missing.len ? "is not found" : "no library that it needs has");

@@ -3,16 +3,13 @@
 `DRAW_PICTURE=1` draws it anew.
 """
 
-import fcntl
 import os
-import pty
 import re
-import struct
-import termios
+import subprocess
 from xml.sax.saxutils import escape
 
 import support
-from support import SITE, TOP, CommandTest, add_distribution
+from support import DONE, NOT_FOUND, SITE, TOP, CommandTest, add_distribution
 
 PICTURE = f"{TOP}/.github/session.svg"
 VENV = "/home/ann/venv"
@@ -67,21 +64,10 @@ class Picture(CommandTest):
 
     def shown(self, verb, *words):
         """Lines, as where the environment is active."""
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, COLUMNS + len(self.root), 0, 0))
         where = [] if verb == "audit" else ["--path", f"{VENV}/{SITE}"]
-        child = self.start(verb, "--root", self.root, *where, *words, stdout=theirs,
-                           env=self.environment(TERM="xterm-256color", NO_COLOR=None))
-        os.close(theirs)
-        text = b""
-        try:
-            while piece := os.read(ours, 65536):
-                text += piece
-        except OSError:  # nobody holds the other end
-            pass
-        os.close(ours)
-        child.wait()
-        return MINUTE.sub("2026-11-21 09:30", text.decode().replace(self.root, "")).splitlines()
+        text = self.on_terminal(verb, "--root", self.root, *where, *words, columns=COLUMNS + len(self.root),
+                                status=NOT_FOUND if verb == "audit" else DONE, stderr=subprocess.DEVNULL)
+        return MINUTE.sub("2026-11-21 09:30", text.replace(self.root, "")).splitlines()
 
     def test_it_is_true(self):
         lines = []

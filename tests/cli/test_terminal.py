@@ -1,17 +1,11 @@
 """Where a person looks: aligned columns, headings, colours; and that pipes have none of them."""
 
-import fcntl
-import os
-import pty
 import re
-import struct
-import termios
 
 import support
 from support import DATABASE, DONE, NOT_FOUND, SITE, USAGE, CommandTest, add_distribution, change_database
 
 COLOR = re.compile("\x1b\\[[0-9;]*m")
-XTERM = {"TERM": "xterm-256color", "NO_COLOR": None}
 
 
 class TerminalTest(CommandTest):
@@ -19,23 +13,6 @@ class TerminalTest(CommandTest):
         super().setUp()
         add_distribution(self.site, "alpha")
         add_distribution(self.site, "longer-name", "22.0", text="[a.much.longer.group]\n\u4e00\u4e8c = m:f\n")
-
-    def on_terminal(self, *words, status=DONE, stderr=None, columns=0, **variables):
-        """What the program shows on a terminal; stderr goes there, too, unless it is given."""
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        child = self.start(*words, stdout=theirs, stderr=stderr or theirs,
-                           env=self.environment(**{**XTERM, **variables}))
-        os.close(theirs)
-        shown = b""
-        try:
-            while piece := os.read(ours, 65536):
-                shown += piece
-        except OSError:  # nobody holds the other end
-            pass
-        os.close(ours)
-        self.assertEqual(child.wait(), status, shown)
-        return shown.decode().replace("\r\n", "\n")
 
     def list_words(self, *words):
         return ["list", "--path", self.site, *words]
@@ -96,7 +73,7 @@ class Columns(TerminalTest):
         self.assertNotIn("\x1b", shown)
 
     def test_in_a_pipe_there_are_tabs_and_no_headings(self):
-        self.assertEqual(self.list("demo", env=self.environment(**XTERM)).out,
+        self.assertEqual(self.list("demo", env=self.environment(**support.XTERM)).out,
                          "demo\talpha\talpha.plugin:main [x,y]\talpha\t1.0\n")
         self.assertIn("demo\t1\n", self.run_program("groups", "--path", self.site).out)
 
@@ -112,7 +89,7 @@ class Colors(TerminalTest):
         for variables in ({"NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": None}, {"TERM": ""}):
             self.assertNotRegex(self.on_terminal(*self.list_words(), **variables), COLOR)
         self.assertRegex(self.on_terminal(*self.list_words(), NO_COLOR=""), COLOR)
-        self.assertNotRegex(self.list(env=self.environment(**XTERM)).out, COLOR)
+        self.assertNotRegex(self.list(env=self.environment(**support.XTERM)).out, COLOR)
 
     def test_always_and_never(self):
         for words in (["list"], ["groups"], ["why", "demo", "alpha"]):

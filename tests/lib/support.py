@@ -11,14 +11,17 @@ import fcntl
 import hashlib
 import json
 import os
+import pty
 import re
 import resource
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -36,6 +39,7 @@ DONE, NOT_FOUND, USAGE, COULD_NOT = range(4)
 TABLES = ("root", "distribution", "entry_point", "target")
 
 needs_root = unittest.skipUnless(IS_ROOT, "only root can do this")
+XTERM = {"TERM": "xterm-256color", "NO_COLOR": None}
 
 
 class Reply:
@@ -104,6 +108,23 @@ class CommandTest(unittest.TestCase):
         if status is not None:
             self.assertEqual(reply.status, status, str(reply))
         return reply
+
+    def on_terminal(self, *words, status=DONE, stderr=None, columns=0, **variables):
+        """What the program shows on a terminal; stderr goes there, too, unless it is given."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        child = self.start(*words, stdout=theirs, stderr=stderr or theirs,
+                           env=self.environment(**{**XTERM, **variables}))
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 65536):
+                shown += piece
+        except OSError:  # nobody holds the other end
+            pass
+        os.close(ours)
+        self.assertEqual(child.wait(), status, shown)
+        return shown.decode().replace("\r\n", "\n")
 
     def finish(self, *children):
         """Each ends, and has done what it was asked to."""
