@@ -563,7 +563,7 @@ class Output(Site):
                                ('{"fingerprint": "%s"}' % ("0" * 5000000), "line 1"), (f"{first}{first}\n", "line 1"),
                                (f"{first}\n\xff\xfe{first}\n", "line 2"), (first.encode("utf-16"), "line 1"),
                                ("[" * 100000, "line 1"), ('{"a":' * 3000000, "line 1"), ("\0\n", "line 1"),
-                               (os.urandom(1 << 20), "line 1"), (b"\x7fELF" + b"\0" * 5000, "line 1")):
+                               (bytes(range(255, -1, -1)) * 4096, "line 1"), (b"\x7fELF" + b"\0" * 5000, "line 1")):
             write(bad, content)
             self.check_refused(bad, words)
         with open(bad, "wb") as file:
