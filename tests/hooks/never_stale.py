@@ -85,6 +85,7 @@ class History:
         self.owed = False        # the database has not been told of everything
         self.carried = False     # since it was: the tree is a copy, with its database
         self.unread = False      # it was told in a tree that was carried, and had no reason to read
+        self.in_place = False    # a file was edited, which no directory's times show, then or later
         self.uncertain = False   # one was killed: the manager may refuse what it finds
         self.answers = {}        # what importlib.metadata said last
         self.counts = collections.Counter()
@@ -161,6 +162,7 @@ class History:
         how = self.random.choice((edit_in_place, edit_by_rename, os.unlink))
         try:
             how(path)
+            self.in_place |= how is edit_in_place
             self.say("edit", f"{package.stem} by {how.__name__},")
         except FileNotFoundError:
             self.say("nothing to edit,")
@@ -274,8 +276,8 @@ class History:
         self.counts["rested"] += 1
         self.clear_away()
         time.sleep(REST_SECONDS)
-        self.update(*(["--fresh", "exact"] if self.carried or self.unread else []))
-        self.owed = self.carried = self.unread = False
+        self.update(*(["--fresh", "exact"] if self.is_hidden() else []))
+        self.owed = self.carried = self.unread = self.in_place = False
 
     def clear_away(self):
         """The remains of killed runs, which would hide all that comes after them."""
@@ -312,10 +314,14 @@ class History:
         self.counts["changes"] += changed
         if excused:
             self.say("missed")
-        if excused and (self.carried or self.unread):  # no later change of the directory would show it
+        if excused and self.is_hidden():
             self.rest()
         elif not excused:
-            self.owed = self.unread = False
+            self.owed = self.unread = self.in_place = False
+
+    def is_hidden(self):
+        """No later change of the site directory would show what was missed."""
+        return self.carried or self.unread or self.in_place
 
     def cannot_show(self):
         return (self.stalled or self.unread or self.stamp_on_disk() == self.before
