@@ -48,7 +48,7 @@ static void fill_standard_streams(void)
 
 /* --- the command line --- */
 
-/* For the audit trail: the words of the command line. */
+/* For the audit trail, and to be run again: the words of the command line. */
 static char *join_words(int argc, char *const *argv)
 {
 	char *text = NULL;
@@ -58,8 +58,11 @@ static char *join_words(int argc, char *const *argv)
 	if (!stream)
 		return NULL;
 	fputs("entrydb", stream);
-	for (int i = 1; i < argc; i++)
-		fprintf(stream, " %s", argv[i]);
+	for (int i = 1; i < argc; i++) {
+		CLEANUP(cleanup_free) char *word = text_shell_word(argv[i]);
+
+		fprintf(stream, " %s", word ? word : "?");
+	}
 	return text_close(stream, &text) ? text : NULL;
 }
 

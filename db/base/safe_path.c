@@ -90,10 +90,10 @@ static int check_hop(const struct walk *walk, struct error *error)
 		                 "yourself or as root",
 		                 name_of(walk), walk->status.st_uid);
 	case TRUST_WRITABLE:
-		return error_set(error, ERROR_PERMISSION,
-		                 "others may write to %s; if you trust what is there now, run: "
-		                 "chmod go-w '%s'",
-		                 name_of(walk), name_of(walk));
+		return error_set(
+		        error, ERROR_PERMISSION,
+		        "others may write to %s; chmod go-w it if you trust what is there now",
+		        name_of(walk));
 	case TRUST_BELIEVED:
 		break;
 	}

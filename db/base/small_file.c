@@ -65,10 +65,10 @@ int small_file_read_trusted(const char *path, size_t limit, uid_t owner, char **
 		                 "yours or root's",
 		                 path, status.st_uid);
 	case TRUST_WRITABLE:
-		return error_set(error, ERROR_PERMISSION,
-		                 "%s is not believed: others can write it; if it is yours, run: "
-		                 "chmod go-w '%s'",
-		                 path, path);
+		return error_set(
+		        error, ERROR_PERMISSION,
+		        "%s is not believed: others can write it; chmod go-w it if it is yours",
+		        path);
 	case TRUST_BELIEVED:
 		break;
 	}

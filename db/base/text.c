@@ -52,6 +52,25 @@ bool text_has_word(const char *words, struct slice word)
 	return false;
 }
 
+char *text_shell_word(const char *text)
+{
+	char *word = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&word, &size);
+
+	if (!stream)
+		return NULL;
+	if (text_is_plain(slice_of(text), "@%+=:,./-_")) {
+		fputs(text, stream);
+		return text_close(stream, &word) ? word : NULL;
+	}
+	fputc('\'', stream);
+	for (; *text; text++)
+		fputs(*text == '\'' ? "'\"'\"'" : (const char[]){*text, '\0'}, stream);
+	fputc('\'', stream);
+	return text_close(stream, &word) ? word : NULL;
+}
+
 bool text_close(FILE *stream, char **text)
 {
 	bool failed = ferror(stream) != 0;

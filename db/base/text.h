@@ -26,6 +26,12 @@ bool text_is_plain(struct slice text, const char *others);
 bool text_has_word(const char *words, struct slice word);
 
 /*
+ * As one word of a shell's command, quoted where it must be; malloc'd, NULL without memory. For
+ * commands that people are told to run: a name in them is not theirs.
+ */
+char *text_shell_word(const char *text);
+
+/*
  * Close a stream of open_memstream(), which writes @text. False, and the text is freed and
  * NULL, if there was no memory for all of it: fclose() alone does not always tell.
  */

@@ -361,11 +361,11 @@ static void test_writable_by_others(void **state)
 		open_round(site, round);
 		assert_int_equal(chmod(object, 0646), 0);
 		refuse(site, "native", ENTRYDB_EPERMISSION,
-		       site_text(site, "chmod go-w '%s'", object));
+		       site_text(site, "others may write to %s; chmod go-w it", object));
 		assert_int_equal(chmod(object, 0644), 0);
 		assert_int_equal(chmod(directory, 0777), 0);
 		refuse(site, "native", ENTRYDB_EPERMISSION,
-		       site_text(site, "chmod go-w '%s'", directory));
+		       site_text(site, "others may write to %s; chmod go-w it", directory));
 		assert_int_equal(chmod(directory, 0755), 0);
 	}
 	entry_of(site, "native");

@@ -11,6 +11,7 @@ import hashlib
 import os
 import pwd
 import re
+import shlex
 import shutil
 import stat
 import struct
@@ -114,6 +115,27 @@ class Writing(TrustTest):
         self.assert_all_others()
         self.assertIn(f" --clear-groups entrydb forget {self.site}\n",
                       self.run_program("forget", self.site, status=COULD_NOT).err)
+
+    def test_a_name_is_no_part_of_the_command(self):
+        """What root is told to run is that command for a shell, too, whatever the directory is called."""
+        for name in ("x; touch owned", "x $(touch owned) `touch owned`", "it's", "x\ntouch owned"):
+            prefix = f"{self.top}/{name}"
+            add_distribution(f"{prefix}/{SITE}", "alpha")
+            self.other.own(prefix)
+            for words in (["update", prefix], ["disable", "--prefix", prefix, "g"]):
+                command = self.run_program(*words, status=COULD_NOT).err.rpartition("; run: ")[2].strip()
+                self.assertEqual(shlex.split(command)[4:], ["entrydb", *(word.replace("\n", "\\n") for word in words)])
+
+    def test_a_home_of_another_user(self):
+        """sudo may keep HOME: root's own database would then lie in the user's directory."""
+        add_distribution(f"{self.top}/odd", "alpha")
+        home = f"{self.top}/their-home"
+        os.makedirs(home)
+        self.other.own(home)
+        reply = self.run_program("update", f"{self.top}/odd", status=COULD_NOT, env={**self.environment(), "XDG_STATE_HOME": "", "HOME": home})
+        self.assertRegex(reply.err, rf"\Aentrydb: {home}/\.local/state/entrydb/entry_points\.db belongs to user "
+                                    rf"{self.other.uid}; run: setpriv .* entrydb update\n\Z")
+        self.assertEqual(os.listdir(home), [])
 
     def test_the_others_are_done(self):
         """What is left alone does not keep root from its own."""
