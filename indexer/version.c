@@ -1,218 +1,163 @@
 /*
- * Orders versions as PEP 440 does.
+ * Orders versions as PEP 440 does, which its regular expression takes apart.
  *
  *     [v][EPOCH!]RELEASE[{a|b|rc}N][.postN][.devN][+LOCAL]
  *
- * with all the spellings that PEP 440 allows: alpha, beta, c, pre, preview, rev, r, any
- * of ".-_" or none between the parts, numbers left out, "-N" for ".postN", upper case.
- * Numbers may have any length: they are compared as digits.
+ * with all the spellings that PEP 440 allows. Numbers are compared as digits: they may be long.
  */
 #include "indexer/version.h"
 
+#include <regex.h>
 #include <strings.h>
 
-/* What may follow: of two versions that are alike so far, the one with the lesser kind is less. */
-enum kind { DEV, ALPHA, BETA, CANDIDATE, END, LOCAL_WORD, LOCAL_NUMBER, POST };
+#define VERSION_MAX 1024 /* bytes; what is longer is no version */
 
+#define SEPARATOR "[-_.]?"
+#define NUMBER    SEPARATOR "([0-9]*)"
+
+/* PEP 440, appendix B. */
+static const char pattern[] = "^[[:space:]]*v?(([0-9]+)!)?([0-9]+(\\.[0-9]+)*)"
+                              "(" SEPARATOR "(alpha|beta|preview|pre|rc|a|b|c)" NUMBER ")?"
+                              "(-([0-9]+)|" SEPARATOR "(post|rev|r)" NUMBER ")?"
+                              "(" SEPARATOR "dev" NUMBER ")?"
+                              "(\\+([a-z0-9]+([-_.][a-z0-9]+)*))?[[:space:]]*$";
+
+/* Its groups. */
+enum { EPOCH = 2, RELEASE, STAGE = 6, STAGE_NUMBER, POST, DASH_NUMBER, POST_NUMBER = 11, DEV };
+enum { DEV_NUMBER = DEV + 1, LOCAL = 15, GROUPS };
+
+/* What may follow the release; of two that are alike so far, the one with the lesser rank is less.
+ */
 struct part {
-	enum kind kind;
-	struct slice text; /* a number, where null is zero; of a LOCAL_WORD itself */
+	int rank;
+	struct slice number;
 };
+
+enum { PARTS = 3 };
 
 struct version {
-	struct slice epoch, release, rest; /* rest: what has not been taken */
-	int stage; /* of the part before: each may be there once, in this order */
-	bool in_local;
+	char text[VERSION_MAX + 1];
+	struct slice epoch, release, local;
+	struct part parts[PARTS];
 };
 
-static const struct label {
-	const char *word; /* before those that it begins with */
-	enum kind kind;
-	int stage;
-} labels[] = {
-        {"alpha", ALPHA, 1},       {"a", ALPHA, 1},       {"beta", BETA, 1},    {"b", BETA, 1},
-        {"preview", CANDIDATE, 1}, {"pre", CANDIDATE, 1}, {"rc", CANDIDATE, 1}, {"c", CANDIDATE, 1},
-        {"post", POST, 2},         {"rev", POST, 2},      {"r", POST, 2},       {"dev", DEV, 3},
-};
-
-#define LABEL_COUNT (sizeof(labels) / sizeof(*labels))
-
-static bool is_digit(char c)
+/* A development release of the release itself comes first, then alpha, beta, candidate. */
+static int stage_of(struct slice word, bool is_early)
 {
-	return c >= '0' && c <= '9';
+	if (word.len == 0)
+		return is_early ? 0 : 4;
+	return (word.ptr[0] | 0x20) == 'a' ? 1 : (word.ptr[0] | 0x20) == 'b' ? 2 : 3;
 }
 
-static bool is_alphanumeric(char c)
+/* False: this is no version. */
+static bool parse(struct slice text, struct version *out)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
+	static regex_t expression; /* made once, for as long as the process lives */
+	static bool is_made;
+	struct slice at[GROUPS];
+	regmatch_t found[GROUPS];
+	bool has_post, has_dev;
 
-static bool is_space(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-/* Take what @belongs from the front of *rest. */
-static struct slice take_while(struct slice *rest, bool (*belongs)(char c))
-{
-	size_t n = 0;
-	struct slice taken;
-
-	while (n < rest->len && belongs(rest->ptr[n]))
-		n++;
-	taken = slice_first(*rest, n);
-	*rest = slice_from(*rest, n);
-	return taken;
-}
-
-static void skip_separator(struct slice *rest)
-{
-	if (rest->len > 0 && memchr(".-_", rest->ptr[0], 3))
-		*rest = slice_from(*rest, 1);
-}
-
-/* Take @word, whatever its case, off *rest. */
-static bool take_word(struct slice *rest, const char *word)
-{
-	size_t n = strlen(word);
-
-	if (rest->len < n || strncasecmp(rest->ptr, word, n) != 0)
+	if (slice_is_null(text) || text.len > VERSION_MAX || memchr(text.ptr, '\0', text.len))
 		return false;
-	*rest = slice_from(*rest, n);
-	return true;
-}
-
-static bool begins_with_number(struct slice text, char before)
-{
-	return text.len >= 2 && text.ptr[0] == before && is_digit(text.ptr[1]);
-}
-
-/* Take the epoch and the release. False: there is no release. */
-static bool begin(struct slice text, struct version *out)
-{
-	struct slice after;
-
-	*out = (struct version){.rest = text};
-	take_while(&out->rest, is_space);
-	while (out->rest.len > 0 && is_space(out->rest.ptr[out->rest.len - 1]))
-		out->rest.len--;
-	take_word(&out->rest, "v");
-	after = out->rest;
-	out->epoch = take_while(&after, is_digit);
-	if (out->epoch.len > 0 && take_word(&after, "!"))
-		out->rest = after;
-	else
-		out->epoch = (struct slice){0};
-	out->release = out->rest;
-	if (take_while(&out->rest, is_digit).len == 0)
+	memcpy(out->text, text.ptr, text.len);
+	out->text[text.len] = '\0';
+	if (!is_made && regcomp(&expression, pattern, REG_EXTENDED | REG_ICASE) != 0)
 		return false;
-	while (begins_with_number(out->rest, '.')) {
-		out->rest = slice_from(out->rest, 1);
-		take_while(&out->rest, is_digit);
-	}
-	out->release.len -= out->rest.len;
-	return true;
-}
-
-/* Letters and digits, with one separator between any two runs of them. */
-static bool next_of_local(struct version *version, struct part *out)
-{
-	struct slice rest;
-
-	if (version->in_local)
-		skip_separator(&version->rest);
-	version->in_local = true;
-	out->text = rest = take_while(&version->rest, is_alphanumeric);
-	take_while(&rest, is_digit);
-	out->kind = rest.len > 0 ? LOCAL_WORD : LOCAL_NUMBER;
-	return out->text.len > 0;
-}
-
-/* The next part behind the release; END is the last. False: this is no version. */
-static bool next(struct version *version, struct part *out)
-{
-	const struct label *label = labels;
-	struct slice after = version->rest;
-
-	*out = (struct part){.kind = END};
-	if (after.len == 0)
-		return true;
-	if (version->in_local || take_word(&version->rest, "+"))
-		return next_of_local(version, out);
-	if (version->stage < 2 && begins_with_number(after, '-')) { /* "1.0-2" is "1.0.post2" */
-		version->rest = slice_from(after, 1);
-		version->stage = 2;
-		*out = (struct part){POST, take_while(&version->rest, is_digit)};
-		return true;
-	}
-	skip_separator(&after);
-	while (label < labels + LABEL_COUNT && !take_word(&after, label->word))
-		label++;
-	if (label == labels + LABEL_COUNT || label->stage <= version->stage)
+	is_made = true;
+	if (regexec(&expression, out->text, GROUPS, found, 0) != 0)
 		return false;
-	skip_separator(&after);
-	*out = (struct part){label->kind, take_while(&after, is_digit)};
-	version->rest = after;
-	version->stage = label->stage;
+	for (size_t i = 0; i < GROUPS; i++)
+		at[i] = found[i].rm_so < 0 ? (struct slice){0}
+		                           : slice_between(out->text + found[i].rm_so,
+		                                           out->text + found[i].rm_eo);
+	has_post = at[POST].len > 0;
+	has_dev = at[DEV].len > 0;
+	out->epoch = at[EPOCH];
+	out->release = at[RELEASE];
+	out->local = at[LOCAL];
+	out->parts[0] = (struct part){stage_of(at[STAGE], has_dev && !has_post), at[STAGE_NUMBER]};
+	out->parts[1] =
+	        (struct part){has_post, at[at[DASH_NUMBER].len ? DASH_NUMBER : POST_NUMBER]};
+	out->parts[2] = (struct part){!has_dev, at[DEV_NUMBER]};
 	return true;
 }
 
 /* --- comparing --- */
 
+/* What is missing is zero. */
 static int compare_numbers(struct slice a, struct slice b)
 {
-	while (a.len > 0 && a.ptr[0] == '0')
+	while (slice_starts(a, SLICE("0")))
 		a = slice_from(a, 1);
-	while (b.len > 0 && b.ptr[0] == '0')
+	while (slice_starts(b, SLICE("0")))
 		b = slice_from(b, 1);
 	if (a.len != b.len)
 		return a.len < b.len ? -1 : 1;
 	return slice_compare(a, b);
 }
 
-/* 1.0 is 1.0.0: what one of them lacks is zero. */
+/* What is before the next separator. */
+static struct slice take_part(struct slice *rest)
+{
+	size_t length = 0;
+	struct slice part;
+
+	while (length < rest->len && !memchr("-_.", rest->ptr[length], 3))
+		length++;
+	part = slice_first(*rest, length);
+	*rest = slice_from(*rest, length + (length < rest->len));
+	return part;
+}
+
+/* 1.0 is 1.0.0. */
 static int compare_releases(struct slice a, struct slice b)
 {
 	int order = 0;
 
-	while (order == 0 && (a.len > 0 || b.len > 0)) {
-		order = compare_numbers(take_while(&a, is_digit), take_while(&b, is_digit));
-		skip_separator(&a);
-		skip_separator(&b);
-	}
+	while (order == 0 && (a.len > 0 || b.len > 0))
+		order = compare_numbers(take_part(&a), take_part(&b));
 	return order;
 }
 
-static int compare_parts(const struct part *a, const struct part *b)
+static bool is_number(struct slice part)
 {
-	size_t least = a->text.len < b->text.len ? a->text.len : b->text.len;
-	int order;
+	return strspn(part.ptr, "0123456789") >= part.len;
+}
 
-	if (a->kind != b->kind)
-		return (int)a->kind - (int)b->kind;
-	if (a->kind != LOCAL_WORD)
-		return compare_numbers(a->text, b->text);
-	order = strncasecmp(a->text.ptr, b->text.ptr, least);
-	return order != 0 ? order : (a->text.len > b->text.len) - (a->text.len < b->text.len);
+/* A number is more than a word, and either is more than nothing. */
+static int compare_locals(struct slice a, struct slice b)
+{
+	int order = 0;
+
+	while (order == 0 && a.len > 0 && b.len > 0) {
+		struct slice one = take_part(&a), other = take_part(&b);
+		size_t least = one.len < other.len ? one.len : other.len;
+
+		order = is_number(one) - is_number(other);
+		if (order == 0 && is_number(one))
+			order = compare_numbers(one, other);
+		else if (order == 0 && (order = strncasecmp(one.ptr, other.ptr, least)) == 0)
+			order = (one.len > other.len) - (one.len < other.len);
+	}
+	return order ? order : (a.len > 0) - (b.len > 0);
 }
 
 bool version_compare(struct slice a, struct slice b, int *order)
 {
-	struct part left = {.kind = POST}, right = left;
 	struct version one, other;
 	int first;
 
-	if (slice_is_null(a) || slice_is_null(b) || !begin(a, &one) || !begin(b, &other))
+	if (!parse(a, &one) || !parse(b, &other))
 		return false;
 	first = compare_numbers(one.epoch, other.epoch);
 	if (first == 0)
 		first = compare_releases(one.release, other.release);
-	while (left.kind != END || right.kind != END) {
-		if (!next(&one, &left) || !next(&other, &right))
-			return false;
+	for (size_t i = 0; first == 0 && i < PARTS; i++) {
+		first = one.parts[i].rank - other.parts[i].rank;
 		if (first == 0)
-			first = compare_parts(&left, &right);
+			first = compare_numbers(one.parts[i].number, other.parts[i].number);
 	}
-	*order = first;
+	*order = first ? first : compare_locals(one.local, other.local);
 	return true;
 }
