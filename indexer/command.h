@@ -1,5 +1,5 @@
 /*
- * command.h - what a command is given: its options; and the function of each. See commands.c.
+ * command.h - the command line: its options, by options.c, and its commands, by commands.c.
  */
 #ifndef INDEXER_COMMAND_H
 #define INDEXER_COMMAND_H
@@ -8,57 +8,69 @@
 
 #include "indexer/message.h"
 
+/* What the command line gives; NULL, 0 or false where it does not. */
 struct options {
-	const char *command;      /* the whole command line, for the audit trail */
-	const char *database;     /* --db, or NULL */
-	const char *sysroot;      /* --root, or NULL */
-	const char *group;        /* --group, or NULL */
-	const char *hook;         /* --hook, or NULL: see hook.h */
-	bool sealed;              /* --sealed: see seal.h */
-	const char *prefix;       /* --prefix, or NULL */
-	const char *distribution; /* --distribution, or NULL */
-	const char *program;      /* --program, or NULL */
-	const char *priority;     /* --priority, or NULL: a number */
-	unsigned timeout;         /* --timeout, in seconds; 0: not given */
-	const char *sarif;        /* --sarif, or NULL */
-	const char *html;         /* --html, or NULL */
-	const char *baseline;     /* --baseline, or NULL */
-	const char *facts;        /* --facts, or NULL */
-	const char *fail_on;      /* --fail-on, or NULL: the name of a level */
-	const char *since;        /* --since, or NULL */
-	const char **path;        /* --path, each of them */
+	const char *command;  /* the whole command line, for the audit trail */
+	const char *database; /* --db */
+	const char *sysroot;  /* --root */
+	const char *group;
+	const char *hook; /* see hook.h */
+	const char *prefix, *distribution, *program;
+	const char *priority; /* a number */
+	unsigned timeout;     /* seconds */
+	const char *sarif, *html, *baseline, *facts, *fail_on, *since;
+	const char **path; /* --path, each of them */
 	size_t path_count;
-	const char *python;       /* --python, or NULL: "3.11", "im10" */
+	const char *python;       /* "3.11", "im10" */
 	enum entrydb_rules rules; /* what it means */
-	enum entrydb_fresh fresh; /* --fresh; DEFAULT where it is not given */
-	bool json, quiet, help, version, user, allowed, print, clear, explain;
-	unsigned given;         /* which of them the command line has; see options.h */
+	enum entrydb_fresh fresh;
+	bool json, quiet, help, version, user, allowed, print, clear, explain, sealed;
+	unsigned given;         /* which of them the command line has; see options.c */
 	const char **arguments; /* what is not an option */
 	size_t argument_count;
 };
 
-typedef enum status command_function(const struct options *options);
+/* Returns an enum status, or the code of @error, which the caller prints. */
+typedef int command_function(const struct options *options, struct error *error);
 
-command_function command_add;
-command_function command_audit;
-command_function command_disable;
-command_function command_enable;
-command_function command_export;
-command_function command_forget;
-command_function command_groups;
-command_function command_list;
-command_function command_log;
-command_function command_probe;
-command_function command_quarantine;
-command_function command_push;
-command_function command_run;
-command_function command_status;
-command_function command_plugins;
-command_function command_update;
-command_function command_verify;
-command_function command_why;
+command_function command_add, command_audit, command_disable, command_enable, command_export,
+        command_forget, command_groups, command_list, command_log, command_probe,
+        command_quarantine, command_push, command_run, command_status, command_plugins,
+        command_update, command_verify, command_why;
 
 /* A line on stderr, after "entrydb: ", unless --quiet. */
 #define note(options, ...) ((options)->quiet ? (void)0 : message(__VA_ARGS__))
+
+/* --- options.c --- */
+
+/* Is all that follows @count arguments of the verb another program's? */
+typedef bool options_end(const char *verb, size_t count);
+
+/*
+ * Fill @options from the command line; options->path has room for all its words. Options
+ * may stand before and after arguments, up to "--" and to where @ends says so; the arguments
+ * move to the front of @argv. Mistakes are reported.
+ */
+enum status options_parse(char **argv, options_end *ends, struct options *options);
+
+/* The name of a given option that is not among @names (spaces between two); NULL: there is none. */
+const char *options_not_among(const struct options *options, const char *names);
+
+/* Print the lines of help of those options, or of all where @names is NULL. */
+void options_print(const char *names);
+
+/*
+ * The command line is wrong: say so, and where to read more: in the help of @verb, or,
+ * where that is NULL, in that of the whole program. Returns STATUS_USAGE.
+ */
+enum status usage_error(const char *verb, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
+
+/* --- commands.c --- */
+
+options_end commands_pass_on;
+
+/* Run the command that the first argument names, or print help or the version. */
+enum status commands_run(struct options *options);
 
 #endif

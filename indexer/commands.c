@@ -2,15 +2,15 @@
  * The commands of the program: one table, from which main() takes what to run, and --help what to
  * print. The usage string of a command says how many arguments it takes.
  */
-#include "indexer/commands.h"
+#include "indexer/command.h"
 
-#include <stdint.h>
+#include <errno.h>
 #include <string.h>
 
 #include "db/base/cleanup.h"
-#include "indexer/options.h"
+#include "db/base/file.h"
 #include "indexer/suggest.h"
-#include "indexer/sysroot.h"
+#include "libquery/layout.h"
 
 /* What a command is for: help groups them so. */
 enum purpose { KEEPS, ASKS, DECIDES, CHECKS, PURPOSES };
@@ -23,7 +23,7 @@ enum {
 
 struct command {
 	const char *name, *usage;
-	command_function *run; /* NULL: help, which prints this table */
+	command_function *run;
 	enum purpose purpose;
 	const char *takes; /* options */
 	unsigned is;       /* of what is above */
@@ -37,6 +37,8 @@ struct command {
 #define KEEPING COMMON "db root "
 #define RULING  COMMON "root prefix user distribution program "
 #define ASKING  KEEPING "path python fresh json "
+
+static command_function help;
 
 /* Descriptions are wrapped when they are printed; examples are lines. */
 /* clang-format off */
@@ -172,7 +174,7 @@ static const struct command commands[] = {
 		"the environment is the one that 'entrydb list' would ask.",
 		"  entrydb export adbc ~/venv\n",
 		"0 done, 2 usage, 3 could not do all of it"},
-	{"help", "[COMMAND]", NULL, CHECKS, COMMON, 0,
+	{"help", "[COMMAND]", help, CHECKS, COMMON, 0,
 		"what a command does, its options, examples",
 		"Print a summary of all commands or, with COMMAND, what 'entrydb COMMAND --help' prints.",
 		"  entrydb help list\n",
@@ -220,25 +222,6 @@ bool commands_pass_on(const char *name, size_t count)
 #define WIDTH          79 /* columns */
 #define SUMMARY_COLUMN 26 /* where the summaries of the commands begin */
 
-static void print_wrapped(const char *text)
-{
-	int at = 0;
-
-	for (const char *word = text; *word; word += strspn(word, " ")) {
-		int length = (int)strcspn(word, " ");
-		bool fits = at + 1 + length <= WIDTH;
-
-		at = printf("%s%.*s",
-		            at == 0 ? ""
-		            : fits  ? " "
-		                    : "\n",
-		            length, word) +
-		     (fits ? at : -1);
-		word += length;
-	}
-	putchar('\n');
-}
-
 static void print_help(void)
 {
 	static const char *const titles[PURPOSES] = {
@@ -265,10 +248,11 @@ static void print_help(void)
 	     "Exit status: 0 done or found, 1 not found or differences, 2 usage, 3 could not.");
 }
 
-static enum status help(const struct options *options)
+static int help(const struct options *options, struct error *error)
 {
 	const struct command *command;
 
+	(void)error;
 	if (options->argument_count == 0) {
 		print_help();
 		return STATUS_DONE;
@@ -278,14 +262,12 @@ static enum status help(const struct options *options)
 		return STATUS_USAGE;
 	printf("usage: entrydb %s [OPTION...]%s%s\n\n", command->name, *command->usage ? " " : "",
 	       command->usage);
-	print_wrapped(command->description);
+	terminal_put_words(stdout, command->description, 0, WIDTH);
 	puts("\nOptions:");
 	options_print(command->takes);
 	printf("\nExamples:\n%s\nExit status: %s.\n", command->examples, command->statuses);
 	return STATUS_DONE;
 }
-
-/* --- running one --- */
 
 /* Each word of the usage is an argument; one that begins with "[" is optional, "..." repeats. */
 static bool takes_that_many(const char *usage, size_t count)
@@ -322,24 +304,55 @@ static void join_paths(struct options *options)
 	options->path_count = 0;
 }
 
+/* --- running one --- */
+
+static struct file_sysroot sysroot = {.fd = -1};
+
+const struct file_sysroot *file_sysroot(void)
+{
+	return sysroot.real ? &sysroot : NULL;
+}
+
+/*
+ * From now on, links below --root, which becomes absolute, lead to what they mean in there
+ * (db/base/file.h): nothing of the host gets into a database of an image. To be called before
+ * there are threads.
+ */
+static int enter_sysroot(struct options *options, struct error *error)
+{
+	CLEANUP(cleanup_close) int fd = -1;
+	CLEANUP(cleanup_free) char *absolute = layout_absolute(options->sysroot);
+	bool is_machine = absolute && strcmp(absolute, "/") == 0;
+
+	if (absolute && !is_machine)
+		fd = file_open(AT_FDCWD, absolute, O_PATH | O_DIRECTORY);
+	if (fd < 0 && !is_machine)
+		return error_errno(error, errno, "%s", options->sysroot);
+	sysroot.real = is_machine ? NULL : file_real_path(fd);
+	sysroot.fd = take_fd(&fd);
+	options->sysroot = sysroot.given = take(absolute); /* for as long as the process lives */
+	return 0;
+}
+
 static enum status run(const struct command *command, struct options *options)
 {
-	enum status status;
+	struct error error = {0};
+	int code;
 
 	if (command->is & PATHS)
 		join_paths(options);
-	status = check(command, options);
-	if (status == STATUS_DONE && options->sysroot)
-		status = sysroot_enter(options);
-	if (status != STATUS_DONE)
-		return status;
+	code = check(command, options);
+	if (code == STATUS_DONE && options->sysroot)
+		code = enter_sysroot(options, &error);
 	if (options->hook) { /* whatever else the line says */
 		options->quiet = true;
 		options->fresh = ENTRYDB_FRESH_EXACT;
 	} else if (command->is & STOPPABLE) {
 		catch_signals(false);
 	}
-	return command->run ? command->run(options) : help(options);
+	if (code == STATUS_DONE)
+		code = command->run(options, &error);
+	return code < 0 ? fail(&error) : (enum status)code;
 }
 
 enum status commands_run(struct options *options)
@@ -351,7 +364,7 @@ enum status commands_run(struct options *options)
 		return STATUS_DONE;
 	}
 	if (options->help)
-		return help(options);
+		return (enum status)help(options, NULL);
 	if (options->argument_count == 0)
 		return run(find("status"), options);
 	command = find_or_refuse(options->arguments[0]);

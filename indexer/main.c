@@ -11,9 +11,8 @@
 #include "db/base/cleanup.h"
 #include "db/base/libc.h"
 #include "db/base/text.h"
-#include "indexer/commands.h"
+#include "indexer/command.h"
 #include "indexer/hook.h"
-#include "indexer/options.h"
 
 /* --- the standard streams --- */
 

@@ -1,7 +1,7 @@
 /*
  * Reads the options of the command line, and explains them, by one table.
  */
-#include "indexer/options.h"
+#include "indexer/command.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #include "db/base/text.h"
 #include "indexer/hook.h"
 #include "indexer/suggest.h"
-#include "indexer/terminal.h"
 
 enum status usage_error(const char *verb, const char *format, ...)
 {

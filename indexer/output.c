@@ -207,25 +207,6 @@ static void put_aligned(FILE *stream, struct output_cell cell, enum style style,
 		putc('\n', stream);
 }
 
-/* As many words on a line as there is room for. */
-static void put_prose(FILE *stream, const char *text, size_t room)
-{
-	size_t at = 0;
-
-	for (const char *end; *text; text = end + strspn(end, " ")) {
-		struct slice word = slice_between(text, end = strchrnul(text, ' '));
-		size_t width = terminal_width(word);
-
-		if (at > 0 && at + 1 + width > room) {
-			putc('\n', stream);
-			at = 0;
-		}
-		at += (size_t)fprintf(stream, "%*s", at ? 1 : GAP, "") + width;
-		fwrite(word.ptr, 1, word.len, stream);
-	}
-	putc('\n', stream);
-}
-
 static void put_row(FILE *stream, const struct output_cell *cells, const struct aligned *aligned,
                     size_t count, size_t shown, size_t room)
 {
@@ -235,7 +216,7 @@ static void put_row(FILE *stream, const struct output_cell *cells, const struct 
 			            i + 1 == shown);
 	for (size_t i = 0; i < count; i++)
 		if (is_prose(&aligned[i]))
-			put_prose(stream, cells[i].text, room);
+			terminal_put_words(stream, cells[i].text, GAP, room);
 }
 
 static void print_aligned(struct output *output)

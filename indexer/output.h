@@ -25,7 +25,7 @@ struct column {
 	const char *key;     /* in JSON; NULL: it is not in there */
 	const char *heading; /* of the text; NULL: it is not in there */
 	enum style style;
-	int cell; /* what entry_put() puts there, by entry_output.h; 0: it does not */
+	int cell; /* what entry_put() puts there, by verb.h; 0: it does not */
 };
 
 /* One of both; and one that is in JSON only, or in the text only. */

@@ -101,30 +101,46 @@ size_t terminal_columns(FILE *stream)
 	return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-/* In the locale of the process, which is C, no character but those of ASCII has a width. */
-static size_t width_in_utf8(struct slice text)
+/* In the locale of the process, which is C until then, no character but those of ASCII has one. */
+static size_t width_of(uint32_t c)
 {
-	const char *at = text.ptr, *end = at + text.len;
-	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
-	size_t width = 0;
+	static bool is_utf8;
+	int width;
 
-	while (at < end) {
-		int one = wcwidth((wchar_t)utf8_next(&at, end));
-
-		width += one < 0 ? 1 : (size_t)one;
-	}
-	if (utf8) {
-		uselocale(before);
-		freelocale(utf8);
-	}
-	return width;
+	if (!is_utf8)
+		setlocale(LC_CTYPE, "C.UTF-8");
+	is_utf8 = true;
+	width = wcwidth((wchar_t)c);
+	return width < 0 ? 1 : (size_t)width;
 }
 
 size_t terminal_width(struct slice text)
 {
-	for (size_t i = 0; i < text.len; i++)
-		if ((unsigned char)text.ptr[i] >= 0x80)
-			return width_in_utf8(text);
-	return text.len;
+	const char *at = text.ptr, *end = at + text.len;
+	size_t width = 0;
+
+	while (at < end) {
+		uint32_t c = utf8_next(&at, end);
+
+		width += c < 0x80 ? 1 : width_of(c);
+	}
+	return width;
+}
+
+void terminal_put_words(FILE *stream, const char *text, size_t indent, size_t room)
+{
+	size_t at = 0;
+
+	for (const char *end; *text; text = end + strspn(end, " ")) {
+		struct slice word = slice_between(text, end = strchrnul(text, ' '));
+		size_t width = terminal_width(word);
+
+		if (at > 0 && at + 1 + width > room) {
+			putc('\n', stream);
+			at = 0;
+		}
+		at += (size_t)fprintf(stream, "%*s", (int)(at ? 1 : indent), "") + width;
+		fwrite(word.ptr, 1, word.len, stream);
+	}
+	putc('\n', stream);
 }

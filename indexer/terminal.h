@@ -36,6 +36,12 @@ void terminal_put(FILE *stream, enum style style, const char *text);
 /* The same for @text that is escaped (escape.h) on the way, which needs no memory. */
 void terminal_put_escaped(FILE *stream, enum style style, struct slice text);
 
+/*
+ * Write a paragraph, with as many words on a line as there is room for: @room columns, of which the
+ * first @indent stay empty.
+ */
+void terminal_put_words(FILE *stream, const char *text, size_t indent, size_t room);
+
 /* How many columns that terminal has; 80 where it does not say. */
 size_t terminal_columns(FILE *stream);
 

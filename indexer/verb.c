@@ -1,9 +1,14 @@
 /*
- * Opens the library as the options of a verb ask for it.
+ * Asks the library as the options of a verb say, and prints what is known of entry points and
+ * shared objects: for programs each fact, for people the remarkable ones.
  */
 #include "indexer/verb.h"
 
+#include <elf.h>
+
 #include "db/base/cleanup.h"
+
+/* --- asking --- */
 
 void report_problems(const entrydb_set *set)
 {
@@ -19,29 +24,57 @@ int default_sites(const struct options *options, struct sites *out, struct error
 	return sites_default(out, version, options->sysroot, error);
 }
 
-int open_handle(const struct options *options, entrydb **out, struct error *error)
+int question_open(const struct options *options, struct question *out, struct error *error)
 {
 	CLEANUP(sites_free) struct sites sites = {0};
-	entrydb_options how = ENTRYDB_OPTIONS_INIT;
+	const entrydb_options how = {sizeof(how),
+	                             options->rules,
+	                             options->fresh,
+	                             options->database,
+	                             options->sysroot,
+	                             options->program,
+	                             0};
+	bool is_file = options->path_count == 0 && options->database;
+	bool is_default = options->path_count == 0 && !is_file;
+	const char *const *paths = options->path;
 	entrydb_error own = ENTRYDB_ERROR_INIT;
-	int code;
+	int code = is_default ? default_sites(options, &sites, error) : 0;
 
-	how.rules = options->rules;
-	how.fresh = options->fresh;
-	how.database = options->database;
-	how.sysroot = options->sysroot;
-	how.program = options->program;
-	if (options->path_count > 0) {
-		code = entrydb_open(options->path, options->path_count, &how, out, &own);
-	} else if (options->database) {
-		code = entrydb_open_file(options->database, &how, out, &own);
-	} else {
-		code = default_sites(options, &sites, error);
-		if (code < 0)
-			return code;
-		code = entrydb_open((const char *const *)sites.paths, sites.count, &how, out, &own);
-	}
+	if (code < 0)
+		return code;
+	if (is_default)
+		paths = (const char *const *)sites.paths;
+	code = is_file ? entrydb_open_file(options->database, &how, &out->db, &own)
+	               : entrydb_open(paths, is_default ? sites.count : options->path_count, &how,
+	                              &out->db, &own);
 	return code < 0 ? take_error(code, &own, error) : 0;
+}
+
+int select_by(const struct options *options, selector *ask, const char *group, const char *name,
+              struct question *out, struct error *error)
+{
+	entrydb_error own = ENTRYDB_ERROR_INIT;
+	int code = question_open(options, out, error);
+
+	if (code < 0)
+		return code;
+	code = ask(out->db, group, name, &out->set, &own);
+	return code < 0 ? take_error(code, &own, error) : 0;
+}
+
+int question_describe(struct question *question, struct error *error)
+{
+	entrydb_error own = ENTRYDB_ERROR_INIT;
+	int code = entrydb_describe_path(question->db, &question->path, &own);
+
+	return code < 0 ? take_error(code, &own, error) : 0;
+}
+
+void question_free(struct question *question)
+{
+	entrydb_path_free(question->path);
+	entrydb_set_free(question->set);
+	entrydb_close(question->db);
 }
 
 int find_target(entrydb *db, const entrydb_entry_point *entry_point, entrydb_target **target,
@@ -69,40 +102,6 @@ int find_verdict(entrydb *db, const entrydb_entry_point *entry_point, entrydb_ve
 	return code < 0 ? take_error(code, &own, error) : 0;
 }
 
-int select_by(const struct options *options, const char *group, const char *name,
-              struct selection *out, struct error *error)
-{
-	entrydb_error own = ENTRYDB_ERROR_INIT;
-	int code = open_handle(options, &out->db, error);
-
-	if (code < 0)
-		return code;
-	code = options->allowed ? entrydb_select_allowed(out->db, group, name, &out->set, &own)
-	                        : entrydb_select(out->db, group, name, &out->set, &own);
-	return code < 0 ? take_error(code, &own, error) : 0;
-}
-
-void selection_free(struct selection *selection)
-{
-	entrydb_set_free(selection->set);
-	entrydb_close(selection->db);
-}
-
-struct slice field_of(const entrydb_entry_point *entry_point, enum entrydb_field field)
-{
-	size_t len = 0;
-	const char *text = entrydb_entry_point_text(entry_point, field, &len);
-
-	return (struct slice){text, len};
-}
-
-const char *provider_of(const entrydb_entry_point *entry_point)
-{
-	const char *distribution = entrydb_entry_point_distribution(entry_point);
-
-	return distribution ? distribution : entrydb_entry_point_file(entry_point);
-}
-
 int load_kinds(const struct options *options, struct plugin_kinds **out, struct error *error)
 {
 	struct error problem = {0};
@@ -112,4 +111,124 @@ int load_kinds(const struct options *options, struct plugin_kinds **out, struct 
 		message("%s; the kinds of plugins in it are not looked for", error_text(&problem));
 	error_clear(&problem);
 	return code;
+}
+
+/* --- rows --- */
+
+static void put_number(struct output *output, uint64_t number)
+{
+	if (number)
+		output_number(output, (int64_t)number);
+	else
+		output_string(output, NULL);
+}
+
+static void put_field(struct output *output, const entrydb_entry_point *e, enum entrydb_field field)
+{
+	struct slice text = {0};
+
+	text.ptr = entrydb_entry_point_text(e, field, &text.len);
+	if (field == ENTRYDB_FIELD_EXTRAS)
+		output_words(output, text);
+	else
+		output_text(output, text);
+}
+
+static void put_cell(struct output *output, int cell, const entrydb_entry_point *e,
+                     const entrydb_target *target)
+{
+	const char *distribution = entrydb_entry_point_distribution(e);
+	/* To people, a plugin without its object is missing. */
+	const char *none = output->form == OUTPUT_JSON ? NULL : "missing";
+
+	if (cell == CELL_PROVIDER)
+		output_string(output, distribution ? distribution : entrydb_entry_point_file(e));
+	else if (cell >= CELL_FIELD && cell < CELL_TARGET)
+		put_field(output, e, (enum entrydb_field)(cell - CELL_FIELD));
+	else if (!target)
+		output_string(output, cell == CELL_STATE ? none : NULL);
+	else if (cell == CELL_KIND)
+		output_string(output, entrydb_kind_name(entrydb_target_kind(target)));
+	else if (cell == CELL_STATE)
+		output_string(output, entrydb_state_name(entrydb_target_state(target)));
+	else if (cell == CELL_SIZE)
+		put_number(output, entrydb_target_size(target));
+	else if (cell == CELL_MACHINE)
+		put_number(output, (uint64_t)entrydb_target_machine(target));
+	else
+		output_string(output, entrydb_target_text(target, (enum entrydb_target_field)(
+		                                                          cell - CELL_TARGET)));
+}
+void entry_put(struct output *output, const entrydb_entry_point *entry_point,
+               const entrydb_target *target)
+{
+	int cell;
+
+	while ((cell = output->columns[output->at].cell) != 0) {
+		put_cell(output, cell, entry_point, target);
+		if (output->at == 0)
+			return;
+	}
+}
+
+int entry_put_all(struct output *output, const struct question *found, bool with_targets,
+                  struct error *error)
+{
+	int code = 0, ended;
+
+	for (size_t i = 0; code == 0 && i < entrydb_set_count(found->set); i++) {
+		const entrydb_entry_point *entry_point = entrydb_set_get(found->set, i);
+		entrydb_target *target = NULL;
+
+		if (with_targets)
+			code = find_target(found->db, entry_point, &target, error);
+		if (code == 0)
+			entry_put(output, entry_point, target);
+		entrydb_target_free(target);
+	}
+	ended = output_end(output, code == 0 ? error : NULL);
+	return code < 0 ? code : ended;
+}
+
+static void print_machine(int machine)
+{
+	static const char *const names[] = {
+	        [EM_X86_64] = "x86-64", [EM_AARCH64] = "aarch64", [EM_386] = "i386",
+	        [EM_ARM] = "arm",       [EM_RISCV] = "riscv",     [EM_PPC64] = "ppc64",
+	        [EM_S390] = "s390",
+	};
+	size_t count = sizeof(names) / sizeof(*names);
+	const char *name = machine >= 0 && (size_t)machine < count ? names[machine] : NULL;
+
+	if (name)
+		print_line(STYLE_BAD, "  made for     %s", name);
+	else
+		print_line(STYLE_BAD, "  made for     machine %d of ELF's", machine);
+}
+
+void target_print(const entrydb_target *target)
+{
+	static const struct {
+		enum entrydb_target_field field;
+		enum style style;
+		const char *label;
+	} lines[] = {
+	        {ENTRYDB_TARGET_OBJECT, STYLE_PLAIN, "object"},
+	        {ENTRYDB_TARGET_SYMBOL, STYLE_PLAIN, "symbol"},
+	        {ENTRYDB_TARGET_BUILD_ID, STYLE_PLAIN, "build-id"},
+	        {ENTRYDB_TARGET_GLIBC, STYLE_PLAIN, "glibc"},
+	        {ENTRYDB_TARGET_GLIBCXX, STYLE_PLAIN, "glibcxx"},
+	        {ENTRYDB_TARGET_MISSING, STYLE_BAD, "missing"},
+	        {ENTRYDB_TARGET_UNDEFINED, STYLE_BAD, "undefined"},
+	        {ENTRYDB_TARGET_PYTHON_BY, STYLE_PLAIN, "Python by"},
+	};
+
+	if (entrydb_target_state(target) == ENTRYDB_STATE_WRONG_ARCHITECTURE)
+		print_machine(entrydb_target_machine(target));
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		const char *text = entrydb_target_text(target, lines[i].field);
+
+		if (text)
+			print_line(lines[i].style, "  %-12s %s", lines[i].label, text);
+	}
 }

@@ -1,35 +1,41 @@
 /*
- * verb.h - a handle of the library's, opened as the options of a verb ask, and what is selected.
+ * verb.h - what verbs about entry points share: to ask the library as the options say, and to put
+ * what is known of an entry point, and of the shared object that it leads to, into rows and lines.
  */
 #ifndef INDEXER_VERB_H
 #define INDEXER_VERB_H
 
 #include "indexer/command.h"
+#include "indexer/output.h"
 #include "libquery/disk/target/site_kinds.h"
 #include "libquery/sites.h"
+
+/* --- asking --- */
 
 /* The path entries that are searched where the options name none. */
 int default_sites(const struct options *options, struct sites *out, struct error *error);
 
-/* A handle as the options ask: on --path, else on --db alone, else on the default path. */
-int open_handle(const struct options *options, entrydb **out, struct error *error);
-
-/* What was selected, of a handle. Zeros at first. */
-struct selection {
+/* A handle, what was selected on it, and its path entries. Zeros at first. */
+struct question {
 	entrydb *db;
 	entrydb_set *set;
+	entrydb_path *path;
 };
 
-/* Open such a handle and select on it; released also after an error. */
-int select_by(const struct options *options, const char *group, const char *name,
-              struct selection *out, struct error *error);
-void selection_free(struct selection *selection);
+/* Open a handle as the options ask: on --path, else on --db alone, else on the default path. */
+int question_open(const struct options *options, struct question *out, struct error *error);
 
-/* The text of an entry point's field; null where it has none. */
-struct slice field_of(const entrydb_entry_point *entry_point, enum entrydb_field field);
+/* entrydb_select(), entrydb_explain() and the like. */
+typedef int selector(entrydb *db, const char *group, const char *name, entrydb_set **out,
+                     entrydb_error *error);
 
-/* The distribution that provides it: its name, else its metadata directory. */
-const char *provider_of(const entrydb_entry_point *entry_point);
+/* Open it and ask; released also after an error. */
+int select_by(const struct options *options, selector *ask, const char *group, const char *name,
+              struct question *out, struct error *error);
+
+/* Describe the path entries. */
+int question_describe(struct question *question, struct error *error);
+void question_free(struct question *question);
 
 /*
  * What the entry point leads to, which the caller frees; NULL where that cannot be known,
@@ -50,5 +56,47 @@ void report_problems(const entrydb_set *set);
  * reported and left out.
  */
 int load_kinds(const struct options *options, struct plugin_kinds **out, struct error *error);
+
+/* --- rows --- */
+
+/* What entry_put() puts into a column: its member cell. */
+enum {
+	CELL_PROVIDER = 1, /* the distribution's name, else its metadata directory */
+	CELL_KIND,
+	CELL_STATE,
+	CELL_SIZE,
+	CELL_MACHINE,
+	CELL_FIELD = 16,  /* and above: an entrydb_field */
+	CELL_TARGET = 48, /* and above: an entrydb_target_field */
+};
+
+#define FIELD(field)  (CELL_FIELD + (int)ENTRYDB_FIELD_##field)
+#define TARGET(field) (CELL_TARGET + (int)ENTRYDB_TARGET_##field)
+
+/* A column of JSON, and the last ones of a row, about the shared object. */
+#define ENTRY_KEY(key, cell)                                                                       \
+	{                                                                                          \
+		(key), NULL, STYLE_PLAIN, (cell)                                                   \
+	}
+#define TARGET_COLUMNS                                                                             \
+	ENTRY_KEY("size", CELL_SIZE), ENTRY_KEY("machine", CELL_MACHINE),                          \
+	        ENTRY_KEY("build_id", TARGET(BUILD_ID)), ENTRY_KEY("sha256", TARGET(SHA256)),      \
+	        ENTRY_KEY("glibc", TARGET(GLIBC)), ENTRY_KEY("glibcxx", TARGET(GLIBCXX)),          \
+	        ENTRY_KEY("missing", TARGET(MISSING)), ENTRY_KEY("undefined", TARGET(UNDEFINED)),  \
+	        ENTRY_KEY("python_by", TARGET(PYTHON_BY))
+
+/*
+ * Put the cells up to the next column that has no member cell, or to the end of the row. @target
+ * may be NULL.
+ */
+void entry_put(struct output *output, const entrydb_entry_point *entry_point,
+               const entrydb_target *target);
+
+/* Put all that was selected, with their targets or without, and end the output. */
+int entry_put_all(struct output *output, const struct question *found, bool with_targets,
+                  struct error *error);
+
+/* Lines about what matters to people: what the object needs, and what is missing. */
+void target_print(const entrydb_target *target);
 
 #endif

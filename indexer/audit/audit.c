@@ -16,7 +16,6 @@
 #include "db/base/text.h"
 #include "indexer/audit/collect.h"
 #include "indexer/audit/findings.h"
-#include "indexer/options.h"
 #include "indexer/output_file.h"
 #include "libquery/layout.h"
 
@@ -128,7 +127,7 @@ static int report(struct audit *audit, struct error *error)
 	return code < 0 ? code : write_to(options->facts, audit->sheet, worksheet_write, error);
 }
 
-static enum status conclude(const struct audit *audit)
+static int conclude(const struct audit *audit)
 {
 	struct worksheet_rows *row = worksheet_walk(audit->sheet, "summary", NULL);
 	int64_t reached = 0;
@@ -146,32 +145,28 @@ static enum status conclude(const struct audit *audit)
 	return reached ? STATUS_NOT_FOUND : STATUS_DONE;
 }
 
-enum status command_audit(const struct options *options)
+int command_audit(const struct options *options, struct error *error)
 {
 	CLEANUP(cleanup_audit) struct audit audit = {.options = options};
-	struct error error = {0};
 	enum status status;
-	int code = worksheet_open(audit_script, &audit.sheet, &error);
+	int code = worksheet_open(audit_script, &audit.sheet, error);
 
-	if (code < 0)
-		return fail(&error);
-	if (options->explain)
-		return report_rules(audit.sheet, options->json, &error) < 0 ? fail(&error)
-		                                                            : STATUS_DONE;
+	if (code < 0 || options->explain)
+		return code < 0 ? code : report_rules(audit.sheet, options->json, error);
 	status = set_limit(&audit);
 	if (status == STATUS_DONE)
 		status = set_period(&audit);
 	if (status != STATUS_DONE)
 		return status;
 	if (options->database && options->argument_count == 0)
-		code = databases_of_file(options, &audit.databases, &error);
+		code = databases_of_file(options, &audit.databases, error);
 	else
-		code = databases_of_arguments(options, false, &audit.databases, &error);
+		code = databases_of_arguments(options, false, &audit.databases, error);
 	if (code == 0)
-		code = look_for_arguments(&audit, &error);
+		code = look_for_arguments(&audit, error);
 	if (code == 0)
-		code = collect(audit.sheet, options, &audit.databases, 0, &audit.failed, &error);
+		code = collect(audit.sheet, options, &audit.databases, 0, &audit.failed, error);
 	if (code == 0)
-		code = report(&audit, &error);
-	return code < 0 ? fail(&error) : conclude(&audit);
+		code = report(&audit, error);
+	return code < 0 ? code : conclude(&audit);
 }

@@ -23,7 +23,6 @@
 #include "indexer/audit/findings.h"
 #include "indexer/file_hash.h"
 #include "indexer/fleet/fleet_module.h"
-#include "indexer/options.h"
 #include "indexer/output.h"
 
 #define EVERYBODY 0444 /* what a fleet is told, everybody here may read */
@@ -271,12 +270,11 @@ static char *url_taken(char *word)
 	return url;
 }
 
-enum status command_push(const struct options *options)
+int command_push(const struct options *options, struct error *error)
 {
 	CLEANUP(cleanup_push) struct push push = {.options = options};
 	CLEANUP(cleanup_free) char *url = url_taken((char *)options->arguments[0]);
 	struct options rest = *options;
-	struct error error = {0};
 	bool failed = false;
 	int code;
 
@@ -286,21 +284,21 @@ enum status command_push(const struct options *options)
 	rest.arguments++;
 	rest.argument_count--;
 	if (!url)
-		code = error_nomem(&error);
+		code = error_nomem(error);
 	else if (options->database && rest.argument_count == 0)
-		code = databases_of_file(&rest, &push.databases, &error);
+		code = databases_of_file(&rest, &push.databases, error);
 	else
-		code = databases_of_arguments(&rest, false, &push.databases, &error);
+		code = databases_of_arguments(&rest, false, &push.databases, error);
 	if (code == 0)
-		code = open_fleet(&push, url, &error);
+		code = open_fleet(&push, url, error);
 	if (code == 0)
-		code = ask_known(&push, &error);
+		code = ask_known(&push, error);
 	if (code < 0)
-		return fail(&error);
+		return code;
 	for (size_t i = 0; i < push.databases.count && !interrupted(); i++)
-		if (push_database(&push, &push.databases.items[i], &error) < 0) {
+		if (push_database(&push, &push.databases.items[i], error) < 0) {
 			failed = true;
-			fail(&error);
+			fail(error);
 		}
 	if (!failed) /* else what was said last is what matters */
 		note(options, "%zu databases, %zu of them changed: %zu rows sent",

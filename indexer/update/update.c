@@ -19,7 +19,6 @@
 #include "db/publish.h"
 #include "indexer/known_roots.h"
 #include "indexer/manifests.h"
-#include "indexer/options.h"
 #include "indexer/progress.h"
 #include "indexer/update/edit.h"
 #include "indexer/update/events.h"
@@ -400,16 +399,16 @@ static enum status update_by_hook(const struct options *options, const struct da
 	return status;
 }
 
-enum status command_update(const struct options *options)
+int command_update(const struct options *options, struct error *error)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
-	struct error error = {0};
-	enum status status = STATUS_DONE;
+	int code, status = STATUS_DONE;
 
 	if (options->hook && options->sealed)
 		return usage_error("update", "--sealed is for making images, not for a hook");
-	if (databases_of_arguments(options, !options->hook, &databases, &error) < 0)
-		return fail(&error);
+	code = databases_of_arguments(options, !options->hook, &databases, error);
+	if (code < 0)
+		return code;
 	if (databases.count == 0)
 		note(options, "no Python is installed here yet, so there is nothing to record; "
 		              "'entrydb update PATH' is for one elsewhere");
@@ -417,15 +416,15 @@ enum status command_update(const struct options *options)
 		seal_order(&databases);
 	for (size_t i = 0; i < databases.count; i++) {
 		const struct database *database = &databases.items[i];
-		enum status one;
+		int one;
 
 		if (interrupted()) {
 			message("interrupted; %zu of %zu databases were not checked",
 			        databases.count - i, databases.count);
 			return STATUS_COULD_NOT;
 		}
-		one = options->hook ? update_by_hook(options, database)
-		                    : update_database(options, database, NULL);
+		one = (int)(options->hook ? update_by_hook(options, database)
+		                          : update_database(options, database, NULL));
 		status = one == STATUS_DONE ? status : one;
 	}
 	return databases.left_alone ? STATUS_COULD_NOT : status;

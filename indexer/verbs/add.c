@@ -7,34 +7,38 @@
  * whose times are those recorded is not read again. One that cannot be read costs one
  * line and does not stop the others; all are published at once.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "db/base/text.h"
 #include "indexer/archive/package.h"
 #include "indexer/archive/sdist.h"
-#include "indexer/output.h"
 #include "indexer/progress.h"
 #include "indexer/update/edit.h"
 #include "indexer/verb.h"
-#include "indexer/verbs/archive_list.h"
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/layout.h"
 
 struct add {
 	const struct options *options;
-	struct writer *writer; /* while there is one */
-	struct sites archives;
+	struct writer *writer;       /* while there is one */
+	struct sites archives, seen; /* as they are spelled, and as absolute paths */
 	struct plugin_kinds *kinds;
 	struct edit_result result;
 	struct progress progress;
 	struct output output; /* of --json */
+	bool out_of_memory;
 };
 
 static void add_free(struct add *add)
 {
 	sites_free(&add->archives);
+	sites_free(&add->seen);
 	plugin_kinds_free(add->kinds);
 	output_end(&add->output, NULL);
 }
@@ -83,9 +87,8 @@ static struct slice without_name(struct slice reason, const char *path)
 }
 
 /* An archive could not be read, which does not stop the others; @why is cleared. */
-static void report_failed(void *payload, const char *path, struct error *why)
+static void report_failed(struct add *add, const char *path, struct error *why)
 {
-	struct add *add = payload;
 	struct slice reason = without_name(slice_of(error_text(why)), path);
 
 	if (!interrupted()) {
@@ -150,6 +153,85 @@ static void summarize(const struct add *add)
 	note(add->options, "%zu archives%s, %zu distributions, %zu entry points%s%s",
 	     add->archives.count, unchanged, result->distributions, result->entry_points, build,
 	     failed);
+}
+
+/* --- which archives --- */
+
+static void complain(struct add *add, const char *path, int errnum)
+{
+	struct error why = {0};
+
+	error_errno(&why, errnum, "%s", path);
+	report_failed(add, path, &why);
+}
+
+/* Each once, as the user spells it. */
+static void find_archive(struct add *add, const char *path)
+{
+	CLEANUP(cleanup_free) char *absolute = layout_absolute(path);
+	size_t before = add->seen.count;
+
+	add->out_of_memory |= !sites_add(&add->seen, absolute ? absolute : path);
+	if (add->seen.count > before)
+		add->out_of_memory |= !sites_add(&add->archives, path);
+}
+
+static int is_child(const struct dirent *entry)
+{
+	return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+}
+
+/*
+ * In the order of names, so that the same directory gives the same rows. A link may lead to a
+ * file: opening it will tell. To directories, links are not followed.
+ */
+static void search_directory(struct add *add, const char *directory)
+{
+	const char *slash = slice_ends(slice_of(directory), SLICE("/")) ? "" : "/";
+	struct dirent **names = NULL;
+	int count = scandir(directory, &names, is_child, alphasort);
+
+	if (count < 0)
+		complain(add, directory, errno);
+	for (int i = 0; i < count; i++) {
+		CLEANUP(cleanup_free) struct dirent *child = names[i];
+		CLEANUP(cleanup_free)
+		char *path = text_format("%s%s%s", directory, slash, child->d_name);
+		struct stat status;
+
+		add->out_of_memory |= !path;
+		if (add->out_of_memory || interrupted())
+			continue;
+		if (lstat(path, &status) != 0)
+			complain(add, path, errno);
+		else if (S_ISDIR(status.st_mode))
+			search_directory(add, path);
+		else if ((S_ISREG(status.st_mode) || S_ISLNK(status.st_mode)) &&
+		         package_is_archive(child->d_name))
+			find_archive(add, path);
+	}
+	free(names);
+}
+
+/*
+ * An argument is an archive, whatever its name, or a directory that is searched for those whose
+ * name says so. What does not exist is reported when it is opened.
+ */
+static int find_archives(struct add *add, struct error *error)
+{
+	for (size_t i = 0; i < add->options->argument_count; i++) {
+		const char *path = add->options->arguments[i];
+		struct stat status;
+		bool found = stat(path, &status) == 0;
+
+		if (!found && errno_is_failure(errno))
+			complain(add, path, errno);
+		else if (found && S_ISDIR(status.st_mode))
+			search_directory(add, path);
+		else
+			find_archive(add, path);
+	}
+	return add->out_of_memory ? error_nomem(error) : 0;
 }
 
 /* --- one archive --- */
@@ -221,12 +303,10 @@ static int add_archives(struct edit *edit, void *payload, struct error *error)
 		const char *path = add->archives.paths[i];
 		CLEANUP(cleanup_free) char *absolute = layout_absolute(path);
 		CLEANUP(cleanup_free) char *root_path = NULL;
-		struct error why = {0};
 
 		progress_show(&add->progress, path, i, add->archives.count);
 		if (!absolute) {
-			error_errno(&why, errno, "%s", path);
-			report_failed(add, path, &why);
+			complain(add, path, errno);
 			continue;
 		}
 		root_path = layout_root_path(edit->database->file, absolute);
@@ -247,7 +327,7 @@ static int find_catalogue(const struct options *options, struct databases *out, 
 	                          !options->database, out, error);
 }
 
-enum status command_add(const struct options *options)
+int command_add(const struct options *options, struct error *error)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
 	CLEANUP(add_free)
@@ -256,18 +336,17 @@ enum status command_add(const struct options *options)
 	        .progress = progress_begin("reading", options->quiet),
 	        .output = OUTPUT_BEGIN(columns, options->json),
 	};
-	struct error error = {0};
-	int code = find_catalogue(options, &databases, &error);
+	int code = find_catalogue(options, &databases, error);
 
 	if (code == 0)
-		code = load_kinds(options, &add.kinds, &error);
+		code = load_kinds(options, &add.kinds, error);
 	if (code == 0)
-		code = archive_list_find(options, &add.archives, report_failed, &add, &error);
+		code = find_archives(&add, error);
 	if (code == 0 && add.archives.count > 0)
 		code = edit_database(options, &databases.items[0], add_archives, &add, &add.result,
-		                     &error);
+		                     error);
 	if (code < 0)
-		return fail(&error);
+		return code;
 	summarize(&add);
 	return add.result.failed ? STATUS_COULD_NOT : STATUS_DONE;
 }

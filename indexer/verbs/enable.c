@@ -13,9 +13,7 @@
 #include "db/base/small_file.h"
 #include "db/base/text.h"
 #include "db/publish.h"
-#include "indexer/command.h"
 #include "indexer/databases.h"
-#include "indexer/options.h"
 #include "indexer/verbs/policy_edit.h"
 #include "libquery/disk/tree/distname.h"
 #include "libquery/layout.h"
@@ -203,11 +201,10 @@ static int change_file(const struct change *change, struct error *error)
 	return code == 0 ? publish_change(change, error) : code;
 }
 
-static enum status run(const struct options *options, enum policy_action action)
+static int run(const struct options *options, enum policy_action action, struct error *error)
 {
 	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
 	CLEANUP(cleanup_free) char *file = NULL;
-	struct error error = {0};
 	struct change change = {.options = options,
 	                        .sysroot = options->user ? NULL : options->sysroot};
 	bool failed = false;
@@ -217,26 +214,25 @@ static enum status run(const struct options *options, enum policy_action action)
 		return usage_error(NULL, "--user and --prefix exclude each other");
 	change.rule = rule_of(options, &arena, &failed);
 	change.rule.action = action;
-	code = failed ? error_nomem(&error) : find_file(options, &file, &error);
+	code = failed ? error_nomem(error) : find_file(options, &file, error);
 	change.file = file;
 	if (code == 0)
-		code = change_file(&change, &error);
+		code = change_file(&change, error);
 	if (code == ERROR_PERMISSION && !options->user && !options->prefix)
 		note(options, "the system's rules are root's; --user has your own, --prefix those "
 		              "of an environment");
-	if (code < 0)
-		return fail(&error);
-	note(options, "%s: %s %s", file, options->arguments[0],
-	     action == POLICY_ENABLE ? "enabled" : "disabled");
-	return STATUS_DONE;
+	if (code == 0)
+		note(options, "%s: %s %s", file, options->arguments[0],
+		     action == POLICY_ENABLE ? "enabled" : "disabled");
+	return code;
 }
 
-enum status command_enable(const struct options *options)
+int command_enable(const struct options *options, struct error *error)
 {
-	return run(options, POLICY_ENABLE);
+	return run(options, POLICY_ENABLE, error);
 }
 
-enum status command_disable(const struct options *options)
+int command_disable(const struct options *options, struct error *error)
 {
-	return run(options, POLICY_DISABLE);
+	return run(options, POLICY_DISABLE, error);
 }

@@ -2,32 +2,30 @@
  * export.c - write the manifests in which a host looks for its plugins, and keep them.
  */
 #include "db/base/cleanup.h"
-#include "indexer/command.h"
 #include "indexer/manifests.h"
-#include "indexer/options.h"
 #include "indexer/verb.h"
 
 /* What is exported is what is installed now. */
-static enum status update_and_export(const struct options *options,
-                                     const struct manifests_host *host)
+static int update_and_export(const struct options *options, const struct manifests_host *host,
+                             struct error *error)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
 	struct options silent = *options;
-	enum status status;
-	struct error error = {0};
+	int status, code;
 
 	silent.quiet = true;
-	status = command_update(&silent);
+	status = command_update(&silent, error);
 	if (status != STATUS_DONE)
 		return status;
-	if (databases_of_arguments(options, true, &databases, &error) < 0)
-		return fail(&error);
+	code = databases_of_arguments(options, true, &databases, error);
+	if (code < 0)
+		return code;
 	for (size_t i = 0; i < databases.count; i++) {
 		const struct database *database = &databases.items[i];
 		struct manifests_result result = {0};
 
-		if (manifests_write(options, database, host, true, &result, &error) < 0) {
-			status = fail(&error);
+		if (manifests_write(options, database, host, true, &result, error) < 0) {
+			status = fail(error);
 			continue;
 		}
 		note(options, "%s: %zu manifests written, %zu removed, %zu unchanged",
@@ -38,12 +36,12 @@ static enum status update_and_export(const struct options *options,
 	return databases.left_alone ? STATUS_COULD_NOT : status;
 }
 
-enum status command_export(const struct options *options)
+int command_export(const struct options *options, struct error *error)
 {
 	CLEANUP(sites_free) struct sites sites = {0};
 	const struct manifests_host *host = manifests_find(options->arguments[0]);
 	struct options rest = *options;
-	struct error error = {0};
+	int code = 0;
 
 	if (!host)
 		return usage_error("export", "there is no host '%s': expected %s",
@@ -51,10 +49,9 @@ enum status command_export(const struct options *options)
 	rest.arguments++;
 	rest.argument_count--;
 	if (rest.argument_count == 0) {
-		if (default_sites(options, &sites, &error) < 0)
-			return fail(&error);
+		code = default_sites(options, &sites, error);
 		rest.arguments = (const char **)sites.paths;
 		rest.argument_count = sites.count;
 	}
-	return update_and_export(&rest, host);
+	return code < 0 ? code : update_and_export(&rest, host, error);
 }

@@ -59,26 +59,24 @@ static int add_user_databases(const struct options *options, struct databases *d
 	return code;
 }
 
-enum status command_forget(const struct options *options)
+int command_forget(const struct options *options, struct error *error)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
 	struct edit_result result = {0};
-	struct error error = {0};
-	int code = databases_of_arguments(options, false, &databases, &error);
+	int code = databases_of_arguments(options, false, &databases, error);
 
 	if (code == 0)
-		code = add_user_databases(options, &databases, &error);
+		code = add_user_databases(options, &databases, error);
 	for (size_t i = 0; code >= 0 && i < databases.count; i++) {
 		const struct database *database = &databases.items[i];
 
 		if (access(database->file, F_OK) == 0)
-			code = edit_database(options, database, forget_roots, NULL, &result,
-			                     &error);
+			code = edit_database(options, database, forget_roots, NULL, &result, error);
 		else if (errno_is_failure(errno))
-			code = error_errno(&error, errno, "%s", database->file);
+			code = error_errno(error, errno, "%s", database->file);
 	}
 	if (code < 0)
-		return fail(&error);
+		return code;
 	if (result.forgotten == 0) {
 		message("%s: not in any database", options->arguments[0]);
 		return STATUS_NOT_FOUND;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "db/base/cleanup.h"
-#include "indexer/output.h"
 #include "indexer/suggest.h"
 #include "indexer/verb.h"
 
@@ -39,19 +38,18 @@ static int put_groups(const struct options *options, const entrydb_set *set, str
 	return output_end(&output, error);
 }
 
-enum status command_groups(const struct options *options)
+int command_groups(const struct options *options, struct error *error)
 {
-	CLEANUP(selection_free) struct selection found = {0};
-	enum status status = STATUS_DONE;
-	struct error error = {0};
+	CLEANUP(question_free) struct question found = {0};
+	int code = select_by(options, entrydb_select, NULL, NULL, &found, error);
 
-	if (select_by(options, NULL, NULL, &found, &error) < 0)
-		return fail(&error);
-	if (put_groups(options, found.set, &error) < 0)
-		status = fail(&error);
+	if (code == 0)
+		code = put_groups(options, found.set, error);
+	if (code < 0)
+		return code;
 	report_problems(found.set);
-	if (status != STATUS_DONE || entrydb_set_count(found.set) > 0)
-		return status;
+	if (entrydb_set_count(found.set) > 0)
+		return STATUS_DONE;
 	advise_on_nothing(options, found.db);
 	return STATUS_NOT_FOUND;
 }

@@ -2,8 +2,8 @@
  * list.c - entry points, as importlib.metadata would order them.
  */
 #include "db/base/cleanup.h"
-#include "indexer/entry_output.h"
 #include "indexer/suggest.h"
+#include "indexer/verb.h"
 
 static const struct column columns[] = {
         {"group", "GROUP", STYLE_PLAIN, FIELD(GROUP)},
@@ -36,23 +36,23 @@ static void explain_nothing(const struct options *options, entrydb *db, const ch
 		note(options, "nothing was found");
 }
 
-enum status command_list(const struct options *options)
+int command_list(const struct options *options, struct error *error)
 {
 	const char *group = options->argument_count > 0 ? options->arguments[0] : options->group;
 	const char *name = options->argument_count > 1 ? options->arguments[1] : NULL;
 	struct output output = OUTPUT_BEGIN(columns, options->json);
-	CLEANUP(selection_free) struct selection found = {0};
-	enum status status = STATUS_DONE;
-	struct error error = {0};
+	CLEANUP(question_free) struct question found = {0};
+	int code = select_by(options, options->allowed ? entrydb_select_allowed : entrydb_select,
+	                     group, name, &found, error);
 
-	if (select_by(options, group, name, &found, &error) < 0)
-		return fail(&error);
 	/* Without a target (its directory has vanished, say) there is no kind. Text shows none. */
-	if (entry_put_all(&output, &found, options->json, &error) < 0)
-		status = fail(&error);
+	if (code == 0)
+		code = entry_put_all(&output, &found, options->json, error);
+	if (code < 0)
+		return code;
 	report_problems(found.set);
-	if (status != STATUS_DONE || entrydb_set_count(found.set) > 0)
-		return status;
+	if (entrydb_set_count(found.set) > 0)
+		return STATUS_DONE;
 	explain_nothing(options, found.db, group, name);
 	return STATUS_NOT_FOUND;
 }

@@ -10,9 +10,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
 #include "db/reader.h"
-#include "indexer/command.h"
 #include "indexer/databases.h"
-#include "indexer/output.h"
 #include "indexer/verb.h"
 
 static const struct column columns[] = {
@@ -150,9 +148,9 @@ static int find_databases(const struct options *options, struct databases *out, 
 }
 
 /* One of several databases that cannot be read does not stop the others. */
-static enum status read_databases(const struct databases *databases, struct log *log)
+static int read_databases(const struct databases *databases, struct log *log)
 {
-	enum status status = STATUS_DONE;
+	int status = STATUS_DONE;
 	struct error error = {0};
 
 	for (size_t i = 0; i < databases->count; i++) {
@@ -165,26 +163,25 @@ static enum status read_databases(const struct databases *databases, struct log 
 	return status;
 }
 
-enum status command_log(const struct options *options)
+int command_log(const struct options *options, struct error *error)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
 	CLEANUP(cleanup_log) struct log log = {0};
 	struct output output = OUTPUT_BEGIN(columns, options->json);
-	struct error error = {0};
-	enum status status;
+	int code = options->database ? read_database(&log, options->database, error)
+	                             : find_databases(options, &databases, error);
+	int status;
 
-	if ((options->database ? read_database(&log, options->database, &error)
-	                       : find_databases(options, &databases, &error)) < 0)
-		return fail(&error);
+	if (code < 0)
+		return code;
 	status = read_databases(&databases, &log); /* none with --db */
 	if (log.count > 0)
 		qsort(log.events, log.count, sizeof(*log.events), compare_events);
 	for (size_t i = 0; i < log.count; i++)
 		put(&output, &log.events[i]);
-	if (output_end(&output, &error) < 0)
-		return fail(&error);
-	if (status != STATUS_DONE || log.count > 0)
-		return status;
+	code = output_end(&output, error);
+	if (code < 0 || status != STATUS_DONE || log.count > 0)
+		return code < 0 ? code : status;
 	note(options, "nothing has been recorded; 'entrydb update' records what is installed");
 	return STATUS_NOT_FOUND;
 }

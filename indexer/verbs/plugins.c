@@ -2,7 +2,7 @@
  * plugins.c - native plugins that announce themselves by a symbol alone.
  */
 #include "db/base/cleanup.h"
-#include "indexer/entry_output.h"
+#include "indexer/verb.h"
 
 static const struct column columns[] = {
         {"kind", "KIND", STYLE_PLAIN, FIELD(GROUP)},
@@ -21,22 +21,18 @@ static const struct column columns[] = {
         TARGET_COLUMNS,
 };
 
-enum status command_plugins(const struct options *options)
+int command_plugins(const struct options *options, struct error *error)
 {
 	const char *kind = options->argument_count > 0 ? options->arguments[0] : NULL;
 	const char *name = options->argument_count > 1 ? options->arguments[1] : NULL;
 	struct output output = OUTPUT_BEGIN(columns, options->json);
-	CLEANUP(selection_free) struct selection found = {0};
-	entrydb_error own = ENTRYDB_ERROR_INIT;
-	struct error error = {0};
-	int code = open_handle(options, &found.db, &error);
+	CLEANUP(question_free) struct question found = {0};
+	int code = select_by(options, entrydb_plugins, kind, name, &found, error);
 
-	if (code == 0) {
-		code = entrydb_plugins(found.db, kind, name, &found.set, &own);
-		code = code < 0 ? take_error(code, &own, &error) : 0;
-	}
-	if (code < 0 || entry_put_all(&output, &found, true, &error) < 0)
-		return fail(&error);
+	if (code == 0)
+		code = entry_put_all(&output, &found, true, error);
+	if (code < 0)
+		return code;
 	if (entrydb_set_count(found.set) > 0)
 		return STATUS_DONE;
 	note(options, "no plugin was found");

@@ -21,9 +21,9 @@
 #include "db/base/file.h"
 #include "db/base/libc.h"
 #include "db/base/text.h"
-#include "indexer/entry_output.h"
 #include "indexer/interpreter.h"
 #include "indexer/suggest.h"
+#include "indexer/verb.h"
 #include "libquery/layout.h"
 #include "libquery/native/quarantine.h"
 #include "libquery/object_id.h"
@@ -238,8 +238,8 @@ static int set_aside(const struct probe *probe, struct error *error)
 
 /* --- the whole --- */
 
-static enum status probe_one(const struct options *options, entrydb *db,
-                             const entrydb_entry_point *entry_point)
+static int probe_one(const struct options *options, entrydb *db,
+                     const entrydb_entry_point *entry_point)
 {
 	CLEANUP(probe_free)
 	struct probe probe = {.options = options, .db = db, .entry_point = entry_point};
@@ -261,21 +261,21 @@ static enum status probe_one(const struct options *options, entrydb *db,
 	return probe.outcome == OUTCOME_LOADED ? STATUS_DONE : STATUS_COULD_NOT;
 }
 
-enum status command_probe(const struct options *options)
+int command_probe(const struct options *options, struct error *error)
 {
 	const char *group = options->arguments[0], *name = options->arguments[1];
-	CLEANUP(selection_free) struct selection found = {0};
-	enum status worst = STATUS_DONE;
-	struct error error = {0};
+	CLEANUP(question_free) struct question found = {0};
+	int worst = STATUS_DONE;
+	int code;
 
 	catch_signals(true);
-	if (select_by(options, group, name, &found, &error) < 0)
-		return fail(&error);
-	for (size_t i = 0; i < entrydb_set_count(found.set); i++) {
-		enum status one = probe_one(options, found.db, entrydb_set_get(found.set, i));
+	code = select_by(options, entrydb_select, group, name, &found, error);
+	for (size_t i = 0; code == 0 && i < entrydb_set_count(found.set); i++) {
+		int one = probe_one(options, found.db, entrydb_set_get(found.set, i));
 
 		worst = one > worst ? one : worst;
 	}
-	return entrydb_set_count(found.set) > 0 ? worst
-	                                        : say_not_found(options, found.db, group, name);
+	if (code == 0 && entrydb_set_count(found.set) == 0)
+		return say_not_found(options, found.db, group, name);
+	return code < 0 ? code : worst;
 }

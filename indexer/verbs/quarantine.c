@@ -4,7 +4,6 @@
 #include "libquery/native/quarantine.h"
 #include "db/base/cleanup.h"
 #include "indexer/command.h"
-#include "indexer/options.h"
 #include "indexer/output.h"
 #include "libquery/layout.h"
 
@@ -52,16 +51,15 @@ static int clear_one(void *payload, const char *id, const char *object, const ch
 	return code < 0 ? code : 0;
 }
 
-static enum status clear_named(const struct options *options, const char *directory,
-                               struct error *error)
+static int clear_named(const struct options *options, const char *directory, struct error *error)
 {
-	enum status status = STATUS_DONE;
+	int status = STATUS_DONE;
 
 	for (size_t i = 0; i < options->argument_count; i++) {
 		int code = quarantine_remove(directory, options->arguments[i], error);
 
 		if (code < 0 && code != ERROR_NOTFOUND)
-			return fail(error);
+			return code;
 		error_clear(error);
 		if (code > 0)
 			continue;
@@ -71,22 +69,21 @@ static enum status clear_named(const struct options *options, const char *direct
 	return status;
 }
 
-enum status command_quarantine(const struct options *options)
+int command_quarantine(const struct options *options, struct error *error)
 {
 	CLEANUP(cleanup_free) char *directory = NULL;
-	struct error error = {0};
-	int code = layout_quarantine(&directory) < 0 ? error_nomem(&error) : 0;
-	struct clearing all = {directory, &error};
+	int code = layout_quarantine(&directory) < 0 ? error_nomem(error) : 0;
+	struct clearing all = {directory, error};
 
 	if (options->argument_count > 0 && !options->clear)
 		return usage_error("quarantine", "IDs are for --clear");
 	if (code == 0 && !directory)
-		code = error_set(&error, ERROR_NOTFOUND,
+		code = error_set(error, ERROR_NOTFOUND,
 		                 "HOME is not set: there is no place for what is set aside");
-	if (code == 0 && options->argument_count > 0)
-		return clear_named(options, directory, &error);
-	if (code == 0)
-		code = options->clear ? quarantine_walk(directory, clear_one, &all, &error)
-		                      : list(options, directory, &error);
-	return code < 0 ? fail(&error) : STATUS_DONE;
+	if (code < 0)
+		return code;
+	if (!options->clear)
+		return list(options, directory, error);
+	return options->argument_count > 0 ? clear_named(options, directory, error)
+	                                   : quarantine_walk(directory, clear_one, &all, error);
 }

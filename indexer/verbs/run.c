@@ -11,9 +11,9 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
-#include "indexer/entry_output.h"
 #include "indexer/interpreter.h"
 #include "indexer/suggest.h"
+#include "indexer/verb.h"
 
 /* What the interpreter is given; more arguments are the name of the script, and its own. */
 static const char launcher[] = INTERPRETER_BEGIN "del sys.argv[:4]\n"
@@ -92,16 +92,13 @@ static int run(const struct options *options, entrydb *db, const entrydb_entry_p
 	                      : start(options, e, interpreter, error);
 }
 
-enum status command_run(const struct options *options)
+int command_run(const struct options *options, struct error *error)
 {
 	const char *group = options->group ? options->group : "console_scripts";
-	CLEANUP(selection_free) struct selection found = {0};
-	struct error error = {0};
+	CLEANUP(question_free) struct question found = {0};
+	int code = select_by(options, entrydb_select, group, options->arguments[0], &found, error);
 
-	if (select_by(options, group, options->arguments[0], &found, &error) < 0)
-		return fail(&error);
-	if (entrydb_set_count(found.set) == 0)
+	if (code == 0 && entrydb_set_count(found.set) == 0)
 		return say_not_found(options, found.db, group, options->arguments[0]);
-	return run(options, found.db, entrydb_set_get(found.set, 0), &error) < 0 ? fail(&error)
-	                                                                         : STATUS_DONE;
+	return code < 0 ? code : run(options, found.db, entrydb_set_get(found.set, 0), error);
 }

@@ -10,7 +10,6 @@
 #include "db/base/small_file.h"
 #include "db/base/text.h"
 #include "db/reader.h"
-#include "indexer/output.h"
 #include "indexer/suggest.h"
 #include "indexer/verb.h"
 
@@ -127,27 +126,19 @@ static int put_databases(const struct options *options, const entrydb_path *path
 	return output_end(&output, error);
 }
 
-enum status command_status(const struct options *options)
+int command_status(const struct options *options, struct error *error)
 {
-	CLEANUP(selection_free) struct selection found = {0};
-	entrydb_error own = ENTRYDB_ERROR_INIT;
-	struct error error = {0};
-	entrydb_path *path = NULL;
-	int code = open_handle(options, &found.db, &error);
-	bool found_any;
+	CLEANUP(question_free) struct question found = {0};
+	int code = question_open(options, &found, error);
 
-	if (code == 0) {
-		code = entrydb_describe_path(found.db, &path, &own);
-		code = code < 0 ? take_error(code, &own, &error) : put_paths(options, path, &error);
-	}
+	if (code == 0)
+		code = question_describe(&found, error);
+	if (code == 0)
+		code = put_paths(options, found.path, error);
 	if (code == 0 && !options->json && terminal_is(stdout))
-		code = put_databases(options, path, &error);
-	found_any = path && entrydb_path_count(path) > 0;
-	entrydb_path_free(path);
-	if (code < 0)
-		return fail(&error);
-	if (found_any)
-		return STATUS_DONE;
+		code = put_databases(options, found.path, error);
+	if (code < 0 || entrydb_path_count(found.path) > 0)
+		return code;
 	advise_on_nothing(options, found.db);
 	return STATUS_NOT_FOUND;
 }

@@ -293,7 +293,7 @@ static int prepare(struct verify *verify, struct databases *databases, struct er
 	                       : error_nomem(error);
 }
 
-enum status command_verify(const struct options *options)
+int command_verify(const struct options *options, struct error *error)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
 	CLEANUP(verify_free)
@@ -301,16 +301,16 @@ enum status command_verify(const struct options *options)
 	        .options = options,
 	        .output = OUTPUT_BEGIN(columns, options->json),
 	};
-	struct error error = {0};
 	bool failed = false;
+	int code = prepare(&verify, &databases, error);
 
-	if (prepare(&verify, &databases, &error) < 0)
-		return fail(&error);
+	if (code < 0)
+		return code;
 	for (size_t i = 0; i < databases.count && !interrupted(); i++) {
 		verify.database = &databases.items[i];
-		if (verify_database(&verify, &error) < 0) {
+		if (verify_database(&verify, error) < 0) {
 			failed = true;
-			fail(&error);
+			fail(error);
 		}
 	}
 	note(options, "%zu distributions compared, %zu files hashed, %zu differences",

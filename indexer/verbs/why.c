@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "db/base/cleanup.h"
-#include "indexer/entry_output.h"
 #include "indexer/suggest.h"
+#include "indexer/verb.h"
 #include "indexer/verbs/causes.h"
 
 /* All that is known about one entry point. */
@@ -139,8 +139,8 @@ static void put(struct output *output, const struct facts *facts)
 	entry_put(output, facts->entry_point, facts->target);
 }
 
-static int print_all(const struct options *options, const struct selection *found,
-                     const entrydb_path *path, struct error *error)
+static int print_all(const struct options *options, const struct question *found,
+                     struct error *error)
 {
 	struct output output = OUTPUT_BEGIN(columns, true);
 	size_t from = 0;
@@ -149,7 +149,7 @@ static int print_all(const struct options *options, const struct selection *foun
 	for (size_t i = 0; code == 0 && i < entrydb_set_count(found->set); i++) {
 		const entrydb_entry_point *e = entrydb_set_get(found->set, i);
 		CLEANUP(facts_free)
-		struct facts facts = {e, find_path_entry(path, e, &from), NULL, NULL, NULL};
+		struct facts facts = {e, find_path_entry(found->path, e, &from), NULL, NULL, NULL};
 
 		code = gather(options->sysroot, found->db, &facts, error);
 		if (code == 0 && options->json)
@@ -162,41 +162,33 @@ static int print_all(const struct options *options, const struct selection *foun
 }
 
 /* That nothing was found is explained as well, by what was searched. */
-static void print_searched(const struct options *options, entrydb *db, const entrydb_path *path)
+static void print_searched(const struct options *options, const struct question *found)
 {
-	say_not_found(options, db, options->arguments[0], options->arguments[1]);
-	for (size_t i = 0; i < entrydb_path_count(path); i++) {
-		const entrydb_path_entry *entry = entrydb_path_get(path, i);
+	say_not_found(options, found->db, options->arguments[0], options->arguments[1]);
+	for (size_t i = 0; i < entrydb_path_count(found->path); i++) {
+		const entrydb_path_entry *entry = entrydb_path_get(found->path, i);
 
 		message("searched %s: %s (%s)", entrydb_path_entry_path(entry), state_of(entry),
 		        reason_of(entry));
 	}
 }
 
-enum status command_why(const struct options *options)
+int command_why(const struct options *options, struct error *error)
 {
-	CLEANUP(selection_free) struct selection found = {0};
-	entrydb_error own = ENTRYDB_ERROR_INIT;
-	struct error error = {0};
-	entrydb_path *path = NULL;
-	enum status status = STATUS_DONE;
-	int code;
+	CLEANUP(question_free) struct question found = {0};
+	int code = select_by(options, entrydb_explain, options->arguments[0], options->arguments[1],
+	                     &found, error);
 
-	if (open_handle(options, &found.db, &error) < 0)
-		return fail(&error);
-	code = entrydb_explain(found.db, options->arguments[0], options->arguments[1], &found.set,
-	                       &own);
 	if (code == 0)
-		code = entrydb_describe_path(found.db, &path, &own);
-	code = code < 0 ? take_error(code, &own, &error) : print_all(options, &found, path, &error);
+		code = question_describe(&found, error);
+	if (code == 0)
+		code = print_all(options, &found, error);
 	if (code < 0)
-		status = fail(&error);
-	else if (entrydb_set_count(found.set) == 0) {
-		print_searched(options, found.db, path);
-		status = STATUS_NOT_FOUND;
+		return code;
+	if (entrydb_set_count(found.set) == 0) {
+		print_searched(options, &found);
+		code = STATUS_NOT_FOUND;
 	}
-	if (found.set)
-		report_problems(found.set);
-	entrydb_path_free(path);
-	return status;
+	report_problems(found.set);
+	return code;
 }
