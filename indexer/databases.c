@@ -14,27 +14,23 @@
 #include "db/base/file.h"
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
-#include "indexer/known_roots.h"
+#include "db/reader.h"
 #include "libquery/layout.h"
-
-static void database_free(struct database *item)
-{
-	for (size_t i = 0; i < item->root_count; i++) {
-		free(item->roots[i].path);
-		free(item->roots[i].root_path);
-	}
-	name_map_free(&item->by_root_path);
-	free(item->roots);
-	free(item->file);
-}
 
 void databases_free(struct databases *databases)
 {
-	for (size_t i = 0; i < databases->count; i++)
-		database_free(&databases->items[i]);
-	name_map_free(&databases->by_file);
+	for (size_t i = 0; i < databases->count; i++) {
+		struct database *item = &databases->items[i];
+
+		for (size_t j = 0; j < item->root_count; j++) {
+			free(item->roots[j].path);
+			free(item->roots[j].root_path);
+		}
+		name_map_free(&item->by_root_path);
+		free(item->roots);
+		free(item->file);
+	}
 	free(databases->items);
-	*databases = (struct databases){0};
 }
 
 /* --root, or NULL where that is the whole machine. */
@@ -162,48 +158,17 @@ static int choose_database(const struct options *options, bool to_write, const c
 	return code < 0 ? error_nomem(error) : 0;
 }
 
-/* One of that file, with all else of @like. */
-static int add_database(struct databases *databases, const char *file, struct database like,
-                        struct error *error)
-{
-	bool failed =
-	        !array_grow(&databases->items, databases->count, sizeof(like), &databases->room);
-
-	like.file = failed ? NULL : strdup(file);
-	failed |= !like.file;
-	if (!failed)
-		name_map_put(&databases->by_file, slice_of(like.file), (uint32_t)databases->count,
-		             &failed);
-	if (failed) {
-		free(like.file);
-		return error_nomem(error);
-	}
-	databases->items[databases->count++] = like;
-	return 0;
-}
-
 int databases_add_file(const char *file, bool may_replace, struct databases *out,
                        struct error *error)
 {
-	return add_database(out, file, (struct database){.may_replace = may_replace}, error);
-}
+	struct database item = {.file = strdup(file), .may_replace = may_replace};
 
-/* A file that --db names may lie outside of the sysroot. */
-static int add_with_owner(const struct options *options, bool to_write, const char *file,
-                          struct databases *out, struct error *error)
-{
-	struct database like = {
-	        .may_replace = !options->database,
-	        .sysroot = options->database ? NULL : sysroot_of(options),
-	};
-	struct error own = {0};
-	struct safe_way way;
-	int code = find_owner(file, like.sysroot, &way, &own);
-
-	like.uid = way.uid;
-	like.gid = way.gid;
-	code = to_write ? error_move(error, &own) : error_move_failure(error, &own);
-	return code < 0 ? code : add_database(out, file, like, error);
+	if (!item.file || !array_grow(&out->items, out->count, sizeof(item), &out->room)) {
+		free(item.file);
+		return error_nomem(error);
+	}
+	out->items[out->count++] = item;
+	return 0;
 }
 
 static bool add_root(struct database *database, const char *sysroot, const char *inside,
@@ -230,18 +195,29 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 {
 	CLEANUP(coverage_free) struct coverage coverage = {0};
 	const char *sysroot = sysroot_of(options);
+	/* A file that --db names may lie outside of the sysroot. */
+	const char *above = options->database ? NULL : sysroot;
+	struct error own = {0};
+	struct safe_way way;
+	size_t at = 0;
 	int code = choose_database(options, to_write, path, &coverage, error);
-	uint32_t at;
 
 	if (code < 0)
 		return code;
-	at = name_map_get(&out->by_file, slice_of(coverage.database));
-	if (at == NAME_MAP_NONE) {
-		at = (uint32_t)out->count;
-		code = add_with_owner(options, to_write, coverage.database, out, error);
+	while (at < out->count && strcmp(out->items[at].file, coverage.database) != 0)
+		at++;
+	if (at == out->count) {
+		find_owner(coverage.database, above, &way, &own);
+		code = to_write ? error_move(error, &own) : error_move_failure(error, &own);
+		if (code == 0)
+			code = databases_add_file(coverage.database, !options->database, out,
+			                          error);
+		if (code < 0)
+			return code;
+		out->items[at].sysroot = above;
+		out->items[at].uid = way.uid;
+		out->items[at].gid = way.gid;
 	}
-	if (code < 0)
-		return code;
 	return add_root(&out->items[at], sysroot ? sysroot : "", path, coverage.root_path)
 	               ? 0
 	               : error_nomem(error);
@@ -275,7 +251,62 @@ int database_mode(const struct database *database, mode_t *mode, struct error *e
 	return code < 0 ? code : 0;
 }
 
-/* --- what the arguments mean --- */
+/* --- the roots that a database knows --- */
+
+int known_roots_add(void *sites, const struct root_record *root)
+{
+	CLEANUP(cleanup_free) char *path = strndup(root->path.ptr, root->path.len);
+
+	if (root->kind == ROOT_ARCHIVE)
+		return 0;
+	return path && sites_add(sites, path) ? 0 : ERROR_NOMEM;
+}
+
+int known_root_path(const struct options *options, const char *file, const char *root_path,
+                    char **out, struct error *error)
+{
+	CLEANUP(cleanup_free) char *base = layout_base(file);
+
+	*out = NULL;
+	if (options->sysroot && root_path[0] == '/')
+		return 0;
+	if (base)
+		*out = layout_path_of_root(base, slice_of(root_path));
+	return *out ? 0 : error_nomem(error);
+}
+
+bool known_root_is_gone(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+/*
+ * Where those lie that @file knows, archives aside; @sysroot, with which its path begins, is taken
+ * off those that its rows have relative to it: then no others are added.
+ */
+static int add_known(struct sites *sites, const char *file, const char *sysroot,
+                     struct error *error)
+{
+	CLEANUP(cleanup_free) char *base = layout_base(file);
+	CLEANUP(cleanup_reader) struct reader *reader = NULL;
+	CLEANUP(sites_free) struct sites known = {0};
+	int code = base ? reader_open(file, geteuid(), &reader, error) : ERROR_NOMEM;
+
+	if (code == 0)
+		code = reader_roots(reader, known_roots_add, &known, error);
+	for (size_t i = 0; code == 0 && i < known.count; i++) {
+		CLEANUP(cleanup_free) char *path = NULL;
+
+		if (sysroot && known.paths[i][0] == '/')
+			continue;
+		path = layout_path_of_root(base + (sysroot ? strlen(sysroot) : 0),
+		                           slice_of(known.paths[i]));
+		code = path && sites_add(sites, path) ? 0 : ERROR_NOMEM;
+	}
+	return code == ERROR_NOMEM ? error_nomem(error) : code;
+}
 
 /*
  * The database of a prefix whose site directories are all gone still knows what they were. A
@@ -287,28 +318,16 @@ static int add_known_sites(struct sites *sites, const char *prefix, const char *
 	CLEANUP(coverage_free) struct coverage coverage = {0};
 	CLEANUP(cleanup_free)
 	char *layout = text_format("%s/lib/python3", strcmp(prefix, "/") == 0 ? "" : prefix);
-	CLEANUP(cleanup_free) char *base = NULL;
-	CLEANUP(sites_free) struct sites known = {0};
 	struct error own = {0};
 
 	if (!layout || layout_of_prefix(layout, sysroot, &coverage) < 0)
 		return error_nomem(error);
-	if (!coverage.database)
-		return 0;
-	base = layout_base(coverage.database);
-	if (!base)
-		return error_nomem(error);
-	known_roots_of_file(coverage.database, &known, &own);
-	for (size_t i = 0; i < known.count; i++) {
-		CLEANUP(cleanup_free)
-		char *path = layout_path_of_root(base + (sysroot ? strlen(sysroot) : 0),
-		                                 slice_of(known.paths[i]));
-
-		if (known.paths[i][0] != '/' && !(path && sites_add(sites, path)))
-			error_nomem(&own);
-	}
+	if (coverage.database)
+		add_known(sites, coverage.database, sysroot ? sysroot : "", &own);
 	return error_move_failure(error, &own);
 }
+
+/* --- what the arguments mean --- */
 
 /*
  * A prefix in which no site directory was found may only have none that can be looked for.
@@ -360,7 +379,9 @@ int databases_of_arguments(const struct options *options, bool to_write, struct 
 	CLEANUP(sites_free) struct sites sites = {0};
 	int code = 0;
 
-	if (options->argument_count == 0) {
+	if (options->argument_count == 0 && options->database && !to_write && !options->hook) {
+		code = add_known(&sites, options->database, NULL, error);
+	} else if (options->argument_count == 0) {
 		code = sites_of_machine(&sites, options->sysroot, error);
 		if (code == 0 && !options->database)
 			code = add_known_sites(&sites, "/", sysroot_of(options), error);
@@ -376,23 +397,6 @@ int databases_of_arguments(const struct options *options, bool to_write, struct 
 		error_clear(error);
 		out->left_alone++;
 		code = 0;
-	}
-	return code;
-}
-
-int databases_of_file(const struct options *options, struct databases *out, struct error *error)
-{
-	CLEANUP(cleanup_free) char *base = layout_base(options->database);
-	CLEANUP(sites_free) struct sites known = {0};
-	int code =
-	        base ? known_roots_of_file(options->database, &known, error) : error_nomem(error);
-
-	for (size_t i = 0; code == 0 && i < known.count; i++) {
-		CLEANUP(cleanup_free)
-		char *path = layout_path_of_root(base, slice_of(known.paths[i]));
-
-		code = path ? databases_add_path(options, false, path, out, error)
-		            : error_nomem(error);
 	}
 	return code;
 }

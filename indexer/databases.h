@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "db/base/name_map.h"
+#include "db/record.h"
 #include "indexer/command.h"
 #include "libquery/sites.h"
 
@@ -31,24 +32,20 @@ struct database {
 struct databases {
 	struct database *items;
 	size_t count, room;
-	struct name_map by_file; /* -> index in items */
-	size_t left_alone;       /* path entries for which no database may be written; reported */
+	size_t left_alone; /* path entries for which no database may be written; reported */
 };
 
 void databases_free(struct databases *databases);
 
 /*
- * Sort what the command's arguments name (without any: this machine's site
- * directories) by the databases that describe it. An argument is a site directory,
- * a zip or egg, or a prefix. @to_write: where the prefix is not the caller's, or
- * cannot be written, the user's own database takes its place. Root's does only where
+ * Sort what the command's arguments name by the databases that describe it. An argument is a site
+ * directory, a zip or egg, or a prefix. Without any: this machine's site directories, or, to
+ * read, what the file of --db knows, archives aside. @to_write: where the prefix is not the
+ * caller's, or cannot be written, the user's own database takes its place. Root's does only where
  * everybody may write; see databases_check_owner().
  */
 int databases_of_arguments(const struct options *options, bool to_write, struct databases *out,
                            struct error *error);
-
-/* The roots that the file of --db knows, archives aside. */
-int databases_of_file(const struct options *options, struct databases *out, struct error *error);
 
 /* The database of that file, for whatever is not a root. */
 int databases_add_file(const char *file, bool may_replace, struct databases *out,
@@ -76,5 +73,23 @@ int database_check_owner(const struct database *database, const char *command, s
  * 0 or a failure.
  */
 int database_mode(const struct database *database, mode_t *mode, struct error *error);
+
+/*
+ * The roots that a database knows, whether or not a command names them: an environment loses a
+ * site directory when its Python is upgraded, and no command names that one again.
+ *
+ * A root_each, for a struct sites: add the root's path, as the database spells it; no archives.
+ */
+int known_roots_add(void *sites, const struct root_record *root);
+
+/*
+ * Where the root lies that the database @file calls @root_path: *@out, malloc'd. NULL where that
+ * cannot be known: with --root, an absolute path is meant below it, but the file may lie outside.
+ */
+int known_root_path(const struct options *options, const char *file, const char *root_path,
+                    char **out, struct error *error);
+
+/* Is nothing there? */
+bool known_root_is_gone(const char *path);
 
 #endif

@@ -143,19 +143,6 @@ const char *options_not_among(const struct options *options, const char *names)
 	return NULL;
 }
 
-static enum status set(struct options *options, const struct fact *fact, const char *value)
-{
-	char *member = (char *)options + fact->member;
-
-	if (fact->set && !fact->set(options, value))
-		return usage_error(NULL, "--%s %s: expected %s", fact->name, value, fact->expected);
-	if (!fact->set && fact->argument)
-		*(const char **)(void *)member = value;
-	else if (!fact->set)
-		*(bool *)member = true;
-	return STATUS_DONE;
-}
-
 #define HELP_COLUMN 24 /* where the explanations begin */
 
 void options_print(const char *names)
@@ -205,7 +192,13 @@ static enum status read_option(const char *verb, char ***at, struct options *opt
 	if (fact->argument && !value && !(value = *++*at))
 		return usage_error(verb, "--%s needs an argument, %s", fact->name, fact->argument);
 	options->given |= 1u << (fact - facts);
-	return set(options, fact, value);
+	if (fact->set && !fact->set(options, value))
+		return usage_error(NULL, "--%s %s: expected %s", fact->name, value, fact->expected);
+	if (!fact->set && fact->argument)
+		*(const char **)(void *)((char *)options + fact->member) = value;
+	else if (!fact->set)
+		*(bool *)((char *)options + fact->member) = true;
+	return STATUS_DONE;
 }
 
 enum status options_parse(char **argv, options_end *ends, struct options *options)

@@ -44,8 +44,7 @@ bool suggest_entry_point(const struct options *options, entrydb *db, const char 
 	return suggestion != NULL;
 }
 
-int say_not_found(const struct options *options, entrydb *db, const char *group,
-                          const char *name)
+int say_not_found(const struct options *options, entrydb *db, const char *group, const char *name)
 {
 	if (!suggest_entry_point(options, db, group, name))
 		message("there is no '%s' in group '%s'", name, group);

@@ -22,8 +22,7 @@ bool suggest_entry_point(const struct options *options, entrydb *db, const char 
                          const char *name);
 
 /* The same, or that there is none. Returns STATUS_NOT_FOUND. */
-int say_not_found(const struct options *options, entrydb *db, const char *group,
-                          const char *name);
+int say_not_found(const struct options *options, entrydb *db, const char *group, const char *name);
 
 /* Where there are no entry points at all, print what to do next. False: there are some. */
 bool advise_on_nothing(const struct options *options, entrydb *db);

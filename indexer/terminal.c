@@ -4,35 +4,25 @@
 #include "indexer/terminal.h"
 
 #include <locale.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <wchar.h>
 
 #include "db/base/escape.h"
+#include "db/base/text.h"
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
 
-enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
-
 /* Of the process, as its streams are: messages come from where no options are known. */
-static enum color color = COLOR_AUTO;
+static const char *color = "auto";
 
 bool terminal_color(const char *when)
 {
-	static const char *const names[] = {
-	        [COLOR_AUTO] = "auto",
-	        [COLOR_ALWAYS] = "always",
-	        [COLOR_NEVER] = "never",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (strcmp(names[i], when) != 0)
-			continue;
-		color = (enum color)i;
-		return true;
-	}
-	return false;
+	if (!text_has_word("auto always never", slice_of(when)))
+		return false;
+	color = when;
+	return true;
 }
 
 /* Asked for each cell of a table, and of the system once for each of the two streams. */
@@ -51,8 +41,8 @@ static bool is_colored(FILE *stream)
 {
 	const char *unwanted = trust_environment("NO_COLOR"), *type = trust_environment("TERM");
 
-	if (color != COLOR_AUTO)
-		return color == COLOR_ALWAYS;
+	if (strcmp(color, "auto") != 0)
+		return strcmp(color, "always") == 0;
 	return terminal_is(stream) && !(unwanted && *unwanted) && type && *type &&
 	       strcmp(type, "dumb") != 0;
 }

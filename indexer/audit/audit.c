@@ -158,10 +158,7 @@ int command_audit(const struct options *options, struct error *error)
 		status = set_period(&audit);
 	if (status != STATUS_DONE)
 		return status;
-	if (options->database && options->argument_count == 0)
-		code = databases_of_file(options, &audit.databases, error);
-	else
-		code = databases_of_arguments(options, false, &audit.databases, error);
+	code = databases_of_arguments(options, false, &audit.databases, error);
 	if (code == 0)
 		code = look_for_arguments(&audit, error);
 	if (code == 0)

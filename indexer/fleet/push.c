@@ -283,12 +283,8 @@ int command_push(const struct options *options, struct error *error)
 		                   options->arguments[0]);
 	rest.arguments++;
 	rest.argument_count--;
-	if (!url)
-		code = error_nomem(error);
-	else if (options->database && rest.argument_count == 0)
-		code = databases_of_file(&rest, &push.databases, error);
-	else
-		code = databases_of_arguments(&rest, false, &push.databases, error);
+	code = url ? databases_of_arguments(&rest, false, &push.databases, error)
+	           : error_nomem(error);
 	if (code == 0)
 		code = open_fleet(&push, url, error);
 	if (code == 0)

@@ -5,7 +5,6 @@
 
 #include "db/base/cleanup.h"
 #include "db/reader.h"
-#include "indexer/known_roots.h"
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/layout.h"
 #include "libquery/sites.h"

@@ -17,7 +17,6 @@
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/publish.h"
-#include "indexer/known_roots.h"
 #include "indexer/manifests.h"
 #include "indexer/progress.h"
 #include "indexer/update/edit.h"

@@ -278,21 +278,6 @@ static void verify_free(struct verify *verify)
 	output_end(&verify->output, NULL);
 }
 
-/* What is compared, and what objects are judged by. */
-static int prepare(struct verify *verify, struct databases *databases, struct error *error)
-{
-	const struct options *options = verify->options;
-	int code = options->database && options->argument_count == 0
-	                   ? databases_of_file(options, databases, error)
-	                   : databases_of_arguments(options, false, databases, error);
-
-	if (code < 0)
-		return code;
-	verify->linkage = linkage_create(options->sysroot);
-	return verify->linkage ? site_kinds_load(options->sysroot, &verify->kinds, NULL, error)
-	                       : error_nomem(error);
-}
-
 int command_verify(const struct options *options, struct error *error)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
@@ -302,10 +287,15 @@ int command_verify(const struct options *options, struct error *error)
 	        .output = OUTPUT_BEGIN(columns, options->json),
 	};
 	bool failed = false;
-	int code = prepare(&verify, &databases, error);
+	int code = databases_of_arguments(options, false, &databases, error);
 
+	if (code == 0)
+		code = site_kinds_load(options->sysroot, &verify.kinds, NULL, error);
 	if (code < 0)
 		return code;
+	verify.linkage = linkage_create(options->sysroot);
+	if (!verify.linkage)
+		return error_nomem(error);
 	for (size_t i = 0; i < databases.count && !interrupted(); i++) {
 		verify.database = &databases.items[i];
 		if (verify_database(&verify, error) < 0) {
