@@ -124,7 +124,7 @@ class Writing(TrustTest):
             self.other.own(prefix)
             for words in (["update", prefix], ["disable", "--prefix", prefix, "g"]):
                 command = self.run_program(*words, status=COULD_NOT).err.rpartition("; run: ")[2].strip()
-                self.assertEqual(shlex.split(command)[4:], ["entrydb", *(word.replace("\n", "\\n") for word in words)])
+                self.assertEqual(shlex.split(command)[4:], ["entrydb", *(word.replace("\n", "\\x0a") for word in words)])
 
     def test_a_home_of_another_user(self):
         """sudo may keep HOME: root's own database would then lie in the user's directory."""
