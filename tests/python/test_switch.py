@@ -4,6 +4,7 @@ What is written there is written by its owner, through no link, and gone when en
 uninstalled. The tests with a second user make and remove one: root runs them.
 """
 
+import contextlib
 import functools
 import glob
 import os
@@ -231,6 +232,21 @@ class Refresh(SwitchTest):
         while not os.path.exists(log) and time.monotonic() < until:
             time.sleep(0.1)
         self.assertEqual(read(log).count("update"), 1)
+
+    def test_a_mark_that_is_a_link(self):
+        """Whoever else may write to the directory does not have the user's own files written to."""
+        self.entrydb("on")
+        precious = f"{self.place}/precious"
+        write(precious, "as it was")
+        os.utime(precious, (1, 1))
+        mark = f"{os.path.dirname(f'{self.environment.prefix}/{support.DATABASE}')}/.refresh"
+        support.add_distribution(self.environment.site, "omega")
+        for make in (os.link, os.symlink):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(mark)
+            make(precious, mark)
+            self.assertIn("omega", self.ask())
+            self.assertEqual(read(precious), "as it was")
 
     def test_where_nothing_can_be_written(self):
         self.entrydb("on")

@@ -35,6 +35,8 @@ def _claim(directory):
         status = os.fstat(mark)
         if status.st_size and abs(time.time() - status.st_mtime) < _PAUSE:
             return False
+        if status.st_nlink != 1 or status.st_uid != os.geteuid():  # a link that somebody else made
+            return False
         os.pwrite(mark, b"\n", 0)
         return True
     finally:
