@@ -20,7 +20,7 @@
 #include "libquery/disk/metadata/distribution.h"
 #include "libquery/disk/metadata/metadata.h"
 #include "libquery/disk/tree/distname.h"
-#include "libquery/disk/tree/tree_open.h"
+#include "libquery/disk/tree/tree.h"
 #include "libquery/names.h"
 #include "libquery/select.h"
 

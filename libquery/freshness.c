@@ -27,7 +27,7 @@
 #include "db/base/file.h"
 #include "libquery/disk/metadata/holds.h"
 #include "libquery/disk/metadata/scan.h"
-#include "libquery/disk/tree/tree_open.h"
+#include "libquery/disk/tree/tree.h"
 #include "libquery/handle.h"
 #include "libquery/layout.h"
 #include "libquery/locate.h"

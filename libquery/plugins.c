@@ -12,7 +12,7 @@
 #include "libquery/disk/target/plugin_record.h"
 #include "libquery/disk/target/site_kinds.h"
 #include "libquery/disk/target/target_record.h"
-#include "libquery/disk/tree/tree_open.h"
+#include "libquery/disk/tree/tree.h"
 #include "libquery/layout.h"
 #include "libquery/select.h"
 

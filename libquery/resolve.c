@@ -13,7 +13,7 @@
 #include "libquery/disk/elf/linkage.h"
 #include "libquery/disk/target/plugin_record.h"
 #include "libquery/disk/target/target_record.h"
-#include "libquery/disk/tree/tree_open.h"
+#include "libquery/disk/tree/tree.h"
 #include "libquery/handle.h"
 #include "libquery/layout.h"
 #include "libquery/result.h"

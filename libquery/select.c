@@ -6,7 +6,7 @@
 
 #include "db/base/cleanup.h"
 #include "libquery/disk/metadata/distribution.h"
-#include "libquery/disk/tree/tree_open.h"
+#include "libquery/disk/tree/tree.h"
 #include "libquery/names.h"
 #include "libquery/policy.h"
 

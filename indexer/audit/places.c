@@ -19,7 +19,7 @@
 #include "indexer/update/startup.h"
 #include "libquery/disk/metadata/pth.h"
 #include "libquery/disk/tree/distname.h"
-#include "libquery/disk/tree/tree_open.h"
+#include "libquery/disk/tree/tree.h"
 
 #define SETTINGS_MAX ((size_t)64 << 10) /* bytes of pyvenv.cfg */
 

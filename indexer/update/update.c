@@ -28,7 +28,7 @@
 #include "libquery/disk/elf/linkage.h"
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/target_record.h"
-#include "libquery/disk/tree/tree_open.h"
+#include "libquery/disk/tree/tree.h"
 #include "libquery/layout.h"
 
 struct update {

@@ -15,7 +15,7 @@
 #include "indexer/verbs/extensions.h"
 #include "libquery/disk/target/import_path.h"
 #include "libquery/disk/target/target_record.h"
-#include "libquery/disk/tree/tree_open.h"
+#include "libquery/disk/tree/tree.h"
 #include "libquery/layout.h"
 
 #define MODULE_TEXT_MAX ((size_t)4 << 20) /* bytes of a module that are searched */

@@ -5,7 +5,7 @@
  */
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/target_record.h"
-#include "libquery/disk/tree/tree_open.h"
+#include "libquery/disk/tree/tree.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/rows.h"
 #include "tests/fuzz/scratch.h"

@@ -50,20 +50,17 @@ static void print_member(struct zip *zip, const struct zip_member *m, const char
 
 static void print_zip(struct zip *zip)
 {
-	struct zip_member m, wanted;
-	bool found = false;
+	const struct zip_member *wanted = NULL;
 
-	for (size_t place = 0; zip_next(zip, &place, &m);) {
-		print_hex("name", m.name);
-		if (!slice_equal(m.name, SLICE("x.dist-info/entry_points.txt")))
-			continue;
-		wanted = m;
-		found = true;
+	for (size_t i = 0; i < zip->count; i++) {
+		print_hex("name", zip->members[i].name);
+		if (slice_equal(zip->members[i].name, SLICE("x.dist-info/entry_points.txt")))
+			wanted = &zip->members[i];
 	}
-	for (size_t place = 0; zip_next(zip, &place, &m);)
-		print_member(zip, &m, "");
-	if (found)
-		print_member(zip, &wanted, "found ");
+	for (size_t i = 0; i < zip->count; i++)
+		print_member(zip, &zip->members[i], "");
+	if (wanted)
+		print_member(zip, wanted, "found ");
 	else
 		puts("found none");
 }

@@ -17,7 +17,7 @@
 #include "libquery/disk/target/target_record.h"
 #include "libquery/disk/tree/ahead.h"
 #include "libquery/disk/tree/distname.h"
-#include "libquery/disk/tree/tree_open.h"
+#include "libquery/disk/tree/tree.h"
 
 #define SCAN_TRIES   10 /* how often a directory that changes meanwhile is read */
 #define ASK_PROGRESS 16 /* distributions between two calls */

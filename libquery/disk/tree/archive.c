@@ -35,9 +35,9 @@ struct unpacked {
 
 struct archive {
 	struct tree tree;
-	struct zip *zip; /* NULL: its files are those that follow */
-	const struct tree_file *files;
-	size_t count;
+	struct zip *zip;               /* or NULL: */
+	const struct tree_file *files; /* those in memory */
+	size_t count;                  /* of either */
 	/*
 	 * The place of the last file of each name, and the directories in children. A zip of
 	 * thousands of distributions is not to be walked for each of them.
@@ -54,28 +54,14 @@ static struct archive *archive_of(struct tree *tree)
 	return (struct archive *)tree;
 }
 
-/* --- walking --- */
-
-/* The name of the file at *place, which is moved to the next; false at the end. Begin with 0. */
-static bool next(const struct archive *archive, size_t *place, struct slice *name)
+static struct slice name_of(const struct archive *archive, size_t place)
 {
-	struct zip_member member;
-
-	if (!archive->zip && *place < archive->count) {
-		*name = archive->files[(*place)++].path;
-		return true;
-	}
-	if (!archive->zip || !zip_next(archive->zip, place, &member))
-		return false;
-	*name = member.name;
-	return true;
+	return archive->zip ? archive->zip->members[place].name : archive->files[place].path;
 }
 
 static struct slice first_component(struct slice name)
 {
-	const char *slash = name.len ? memchr(name.ptr, '/', name.len) : NULL;
-
-	return slash ? slice_between(name.ptr, slash) : name;
+	return name.len ? slice_take(&name, '/') : name;
 }
 
 /* The child to which the file called @name belongs; null if it does to none. */
@@ -86,13 +72,14 @@ static struct slice child_of(const struct archive *archive, struct slice name)
 
 static int children(struct tree *tree, tree_each *each, void *payload, struct error *error)
 {
-	struct name_map seen = {0};
-	struct slice name, last = {0};
+	const struct archive *archive = archive_of(tree);
+	CLEANUP(name_map_free) struct name_map seen = {0};
+	struct slice last = {0};
 	bool failed = false;
 	int answer = 0;
 
-	for (size_t place = 0; answer == 0 && next(archive_of(tree), &place, &name);) {
-		struct slice child = child_of(archive_of(tree), name);
+	for (size_t i = 0; answer == 0 && !failed && i < archive->count; i++) {
+		struct slice child = child_of(archive, name_of(archive, i));
 		size_t before = seen.count;
 
 		if (slice_is_null(child) || (!slice_is_null(last) && slice_equal(child, last)))
@@ -102,16 +89,15 @@ static int children(struct tree *tree, tree_each *each, void *payload, struct er
 		if (seen.count > before)
 			answer = each(payload, child);
 	}
-	name_map_free(&seen);
 	return failed ? error_nomem(error) : answer;
 }
 
 /* --- look-ups --- */
 
 /* Of members with one name the last one counts. */
-static void index_file(struct archive *archive, struct slice name, uint32_t place, bool *failed)
+static void index_file(struct archive *archive, uint32_t place, bool *failed)
 {
-	struct slice child = child_of(archive, name), below;
+	struct slice name = name_of(archive, place), child = child_of(archive, name), below;
 
 	name_map_set(&archive->index, name, place, failed);
 	if (slice_is_null(child) || child.len + 1 >= name.len)
@@ -130,11 +116,11 @@ static int find(struct archive *archive, struct slice directory, struct slice na
                 struct error *error)
 {
 	CLEANUP(cleanup_free) char *path = NULL;
-	struct slice whole = directory.len ? directory : name, file;
+	struct slice whole = directory.len ? directory : name;
 	bool failed = false;
 
-	for (size_t at = 0; !archive->is_indexed && !failed && next(archive, &at, &file);)
-		index_file(archive, file, (uint32_t)at - 1, &failed);
+	for (size_t i = 0; !archive->is_indexed && !failed && i < archive->count; i++)
+		index_file(archive, (uint32_t)i, &failed);
 	archive->is_indexed |= !failed;
 	if (directory.len && name.len && !failed) {
 		path = malloc(path_room(directory, name));
@@ -169,22 +155,12 @@ static int status_of(struct tree *tree, struct slice child, const char *file, st
 	return code;
 }
 
-static struct zip_member member_at(const struct archive *archive, uint32_t place)
-{
-	struct zip_member member;
-	size_t at = place;
-
-	zip_next(archive->zip, &at, &member);
-	return member;
-}
-
 /* A member is a file unless its name ends in '/'; a directory, when read, is "absent". */
 static int read_file(struct tree *tree, const struct tree_request *request, struct arena *arena,
                      struct slice *out, struct error *error)
 {
 	struct archive *archive = archive_of(tree);
 	CLEANUP(cleanup_free) char *owned = NULL;
-	struct zip_member member;
 	struct slice bytes;
 	bool failed = false;
 	uint32_t place;
@@ -193,8 +169,8 @@ static int read_file(struct tree *tree, const struct tree_request *request, stru
 	if (code <= 0 || place == NO_PLACE || (archive->zip && !*request->file))
 		return code < 0 ? code : 0;
 	if (archive->zip) {
-		member = member_at(archive, place);
-		code = zip_read(archive->zip, &member, request->limit, &bytes, error);
+		code = zip_read(archive->zip, &archive->zip->members[place], request->limit, &bytes,
+		                error);
 		owned = code < 0 ? NULL : (char *)bytes.ptr;
 	} else {
 		bytes = archive->files[place].bytes;
@@ -219,11 +195,11 @@ static int read_file(struct tree *tree, const struct tree_request *request, stru
 static int listing(struct tree *tree, const struct path_index **out, struct error *error)
 {
 	struct archive *archive = archive_of(tree);
-	struct slice name, child;
 	bool failed = false;
 
-	for (size_t place = 0; !archive->is_listed && !failed && next(archive, &place, &name);) {
-		child = child_of(archive, name);
+	for (size_t i = 0; !archive->is_listed && !failed && i < archive->count; i++) {
+		struct slice name = name_of(archive, i), child = child_of(archive, name);
+
 		if (slice_is_null(child) || !distname_is_info(child) || object_name_may_be(name))
 			failed = !path_index_add(&archive->beside, name);
 	}
@@ -267,26 +243,23 @@ static int write_piece(void *payload, struct slice bytes, struct error *error)
 
 static int unpack(struct archive *archive, uint32_t place, uint64_t *unpacked, struct error *error)
 {
-	struct zip_member member = {.size = 0};
+	const struct zip_member *member = archive->zip ? &archive->zip->members[place] : NULL;
+	struct slice bytes = member ? SLICE("") : archive->files[place].bytes;
+	uint64_t size = member ? member->size : bytes.len;
 	CLEANUP(cleanup_close) int fd = -1;
 	int code;
 
-	if (archive->zip)
-		member = member_at(archive, place);
-	else if (slice_is_null(archive->files[place].bytes))
+	if (slice_is_null(bytes))
 		return error_set(error, ERROR_LIMIT, "too large to be kept");
-	else
-		member.size = archive->files[place].bytes.len;
-	if (member.size > ARCHIVE_OBJECT_MAX)
+	if (size > ARCHIVE_OBJECT_MAX)
 		return error_set(error, ERROR_LIMIT, "more than %llu bytes",
 		                 (unsigned long long)ARCHIVE_OBJECT_MAX);
-	fd = open_scratch(member.size, error);
+	fd = open_scratch(size, error);
 	if (fd < 0)
 		return fd;
-	*unpacked = member.size;
-	code = archive->zip
-	               ? zip_unpack(archive->zip, &member, member.size, write_piece, &fd, error)
-	               : write_piece(&fd, archive->files[place].bytes, error);
+	*unpacked = size;
+	code = member ? zip_unpack(archive->zip, member, size, write_piece, &fd, error)
+	              : write_piece(&fd, bytes, error);
 	return code < 0 ? code : take_fd(&fd);
 }
 
@@ -367,12 +340,14 @@ int tree_open_zip(int fd, const char *path, struct stamp stamp, struct tree **ou
 {
 	CLEANUP(cleanup_close) int owned = fd;
 	CLEANUP(cleanup_zip) struct zip *zip = NULL;
-	struct archive archive = {.tree = {.kind = ROOT_ZIP, .stamp = stamp, .fd = fd}};
 	int code = zip_open(fd, path, &zip, error);
 
-	archive.zip = zip;
 	if (code == 0)
-		code = open_archive(&archive, out, error);
+		code = open_archive(
+		        &(struct archive){.tree = {.kind = ROOT_ZIP, .stamp = stamp, .fd = fd},
+		                          .zip = zip,
+		                          .count = zip->count},
+		        out, error);
 	if (code == 0) {
 		zip = NULL;
 		owned = -1;

@@ -27,16 +27,13 @@ bool distname_is_info(struct slice child)
 
 struct slice distname_first_info(struct slice path)
 {
-	for (struct slice rest = path;;) {
-		const char *slash = rest.len ? memchr(rest.ptr, '/', rest.len) : NULL;
-		struct slice one = slash ? slice_between(rest.ptr, slash) : rest;
+	for (struct slice rest = path; rest.len > 0;) {
+		struct slice one = slice_take(&rest, '/');
 
 		if (distname_is_info(one))
 			return slice_between(path.ptr, one.ptr + one.len);
-		if (!slash)
-			return (struct slice){0};
-		rest = slice_from(rest, one.len + 1);
 	}
+	return (struct slice){0};
 }
 
 /* child.lower() == "egg-info" */
@@ -55,9 +52,7 @@ bool distname_is_egg_base(struct slice path_entry)
 
 static struct slice before_first_dash(struct slice name)
 {
-	const char *dash = name.len > 0 ? memchr(name.ptr, '-', name.len) : NULL;
-
-	return dash ? slice_between(name.ptr, dash) : name;
+	return name.len ? slice_take(&name, '-') : name;
 }
 
 static bool is_separator(char c)

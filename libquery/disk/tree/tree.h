@@ -5,7 +5,6 @@
  * The answers are those of importlib.metadata: which children there are and in which
  * order, and whether reading a file gives text, nothing, or an exception.
  *
- *     tree_open                 a path entry, opened as what it is
  *     tree_directory  archive   the kinds
  *     tree                      what all of them can do
  */
@@ -73,6 +72,15 @@ struct tree {
  * that some of these readers may not read; or, for root, whose rights are not lent, a
  * symbolic link that others may have made, which is not followed.
  */
+
+/*
+ * Open the directory or zip at @path, as Python would. An error that is not a failure
+ * (error.h): there Python finds nothing (no such file, not readable, no directory nor zip).
+ */
+int tree_open(const char *path, struct tree **out, struct error *error);
+
+/* The directory that is open as @fd, which the tree takes over. */
+int tree_open_directory(int fd, struct stamp stamp, struct tree **out, struct error *error);
 
 /*
  * Call @each for every child, in the order of importlib.metadata; a non-zero answer ends

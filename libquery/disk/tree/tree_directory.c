@@ -1,12 +1,11 @@
 /*
- * tree_directory.c - reads distributions that lie in a directory.
+ * tree_directory.c - opens a path entry as what it is, and reads distributions that lie in a
+ * directory.
  *
  * The order of readdir is kept, since the answers of importlib.metadata depend on it. Files are
  * opened relative to the directory's descriptor: shorter walks for the kernel, and no race with a
  * rename above.
  */
-#include "libquery/disk/tree/tree_open.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +24,7 @@
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "libquery/disk/tree/ahead.h"
+#include "libquery/disk/tree/archive.h"
 
 #define ENTRIES_SIZE ((size_t)64 * 1024) /* bytes for one call of getdents64 */
 #define FIRST_BYTES  ((size_t)8 * 1024)  /* what "the beginning" of a file means */
@@ -149,10 +149,8 @@ static int read_now(struct tree *tree, const struct tree_request *request, struc
 	if (!name_of(name, request->child, request->file))
 		return error_errno(error, ENAMETOOLONG, "cannot open");
 	fd = open_file(tree, name);
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &status) != 0)
 		return is_absent(errno) ? 0 : error_errno(error, errno, "cannot open");
-	if (fstat(fd, &status) != 0)
-		return error_errno(error, errno, "cannot read");
 	code = judge(tree, request, &status, &size, error);
 	if (code <= 0)
 		return code;
@@ -303,4 +301,18 @@ int tree_open_directory(int fd, struct stamp stamp, struct tree **out, struct er
 	};
 	*out = &directory->tree;
 	return 0;
+}
+
+int tree_open(const char *path, struct tree **out, struct error *error)
+{
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path[0] ? path : ".", 0);
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return error_errno(error, errno, "%s", path);
+	if (S_ISDIR(status.st_mode))
+		return tree_open_directory(take_fd(&fd), stamp_of(&status), out, error);
+	if (!S_ISREG(status.st_mode))
+		return error_set(error, ERROR_NOTFOUND, "%s: neither a directory nor a file", path);
+	return tree_open_zip(take_fd(&fd), path, stamp_of(&status), out, error);
 }

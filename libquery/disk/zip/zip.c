@@ -14,7 +14,6 @@
 #include <zlib.h>
 
 #include "db/base/cleanup.h"
-#include "libquery/disk/zip/zip_directory.h"
 
 #define LOCAL_SIZE 30                 /* bytes of a local header without name and extra */
 #define PIECE      ((size_t)32 << 10) /* bytes of packed data read, and unpacked, at a time */
@@ -25,7 +24,7 @@ enum method {
 	DEFLATED = 8,
 };
 
-/* --- opening and walking --- */
+/* --- opening --- */
 
 void zip_close(struct zip *zip)
 {
@@ -53,14 +52,6 @@ int zip_open(int fd, const char *path, struct zip **out, struct error *error)
 	if (code == 0)
 		*out = take(zip);
 	return code;
-}
-
-bool zip_next(const struct zip *zip, size_t *place, struct zip_member *out)
-{
-	if (*place >= zip->count)
-		return false;
-	*out = zip->members[(*place)++];
-	return true;
 }
 
 /* --- the start of a member --- */
@@ -152,34 +143,6 @@ static int give(struct unpacking *work, const char *bytes, size_t size)
 	return work->sink(work->payload, (struct slice){bytes, size}, work->error);
 }
 
-/* Up to @left packed bytes from @at on, but no more than a piece; none at the end of the file. */
-static int read_piece(const struct unpacking *work, uint64_t at, uint64_t left, char piece[PIECE],
-                      size_t *got)
-{
-	return zip_file_read_some(work->zip, work->data + at, piece,
-	                          left < PIECE ? (size_t)left : PIECE, got, work->error);
-}
-
-static int copy_stored(struct unpacking *work)
-{
-	const struct zip_member *member = work->member;
-	uint64_t left = member->packed < member->size ? member->packed : member->size;
-	char piece[PIECE];
-	size_t got;
-	int code = 0;
-
-	if (member->packed > 0 && work->data >= work->zip->size)
-		return damaged(work, "the file ends within it");
-	for (; code == 0 && left > 0; left -= got) {
-		code = read_piece(work, work->given, left, piece, &got);
-		if (code == 0 && got == 0)
-			return damaged(work, "the file ends within it");
-		if (code == 0)
-			code = give(work, piece, got);
-	}
-	return code;
-}
-
 static void cleanup_inflate(z_stream *stream)
 {
 	inflateEnd(stream);
@@ -202,27 +165,33 @@ static int drain_input(struct unpacking *work, z_stream *stream, int *status)
 	return code;
 }
 
-static int inflate_member(struct unpacking *work)
+/* As Python does, read at least once, and of stored bytes no more than are declared. */
+static int give_all(struct unpacking *work)
 {
 	CLEANUP(cleanup_inflate) z_stream stream = {0};
-	const uint64_t packed = work->member->packed;
-	char piece[PIECE];
+	const struct zip_member *member = work->member;
 	int status = Z_OK, code = 0;
+	char piece[PIECE];
 	size_t got;
 
-	if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+	if (member->method == DEFLATED && inflateInit2(&stream, -MAX_WBITS) != Z_OK)
 		return error_nomem(work->error);
-	for (uint64_t at = 0; code == 0 && status == Z_OK && at < packed; at += got) {
-		code = read_piece(work, at, packed - at, piece, &got);
-		if (code < 0)
-			return code;
-		if (got == 0 && (work->given < work->member->size || at == 0))
-			return damaged(work, "the file ends within it");
-		if (got == 0)
-			return 0;
-		stream.next_in = (Bytef *)piece;
-		stream.avail_in = (uInt)got;
-		code = drain_input(work, &stream, &status);
+	for (uint64_t at = 0; code == 0 && status == Z_OK && at < member->packed; at += got) {
+		uint64_t packed = member->packed - at, left = member->size - work->given;
+
+		code = zip_file_read_some(work->zip, work->data + at, piece,
+		                          packed < PIECE ? (size_t)packed : PIECE, &got,
+		                          work->error);
+		if (code == 0 && got == 0)
+			return left > 0 || at == 0 ? damaged(work, "the file ends within it") : 0;
+		if (code == 0 && member->method == STORED) {
+			code = give(work, piece, got < left ? got : (size_t)left);
+			status = got < left ? Z_OK : Z_STREAM_END;
+		} else if (code == 0) {
+			stream.next_in = (Bytef *)piece;
+			stream.avail_in = (uInt)got;
+			code = drain_input(work, &stream, &status);
+		}
 	}
 	if (code < 0)
 		return code;
@@ -245,7 +214,7 @@ int zip_unpack(const struct zip *zip, const struct zip_member *member, uint64_t 
 	if (code == 0 && member->size > limit)
 		return too_large(&work, "larger than", limit);
 	if (code == 0)
-		code = member->method == STORED ? copy_stored(&work) : inflate_member(&work);
+		code = give_all(&work);
 	if (code == 0 && work.crc != member->crc)
 		return damaged(&work, "its checksum is wrong");
 	return code;

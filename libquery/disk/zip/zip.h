@@ -5,19 +5,17 @@
  *   ERROR_FORMAT  the file is not a zip, or damaged, wherever Python raises;
  *                 also an encrypted member, or a method other than stored and
  *                 deflate (Python reads bzip2 and lzma, this reader does not)
- *   ERROR_LIMIT   larger than a limit of zip_member.h or than the caller's
+ *   ERROR_LIMIT   larger than a limit of zip_directory.h or than the caller's
  *   ERROR_IO      the system could not read
  *   ERROR_NOMEM   out of memory
  *
- * Nothing but zip_close() changes an open zip: threads may share it.
+ * The members of an open zip are zip->members, in the order of Python's namelist(). Nothing
+ * but zip_close() changes it: threads may share it.
  */
 #ifndef LIBQUERY_DISK_ZIP_ZIP_H
 #define LIBQUERY_DISK_ZIP_ZIP_H
 
-#include "db/base/error.h"
-#include "libquery/disk/zip/zip_member.h"
-
-struct zip;
+#include "libquery/disk/zip/zip_directory.h"
 
 /*
  * Read the directory of the zip at @fd, whose position is neither used nor
@@ -34,12 +32,6 @@ static inline void cleanup_zip(struct zip **zip)
 {
 	zip_close(*zip);
 }
-
-/*
- * The next member, in the order of the directory (Python's namelist()); false at the end.
- * Begin with *place 0. From the place of a member a walk gives that member again.
- */
-bool zip_next(const struct zip *zip, size_t *place, struct zip_member *out);
 
 /* Takes the next bytes of a member. A negative answer ends the unpacking, which returns it. */
 typedef int zip_sink(void *payload, struct slice bytes, struct error *error);

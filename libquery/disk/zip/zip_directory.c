@@ -18,6 +18,7 @@
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
+#include "db/base/libc.h"
 #include "db/base/unicode.h"
 
 #define END_SIZE     22 /* bytes of the end record without its comment */
@@ -47,10 +48,9 @@ int zip_file_read_some(const struct zip *zip, uint64_t at, char *to, size_t size
 	size_t done = 0;
 
 	while (done < size && at + done < zip->size) {
-		ssize_t n = pread(zip->fd, to + done, size - done, (off_t)(at + done));
+		ssize_t n = TEMP_FAILURE_RETRY(
+		        pread(zip->fd, to + done, size - done, (off_t)(at + done)));
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n < 0)
 			return error_errno(error, errno, "%s", zip->path);
 		if (n == 0)

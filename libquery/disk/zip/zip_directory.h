@@ -8,9 +8,22 @@
 #ifndef LIBQUERY_DISK_ZIP_ZIP_DIRECTORY_H
 #define LIBQUERY_DISK_ZIP_ZIP_DIRECTORY_H
 
+#include <stdint.h>
+
 #include "db/base/arena.h"
 #include "db/base/error.h"
-#include "libquery/disk/zip/zip_member.h"
+
+#define ZIP_DIRECTORY_MAX ((uint64_t)512 << 20) /* bytes of a central directory */
+#define ZIP_MEMBERS_MAX   ((size_t)4 << 20)     /* members of a zip */
+
+struct zip_member {
+	struct slice name;      /* UTF-8, up to its first NUL; lives as long as the zip */
+	uint64_t size, packed;  /* bytes, unpacked and packed, as declared */
+	uint64_t header_offset; /* from the start of the file; UINT64_MAX: outside of any file */
+	uint32_t crc;
+	uint16_t method, flags;
+	size_t record; /* where it stands in the central directory */
+};
 
 /* Bits of a member's flags. */
 enum zip_flag {
@@ -31,7 +44,7 @@ struct zip {
 	uint64_t start, declared; /* in it: where the directory is, and where the end record says */
 	char *bytes;              /* of the directory */
 	size_t length;
-	struct zip_member *members; /* duplicates included */
+	struct zip_member *members; /* in the directory's order, duplicates included */
 	size_t count, room;
 	uint64_t *starts;   /* where they start in the file, sorted */
 	struct arena names; /* those that are not UTF-8 in the file */
