@@ -105,7 +105,7 @@ int find_verdict(entrydb *db, const entrydb_entry_point *entry_point, entrydb_ve
 int load_kinds(const struct options *options, struct plugin_kinds **out, struct error *error)
 {
 	struct error problem = {0};
-	int code = site_kinds_load(options->sysroot, out, &problem, error);
+	int code = plugin_kinds_load(options->sysroot, out, &problem, error);
 
 	if (problem.code)
 		message("%s; the kinds of plugins in it are not looked for", error_text(&problem));

@@ -7,7 +7,7 @@
 
 #include "indexer/command.h"
 #include "indexer/output.h"
-#include "libquery/disk/target/site_kinds.h"
+#include "libquery/disk/target/plugin_kinds.h"
 #include "libquery/sites.h"
 
 /* --- asking --- */

@@ -9,8 +9,7 @@
 #include "libquery/disk/elf/linkage.h"
 #include "libquery/disk/metadata/distribution.h"
 #include "libquery/disk/metadata/scan.h"
-#include "libquery/disk/target/plugin_record.h"
-#include "libquery/disk/target/site_kinds.h"
+#include "libquery/disk/target/plugin_kinds.h"
 #include "libquery/disk/target/target_record.h"
 #include "libquery/disk/tree/tree.h"
 #include "libquery/layout.h"
@@ -19,7 +18,7 @@
 /* The kinds of plugins that the handle knows, at first need. */
 static int load_kinds(struct entrydb *db, struct error *error)
 {
-	return db->kinds ? 0 : site_kinds_load(db->sysroot, &db->kinds, NULL, error);
+	return db->kinds ? 0 : plugin_kinds_load(db->sysroot, &db->kinds, NULL, error);
 }
 
 /* A look at the distributions of one path entry. */

@@ -11,7 +11,6 @@
 #include "db/base/cleanup.h"
 #include "db/base/path.h"
 #include "libquery/disk/elf/linkage.h"
-#include "libquery/disk/target/plugin_record.h"
 #include "libquery/disk/target/target_record.h"
 #include "libquery/disk/tree/tree.h"
 #include "libquery/handle.h"
@@ -143,7 +142,7 @@ static int from_database(entrydb *db, const entrydb_entry_point *entry_point,
 	if (code <= 0)
 		return code < 0 ? code : 1;
 	/* The data files of a wheel, too, may be plugins: they lie in the prefix. */
-	if (entry_point->is_plugin ? !plugin_path_is_sound(record->object)
+	if (entry_point->is_plugin ? !target_plugin_is_sound(record->object)
 	                           : !is_inside(record->object))
 		return 0;
 	/* What was lacking on this machine, not in the package, may be there by now. */

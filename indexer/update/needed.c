@@ -100,7 +100,7 @@ bool update_is_needed(const struct options *options, const struct database *data
 	if ((code < 0 && code != ERROR_NOTFOUND) || database_mode(database, &mode, NULL) < 0)
 		return true;
 	if (options->fresh == ENTRYDB_FRESH_ROOTS &&
-	    site_kinds_load(options->sysroot, &question.kinds, NULL, NULL) < 0)
+	    plugin_kinds_load(options->sysroot, &question.kinds, NULL, NULL) < 0)
 		return true;
 	if (question.reader &&
 	    (reader_status(question.reader).is_marked_stale || has_gone_roots(options, &question)))

@@ -12,7 +12,7 @@
 
 #include "db/record.h"
 #include "indexer/databases.h"
-#include "libquery/disk/target/site_kinds.h"
+#include "libquery/disk/target/plugin_kinds.h"
 
 /*
  * At the level "roots" the times of the site directories decide, as for a query; else each

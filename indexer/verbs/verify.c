@@ -19,7 +19,7 @@
 #include "indexer/update/startup.h"
 #include "libquery/disk/elf/linkage.h"
 #include "libquery/disk/metadata/scan.h"
-#include "libquery/disk/target/site_kinds.h"
+#include "libquery/disk/target/plugin_kinds.h"
 #include "libquery/disk/target/target_record.h"
 #include "libquery/layout.h"
 
@@ -290,7 +290,7 @@ int command_verify(const struct options *options, struct error *error)
 	int code = databases_of_arguments(options, false, &databases, error);
 
 	if (code == 0)
-		code = site_kinds_load(options->sysroot, &verify.kinds, NULL, error);
+		code = plugin_kinds_load(options->sysroot, &verify.kinds, NULL, error);
 	if (code < 0)
 		return code;
 	verify.linkage = linkage_create(options->sysroot);

@@ -12,7 +12,7 @@
 #include "db/base/cleanup.h"
 #include "libquery/disk/elf/linkage.h"
 #include "libquery/disk/metadata/scan.h"
-#include "libquery/disk/target/site_kinds.h"
+#include "libquery/disk/target/plugin_kinds.h"
 #include "tests/fuzz/archives.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/rows.h"
@@ -46,7 +46,7 @@ static void scan(struct tree *tree)
 	};
 	struct root_record root = {0}, again = {0};
 
-	require(linkage && site_kinds_load("/nowhere", &kinds, NULL, NULL) == 0);
+	require(linkage && plugin_kinds_load("/nowhere", &kinds, NULL, NULL) == 0);
 	how.kinds = kinds;
 	require(scan_tree(tree, &how, &root, NULL) == 0);
 	rows_check(&root);

@@ -5,8 +5,6 @@
 
 #include <limits.h>
 
-const char *const object_name_others[] = {"duckdb_extension", NULL};
-
 size_t object_name_suffix(struct slice name)
 {
 	size_t at = name.len;
@@ -21,15 +19,7 @@ size_t object_name_suffix(struct slice name)
 
 bool object_name_may_be(struct slice name)
 {
-	const char *dot;
-
-	if (object_name_suffix(name))
-		return true;
-	dot = name.len ? memrchr(name.ptr, '.', name.len) : NULL;
-	for (const char *const *other = object_name_others; dot && *other; other++)
-		if (slice_equal(slice_between(dot + 1, name.ptr + name.len), slice_of(*other)))
-			return true;
-	return false;
+	return object_name_suffix(name) || slice_ends(name, SLICE("." OBJECT_NAME_OTHER));
 }
 
 bool dotted_is(struct slice text)

@@ -18,8 +18,8 @@ bool dotted_is(struct slice text);
  */
 bool dotted_is_newer(struct slice a, struct slice b);
 
-/* What hosts call their plugins instead, without the dot, in order of preference; then NULL. */
-extern const char *const object_name_others[];
+/* What a host calls its plugins instead, without the dot. */
+#define OBJECT_NAME_OTHER "duckdb_extension"
 
 /* May a file of that name, or path, be a shared object? */
 bool object_name_may_be(struct slice name);

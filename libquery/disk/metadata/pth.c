@@ -3,7 +3,6 @@
  */
 #include "libquery/disk/metadata/pth.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,26 +29,6 @@ struct walk {
 static bool is_pth(struct slice name)
 {
 	return slice_ends(name, SLICE(".pth")) && name.ptr[0] != '.';
-}
-
-/* The names of the .pth files, sorted; none where the directory cannot be listed. */
-static int list(const struct walk *walk, struct arena *arena, struct path_index *names)
-{
-	CLEANUP(cleanup_closedir)
-	DIR *directory = file_open_directory(AT_FDCWD, walk->directory);
-	const char *name;
-	bool failed = false;
-	int left = directory ? 1 : -1;
-
-	if (!directory && !errno_is_failure(errno))
-		return 0;
-	while (!failed && directory && (left = file_next(directory, &name)) > 0)
-		if (is_pth(slice_of(name)))
-			failed = !path_index_add(names, arena_copy(arena, slice_of(name), &failed));
-	if (left < 0)
-		return error_errno(walk->error, errno, "cannot list %s", walk->directory);
-	path_index_sort(names);
-	return failed ? error_nomem(walk->error) : 0;
 }
 
 /* --- the lines --- */
@@ -131,7 +110,7 @@ int pth_walk(const char *directory, const char *site, pth_each *each, void *payl
 	struct walk walk = {directory, site, each, payload, error};
 	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
 	CLEANUP(path_index_free) struct path_index names = {0};
-	int code = list(&walk, &arena, &names);
+	int code = path_index_list(&names, AT_FDCWD, directory, is_pth, &arena, error);
 
 	for (size_t i = 0; code == 0 && i < names.count; i++)
 		code = give_file(&walk, names.paths[i].ptr);

@@ -10,7 +10,6 @@
  */
 #include "libquery/disk/target/import_path.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
 
@@ -49,7 +48,7 @@ struct search {
 	struct error *error;
 	struct suffix suffix; /* of the best file so far */
 	struct wheel_file file;
-	size_t length; /* of the path while it is put together, the suffix last, then a NUL */
+	size_t length; /* of the path while it is put together, the suffix last */
 	char text[PATH_MAX];
 };
 
@@ -60,20 +59,14 @@ static struct slice path_of(const struct search *search)
 	return (struct slice){search->text, search->length};
 }
 
+/* One byte is left for a NUL. */
 static bool add_text(struct search *search, struct slice s)
 {
 	if (s.len >= sizeof(search->text) - search->length)
 		return false;
 	memcpy(search->text + search->length, s.ptr, s.len);
 	search->length += s.len;
-	search->text[search->length] = '\0';
 	return true;
-}
-
-static void cut_text(struct search *search, size_t length)
-{
-	search->length = length;
-	search->text[length] = '\0';
 }
 
 /* Without this, a value such as "a/../../b" would lead out of the path entry. */
@@ -103,57 +96,48 @@ static bool add_module(struct search *search, struct slice module)
 
 /* --- suffixes --- */
 
-/* XY of cpython-XY-<triplet>.so; the text without ".so" is not one where there is a dot in it. */
-static void read_tag(struct slice tag, struct suffix *suffix)
+/* XY of cpython-XY-<triplet>.so; there is no other dot in it. */
+static void read_tag(struct slice text, struct suffix *suffix)
 {
-	const char *dash = tag.len ? memchr(tag.ptr, '-', tag.len) : NULL;
+	const struct slice cpython = SLICE("cpython-"), so = SLICE(".so");
+	const char *dash;
 	size_t i = 0;
 
-	if (!dash || memchr(tag.ptr, '.', tag.len))
+	if (!slice_starts(text, cpython) || !slice_ends(text, so))
 		return;
-	tag = slice_between(tag.ptr, dash);
-	while (i < tag.len && i < 4 && tag.ptr[i] >= '0' && tag.ptr[i] <= '9')
+	text = slice_from(slice_first(text, text.len - so.len), cpython.len);
+	dash = memchr(text.ptr, '-', text.len);
+	if (!dash || memchr(text.ptr, '.', text.len))
+		return;
+	while (text.ptr + i < dash && i < 4 && text.ptr[i] >= '0' && text.ptr[i] <= '9')
 		i++;
-	suffix->number = slice_first(tag, i);
-	suffix->is_second = i < tag.len;
+	suffix->number = slice_first(text, i);
+	suffix->is_second = text.ptr + i < dash;
 	suffix->rank = RANK_TAGGED;
 }
 
-static struct suffix read_suffix_of_import(struct slice text)
+/* What import would take has been looked for before what only a host takes (object_name.h). */
+static struct suffix read_suffix(struct slice text, bool by_host)
 {
-	static const struct {
-		const char *text;
-		enum rank rank;
-	} known[] = {{"abi3.so", RANK_ABI3},
-	             {"so", RANK_PLAIN},
-	             {"py", RANK_PYTHON},
-	             {"pyc", RANK_BYTES}};
-	const struct slice cpython = SLICE("cpython-"), so = SLICE(".so");
+	static const char *const known[2][RANK_NONE] = {
+	        {[RANK_ABI3] = "abi3.so",
+	         [RANK_PLAIN] = "so",
+	         [RANK_PYTHON] = "py",
+	         [RANK_BYTES] = "pyc"},
+	        {[RANK_PLAIN] = "so", [RANK_HOST] = OBJECT_NAME_OTHER},
+	};
 	struct suffix suffix = {.rank = RANK_NONE, .text = text};
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (slice_equal(text, slice_of(known[i].text)))
-			suffix.rank = known[i].rank;
-	if (slice_starts(text, cpython) && slice_ends(text, so))
-		read_tag(slice_from(slice_first(text, text.len - so.len), cpython.len), &suffix);
-	return suffix;
-}
-
-/* Those of object_name.h; what import would take has been looked for before. */
-static struct suffix read_suffix_of_host(struct slice text)
-{
-	struct suffix suffix = {.rank = RANK_NONE, .text = text};
-
-	for (const char *const *other = object_name_others; *other; other++)
-		if (slice_equal(text, slice_of(*other)))
-			suffix.rank = RANK_HOST;
-	if (slice_equal(text, SLICE("so")))
+	for (unsigned rank = RANK_ABI3; rank < RANK_NONE; rank++)
+		if (known[by_host][rank] && slice_equal(text, slice_of(known[by_host][rank])))
+			suffix.rank = rank;
+	if (!by_host) {
+		read_tag(text, &suffix);
+	} else if (slice_starts(text, SLICE("so.")) && dotted_is(slice_from(text, 3))) {
+		suffix.is_second = true;
+		suffix.number = slice_from(text, 3);
 		suffix.rank = RANK_PLAIN;
-	if (!slice_starts(text, SLICE("so.")))
-		return suffix;
-	suffix.is_second = true;
-	suffix.number = slice_from(text, 3);
-	suffix.rank = dotted_is(suffix.number) ? RANK_PLAIN : RANK_NONE;
+	}
 	return suffix;
 }
 
@@ -171,7 +155,7 @@ static bool is_better(const struct suffix *a, const struct suffix *b)
 
 static bool is_wanted(const struct search *search, struct slice text, struct suffix *out)
 {
-	*out = search->by_host ? read_suffix_of_host(text) : read_suffix_of_import(text);
+	*out = read_suffix(text, search->by_host);
 	return out->rank < RANK_NONE && is_better(out, &search->suffix);
 }
 
@@ -210,68 +194,48 @@ void import_cache_free(struct import_cache *cache)
 	*cache = (struct import_cache){0};
 }
 
-/* Have one more directory, at @path, in the cache. */
-static int add_directory(const struct import_site *site, struct slice path, struct error *error)
-{
-	struct import_cache *cache = site->cache;
-	CLEANUP(cleanup_closedir) DIR *directory = NULL;
-	bool failed = !array_grow(&cache->directories, cache->count, sizeof(*cache->directories),
-	                          &cache->room);
-	struct path_index *names = NULL;
-	const char *child;
-	int left;
-
-	path = arena_copy(&cache->arena, path, &failed);
-	if (failed)
-		return error_nomem(error);
-	directory = file_open_directory(site->fd, path.ptr);
-	if (!directory && errno_is_failure(errno))
-		return error_errno(error, errno, "%s", path.ptr);
-	name_map_put(&cache->by_path, path, (uint32_t)cache->count, &failed);
-	names = &cache->directories[cache->count++];
-	*names = (struct path_index){0};
-	left = directory ? 1 : 0;
-	while (!failed && left > 0 && (left = file_next(directory, &child)) > 0)
-		failed = !path_index_add(names,
-		                         arena_copy(&cache->arena, slice_of(child), &failed)) ||
-		         failed;
-	if (left < 0)
-		return error_errno(error, errno, "cannot list");
-	path_index_sort(names);
-	cache->names += names->count + 1;
-	return failed ? error_nomem(error) : 0;
-}
-
 int import_names(const struct import_site *site, struct slice path, const struct path_index **out,
                  struct error *error)
 {
 	struct import_cache *cache = site->cache;
-	uint32_t at;
+	struct slice where = path.len ? path : SLICE(".");
+	uint32_t at = name_map_get(&cache->by_path, where);
+	struct path_index names = {0};
+	bool failed = false;
 	int code = 0;
 
-	path = path.len ? path : SLICE(".");
-	at = name_map_get(&cache->by_path, path);
 	if (at == NAME_MAP_NONE) {
 		if (cache->names > CACHED_NAMES_MAX)
 			forget_directories(cache);
 		at = (uint32_t)cache->count;
-		code = add_directory(site, path, error);
+		where = arena_copy(&cache->arena, where, &failed);
+		failed |= !array_grow(&cache->directories, at, sizeof(names), &cache->room);
+		code = failed ? error_nomem(error)
+		              : path_index_list(&names, site->fd, where.ptr, NULL, &cache->arena,
+		                                error);
+		if (code == 0)
+			name_map_put(&cache->by_path, where, at, &failed);
+		if (code < 0 || failed) {
+			path_index_free(&names);
+			return code < 0 ? code : error_nomem(error);
+		}
+		cache->names += names.count + 1;
+		cache->directories[cache->count++] = names;
 	}
-	if (code < 0)
-		forget_directories(cache); /* what was read in part */
-	else
-		*out = &cache->directories[at];
-	return code;
+	*out = &cache->directories[at];
+	return 0;
 }
 
 /* --- by the directory --- */
 
 /* 1: what is at the path is of that kind; 0: it is not; or a failure. */
-static int is_of_kind(const struct search *search, mode_t kind)
+static int is_of_kind(struct search *search, mode_t kind)
 {
 	struct stat status;
-	int found = file_status(search->site->fd, search->text, &status, search->error);
+	int found;
 
+	search->text[search->length] = '\0';
+	found = file_status(search->site->fd, search->text, &status, search->error);
 	return found <= 0 ? found : (status.st_mode & S_IFMT) == kind;
 }
 
@@ -281,22 +245,19 @@ static int consider(struct search *search, struct slice text)
 	size_t length = search->length;
 	bool failed = false;
 	struct suffix suffix;
-	struct slice path = {0};
-	int code = 0;
+	int code;
 
 	if (!is_wanted(search, text, &suffix) || !add_text(search, text))
 		return 0;
 	code = is_of_kind(search, S_IFREG);
-	if (code > 0)
-		path = arena_copy(search->arena, path_of(search), &failed);
-	cut_text(search, length);
-	if (failed)
-		return error_nomem(search->error);
-	if (code <= 0)
-		return code;
-	is_wanted(search, slice_from(path, length), &search->suffix); /* by the copy */
-	search->file = (struct wheel_file){.path = path, .spelled = path};
-	return 0;
+	if (code > 0) {
+		struct slice path = arena_copy(search->arena, path_of(search), &failed);
+
+		search->suffix = suffix;
+		search->file = (struct wheel_file){.path = path, .spelled = path};
+	}
+	search->length = length;
+	return failed ? error_nomem(search->error) : code < 0 ? code : 0;
 }
 
 /* Choose among the names that begin as the path ends. */
@@ -332,7 +293,7 @@ static int choose(struct search *search, bool in_record, struct slice end)
 		choose_in_record(search);
 	else
 		code = choose_in_directory(search);
-	cut_text(search, length);
+	search->length = length;
 	return code < 0 ? code : search->suffix.rank < RANK_NONE;
 }
 
@@ -348,7 +309,7 @@ static int find_namespace(struct search *search, struct import_file *out)
 		code = is_of_kind(search, S_IFDIR);
 	else if (add_text(search, SLICE("/")))
 		code = wheel_record_find(&search->site->record, path_of(search), &at, &file);
-	cut_text(search, length);
+	search->length = length;
 	if (code <= 0)
 		return code;
 	out->is_package = true;

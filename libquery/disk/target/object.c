@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
@@ -76,6 +75,7 @@ int object_open(const struct object_site *site, const struct wheel_file *file, s
 	                     : open_installed(site, file->path, error);
 	struct stat status;
 
+	out->listed = file;
 	if (fd < 0)
 		return fd;
 	out->fd = fd;
@@ -88,17 +88,33 @@ int object_open(const struct object_site *site, const struct wheel_file *file, s
 void object_close(struct object *object)
 {
 	elf_file_close(object->file);
-	if (object->fd >= 0)
-		close(object->fd);
+	cleanup_close(&object->fd);
 	*object = OBJECT_INIT;
+}
+
+int object_find(const struct object_site *site, const struct wheel_file *file, struct slice wanted,
+                struct slice init, struct object *out, struct error *error)
+{
+	int code = object_open(site, file, out, error);
+
+	if (code == 0)
+		code = elf_file_find(out->file, wanted, init, &out->facts, error);
+	if (code == 0 && !elf_file_header(out->file)->is_shared_object)
+		out->facts = (struct elf_facts){0};
+	return code;
 }
 
 int object_describe(const struct object *object, struct arena *arena, struct target_record *target,
                     struct error *error)
 {
-	const struct elf_header *header = elf_file_header(object->file);
+	const struct elf_header *header;
 	bool failed = false;
 
+	target->object = object->listed->path;
+	target->sha256 = object->listed->sha256;
+	if (!object->file)
+		return 0;
+	header = elf_file_header(object->file);
 	target->machine = header->machine;
 	target->size = object->size;
 	if (header->build_id[0])
@@ -114,21 +130,18 @@ static int fetch_beside(void *payload, struct slice path, struct error *error)
 	return fetch(payload, slice_from(path, ARCHIVE_DIRECTORY.len), error);
 }
 
-static int judge(const struct object_site *site, const struct object *object, struct slice path,
-                 struct arena *arena, struct linkage_report *report, struct error *error)
+static int judge(const struct object_site *site, const struct object *object, struct arena *arena,
+                 struct linkage_report *report, struct error *error)
 {
 	struct linkage_archive archive = {fetch_beside, (void *)site, ARCHIVE_DIRECTORY};
-	struct arena scratch = ARENA_INIT;
+	CLEANUP(arena_free) struct arena scratch = ARENA_INIT;
 	bool failed = false;
-	struct slice directory = site->fetch ? SLICE("/\001") : site->place, whole;
-	int code;
+	struct slice path = path_join_in(&scratch, site->fetch ? SLICE("/\001") : site->place,
+	                                 object->listed->path, &failed);
 
-	whole = path_join_in(&scratch, directory, path, &failed);
-	code = failed ? error_nomem(error)
-	              : linkage_judge(site->linkage, object->file, whole,
+	return failed ? error_nomem(error)
+	              : linkage_judge(site->linkage, object->file, path,
 	                              site->fetch ? &archive : NULL, arena, report, error);
-	arena_free(&scratch);
-	return code;
 }
 
 static enum target_state state_of(const struct linkage_report *report)
@@ -140,17 +153,16 @@ static enum target_state state_of(const struct linkage_report *report)
 	return slice_is_null(report->undefined) ? TARGET_OK : TARGET_NEEDS_HOST;
 }
 
-int object_judge(const struct object_site *site, const struct object *object,
-                 const struct wheel_file *file, struct arena *arena, struct target_record *target,
-                 struct error *error)
+int object_judge(const struct object_site *site, const struct object *object, struct arena *arena,
+                 struct target_record *target, struct error *error)
 {
 	struct linkage_report report = {0};
-	int code = 0;
+	int code = object_describe(object, arena, target, error);
 
 	target->kind = TARGET_NATIVE;
 	target->state = TARGET_OK;
-	if (site->linkage)
-		code = judge(site, object, file->path, arena, &report, error);
+	if (code == 0 && site->linkage)
+		code = judge(site, object, arena, &report, error);
 	if (code < 0)
 		return code;
 	target->glibc = report.glibc;

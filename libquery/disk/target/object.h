@@ -40,9 +40,11 @@ struct object_site {
 
 /* One that is open. */
 struct object {
+	const struct wheel_file *listed; /* borrowed */
 	struct elf_file *file;
 	int fd;
 	int64_t size;
+	struct elf_facts facts; /* zeros for what is no shared object */
 };
 
 #define OBJECT_INIT ((struct object){.fd = -1})
@@ -55,16 +57,19 @@ int object_open(const struct object_site *site, const struct wheel_file *file, s
                 struct error *error);
 void object_close(struct object *object);
 
-/* Fill @target's build-id, size and machine with what the object says. ERROR_NOMEM. */
+/* The same, with what it says of two symbols, either of which may be null: see elf_file_find(). */
+int object_find(const struct object_site *site, const struct wheel_file *file, struct slice wanted,
+                struct slice init, struct object *out, struct error *error);
+
+/* Fill @target, zeros so far, with where it is and what it says, if it is open. ERROR_NOMEM. */
 int object_describe(const struct object *object, struct arena *arena, struct target_record *target,
                     struct error *error);
 
 /*
- * Judge whether a native object would load: set @target's kind and state, and what it
- * needs. Each error is a failure.
+ * The same for a native object, and judge whether it would load: set @target's kind and state,
+ * and what it needs. Each error is a failure.
  */
-int object_judge(const struct object_site *site, const struct object *object,
-                 const struct wheel_file *file, struct arena *arena, struct target_record *target,
-                 struct error *error);
+int object_judge(const struct object_site *site, const struct object *object, struct arena *arena,
+                 struct target_record *target, struct error *error);
 
 #endif

@@ -7,6 +7,9 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/hash.h"
+#include "db/base/small_file.h"
+#include "db/base/text.h"
+#include "db/base/trust.h"
 #include "db/base/unicode.h"
 #include "db/entry_points_txt.h"
 #include "libquery/disk/elf/object_name.h"
@@ -71,15 +74,10 @@ int64_t plugin_kinds_digest(const struct plugin_kinds *kinds)
 
 static struct pattern pattern_of(struct slice text)
 {
-	const char *star = text.len ? memchr(text.ptr, '*', text.len) : NULL;
+	size_t len = text.len;
+	struct slice before = slice_take(&text, '*');
 
-	if (!star)
-		return (struct pattern){.before = text};
-	return (struct pattern){
-	        .before = slice_between(text.ptr, star),
-	        .after = slice_between(star + 1, text.ptr + text.len),
-	        .has_star = true,
-	};
+	return (struct pattern){before, text, before.len < len};
 }
 
 /* Is @text like that, and what does the star stand for? Nothing is not enough. */
@@ -101,16 +99,9 @@ static bool is_like(const struct pattern *pattern, struct slice text, struct sli
 /* The next word of *text, which is moved behind it; false where there is none. */
 static bool next_word(struct slice *text, struct slice *word)
 {
-	size_t begin = 0, end;
-
-	if (text->len == 0) /* it may be null */
-		return false;
-	while (begin < text->len && text->ptr[begin] == ' ')
-		begin++;
-	for (end = begin; end < text->len && text->ptr[end] != ' ';)
-		end++;
-	*word = slice_first(slice_from(*text, begin), end - begin);
-	*text = slice_from(*text, end);
+	*word = (struct slice){0};
+	while (word->len == 0 && text->len > 0) /* it may be null */
+		*word = slice_take(text, ' ');
 	return word->len > 0;
 }
 
@@ -210,6 +201,34 @@ int plugin_kinds_add(struct plugin_kinds *kinds, struct slice text, struct error
 		return code;
 	*kinds = *next;
 	kinds->digest = (int64_t)(hash_numbers(pair, 2) | 1);
+	return 0;
+}
+
+int plugin_kinds_load(const char *sysroot, struct plugin_kinds **out, struct error *problem,
+                      struct error *error)
+{
+	CLEANUP(cleanup_plugin_kinds) struct plugin_kinds *kinds = plugin_kinds_create();
+	CLEANUP(cleanup_free)
+	char *path = text_format("%s%s", sysroot ? sysroot : "", PLUGIN_KINDS_FILE);
+	CLEANUP(cleanup_free) char *text = NULL;
+	CLEANUP(error_clear) struct error own = {0}, why = {0};
+	size_t len = 0;
+	int code;
+
+	if (!kinds || !path)
+		return error_nomem(error);
+	code = plugin_kinds_add(kinds, slice_of(plugin_kinds_text), error);
+	if (code < 0)
+		return code;
+	code = small_file_read_trusted(path, PLUGIN_KINDS_TEXT_MAX + 1, TRUST_NO_OTHER, &text, &len,
+	                               &own);
+	if (code > 0 && plugin_kinds_add(kinds, (struct slice){text, len}, &why) < 0)
+		code = error_set(&own, why.code, "%s: %s", path, error_text(&why));
+	if (error_is_failure(code))
+		return error_move(error, &own);
+	if (code < 0 && problem)
+		error_move(problem, &own);
+	*out = take(kinds);
 	return 0;
 }
 

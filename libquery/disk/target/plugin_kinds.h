@@ -21,11 +21,28 @@
 /* The text that is compiled in. */
 extern const char plugin_kinds_text[];
 
+/* A site's own kinds, as opposed to those that are compiled in. */
+#define PLUGIN_KINDS_FILE "/etc/entrydb/plugin-kinds.conf"
+
 struct plugin_kinds;
 
 /* No kinds at all; NULL: no memory. */
 struct plugin_kinds *plugin_kinds_create(void);
 void plugin_kinds_free(struct plugin_kinds *kinds); /* NULL is accepted */
+
+static inline void cleanup_plugin_kinds(struct plugin_kinds **kinds) /* for CLEANUP() */
+{
+	plugin_kinds_free(*kinds);
+}
+
+/*
+ * Those that this machine knows: compiled in, and the site's own. The caller frees *@out.
+ * @sysroot: where the file is looked for, or NULL. A file that is wrong, or that others than root
+ * and the caller could have written, is left out, and @problem (which may be NULL) says why. Each
+ * error that is returned is a failure.
+ */
+int plugin_kinds_load(const char *sysroot, struct plugin_kinds **out, struct error *problem,
+                      struct error *error);
 
 /*
  * Add what @text says; it is copied. A kind takes the place of one of the same name that

@@ -20,33 +20,6 @@ struct resolution {
 	struct error *error;
 };
 
-/* A look at a shared object. */
-struct look {
-	const struct wheel_file *file;
-	struct object object;
-	struct elf_facts facts; /* zeros for what is no shared object */
-	int code;               /* why there is nothing to be seen, or 0 */
-};
-
-static void cleanup_look(struct look *look)
-{
-	object_close(&look->object);
-}
-
-/* Either symbol may be null. */
-static struct look look_at(const struct resolution *work, const struct wheel_file *file,
-                           struct slice wanted, struct slice init)
-{
-	struct look look = {.file = file, .object = OBJECT_INIT};
-
-	look.code = object_open(&work->site->objects, file, &look.object, work->error);
-	if (look.code == 0)
-		look.code = elf_file_find(look.object.file, wanted, init, &look.facts, work->error);
-	if (look.code == 0 && !elf_file_header(look.object.file)->is_shared_object)
-		look.facts = (struct elf_facts){0};
-	return look;
-}
-
 /* --- the answer --- */
 
 static int set(const struct resolution *work, enum target_kind kind, enum target_state state)
@@ -61,41 +34,32 @@ static int set_state(const struct resolution *work, enum target_state state)
 	return set(work, TARGET_UNRESOLVED, state);
 }
 
-static int set_object(const struct resolution *work, const struct look *look)
-{
-	work->target->object = look->file->path;
-	work->target->sha256 = look->file->sha256;
-	return look->object.file
-	               ? object_describe(&look->object, work->arena, work->target, work->error)
-	               : 0;
-}
-
 /* It exports what was wanted, and does not itself need Python. */
-static int judge(const struct resolution *work, const struct look *look, struct slice symbol)
+static int judge(const struct resolution *work, const struct object *object, struct slice symbol,
+                 struct target_record *target)
 {
-	int code = object_judge(&work->site->objects, &look->object, look->file, work->arena,
-	                        work->target, work->error);
+	int code = object_judge(&work->site->objects, object, work->arena, target, work->error);
 
-	if (code == 0 && work->target->kind == TARGET_NATIVE)
-		work->target->symbol = symbol;
+	if (code == 0 && target->kind == TARGET_NATIVE)
+		target->symbol = symbol;
 	return code;
 }
 
-/* What came of the look at an object: an answer, unless it is a failure. */
-static int conclude(const struct resolution *work, const struct look *look)
+/* What came of the look at an object, which ended with @code: an answer, unless it is a failure. */
+static int conclude(const struct resolution *work, const struct object *object, int code)
 {
-	const struct elf_facts *facts = &look->facts;
+	const struct elf_facts *facts = &object->facts;
 
-	if (error_is_failure(look->code))
-		return look->code;
-	if (look->code == ERROR_NOTFOUND)
+	if (error_is_failure(code))
+		return code;
+	if (code == ERROR_NOTFOUND)
 		return set_state(work, TARGET_MISSING);
-	if (set_object(work, look) < 0)
-		return ERROR_NOMEM;
-	if (look->code == ERROR_LIMIT)
-		return set_state(work, TARGET_NOT_EXAMINED);
 	if (facts->exports_wanted && !facts->needs_python)
-		return judge(work, look, work->wanted->attr);
+		return judge(work, object, work->wanted->attr, work->target);
+	if (object_describe(object, work->arena, work->target, work->error) < 0)
+		return ERROR_NOMEM;
+	if (code == ERROR_LIMIT)
+		return set_state(work, TARGET_NOT_EXAMINED);
 	if (facts->exports_init || facts->needs_python)
 		return set(work, TARGET_EXTENSION, TARGET_OK);
 	return set_state(work, TARGET_NO_SYMBOL);
@@ -110,10 +74,10 @@ static bool has_dot(struct slice s)
 
 static int resolve_object(const struct resolution *work, const struct wheel_file *file)
 {
-	const struct slice prefix = SLICE("PyInit_");
-	struct slice module = work->wanted->module, attr = work->wanted->attr;
+	const struct slice prefix = SLICE("PyInit_"), attr = work->wanted->attr;
+	struct slice module = work->wanted->module;
 	const char *dot = memrchr(module.ptr, '.', module.len);
-	CLEANUP(cleanup_look) struct look look = {.object = OBJECT_INIT};
+	CLEANUP(object_close) struct object object = OBJECT_INIT;
 	char *init = arena_alloc(work->arena, prefix.len + module.len);
 
 	if (!init)
@@ -121,9 +85,11 @@ static int resolve_object(const struct resolution *work, const struct wheel_file
 	if (dot) /* its last part is what the symbol is called after */
 		module = slice_between(dot + 1, module.ptr + module.len);
 	memcpy(mempcpy(init, prefix.ptr, prefix.len), module.ptr, module.len);
-	look = look_at(work, file, has_dot(attr) ? (struct slice){0} : attr, /* a.b: Python's */
-	               (struct slice){init, prefix.len + module.len});
-	return conclude(work, &look);
+	return conclude(work, &object,
+	                object_find(&work->site->objects, file,
+	                            has_dot(attr) ? (struct slice){0} : attr, /* a.b: Python's */
+	                            (struct slice){init, prefix.len + module.len}, &object,
+	                            work->error));
 }
 
 /*
@@ -133,7 +99,7 @@ static int resolve_object(const struct resolution *work, const struct wheel_file
 static int resolve_library(const struct resolution *work)
 {
 	const struct slice attr = work->wanted->attr;
-	CLEANUP(cleanup_look) struct look look = {.object = OBJECT_INIT};
+	CLEANUP(object_close) struct object object = OBJECT_INIT;
 	struct target_site *site = work->site;
 	int code = 0;
 
@@ -147,9 +113,10 @@ static int resolve_library(const struct resolution *work)
 	site->asked_library = true;
 	if (slice_is_null(site->last_library.file.path))
 		return set_state(work, TARGET_MISSING);
-	look = look_at(work, &site->last_library.file, attr, (struct slice){0});
-	if (look.code == ERROR_LIMIT || error_is_failure(look.code) || look.facts.exports_wanted)
-		return conclude(work, &look);
+	code = object_find(&site->objects, &site->last_library.file, attr, (struct slice){0},
+	                   &object, work->error);
+	if (code == ERROR_LIMIT || error_is_failure(code) || object.facts.exports_wanted)
+		return conclude(work, &object, code);
 	return set_state(work, TARGET_MISSING);
 }
 
@@ -162,24 +129,21 @@ static int resolve_library(const struct resolution *work)
 static int consider(const struct resolution *work, struct slice symbol,
                     const struct wheel_file *file, struct target_bundle *bundle)
 {
-	CLEANUP(cleanup_look) struct look look = {.object = OBJECT_INIT};
+	CLEANUP(object_close) struct object object = OBJECT_INIT;
 	int code;
 
 	if (memmem(file->path.ptr, file->path.len, ".libs/", 6))
 		return 0; /* grafted into a wheel: it serves plugins, and is none */
-	look = look_at(work, file, symbol, (struct slice){0});
-	if (error_is_failure(look.code))
-		return look.code;
-	bundle->not_examined |= look.code == ERROR_LIMIT;
-	if (!look.facts.exports_wanted || look.facts.needs_python)
+	code = object_find(&work->site->objects, file, symbol, (struct slice){0}, &object,
+	                   work->error);
+	if (error_is_failure(code))
+		return code;
+	bundle->not_examined |= code == ERROR_LIMIT;
+	if (!object.facts.exports_wanted || object.facts.needs_python)
 		return 0;
 	bundle->count++;
-	*work->target = (struct target_record){0};
-	code = set_object(work, &look);
-	if (code == 0)
-		code = judge(work, &look, symbol);
-	bundle->target = *work->target;
-	return code;
+	bundle->target = (struct target_record){0};
+	return judge(work, &object, symbol, &bundle->target);
 }
 
 static int search(const struct resolution *work, struct slice symbol,
@@ -246,7 +210,6 @@ static int resolve_package(const struct resolution *work, const struct import_fi
 		if (!bundle->is_known)
 			code = search(work, symbol, record, bundle);
 	}
-	*work->target = (struct target_record){0};
 	if (code < 0)
 		return code;
 	if (bundle->count > 1)

@@ -5,9 +5,9 @@
 
 #include <stdlib.h>
 
+#include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/path.h"
-#include "libquery/disk/target/plugin_record.h"
 #include "libquery/disk/target/target.h"
 
 #define SORT_AFTER 16 /* entry points for which a search each is cheaper than to sort RECORD */
@@ -19,7 +19,7 @@ struct resolving {
 	struct path_index sorted; /* of RECORD, where that pays */
 	struct target_site site;
 	struct import_cache cache; /* unless it is shared */
-	uint64_t examined;         /* bytes of shared objects for entry points */
+	uint64_t examined;         /* bytes of shared objects, so far */
 	struct arena scratch;
 };
 
@@ -152,6 +152,122 @@ static int resolve_all(struct resolving *work, struct distribution_record *distr
 	return failed ? error_nomem(error) : code;
 }
 
+/* --- plugins that announce themselves by nothing but their symbols --- */
+
+/* Data files of a wheel go to the prefix: "../../../lib/x.so". Further up nothing is its own. */
+bool target_plugin_is_sound(struct slice object)
+{
+	for (int up = 0; up < PLUGIN_UP_MAX && slice_starts(object, SLICE("../")); up++)
+		object = slice_from(object, 3);
+	if (object.len == 0 || slice_ends(object, SLICE("/")))
+		return false;
+	while (object.len > 0) {
+		struct slice part = slice_take(&object, '/');
+
+		if (part.len == 0 || slice_equal(part, SLICE("..")) ||
+		    memchr(part.ptr, '\0', part.len))
+			return false;
+	}
+	return true;
+}
+
+struct plugins {
+	struct plugin_record *rows;
+	size_t count, room;
+};
+
+static void cleanup_plugins(struct plugins *plugins)
+{
+	free(plugins->rows);
+}
+
+/* If the object is a plugin of some kind, judge it once, and add it for each of its kinds. */
+static int add_plugins(struct plugins *plugins, const struct object_site *site,
+                       const struct object *object, const struct plugin_match *match,
+                       struct arena *arena, struct error *error)
+{
+	struct target_record target = {0};
+	struct plugin_found found;
+	bool failed = false;
+	size_t at = 0;
+	int code;
+
+	if (!plugin_match_next(match, &at, &found))
+		return 0;
+	code = object_judge(site, object, arena, &target, error);
+	if (code < 0 || target.kind == TARGET_EXTENSION)
+		return code;
+	target.object = arena_copy(arena, target.object, &failed);
+	target.sha256 = arena_copy(arena, target.sha256, &failed);
+	do {
+		if (!array_grow(&plugins->rows, plugins->count, sizeof(*plugins->rows),
+		                &plugins->room))
+			return error_nomem(error);
+		target.symbol = arena_copy(arena, found.symbol, &failed);
+		plugins->rows[plugins->count++] = (struct plugin_record){
+		        .kind = arena_copy(arena, found.kind, &failed),
+		        .name = arena_copy(arena, found.name, &failed),
+		        .target = target,
+		};
+	} while (plugin_match_next(match, &at, &found));
+	return failed ? error_nomem(error) : 0;
+}
+
+static int look_for_plugins(struct plugins *plugins, const struct object_site *site,
+                            const struct plugin_kinds *kinds, const struct wheel_file *file,
+                            struct arena *arena, struct error *error)
+{
+	CLEANUP(object_close) struct object object = OBJECT_INIT;
+	struct plugin_match match;
+	struct elf_symbol symbol;
+	struct error own = {0};
+	int code = object_open(site, file, &object, &own);
+
+	if (code == 0)
+		code = elf_file_symbols(object.file, &own);
+	if (code < 0)
+		return error_move_failure(error, &own);
+	plugin_match_begin(&match, kinds, path_base(file->path));
+	while (elf_file_next_symbol(object.file, &symbol)) {
+		if (elf_needs_python(&symbol))
+			return 0;
+		if (symbol.is_defined && !symbol.is_old)
+			plugin_match_symbol(&match, symbol.name);
+	}
+	return elf_file_header(object.file)->is_shared_object
+	               ? add_plugins(plugins, site, &object, &match, arena, error)
+	               : 0;
+}
+
+static int find_plugins(const struct resolving *work, const struct plugin_kinds *kinds,
+                        struct distribution_record *distribution, struct arena *arena,
+                        struct error *error)
+{
+	CLEANUP(cleanup_plugins) struct plugins plugins = {0};
+	struct wheel_file file;
+	size_t seen = 0, at = 0;
+	int code = 0;
+
+	while (code == 0 && seen < PLUGIN_OBJECTS_MAX &&
+	       wheel_record_find(&work->site.modules.record, SLICE(""), &at, &file)) {
+		if (!plugin_kinds_want(kinds, path_base(file.path)) ||
+		    !target_plugin_is_sound(file.path))
+			continue;
+		seen++;
+		code = look_for_plugins(&plugins, &work->site.objects, kinds, &file, arena, error);
+	}
+	if (code < 0 || plugins.count == 0)
+		return code;
+	distribution->plugins = arena_calloc(arena, plugins.count, sizeof(*plugins.rows));
+	if (!distribution->plugins)
+		return error_nomem(error);
+	memcpy(distribution->plugins, plugins.rows, plugins.count * sizeof(*plugins.rows));
+	distribution->plugin_count = plugins.count;
+	return 0;
+}
+
+/* --- the whole --- */
+
 int target_records(struct tree *tree, const struct target_context *context,
                    struct distribution_record *distribution, struct arena *arena,
                    struct error *error)
@@ -160,7 +276,6 @@ int target_records(struct tree *tree, const struct target_context *context,
 	bool withheld = tree->withheld, failed = false;
 	int code = begin(&work, tree, context, distribution, error);
 	const struct wheel_record *record = &work.site.modules.record;
-	uint64_t examined = 0;
 
 	if (code == 0)
 		code = tree_is_editable(tree, distribution->directory, error);
@@ -182,9 +297,8 @@ int target_records(struct tree *tree, const struct target_context *context,
 	/* Without RECORD it is not known which files are the distribution's. */
 	if (code == 0 && !tree->withheld && context->kinds && !slice_is_null(record->text)) {
 		work.site.objects.readers = tree->readers;
-		work.site.objects.examined = &examined;
-		code = plugin_records(&work.site.objects, record, context->kinds, distribution,
-		                      arena, error);
+		work.examined = 0;
+		code = find_plugins(&work, context->kinds, distribution, arena, error);
 	}
 	if (distribution->entry_point_count == 0)
 		tree->withheld = withheld; /* a private RECORD is no matter without entry points */
@@ -196,21 +310,28 @@ int target_plugin(struct tree *tree, const struct target_context *context, struc
                   struct target_record *target, struct error *error)
 {
 	const struct distribution_record distribution = {.directory = child};
+	CLEANUP(object_close) struct object opened = OBJECT_INIT;
 	CLEANUP(cleanup_resolving) struct resolving work = {0};
+	CLEANUP(error_clear) struct error own = {0};
+	const struct object_site *site = &work.site.objects;
 	struct wheel_file file;
 	bool failed = false;
 	int code;
 
 	*target = (struct target_record){.kind = TARGET_UNRESOLVED, .state = TARGET_MISSING};
-	if (!plugin_path_is_sound(object))
+	if (!target_plugin_is_sound(object))
 		return 0;
 	code = begin(&work, tree, context, &distribution, error);
 	if (code < 0)
 		return code;
 	work.site.objects.readers = tree->readers;
 	file = file_at(&work.site.modules.record, object);
-	file.path = object; /* which stays */
-	code = plugin_resolve(&work.site.objects, &file, symbol, arena, target, error);
-	target->sha256 = arena_copy(arena, code > 0 ? target->sha256 : (struct slice){0}, &failed);
-	return failed ? error_nomem(error) : code < 0 ? code : 0;
+	code = object_find(site, &file, symbol, (struct slice){0}, &opened, &own);
+	if (code < 0 || !opened.facts.exports_wanted)
+		return error_move_failure(error, &own);
+	code = object_judge(site, &opened, arena, target, error);
+	target->object = object; /* which stays */
+	target->symbol = symbol;
+	target->sha256 = arena_copy(arena, target->sha256, &failed);
+	return failed ? error_nomem(error) : code;
 }

@@ -3,7 +3,11 @@
  */
 #include "libquery/disk/tree/path_index.h"
 
+#include <errno.h>
+
 #include "db/base/array.h"
+#include "db/base/cleanup.h"
+#include "db/base/file.h"
 
 bool path_index_add(struct path_index *index, struct slice path)
 {
@@ -22,6 +26,28 @@ void path_index_sort(struct path_index *index)
 {
 	if (index->count > 1)
 		qsort(index->paths, index->count, sizeof(*index->paths), by_bytes);
+}
+
+int path_index_list(struct path_index *index, int directory, const char *name,
+                    bool (*wanted)(struct slice name), struct arena *arena, struct error *error)
+{
+	CLEANUP(cleanup_closedir) DIR *opened = file_open_directory(directory, name);
+	int left = opened ? 1 : errno_is_failure(errno) ? -1 : 0;
+	bool failed = false;
+	const char *child;
+
+	while (!failed && left > 0 && (left = file_next(opened, &child)) > 0) {
+		struct slice copy = slice_of(child);
+
+		if (wanted && !wanted(copy))
+			continue;
+		copy = arena_copy(arena, copy, &failed);
+		failed |= !path_index_add(index, copy);
+	}
+	if (left < 0)
+		return error_errno(error, errno, "cannot list %s", name);
+	path_index_sort(index);
+	return failed ? error_nomem(error) : 0;
 }
 
 /* Does @path come before all that start with @site followed by @prefix? */

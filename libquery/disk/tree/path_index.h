@@ -4,7 +4,8 @@
 #ifndef LIBQUERY_DISK_TREE_PATH_INDEX_H
 #define LIBQUERY_DISK_TREE_PATH_INDEX_H
 
-#include "db/base/slice.h"
+#include "db/base/arena.h"
+#include "db/base/error.h"
 
 struct path_index {
 	struct slice *paths; /* borrowed texts */
@@ -16,6 +17,13 @@ bool path_index_add(struct path_index *index, struct slice path);
 
 /* To be called when all are added, and before anything is looked for. */
 void path_index_sort(struct path_index *index);
+
+/*
+ * Add the names in the directory @name, sorted; only those that are @wanted, unless that is NULL.
+ * None where it cannot be listed; else a failure (error.h). Texts are in @arena.
+ */
+int path_index_list(struct path_index *index, int directory, const char *name,
+                    bool (*wanted)(struct slice name), struct arena *arena, struct error *error);
 
 /*
  * The place of the first path that starts with @site followed by @prefix: those that do
