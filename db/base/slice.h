@@ -77,6 +77,15 @@ static inline struct slice slice_first(struct slice s, size_t n)
 	return (struct slice){s.ptr, n};
 }
 
+/* The text at @offset of @s that a NUL ends, without that; null where there is none. */
+static inline struct slice slice_text_at(struct slice s, size_t offset)
+{
+	const char *begin = offset < s.len ? s.ptr + offset : NULL;
+	const char *end = begin ? memchr(begin, '\0', s.len - offset) : NULL;
+
+	return end ? slice_between(begin, end) : (struct slice){0};
+}
+
 /* Take what stands before the first @separator off @text, which is not empty, and that with it. */
 static inline struct slice slice_take(struct slice *text, char separator)
 {

@@ -87,18 +87,6 @@ static struct slice find_strings(Elf *elf, const GElf_Shdr *of)
 	return data ? (struct slice){data->d_buf, data->d_size} : (struct slice){0};
 }
 
-/* The NUL-terminated string at @offset; null where there is none. */
-static struct slice string_at(struct slice strings, uint64_t offset)
-{
-	const char *begin, *end;
-
-	if (offset >= strings.len)
-		return (struct slice){0};
-	begin = strings.ptr + offset;
-	end = memchr(begin, '\0', strings.len - (size_t)offset);
-	return end ? slice_between(begin, end) : (struct slice){0};
-}
-
 /* --- symbols --- */
 
 int elf_file_symbols(struct elf_file *file, struct error *error)
@@ -149,7 +137,7 @@ static bool read_symbol(const struct elf_file *file, size_t index, struct elf_sy
 	     (visibility != STV_DEFAULT && visibility != STV_PROTECTED)))
 		return false;
 	out->is_old = out->is_defined && is_old_version(file, index);
-	out->name = string_at(file->strings, symbol.st_name);
+	out->name = slice_text_at(file->strings, symbol.st_name);
 	return out->name.len > 0;
 }
 
@@ -300,7 +288,7 @@ struct links {
 
 static void tell(struct links *links, enum elf_link what, uint64_t text, struct slice of)
 {
-	struct slice string = string_at(links->strings, text);
+	struct slice string = slice_text_at(links->strings, text);
 
 	if (!links->ended && string.len > 0)
 		links->ended = !links->each(links->payload, what, string, of);
@@ -335,7 +323,7 @@ static void tell_versions_needed(struct links *links, Elf_Data *data, GElf_Word 
 	for (int at = 0;
 	     at >= 0 && !links->ended && count-- > 0 && gelf_getverneed(data, at, &need);
 	     at = step(at, need.vn_next)) {
-		struct slice library = string_at(links->strings, need.vn_file);
+		struct slice library = slice_text_at(links->strings, need.vn_file);
 		int of = step(at, need.vn_aux);
 
 		for (unsigned i = 0; of >= 0 && !links->ended && i < need.vn_cnt &&

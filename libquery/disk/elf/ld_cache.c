@@ -67,19 +67,6 @@ bool ld_cache_open(struct slice file, struct ld_cache *out)
 	return true;
 }
 
-/* Null where there is no string. */
-static struct slice string_at(const struct ld_cache *cache, size_t offset)
-{
-	struct slice rest;
-	const char *end;
-
-	if (offset >= cache->bytes.len)
-		return (struct slice){0};
-	rest = slice_from(cache->bytes, offset);
-	end = memchr(rest.ptr, '\0', rest.len);
-	return end ? slice_between(rest.ptr, end) : (struct slice){0};
-}
-
 /* Without looking at more than the name's length of it. */
 static bool is_called(const struct ld_cache *cache, size_t offset, struct slice name)
 {
@@ -97,7 +84,7 @@ bool ld_cache_find(const struct ld_cache *cache, struct slice name, size_t *at, 
 		*at += sizeof(entry);
 		if (!is_called(cache, entry.name, name))
 			continue;
-		*path = string_at(cache, entry.path);
+		*path = slice_text_at(cache->bytes, entry.path);
 		if (slice_starts(*path, SLICE("/")))
 			return true;
 	}

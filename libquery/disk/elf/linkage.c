@@ -66,20 +66,16 @@ static void add_library(struct closure *closure, size_t user, struct library *li
 static int collect(struct closure *closure, struct told *missing)
 {
 	struct library *found;
-	int code;
 
 	for (size_t i = 0; i < closure->count; i++) {
 		const struct library *library = closure->libraries[i];
 
 		for (size_t j = 0; j < library->link_count; j++) {
 			struct slice name = library->links[j].text;
+			int code;
 
 			if (library->links[j].what != ELF_NEEDED || loaded(closure, name))
 				continue;
-			if (closure->count == LINKAGE_CLOSURE_MAX) {
-				closure->not_examined = true;
-				return 0;
-			}
 			code = closure_find(closure, i, name, &found);
 			if (code < 0)
 				return code;

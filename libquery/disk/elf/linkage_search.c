@@ -31,16 +31,97 @@ static const char *const triplets[] = {
         "x86_64-linux-gnu",      "aarch64-linux-gnu", "i386-linux-gnu", "arm-linux-gnueabihf",
         "powerpc64le-linux-gnu", "riscv64-linux-gnu", "s390x-linux-gnu"};
 
+/* --- one library --- */
+
+static struct slice keep(struct library *library, struct slice text)
+{
+	return arena_copy(&library->arena, text, &library->failed);
+}
+
+static void note_symbol(struct library *library, const struct elf_symbol *symbol)
+{
+	if (symbol->is_defined) {
+		library->export_count++;
+		name_map_put(&library->exports, keep(library, symbol->name), 0, &library->failed);
+	} else if (!symbol->is_weak && (!library->is_system || elf_is_python(symbol->name))) {
+		if (array_grow(&library->undefined, library->undefined_count,
+		               sizeof(*library->undefined), &library->undefined_room))
+			library->undefined[library->undefined_count++] =
+			        keep(library, symbol->name);
+		else
+			library->failed = true;
+	}
+}
+
+static bool note_link(void *payload, enum elf_link what, struct slice text, struct slice of)
+{
+	struct library *library = payload;
+
+	if (what < ELF_NEEDED) {
+		library->single[what] = keep(library, text);
+		return !library->failed;
+	}
+	if (library->link_count == LIBRARY_LINKS_MAX)
+		return false;
+	library->failed |= !array_grow(&library->links, library->link_count,
+	                               sizeof(*library->links), &library->link_room);
+	if (!library->failed)
+		library->links[library->link_count++] =
+		        (struct library_link){what, keep(library, text), keep(library, of)};
+	return !library->failed;
+}
+
+void library_free(struct library *library)
+{
+	if (!library)
+		return;
+	free(library->links);
+	free(library->undefined);
+	name_map_free(&library->exports);
+	arena_free(&library->arena);
+	free(library);
+}
+
+static void cleanup_library(struct library **library)
+{
+	library_free(*library);
+}
+
+int library_read(struct elf_file *file, struct slice path, bool is_system, struct library **out,
+                 struct error *error)
+{
+	CLEANUP(cleanup_library) struct library *library = calloc(1, sizeof(*library));
+	struct elf_symbol symbol;
+	int code;
+
+	if (!library)
+		return error_nomem(error);
+	library->path = keep(library, path);
+	library->is_system = is_system;
+	library->header = *elf_file_header(file);
+	code = elf_file_links(file, note_link, library, error);
+	if (code == 0)
+		code = elf_file_symbols(file, error);
+	while (code == 0 && !library->failed &&
+	       library->export_count + library->undefined_count < LIBRARY_SYMBOLS_MAX &&
+	       elf_file_next_symbol(file, &symbol))
+		note_symbol(library, &symbol);
+	if (code == 0 && library->failed)
+		code = error_nomem(error);
+	if (code == 0)
+		*out = take(library);
+	return code;
+}
+
 /* --- the libraries that were read --- */
 
 struct linkage *linkage_create(const char *sysroot)
 {
 	struct linkage *linkage = calloc(1, sizeof(*linkage));
 
-	if (!linkage)
-		return NULL;
-	linkage->sysroot = strdup(sysroot ? sysroot : "");
-	if (linkage->sysroot)
+	if (linkage)
+		linkage->sysroot = strdup(sysroot ? sysroot : "");
+	if (linkage && linkage->sysroot)
 		return linkage;
 	linkage_free(linkage);
 	return NULL;
@@ -186,7 +267,7 @@ static int find_installed(struct closure *closure, struct slice path, bool is_sy
 static int try_path(struct closure *closure, struct slice path, bool is_system,
                     struct library **out)
 {
-	const struct library *user = closure->libraries[0];
+	const struct elf_header *user = &closure->libraries[0]->header, *header;
 	struct library *found = NULL;
 	int code;
 
@@ -199,8 +280,10 @@ static int try_path(struct closure *closure, struct slice path, bool is_system,
 	               : find_installed(closure, path, is_system, &found);
 	if (code <= 0)
 		return code;
-	if (!closure->any_machine && !(found->is_shared_object && found->machine == user->machine &&
-	                               found->elf_class == user->elf_class))
+	header = &found->header;
+	if (!closure->any_machine &&
+	    !(header->is_shared_object && header->machine == user->machine &&
+	      header->elf_class == user->elf_class))
 		return 0;
 	*out = found;
 	return 1;
@@ -239,14 +322,9 @@ bool linkage_expand(struct slice entry, struct slice origin, char to[PATH_MAX], 
 bool linkage_next_path(struct slice *paths, struct slice origin, char to[PATH_MAX],
                        struct slice *out)
 {
-	while (paths->len > 0) {
-		const char *colon = memchr(paths->ptr, ':', paths->len);
-		struct slice entry = colon ? slice_between(paths->ptr, colon) : *paths;
-
-		*paths = slice_from(*paths, entry.len + (colon != NULL));
-		if (linkage_expand(entry, origin, to, out))
+	while (paths->len > 0)
+		if (linkage_expand(slice_take(paths, ':'), origin, to, out))
 			return true;
-	}
 	return false;
 }
 
