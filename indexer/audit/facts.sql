@@ -52,6 +52,7 @@ CREATE TABLE entry_point (
 	is_command   INTEGER AS (group_name IN ('console_scripts', 'gui_scripts')) STORED
 ) STRICT;
 CREATE INDEX entry_point_command ON entry_point (name) WHERE is_command;
+CREATE INDEX entry_point_module ON entry_point (module);
 
 -- What an announced module is: a file that a RECORD lists, relative to the site. Of a module that
 -- many list, those that announce it and a few more.
@@ -165,16 +166,14 @@ SELECT d.site, d.id, NULL, p.name, p.file, p.file, d.normalized_name, s.managed
 CREATE VIEW may_be_forbidden AS SELECT site AS key, id, group_name, name, title FROM announced;
 
 -- "a.b.c" and the packages that are imported before it, "a.b" and "a".
-CREATE VIEW imported_part AS
-WITH RECURSIVE part (entry_point, site, path, module) AS (
-	SELECT id, site, path, module FROM announced
+CREATE VIEW may_be_unlisted AS
+WITH RECURSIVE part (site, path, module) AS (
+	SELECT site, path, module FROM announced
 	 WHERE module <> '' AND kind IN ('python', 'extension') AND NOT managed AND has_record
-	 UNION ALL
-	SELECT entry_point, site, path, rtrim(rtrim(module, replace(module, '.', '')), '.') FROM part
+	 UNION
+	SELECT site, path, rtrim(rtrim(module, replace(module, '.', '')), '.') FROM part
 	 WHERE instr(module, '.'))
-SELECT * FROM part WHERE module <> '';
-
-CREATE VIEW may_be_unlisted AS SELECT DISTINCT site, path, module FROM imported_part ORDER BY site, module;
+SELECT site, path, module FROM part WHERE module <> '' ORDER BY site, module;
 -- What is found, other than a directory without __init__, which nobody lists.
 CREATE VIEW found AS SELECT site, module, file FROM import;
 CREATE TRIGGER found_put INSTEAD OF INSERT ON found
@@ -186,9 +185,11 @@ WHEN NEW.file GLOB '*.py' OR NEW.file GLOB '*.so' OR NEW.file GLOB '*.pyc' BEGIN
 END;
 -- Of each entry point the first of them.
 CREATE VIEW unlisted AS
-SELECT p.entry_point, min(i.module) AS module, i.file
-  FROM import i JOIN imported_part p ON p.site = i.site AND p.module = i.module
- GROUP BY p.entry_point;
+SELECT a.id AS entry_point, min(i.module) AS module, i.file
+  FROM import i CROSS JOIN entry_point e ON e.module = i.module OR (e.module > i.module || '.' AND e.module < i.module || '/')
+  JOIN announced a ON a.id = e.id AND a.site = i.site
+ WHERE a.kind IN ('python', 'extension') AND NOT a.managed AND a.has_record
+ GROUP BY a.id;
 
 CREATE VIEW may_be_outside AS
 SELECT a.id, a.prefix, a.path || '/' || o.file AS path

@@ -10,9 +10,11 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/path.h"
+#include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "db/base/unicode.h"
 #include "indexer/audit/collect.h"
@@ -101,6 +103,22 @@ static bool is_new(struct places *places, const struct stat *status)
 	return places->seen.count > before;
 }
 
+/*
+ * May those see it for whom it is looked at: the owner of the site, if root looks, and the readers
+ * of what is published? Else a .pth file could have what is private told, or looked into.
+ */
+static bool is_seen(const struct places *places, const char *place, const struct stat *status)
+{
+	const struct site *site = places->site;
+	bool is_led = geteuid() == 0 && site->owner != 0 && site->owner != status->st_uid;
+	mode_t needed = places->collect->readers | (is_led ? S_IROTH : 0);
+	struct safe_way way;
+
+	if (needed)
+		safe_path_look(place, places->collect->options->sysroot, &way, NULL);
+	return !needed || (status->st_mode & way.search & needed) == needed;
+}
+
 /* The children of a directory, or of a zip, of these names. */
 static void look_into(struct places *places, const char *place)
 {
@@ -127,7 +145,7 @@ static void look_at_absent(const struct places *places, struct slice place)
 	struct stat status;
 
 	if (collect_status(places->collect, above, &status) && S_ISDIR(status.st_mode) &&
-	    (status.st_mode & S_IWOTH))
+	    (status.st_mode & S_IWOTH) && is_seen(places, above, &status))
 		site_complain(places->site, "writable-by-others", 0, place,
 		              "a .pth file adds it, it is not there, and everybody may make it");
 }
@@ -144,7 +162,7 @@ static int look_at_path(void *payload, const char *path)
 		return 1;
 	if (!is_there)
 		look_at_absent(places, slice_of(place));
-	if (is_there && is_new(places, &status)) {
+	if (is_there && is_seen(places, place, &status) && is_new(places, &status)) {
 		files_look(places->site, 0, slice_of(place));
 		look_into(places, place);
 	}

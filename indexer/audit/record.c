@@ -31,7 +31,10 @@
 #define HOLE_MIN           ((off_t)64 << 20) /* bytes of a file that may be one large hole, */
 #define HOLE_FILLED        16                /* where less than such a part of it is on the disk */
 
-/* Names, and by which lengths, modulo 64, there are any: most of what is looked up is not there. */
+/*
+ * Names, each with a number, and by which lengths, modulo 64, there are any: most of what is
+ * looked up is not there.
+ */
 struct names {
 	struct name_map map;
 	uint64_t lengths;
@@ -41,14 +44,16 @@ struct names {
 struct records {
 	struct site *site;
 	struct collect *collect;
-	bool *failed;                     /* no memory */
-	struct names modules, objects;    /* that entry points lead to; objects by path */
-	struct names startups;            /* files of start-up code */
-	struct names commands, announced; /* of the distribution that is being read */
-	struct name_map hashed;           /* path of a file -> how often it was hashed */
-	struct name_map owned;            /* module -> how many own it */
+	bool *failed;                   /* no memory */
+	struct names modules, commands; /* -> 1 + which distribution has announced it last, or 0 */
+	struct names objects,
+	        startups;       /* paths of those that entry points lead to; start-up code */
+	struct name_map hashed; /* path of a file -> how often it was hashed */
+	struct name_map owned;  /* module -> how many own it */
 	struct arena texts;
-	bool is_conda; /* this one is conda's, which writes scripts of its own */
+	/* of the distribution that is being read: */
+	uint32_t number;
+	bool is_conda; /* conda's, which writes scripts of its own */
 	int64_t distribution;
 	struct slice directory;
 };
@@ -56,42 +61,48 @@ struct records {
 static void cleanup_records(struct records *records)
 {
 	name_map_free(&records->modules.map);
+	name_map_free(&records->commands.map);
 	name_map_free(&records->objects.map);
 	name_map_free(&records->startups.map);
-	name_map_free(&records->commands.map);
-	name_map_free(&records->announced.map);
 	name_map_free(&records->hashed);
 	name_map_free(&records->owned);
 	arena_free(&records->texts);
 }
 
-static void complain(const struct records *records, const char *rule, struct slice file,
+/* @path: absolute, below the site directory. */
+static void complain(const struct records *records, const char *rule, const char *path,
                      const char *what)
 {
-	site_complain(records->site, rule, records->distribution, file, what);
+	site_complain(records->site, rule, records->distribution,
+	              slice_of(path + strlen(records->site->path) + 1), what);
 }
 
 /* --- what matters --- */
 
+static uint32_t number_of(const struct names *names, struct slice name)
+{
+	return names->lengths >> (name.len & 63) & 1 ? name_map_get(&names->map, name)
+	                                             : NAME_MAP_NONE;
+}
+
 static bool is_among(const struct names *names, struct slice name)
 {
-	return names->lengths >> (name.len & 63) & 1 &&
-	       name_map_get(&names->map, name) != NAME_MAP_NONE;
+	return number_of(names, name) != NAME_MAP_NONE;
 }
 
 static void add(const struct records *records, struct names *names, struct slice name)
 {
 	names->lengths |= (uint64_t)1 << (name.len & 63);
-	name_map_put(&names->map, name, 0, records->failed);
+	name_map_set(&names->map, name, records->number, records->failed);
 }
 
 /* The module, and the packages that it is in: each of them runs when it is imported. */
-static void add_module(const struct records *records, struct names *modules, struct slice module)
+static void add_module(struct records *records, struct slice module)
 {
 	while (module.len > 0) {
 		const char *dot = memrchr(module.ptr, '.', module.len);
 
-		add(records, modules, module);
+		add(records, &records->modules, module);
 		module = dot ? slice_between(module.ptr, dot) : (struct slice){0};
 	}
 }
@@ -104,7 +115,20 @@ static void add_words(struct records *records, struct slice code)
 			if (!isalnum((unsigned char)code.ptr[i + len]) &&
 			    !memchr("_.", code.ptr[i + len], 2))
 				break;
-		add_module(records, &records->modules, slice_first(slice_from(code, i), len));
+		add_module(records, slice_first(slice_from(code, i), len));
+	}
+}
+
+static void add_entry_points(struct records *records, const struct distribution_record *row)
+{
+	for (size_t i = 0; i < row->entry_point_count; i++) {
+		const struct entry_point_record *e = &row->entry_points[i];
+
+		add_module(records, e->module);
+		if (is_command(e))
+			add(records, &records->commands, e->name);
+		if (e->target && e->target->object.len)
+			add(records, &records->objects, e->target->object);
 	}
 }
 
@@ -118,30 +142,8 @@ static void add_wanted(struct records *records)
 	}
 	for (size_t i = 0; i < site->places.count; i++)
 		add(records, &records->startups, site->places.paths[i]);
-	for (size_t i = 0; i < site->disk.distribution_count; i++) {
-		const struct distribution_record *row = &site->disk.distributions[i];
-
-		for (size_t j = 0; j < row->entry_point_count; j++) {
-			const struct entry_point_record *e = &row->entry_points[j];
-
-			add_module(records, &records->modules, e->module);
-			if (e->target && e->target->object.len)
-				add(records, &records->objects, e->target->object);
-		}
-	}
-}
-
-static void add_own(struct records *records, const struct distribution_record *row)
-{
-	name_map_free(&records->commands.map);
-	name_map_free(&records->announced.map);
-	for (size_t i = 0; i < row->entry_point_count; i++) {
-		const struct entry_point_record *e = &row->entry_points[i];
-
-		if (is_command(e))
-			add(records, &records->commands, e->name);
-		add_module(records, &records->announced, e->module);
-	}
+	for (size_t i = 0; i < site->disk.distribution_count; i++)
+		add_entry_points(records, &site->disk.distributions[i]);
 }
 
 /* "a/b.cpython-312-x86_64-linux-gnu.so", "a/b/__init__.py", "a/b.pyc": the module a.b; null for
@@ -188,25 +190,25 @@ static void compare(const struct records *records, const char *path, struct slic
 	struct stat status;
 	struct error own = {0};
 	bool is_file = collect_status(records->collect, path, &status) && S_ISREG(status.st_mode);
-	off_t size = is_file ? status.st_size : 0;
 	int code = 1;
 
 	/* A file may cost its owner nothing, and whoever reads it hours. */
-	if (size > HASHED_MAX)
+	if (is_file && status.st_size > HASHED_MAX)
 		what = "it is too large to be compared with its hash";
-	else if (size > HOLE_MIN && status.st_blocks * 512 < size / HOLE_FILLED)
+	else if (is_file && status.st_size > HOLE_MIN &&
+	         status.st_blocks * 512 < status.st_size / HOLE_FILLED)
 		what = "it is one large hole, and was not compared with its hash";
 	else
 		code = file_hash_matches(path, sha256, &own);
+	if (code == ERROR_PERMISSION)
+		what = "it cannot be read";
 	if (code == 0 || code == ERROR_NOTFOUND || code == ERROR_FORMAT) {
 		rule = "file-changed";
 		what = code == 0 ? "it is not the file that RECORD describes"
 		                 : "it is gone, or is no file";
-	} else if (code == ERROR_PERMISSION) {
-		what = "it cannot be read";
 	}
 	if (what)
-		complain(records, rule, slice_of(path + strlen(records->site->path) + 1), what);
+		complain(records, rule, path, what);
 	error_move_failure(&records->collect->error, &own);
 }
 
@@ -247,15 +249,16 @@ static void read_line(struct records *records, const struct wheel_file *file)
 	char room[MODULE_MAX];
 	struct slice path = file->path, directory = path_directory(path);
 	struct slice module = module_of(path, room), startup = startup_of(records, path);
-	bool is_module = module.len > 0 && is_among(&records->modules, module);
+	uint32_t announced = module.len ? number_of(&records->modules, module) : NAME_MAP_NONE;
+	bool is_module = announced != NAME_MAP_NONE;
 	bool has_hash = !slice_is_null(file->sha256);
 	bool is_script = slice_starts(path, SLICE("../")) && !records->is_conda &&
 	                 slice_ends(directory, SLICE("/bin")) &&
-	                 is_among(&records->commands, path_base(path));
+	                 number_of(&records->commands, path_base(path)) == records->number;
 	bool is_own_text = slice_equal(directory, records->directory) &&
 	                   slice_equal(path_base(path), SLICE("entry_points.txt"));
 
-	if (is_module && (is_among(&records->announced, module) ||
+	if (is_module && (announced == records->number ||
 	                  counts_up_to(records, &records->owned, module, OWNERS_OF_A_MODULE)))
 		worksheet_put(records->collect->sheet, "owner",
 		              FACTS(fact(module), fact(records->distribution), fact(path),
@@ -317,8 +320,7 @@ static void check_withheld(const struct records *records)
 	CLEANUP(cleanup_free) char *path = path_of(records, "RECORD");
 
 	if (path && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0 && errno == EACCES)
-		complain(records, "unread", slice_of(path + strlen(records->site->path) + 1),
-		         "it cannot be read");
+		complain(records, "unread", path, "it cannot be read");
 }
 
 static void read_distribution(struct records *records, const struct distribution_record *row)
@@ -342,7 +344,7 @@ static void read_distribution(struct records *records, const struct distribution
 	                    fact(installer), fact(url), fact(record_text != NULL)));
 	put_entry_points(records, row);
 	records->is_conda = records->site->is_conda && slice_equal(installer, SLICE("conda"));
-	add_own(records, row);
+	add_entry_points(records, row);
 	if (!record_text)
 		check_withheld(records);
 	while (record_text && collect_goes_on(records->collect) &&
@@ -360,6 +362,7 @@ void record_read(struct site *site)
 	add_wanted(&records);
 	for (size_t i = 0; i < site->disk.distribution_count && collect_goes_on(site->collect);
 	     i++) {
+		records.number = (uint32_t)i + 1;
 		records.distribution = distribution_id(site->id, i);
 		records.directory = site->disk.distributions[i].directory;
 		read_distribution(&records, &site->disk.distributions[i]);

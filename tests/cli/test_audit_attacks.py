@@ -222,6 +222,19 @@ class Start(Attacks):
             write(f"{self.site}/a.pth", f"{path}\n")
             self.assertEqual(self.rules(), rules, path)
 
+    @needs_root
+    def test_private_places_that_others_name(self):
+        """Root lists none that the owner of the .pth file could not list, or somebody above it."""
+        outer = f"{self.top}/outer"
+        os.makedirs(f"{outer}/inner/x-1.0.dist-info")
+        write(f"{self.site}/a.pth", f"{outer}/inner\n")
+        for owner, top, inner, rules in ((0, 0o700, 0o700, ["path-added"]), (STRANGER, 0o755, 0o755, ["path-added"]),
+                                         (STRANGER, 0o755, 0o700, []), (STRANGER, 0o700, 0o755, [])):
+            os.chown(self.site, owner, owner)
+            os.chmod(outer, top)
+            os.chmod(f"{outer}/inner", inner)
+            self.assertEqual(self.rules(), rules, (owner, top, inner))
+
     def test_the_standard_library_of_an_installation(self):
         library = f"{self.prefix}/lib/python3.11"
         for path in (f"{library}/sitecustomize.py", f"{library}/lib-dynload/usercustomize.abi3.so", f"{self.prefix}/lib/python311.zip"):

@@ -87,12 +87,14 @@ class Pushing(Fleet):
         for table in ("distribution", "entry_point", "finding", "startup", "event"):
             rows = SERVER.sql(f"SELECT v.* FROM entrydb.{table} v {OF_HOST} '{self.role}'")
             self.assertNotIn("swordfish", repr(rows), table)
-        os.chmod(self.database, 0o600)
         add_distribution(self.site, "beta")
         self.update()
-        os.chmod(self.database, 0o600)
-        reply = self.push(status=COULD_NOT)
-        self.assertIn(f"{self.database} is not pushed: not everybody may read it", reply.err)
+        for path, mode in ((self.prefix, 0o700), (self.database, 0o600)):
+            before = os.stat(path).st_mode
+            os.chmod(path, mode)
+            reply = self.push(status=COULD_NOT)
+            self.assertIn(f"{self.database} is not pushed: not everybody may read it", reply.err)
+            os.chmod(path, before)
 
     def test_what_has_not_changed_is_not_sent(self):
         self.update()
