@@ -187,7 +187,7 @@ END;
 CREATE VIEW unlisted AS
 SELECT a.id AS entry_point, min(i.module) AS module, i.file
   FROM import i CROSS JOIN entry_point e ON e.module = i.module OR (e.module > i.module || '.' AND e.module < i.module || '/')
-  JOIN announced a ON a.id = e.id AND a.site = i.site
+  CROSS JOIN announced a ON a.id = e.id AND a.site = i.site
  WHERE a.kind IN ('python', 'extension') AND NOT a.managed AND a.has_record
  GROUP BY a.id;
 

@@ -27,9 +27,6 @@ static void ask(struct worksheet *sheet, struct slice rule)
 		                    fact(worksheet_text(row, 4)), fact(worksheet_text(row, 5))));
 }
 
-/* Columns of the view "judged", behind those of a finding up to its message. */
-enum { SITE = FINDING_FINGERPRINT, PREFIX, POSITION, PATH, NAMED, EVIDENCE };
-
 /* What is below the prefix keeps its name when the environment is moved. */
 static struct slice below(struct slice path, struct slice prefix)
 {
@@ -37,23 +34,21 @@ static struct slice below(struct slice path, struct slice prefix)
 }
 
 /*
- * What tells the finding from all others, for as long as nothing changes: neither where
- * the environment is, nor when something was installed, nor a version.
+ * Put what tells the finding from all others, for as long as nothing changes: neither where
+ * the environment is, nor when something was installed, nor a version. @row: of "judged".
  */
-static void find_fingerprint(struct worksheet_rows *row, char hex[SHA256_HEX_SIZE + 1])
+static void put_place(struct worksheet *sheet, struct worksheet_rows *row)
 {
+	enum { FINDING, RULE, OWNER = 3, GROUP = 5, NAME, PREFIX = 10, PATH = 12, NAMED, EVIDENCE };
 	struct slice prefix = worksheet_text(row, PREFIX);
 	const struct slice parts[] = {
-	        worksheet_text(row, FINDING_RULE),
-	        below(worksheet_text(row, PATH), prefix),
-	        worksheet_text(row, FINDING_DISTRIBUTION),
-	        worksheet_text(row, FINDING_GROUP),
-	        worksheet_text(row, FINDING_NAME),
-	        below(worksheet_text(row, NAMED), prefix),
+	        worksheet_text(row, RULE),     below(worksheet_text(row, PATH), prefix),
+	        worksheet_text(row, OWNER),    worksheet_text(row, GROUP),
+	        worksheet_text(row, NAME),     below(worksheet_text(row, NAMED), prefix),
 	        worksheet_text(row, EVIDENCE),
 	};
+	char hex[SHA256_HEX_SIZE + 1], length[LENGTH_SIZE];
 	uint8_t digest[SHA256_SIZE];
-	char length[LENGTH_SIZE];
 	struct sha256 sha;
 
 	sha256_begin(&sha);
@@ -65,22 +60,9 @@ static void find_fingerprint(struct worksheet_rows *row, char hex[SHA256_HEX_SIZ
 	}
 	sha256_end(&sha, digest);
 	sha256_hex(digest, hex);
-}
-
-static void put_result(struct worksheet *sheet, struct worksheet_rows *row, int64_t place)
-{
-	char hex[SHA256_HEX_SIZE + 1];
-	struct fact facts[FINDING_PLACE + 2] = {0};
-
-	find_fingerprint(row, hex);
-	for (int i = FINDING_RULE; i < FINDING_FINGERPRINT; i++)
-		facts[i] = fact(worksheet_text(row, i));
-	facts[FINDING_FINGERPRINT] = fact_text((struct slice){hex, FINGERPRINT_SIZE});
-	facts[FINDING_SITE] = fact(worksheet_number(row, SITE));
-	facts[FINDING_PREFIX] = fact(worksheet_text(row, PREFIX));
-	facts[FINDING_POSITION] = fact(worksheet_number(row, POSITION));
-	facts[FINDING_PLACE] = fact(place);
-	worksheet_put(sheet, "result", facts);
+	worksheet_put(sheet, "place",
+	              FACTS(fact_null(), fact(worksheet_number(row, FINDING)),
+	                    fact(slice_first(slice_of(hex), FINGERPRINT_SIZE))));
 }
 
 int findings_judge(struct worksheet *sheet, struct error *error)
@@ -90,8 +72,8 @@ int findings_judge(struct worksheet *sheet, struct error *error)
 	while (worksheet_next(row))
 		ask(sheet, worksheet_text(row, RULE_NAME));
 	row = worksheet_walk(sheet, "judged", NULL);
-	for (int64_t place = 1; worksheet_next(row); place++)
-		put_result(sheet, row, place);
+	while (worksheet_next(row))
+		put_place(sheet, row);
 	return worksheet_failure(sheet, error);
 }
 

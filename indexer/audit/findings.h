@@ -9,22 +9,9 @@
 #include "db/worksheet.h"
 
 /* The first columns of the views "told", all findings, and "fresh", those that are not known. */
-enum finding_column {
-	FINDING_RULE,
-	FINDING_LEVEL,
-	FINDING_DISTRIBUTION, /* null, as the next three, where it is nobody's */
-	FINDING_VERSION,
-	FINDING_GROUP,
-	FINDING_NAME,
-	FINDING_FILE, /* absolute */
-	FINDING_MESSAGE,
-	FINDING_FINGERPRINT,
-	FINDING_SITE,
-	FINDING_PREFIX,   /* of the environment */
-	FINDING_POSITION, /* of the rule, from 1 */
-	FINDING_PLACE,
-	FINDING_IS_KNOWN,
-};
+enum {
+	FINDING_COLUMNS = 9
+}; /* rule, level, distribution, version, group, name, file, message, fingerprint */
 
 /* The columns of the table "rule", and of the view "summary". */
 enum { RULE_POSITION, RULE_NAME, RULE_LEVEL, RULE_WHAT, RULE_REMEDY };
@@ -45,9 +32,8 @@ int report_text(struct worksheet *sheet, struct error *error);
 int report_json(struct worksheet *sheet, struct error *error);
 int report_rules(struct worksheet *sheet, bool json, struct error *error);
 
-/* As SARIF 2.1.0. */
-/* A page for browsers: audit_page, with the view "page" in the place of its "@". */
-int report_html(struct worksheet *sheet, FILE *stream, struct error *error);
+/* As SARIF 2.1.0; a page for browsers: audit_page, with the view "page" in the place of its "@". */
 int report_sarif(struct worksheet *sheet, FILE *stream, struct error *error);
+int report_html(struct worksheet *sheet, FILE *stream, struct error *error);
 
 #endif

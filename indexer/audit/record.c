@@ -237,10 +237,12 @@ static void check_hash(struct records *records, const struct wheel_file *file)
 /* The file of start-up code that the path is, or is in; null for others. */
 static struct slice startup_of(const struct records *records, struct slice path)
 {
-	for (size_t len = 1; len <= path.len; len++)
-		if ((len == path.len || path.ptr[len] == '/') &&
-		    is_among(&records->startups, slice_first(path, len)))
-			return slice_first(path, len);
+	for (struct slice rest = path, first; rest.len > 0;) {
+		slice_take(&rest, '/');
+		first = slice_first(path, path.len - rest.len - (rest.len > 0));
+		if (is_among(&records->startups, first))
+			return first;
+	}
 	return (struct slice){0};
 }
 

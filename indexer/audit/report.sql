@@ -14,7 +14,7 @@ CREATE TABLE finding (
 
 -- Each with whom it concerns, in the order in which it is told: by level, by rule, by whom.
 CREATE VIEW judged AS
-SELECT f.rule, r.level, d.title, d.version, e.group_name, e.name,
+SELECT f.id AS finding, f.rule, r.level, d.title AS distribution, d.version, e.group_name, e.name,
        CASE WHEN f.file IS NULL THEN s.path WHEN f.file GLOB '/*' THEN f.file ELSE s.path || '/' || f.file END AS file,
        f.message, s.id AS site, s.prefix, r.position, s.path, f.file AS named, f.evidence
   FROM finding f JOIN rule r ON r.name = f.rule JOIN site s ON s.id = f.site
@@ -22,22 +22,8 @@ SELECT f.rule, r.level, d.title, d.version, e.group_name, e.name,
  ORDER BY CASE r.level WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, r.position,
           s.id, e.group_name, d.title, d.id, e.name, f.file, f.message;
 
--- The same, with what tells each from all others: 32 digits.
-CREATE TABLE result (
-	rule         TEXT NOT NULL,
-	level        TEXT NOT NULL,
-	distribution TEXT, -- its title
-	version      TEXT,
-	group_name   TEXT,
-	name         TEXT,
-	file         TEXT NOT NULL, -- absolute
-	message      TEXT,
-	fingerprint  TEXT NOT NULL,
-	site         INTEGER NOT NULL,
-	prefix       TEXT NOT NULL,
-	position     INTEGER NOT NULL, -- of the rule
-	place        INTEGER PRIMARY KEY
-) STRICT;
+-- Its place in that order, and what tells it from all others: 32 digits.
+CREATE TABLE place (place INTEGER PRIMARY KEY, finding INTEGER NOT NULL, fingerprint TEXT NOT NULL) STRICT;
 
 -- The fingerprints of --baseline, by the lines of its file, which are put in by baseline_line.
 CREATE TABLE known (line INTEGER PRIMARY KEY, fingerprint TEXT) STRICT;
@@ -51,7 +37,9 @@ CREATE VIEW no_fingerprint AS
 SELECT line FROM known WHERE line > 0 AND coalesce(length(fingerprint), 0) <> 32 ORDER BY line;
 
 CREATE VIEW told AS
-SELECT *, fingerprint IN (SELECT fingerprint FROM known) AS is_known FROM result ORDER BY place;
+SELECT rule, level, distribution, version, group_name, name, file, message, fingerprint, site, prefix, position, place,
+       fingerprint IN (SELECT fingerprint FROM known) AS is_known
+  FROM place JOIN judged USING (finding) ORDER BY place;
 
 CREATE VIEW fresh AS SELECT * FROM told WHERE NOT is_known;
 
@@ -102,7 +90,7 @@ SELECT level, rule,
 -- RFC 3986: what is neither unreserved nor a slash is written by its bytes.
 CREATE VIEW uri AS
 WITH RECURSIVE made (path, uri, done) AS (
-	SELECT CAST(prefix AS BLOB), '', 0 FROM site UNION SELECT CAST(file AS BLOB), '', 0 FROM result
+	SELECT CAST(prefix AS BLOB), '', 0 FROM site UNION SELECT CAST(file AS BLOB), '', 0 FROM told
 	 UNION ALL
 	SELECT path, uri || iif(CAST(substr(path, done + 1, 1) AS TEXT) GLOB '[A-Za-z0-9._~/-]',
 	                        CAST(substr(path, done + 1, 1) AS TEXT), '%' || hex(substr(path, done + 1, 1))), done + 1

@@ -146,13 +146,13 @@ static int put_findings(void *from, FILE *stream, size_t *rows, struct error *er
 	putc('[', stream);
 	while (worksheet_next(row)) {
 		fputs((*rows)++ ? ",[" : "[", stream);
-		for (int i = FINDING_RULE; i <= FINDING_FINGERPRINT; i++) {
+		for (int i = 0; i < FINDING_COLUMNS; i++) {
 			CLEANUP(cleanup_free) char *room = NULL;
 			struct slice text = escape_unless_text(worksheet_text(row, i), &room);
 
 			if (slice_is_null(text) && !slice_is_null(worksheet_text(row, i)))
 				return error_nomem(error);
-			fputs(i > FINDING_RULE ? "," : "", stream);
+			fputs(i > 0 ? "," : "", stream);
 			if (slice_is_null(text))
 				fputs("null", stream);
 			else
