@@ -36,15 +36,6 @@ void members_free(struct members *members)
 
 /* --- paths --- */
 
-static struct slice take_component(struct slice *rest)
-{
-	const char *slash = rest->len ? memchr(rest->ptr, '/', rest->len) : NULL;
-	struct slice component = slash ? slice_between(rest->ptr, slash) : *rest;
-
-	*rest = slice_from(*rest, component.len + (slash != NULL));
-	return component;
-}
-
 static struct slice without_dot(struct slice path)
 {
 	while (slice_starts(path, SLICE("./")))
@@ -60,7 +51,7 @@ static bool is_safe(struct slice path)
 	if (path.len == 0 || path.ptr[0] == '/')
 		return false;
 	while (rest.len > 0)
-		if (slice_equal(take_component(&rest), SLICE("..")))
+		if (slice_equal(slice_take(&rest, '/'), SLICE("..")))
 			return false;
 	return true;
 }
@@ -75,7 +66,7 @@ static size_t limit_of(struct slice path)
 
 	if (has_info && info.len == path.len)
 		return METADATA_MAX;
-	is_under_top = take_component(&top).len > 0 && top.len > 0;
+	is_under_top = slice_take(&top, '/').len > 0 && top.len > 0;
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
 		struct slice name = slice_of(rules[i].name);
 

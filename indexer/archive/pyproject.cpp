@@ -8,6 +8,7 @@
 
 #ifdef HAVE_TOMLPLUSPLUS
 
+#include <map>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -93,11 +94,7 @@ struct reader {
 		read_string(project, "name", PYPROJECT_NAME);
 		read_string(project, "version", PYPROJECT_VERSION);
 		read_dynamic(project);
-		read_group(table_at(project, "scripts", "project.scripts"), "console_scripts",
-		           "project.scripts");
-		read_group(table_at(project, "gui-scripts", "project.gui-scripts"), "gui_scripts",
-		           "project.gui-scripts");
-		read_groups(table_at(project, "entry-points", "project.entry-points"));
+		read_groups(project);
 	}
 
 	void read_dynamic(const toml::table &project) const
@@ -119,29 +116,43 @@ struct reader {
 		}
 	}
 
-	void read_groups(const toml::table *groups) const
+	/* In the order of their names, which is that of a build. */
+	void read_groups(const toml::table &project) const
 	{
-		if (!groups)
-			return;
-		for (auto &&[key, node] : *groups) {
-			std::string group(key.str());
-			std::string path = "project.entry-points." + group;
+		const toml::table *others =
+		        table_at(project, "entry-points", "project.entry-points");
+		std::map<std::string, const toml::table *> groups = {
+		        {"console_scripts", table_at(project, "scripts", "project.scripts")},
+		        {"gui_scripts", table_at(project, "gui-scripts", "project.gui-scripts")},
+		};
 
-			if (group == "console_scripts" || group == "gui_scripts")
-				throw bad_project(path + " is not allowed: use project." +
-				                  (group[0] == 'c' ? "scripts" : "gui-scripts"));
-			read_group(table_at(*groups, group, path), group, path);
-		}
+		if (others)
+			for (auto &&[key, node] : *others) {
+				std::string group(key.str()),
+				        path = "project.entry-points." + group;
+
+				if (groups.count(group))
+					throw bad_project(path + " is not allowed: use " +
+					                  path_of(group));
+				groups[group] = table_at(*others, group, path);
+			}
+		for (auto &&[group, table] : groups)
+			if (table)
+				read_group(*table, group);
 	}
 
-	void read_group(const toml::table *table, std::string_view group,
-	                const std::string &path) const
+	static std::string path_of(const std::string &group)
 	{
-		if (!table)
-			return;
-		for (auto &&[key, node] : *table) {
+		return group == "console_scripts" ? "project.scripts"
+		       : group == "gui_scripts"   ? "project.gui-scripts"
+		                                  : "project.entry-points." + group;
+	}
+
+	void read_group(const toml::table &table, const std::string &group) const
+	{
+		for (auto &&[key, node] : table) {
 			if (!node.is_string())
-				throw bad_project(path + "." + std::string(key.str()) +
+				throw bad_project(path_of(group) + "." + std::string(key.str()) +
 				                  " is not a string");
 			if (sink->entry_point(sink->payload, text_of(group), text_of(key.str()),
 			                      text_of(node.as_string()->get())) != 0)

@@ -33,6 +33,7 @@ enum pyproject_fact {
 struct pyproject_sink {
 	void *payload;
 	int (*fact)(void *payload, enum pyproject_fact fact, struct pyproject_text text);
+	/* In the order of groups, and of names in these. */
 	int (*entry_point)(void *payload, struct pyproject_text group, struct pyproject_text name,
 	                   struct pyproject_text value);
 };

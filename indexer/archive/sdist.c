@@ -17,7 +17,6 @@
 #include "libquery/disk/metadata/metadata.h"
 #include "libquery/disk/tree/distname.h"
 
-#define DYNAMIC "dynamic, " SDIST_NEEDS_BUILD
 #define DECIDES " decides, " SDIST_NEEDS_BUILD
 
 /* A reading under way. */
@@ -35,26 +34,7 @@ struct reading {
 	size_t count, room;
 };
 
-/* @file may be NULL. */
-static void set_reason(struct reading *reading, const char *file, const char *reason)
-{
-	CLEANUP(cleanup_free)
-	char *text = text_format("%s%s%s", file ? file : "", file ? ": " : "", reason);
-
-	if (text)
-		reading->out->error = arena_copy(reading->arena, slice_of(text), &reading->failed);
-	else
-		reading->failed = true;
-}
-
 /* --- which files --- */
-
-static struct slice first_component(struct slice path)
-{
-	const char *slash = memchr(path.ptr, '/', path.len);
-
-	return slash ? slice_between(path.ptr, slash) : path;
-}
 
 /* The bytes of a file; null when it is not there. */
 static struct slice bytes_of(struct reading *reading, struct slice directory, const char *name)
@@ -67,10 +47,8 @@ static struct slice bytes_of(struct reading *reading, struct slice directory, co
 	return file ? file->bytes : (struct slice){0};
 }
 
-static bool is_mark(struct slice path, struct slice top)
+static bool is_mark(struct slice name)
 {
-	struct slice name = slice_from(path, top.len + 1);
-
 	return slice_equal(name, SLICE("PKG-INFO")) || slice_equal(name, SLICE("setup.py")) ||
 	       slice_equal(name, SLICE("setup.cfg")) || slice_equal(name, SLICE("pyproject.toml"));
 }
@@ -81,12 +59,13 @@ bool sdist_find_top(const struct members *members, struct slice *top)
 	bool marked = false;
 
 	for (size_t i = 0; i < members->count; i++) {
-		struct slice path = members->files[i].path, one = first_component(path);
+		struct slice path = members->files[i].path, rest = path;
+		struct slice one = slice_take(&rest, '/');
 
 		if (one.len == path.len || (i > 0 && !slice_equal(one, first)))
 			return false;
 		first = one;
-		marked |= is_mark(path, first);
+		marked |= is_mark(rest);
 	}
 	*top = first;
 	return marked && !distname_is_info(first);
@@ -187,23 +166,13 @@ static int take_entry_point(void *payload, struct pyproject_text group, struct p
 	return reading->failed;
 }
 
-static int compare_lines(const void *left, const void *right)
-{
-	const struct entry_points_line *a = left, *b = right;
-	int order = slice_compare(a->group, b->group);
-
-	if (order == 0)
-		order = slice_compare(a->name, b->name);
-	return order ? order : slice_compare(a->value, b->value);
-}
-
 static void put(struct slice text, const char *behind, FILE *stream)
 {
 	fwrite(text.ptr, 1, text.len, stream);
 	fputs(behind, stream);
 }
 
-/* Sort the declarations, and make them the distribution's entry_points.txt. */
+/* Make the declarations the distribution's entry_points.txt. */
 static void render(struct reading *reading)
 {
 	CLEANUP(cleanup_free) char *text = NULL;
@@ -214,7 +183,6 @@ static void render(struct reading *reading)
 	reading->failed |= reading->count > 0 && !stream;
 	if (!stream)
 		return;
-	qsort(reading->lines, reading->count, sizeof(*reading->lines), compare_lines);
 	for (size_t i = 0; i < reading->count; i++) {
 		const struct entry_points_line *line = &reading->lines[i];
 
@@ -258,24 +226,27 @@ static bool is_faithful(const struct reading *reading)
 static bool read_pyproject(struct reading *reading, struct slice text)
 {
 	struct pyproject_sink sink = {reading, take_fact, take_entry_point};
+	struct sdist *out = reading->out;
 	char problem[PYPROJECT_PROBLEM_SIZE] = "";
 	enum pyproject_status status = reading->pyproject(text.ptr, text.len, &sink, problem);
 
 	reading->failed |= status == PYPROJECT_NOMEM;
 	if (status != PYPROJECT_OK) {
-		set_reason(reading, "pyproject.toml", problem);
-		return true;
-	}
-	if (reading->is_dynamic)
-		set_reason(reading, NULL, DYNAMIC);
-	else if (reading->has_project)
+		CLEANUP(cleanup_free) char *reason = text_format("pyproject.toml: %s", problem);
+
+		reading->failed |= !reason;
+		out->error = arena_copy(reading->arena, slice_of(reason), &reading->failed);
+	} else if (reading->is_dynamic) {
+		out->error = SLICE("dynamic, " SDIST_NEEDS_BUILD);
+	} else if (reading->has_project) {
 		render(reading);
-	if (reading->has_project && !reading->is_dynamic && !is_faithful(reading)) {
-		reading->out->entry_points = (struct slice){0};
-		set_reason(reading, "pyproject.toml",
-		           "entry_points.txt cannot express one of its groups, names or values");
+		if (!is_faithful(reading)) {
+			out->entry_points = (struct slice){0};
+			out->error = SLICE("pyproject.toml: entry_points.txt cannot express one of "
+			                   "its groups, names or values");
+		}
 	}
-	return reading->has_project;
+	return status != PYPROJECT_OK || reading->has_project;
 }
 
 /* --- the whole --- */
@@ -310,29 +281,20 @@ static struct slice name_in(struct reading *reading, struct slice metadata)
 }
 
 /* Without egg-info and [project]: whoever builds it decides. */
-static const char *who_decides(const struct reading *reading)
+static struct slice who_decides(const struct reading *reading)
 {
 	if (reading->other_backend)
-		return "the build backend" DECIDES;
+		return SLICE("the build backend" DECIDES);
 	if (has_file(reading, SLICE("setup.py")))
-		return "setup.py" DECIDES;
-	return has_file(reading, SLICE("setup.cfg")) ? "setup.cfg" DECIDES : NULL;
-}
-
-static void read_declarations(struct reading *reading, bool has_egg_info)
-{
-	struct slice pyproject = bytes_of(reading, reading->top, "pyproject.toml");
-	bool answers = !slice_is_null(pyproject) && read_pyproject(reading, pyproject);
-	const char *decider = answers || has_egg_info ? NULL : who_decides(reading);
-
-	if (decider)
-		set_reason(reading, NULL, decider);
+		return SLICE("setup.py" DECIDES);
+	return has_file(reading, SLICE("setup.cfg")) ? SLICE("setup.cfg" DECIDES)
+	                                             : (struct slice){0};
 }
 
 static void read_all(struct reading *reading, struct slice file)
 {
 	struct sdist *out = reading->out;
-	struct slice egg_info;
+	struct slice egg_info, pyproject = bytes_of(reading, reading->top, "pyproject.toml");
 
 	out->directory = reading->top;
 	out->metadata = bytes_of(reading, reading->top, "PKG-INFO");
@@ -344,8 +306,10 @@ static void read_all(struct reading *reading, struct slice file)
 			out->metadata = bytes_of(reading, egg_info, "PKG-INFO");
 	}
 	take_names_from_file(out, file);
-	if (slice_is_null(out->entry_points))
-		read_declarations(reading, !slice_is_null(egg_info));
+	if (slice_is_null(out->entry_points) &&
+	    (slice_is_null(pyproject) || !read_pyproject(reading, pyproject)) &&
+	    slice_is_null(egg_info))
+		out->error = who_decides(reading);
 }
 
 int sdist_read(const struct members *members, struct slice top, struct slice file,

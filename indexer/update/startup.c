@@ -8,9 +8,8 @@
  */
 #include "indexer/update/startup.h"
 
-#include <stdlib.h>
+#include <string.h>
 
-#include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/unicode.h"
 #include "libquery/disk/metadata/pth.h"
@@ -55,22 +54,31 @@ static bool is_file(struct slice name)
 
 struct reading {
 	struct root_record *out;
-	struct startup_record *rows; /* malloc'd while their number is not known */
-	size_t count, room;
 	struct startup_record next; /* of the file that is being read */
 	struct error *error;
 };
 
+/* There is room for as many rows as the next power of two says. */
 static int keep(struct reading *reading, struct slice code)
 {
-	if (reading->count == STARTUPS_MAX)
+	struct root_record *out = reading->out;
+	size_t count = out->startup_count;
+	struct startup_record *rows = out->startups;
+
+	if (count == STARTUPS_MAX)
 		return error_set(reading->error, ERROR_LIMIT, "more than %u lines of start-up code",
 		                 STARTUPS_MAX);
-	if (!array_grow(&reading->rows, reading->count, sizeof(*reading->rows), &reading->room))
+	if ((count & (count - 1)) == 0)
+		rows = arena_calloc(&out->arena, count ? 2 * count : 1, sizeof(*rows));
+	if (!rows)
 		return error_nomem(reading->error);
+	if (rows != out->startups && count > 0)
+		memcpy(rows, out->startups, count * sizeof(*rows));
 	reading->next.code =
-	        code.len > STARTUP_CODE_MAX ? slice_first(code, STARTUP_CODE_MAX) : code;
-	reading->rows[reading->count++] = reading->next;
+	        slice_first(code, code.len > STARTUP_CODE_MAX ? STARTUP_CODE_MAX : code.len);
+	rows[count] = reading->next;
+	out->startups = rows;
+	out->startup_count++;
 	return 0;
 }
 
@@ -125,34 +133,18 @@ static int read_file(struct tree *tree, struct reading *reading)
 	return pth_read(text, true, read_line, reading);
 }
 
-static int read_files(struct tree *tree, const struct path_index *files, struct reading *reading)
-{
-	int code = 0;
-
-	for (size_t i = 0; code == 0 && i < files->count; i++) {
-		reading->next = (struct startup_record){.file = files->paths[i]};
-		kind_of(reading->next.file, &reading->next.kind);
-		code = reading->next.kind == STARTUP_MODULE ? keep(reading, SLICE(""))
-		                                            : read_file(tree, reading);
-	}
-	return code;
-}
-
 static int read_all(struct tree *tree, const struct path_index *files, struct root_record *out,
                     struct error *error)
 {
 	struct reading reading = {.out = out, .error = error};
-	int code = read_files(tree, files, &reading);
+	int code = 0;
 
-	if (code == 0 && reading.count > 0) {
-		out->startups = arena_alloc(&out->arena, reading.count * sizeof(*reading.rows));
-		code = out->startups ? 0 : error_nomem(error);
+	for (size_t i = 0; code == 0 && i < files->count; i++) {
+		reading.next = (struct startup_record){.file = files->paths[i]};
+		kind_of(reading.next.file, &reading.next.kind);
+		code = reading.next.kind == STARTUP_MODULE ? keep(&reading, SLICE(""))
+		                                           : read_file(tree, &reading);
 	}
-	if (code == 0 && reading.count > 0) {
-		memcpy(out->startups, reading.rows, reading.count * sizeof(*reading.rows));
-		out->startup_count = reading.count;
-	}
-	free(reading.rows);
 	return code;
 }
 

@@ -91,12 +91,6 @@ static uint32_t kept_position(struct store *store, const struct distribution_rec
 	return position > least ? position : 0;
 }
 
-static void number_anew(struct root_record *root)
-{
-	for (size_t i = 0; i < root->distribution_count; i++)
-		root->distributions[i].position = (uint32_t)(i + 1) * POSITION_GAP;
-}
-
 /* Spread the distributions from @first to before @next evenly between two positions. */
 static bool spread(struct root_record *root, size_t first, size_t next, uint32_t low, uint32_t high)
 {
@@ -127,7 +121,7 @@ static void number(struct store *store)
 		if (now && kept == 0 && !now->reused)
 			continue;
 		if (kept == 0 || kept > POSITION_MAX || !spread(root, first, i, low, kept)) {
-			number_anew(root);
+			spread(root, 0, count, 0, (uint32_t)(count + 1) * POSITION_GAP);
 			return;
 		}
 		if (now)

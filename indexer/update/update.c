@@ -9,6 +9,7 @@
  * One root, or one database, that fails does not stop the others.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -22,7 +23,6 @@
 #include "indexer/update/edit.h"
 #include "indexer/update/events.h"
 #include "indexer/update/needed.h"
-#include "indexer/update/seal.h"
 #include "indexer/update/startup.h"
 #include "indexer/verb.h"
 #include "libquery/disk/elf/linkage.h"
@@ -47,6 +47,57 @@ struct update {
 static bool has_done_any(const struct edit_result *result)
 {
 	return result->roots + result->unsettled + result->stored.removed > 0;
+}
+
+/*
+ * --- a database that is made to be carried: in an image, an archive, a store ---
+ *
+ * What is in it follows from what the files say alone: no times, inodes or events, nothing
+ * in the order of a directory. So the same tree gives the same bytes, wherever and whenever
+ * it is indexed. How readers use it: db/carried.h.
+ */
+
+#define SEALED_STAMP 1 /* no digest of times */
+
+/* When to say that it was scanned: so far ahead that nothing was young then. */
+static const struct timespec seal_time = {.tv_sec = 9000000000}; /* in the year 2255 */
+
+static int by_directory(const void *a, const void *b)
+{
+	return slice_compare(((const struct distribution_record *)a)->directory,
+	                     ((const struct distribution_record *)b)->directory);
+}
+
+/* Take out of @root, as it was scanned, all that is of this place and this moment. */
+static void seal_root(struct root_record *root)
+{
+	if (root->distribution_count > 0)
+		qsort(root->distributions, root->distribution_count, sizeof(*root->distributions),
+		      by_directory);
+	for (size_t i = 0; i < root->distribution_count; i++) {
+		struct distribution_record *distribution = &root->distributions[i];
+
+		distribution->position = (uint32_t)i;
+		distribution->directory_stamp = 0;
+		distribution->files_stamp = SEALED_STAMP;
+		distribution->entry_points_txt.mtime = distribution->metadata.mtime = 0;
+	}
+	root->stamp = (struct stamp){0};
+}
+
+static int by_root_path(const void *a, const void *b)
+{
+	return strcmp(((const struct database_root *)a)->root_path,
+	              ((const struct database_root *)b)->root_path);
+}
+
+/* Put the roots of each database into an order that no directory has given. */
+static void seal_order(struct databases *databases)
+{
+	for (size_t i = 0; i < databases->count; i++)
+		if (databases->items[i].root_count > 0)
+			qsort(databases->items[i].roots, databases->items[i].root_count,
+			      sizeof(*databases->items[i].roots), by_root_path);
 }
 
 /* --- one root --- */
