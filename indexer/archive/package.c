@@ -16,7 +16,6 @@
 #include "db/base/unicode.h"
 #include "indexer/archive/archive_module.h"
 #include "libquery/disk/elf/linkage.h"
-#include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/target_record.h"
 #include "libquery/disk/tree/archive.h"
 #include "libquery/disk/tree/distname.h"
@@ -24,13 +23,6 @@
 /* Under these names the files of a source distribution are scanned. */
 #define SOURCE_METADATA     "source.egg-info/PKG-INFO"
 #define SOURCE_ENTRY_POINTS "source.egg-info/entry_points.txt"
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 static bool has_ending(const char *name, const char *const *endings)
 {
@@ -57,7 +49,7 @@ static int open_source(struct package *package, const struct archive_module *mod
                        struct slice top, struct error *error)
 {
 	struct sdist *source = &package->source;
-	int code = sdist_read(&package->members, top, slice_of(base_name(package->path)),
+	int code = sdist_read(&package->members, top, path_base(slice_of(package->path)),
 	                      module->read_pyproject, &package->arena, source, error);
 
 	package->kind = PACKAGE_SOURCE;
@@ -244,38 +236,27 @@ static int finish_source(const struct sdist *source, struct root_record *root, s
 	return failed ? error_nomem(error) : 0;
 }
 
-/* Has the file changed since it was opened? */
-static bool has_changed(const struct package *package)
-{
-	struct stat status;
-
-	return fstat(package->fd, &status) != 0 || !stamp_equal(stamp_of(&status), package->stamp);
-}
-
-int package_scan(struct package *package, const struct package_scan *scan, struct root_record *out,
+int package_scan(struct package *package, const struct scan_options *how, struct root_record *out,
                  struct error *error)
 {
 	CLEANUP(cleanup_linkage) struct linkage *linkage = linkage_create(NULL);
-	struct scan_options how = {
-	        .linkage = linkage,
-	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
-	        .egg_base = slice_of(package->path),
-	        .known = scan->known,
-	        .kinds = scan->kinds,
-	        .now = scan->now,
-	        .on_progress = scan->on_progress,
-	        .payload = scan->payload,
-	};
+	struct scan_options options = *how;
+	struct stat status;
 	int code;
 
 	if (!linkage)
 		return error_nomem(error);
+	options.linkage = linkage;
+	options.depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA;
+	options.egg_base = slice_of(package->path);
 	if (package->kind != PACKAGE_SOURCE)
-		how.targets = target_records;
-	code = scan_tree(package->tree, &how, out, error);
+		options.targets = target_records;
+	code = scan_tree(package->tree, &options, out, error);
 	if (code < 0)
 		return code;
-	out->settled &= !has_changed(package);
+	/* Has it changed since it was opened? */
+	out->settled &=
+	        fstat(package->fd, &status) == 0 && stamp_equal(stamp_of(&status), package->stamp);
 	if (package->kind == PACKAGE_SOURCE)
 		code = finish_source(&package->source, out, error);
 	if (code < 0)

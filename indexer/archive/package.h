@@ -9,11 +9,9 @@
 #ifndef INDEXER_ARCHIVE_PACKAGE_H
 #define INDEXER_ARCHIVE_PACKAGE_H
 
-#include <time.h>
-
 #include "db/record.h"
 #include "indexer/archive/sdist.h"
-#include "libquery/disk/target/plugin_kinds.h"
+#include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/tree/archive.h"
 
 enum package_kind {
@@ -50,17 +48,11 @@ bool package_is_archive(const char *name);
 int package_open(const char *path, bool (*stop)(void), struct package *out, struct error *error);
 void package_close(struct package *package);
 
-/* See struct scan_options. */
-struct package_scan {
-	const struct root_record *known;
-	const struct plugin_kinds *kinds; /* of plugins to look for */
-	struct timespec now;
-	int (*on_progress)(void *payload, size_t done, size_t total);
-	void *payload;
-};
-
-/* Read the distributions; see scan_tree(). The root's path is left null. */
-int package_scan(struct package *package, const struct package_scan *scan, struct root_record *out,
+/*
+ * Read the distributions, @how: known, kinds, now, on_progress; see scan_tree(). The root's path is
+ * left null.
+ */
+int package_scan(struct package *package, const struct scan_options *how, struct root_record *out,
                  struct error *error);
 
 #endif

@@ -241,7 +241,7 @@ static int read_archive(struct add *add, const char *path, const struct root_rec
                         struct root_record *root, struct error *error)
 {
 	CLEANUP(package_close) struct package package = PACKAGE_INIT;
-	struct package_scan how = {
+	struct scan_options how = {
 	        .known = known, .kinds = add->kinds, .on_progress = progress_ask};
 	int code = package_open(path, interrupted, &package, error);
 

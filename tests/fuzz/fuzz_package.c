@@ -14,7 +14,7 @@
 static void scan_it(struct package *package)
 {
 	struct root_record root = {0}, again = {0};
-	struct package_scan how = {0};
+	struct scan_options how = {0};
 
 	if (package_scan(package, &how, &root, NULL) < 0)
 		return;
