@@ -9,6 +9,7 @@
 #define INDEXER_HOOK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #define HOOK_LOCK_TIMEOUT 10000 /* milliseconds; how long a hook waits for another writer */
 
@@ -26,8 +27,18 @@ void hook_begin(const char *name);
 
 /*
  * For the audit trail: "NAME: " and the command that called the hook, as far as it is
- * harmless (caller.h), or NAME alone. malloc'd, or NULL without memory.
+ * harmless, or NAME alone. malloc'd, or NULL without memory.
  */
 char *hook_command(const char *name);
+
+/*
+ * Of the command line @text, @len bytes with a NUL behind each word: the program, the verb,
+ * and the packages. Everybody can read the trail, and command lines hold passwords and tokens. So
+ * nothing is taken out: only what is known to be harmless is put in. malloc'd; NULL without memory.
+ *
+ *     /usr/bin/python3 -m pip install --token X -U requests ./a/b-1.0.whl
+ *     pip install requests b-1.0.whl
+ */
+char *hook_caller_words(const char *text, size_t len);
 
 #endif

@@ -16,7 +16,7 @@
 #include "db/base/sha256.h"
 #include "db/base/small_file.h"
 #include "db/base/text.h"
-#include "indexer/output.h"
+#include "indexer/verb.h"
 #include "libquery/layout.h"
 #include "libquery/load.h"
 
@@ -42,9 +42,10 @@ const char manifests_hosts[] = "adbc or opencl";
 /* What one directory is brought up to date with. */
 struct work {
 	const struct options *options;
+	const struct database *database;
 	const struct manifests_host *host;
-	const char *prefix, *sysroot, *database;
-	int fd;               /* of the directory */
+	char *directory;
+	int fd;
 	char *old_list;       /* lines of a hash, a space, a name; others are passed over */
 	FILE *list;           /* the new one */
 	struct name_map seen; /* the names of those that are wanted */
@@ -62,8 +63,8 @@ const struct manifests_host *manifests_find(const char *name)
 
 static void cleanup_work(struct work *work)
 {
-	if (work->fd >= 0)
-		close(work->fd);
+	cleanup_close(&work->fd);
+	free(work->directory);
 	free(work->old_list);
 	name_map_free(&work->seen);
 }
@@ -150,8 +151,7 @@ static int write_file(const struct work *work, const char *name, const char *con
 {
 	if (small_file_write(work->fd, name, slice_of(content), 0644) == 0)
 		return 0;
-	return error_errno(work->error, errno, "cannot write %s/%s/%s", work->prefix,
-	                   work->host->directory, name);
+	return error_errno(work->error, errno, "cannot write %s/%s", work->directory, name);
 }
 
 /* Write it, unless others have; their file is not on the list, or not any more. */
@@ -168,9 +168,9 @@ static int settle(struct work *work, const char *name, const char *content)
 		work->result->unchanged++;
 	} else if (!is_ours && faccessat(work->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
 		if (!work->options->hook)
-			message("%s/%s/%s: left alone, since it was not written by entrydb, or was "
+			message("%s/%s: left alone, since it was not written by entrydb, or was "
 			        "changed",
-			        work->prefix, work->host->directory, name);
+			        work->directory, name);
 		work->result->foreign++;
 		return 0;
 	} else {
@@ -192,7 +192,7 @@ static int settle_plugin(struct work *work, entrydb *db, const entrydb_entry_poi
 	CLEANUP(cleanup_free) char *file = text_format("%s%s", name, work->host->suffix);
 	CLEANUP(cleanup_free) char *object = NULL;
 	CLEANUP(cleanup_free) char *content = NULL;
-	struct slice sysroot = slice_of(work->sysroot);
+	struct slice sysroot = slice_of(work->database->sysroot);
 	struct error own = {0};
 	bool failed = file == NULL;
 	int code = load_check(db, plugin, &object, &own);
@@ -233,19 +233,13 @@ static int settle_gone(struct work *work, struct slice name)
 
 static int settle_all(struct work *work)
 {
-	entrydb_options how = ENTRYDB_OPTIONS_INIT;
-	entrydb_error own = ENTRYDB_ERROR_INIT;
+	const struct options only = {.database = work->database->file};
+	CLEANUP(question_free) struct question found = {0};
 	struct slice rest = slice_of(work->old_list);
-	entrydb_set *set = NULL;
-	entrydb *db = NULL;
-	int code = entrydb_open_file(work->database, &how, &db, &own);
+	int code = select_by(&only, entrydb_plugins, work->host->kind, NULL, &found, work->error);
 
-	if (code == 0)
-		code = entrydb_plugins(db, work->host->kind, NULL, &set, &own);
-	if (code < 0)
-		take_error(code, &own, work->error);
-	for (size_t i = 0; code == 0 && i < entrydb_set_count(set); i++)
-		code = settle_plugin(work, db, entrydb_set_get(set, i));
+	for (size_t i = 0; code == 0 && i < entrydb_set_count(found.set); i++)
+		code = settle_plugin(work, found.db, entrydb_set_get(found.set, i));
 	while (code == 0 && rest.len > 0) {
 		struct slice line = slice_take_line(&rest);
 		size_t behind = line.len > SHA256_HEX_SIZE ? SHA256_HEX_SIZE + 1 : line.len;
@@ -254,8 +248,6 @@ static int settle_all(struct work *work)
 		if (is_plain(name) && slice_ends(name, slice_of(work->host->suffix)))
 			code = settle_gone(work, name);
 	}
-	entrydb_set_free(set);
-	entrydb_close(db);
 	return code;
 }
 
@@ -267,7 +259,14 @@ static bool has_prefix(const struct database *database)
 	return database->may_replace && layout_is_of_prefix(database->file);
 }
 
-static int write_list(struct work *work)
+static char *directory_of(const struct database *database, const struct manifests_host *host)
+{
+	CLEANUP(cleanup_free) char *prefix = layout_base(database->file);
+
+	return prefix ? text_format("%s/%s", prefix, host->directory) : NULL;
+}
+
+static int settle_and_list(struct work *work)
 {
 	CLEANUP(cleanup_free) char *text = NULL;
 	size_t length = 0;
@@ -284,64 +283,46 @@ static int write_list(struct work *work)
 	return code < 0 ? code : write_file(work, MANIFESTS_LIST, text);
 }
 
-/* Without @begin, a missing directory or list means that no manifests are kept. */
-static int bring_up_to_date(struct work *work, bool begin)
-{
-	CLEANUP(cleanup_free)
-	char *path = text_format("%s/%s", work->prefix, work->host->directory);
-	size_t length = 0;
-	int code;
-
-	if (!path)
-		return error_nomem(work->error);
-	code = safe_directory_open(path, work->sysroot, begin ? SAFE_CREATE : SAFE_EXISTING,
-	                           &work->fd, work->error);
-	if (code == ERROR_NOTFOUND && !begin) {
-		error_clear(work->error);
-		return 0;
-	}
-	if (code == 0)
-		code = read_file(work, MANIFESTS_LIST, MANIFESTS_LIST_MAX, &work->old_list,
-		                 &length);
-	return code < 0 || (code == 0 && !begin) ? code : write_list(work);
-}
-
 int manifests_write(const struct options *options, const struct database *database,
                     const struct manifests_host *host, bool begin, struct manifests_result *result,
                     struct error *error)
 {
-	CLEANUP(cleanup_free) char *prefix = layout_base(database->file);
 	CLEANUP(cleanup_work)
 	struct work work = {
 	        .options = options,
+	        .database = database,
 	        .host = host,
-	        .prefix = prefix,
-	        .sysroot = database->sysroot,
-	        .database = database->file,
+	        .directory = directory_of(database, host),
 	        .fd = -1,
 	        .result = result,
 	        .error = error,
 	};
+	size_t length = 0;
 	int code;
 
-	if (!prefix)
+	if (!work.directory)
 		return error_nomem(error);
 	if (!has_prefix(database))
 		return error_set(error, ERROR_INVALID,
 		                 "%s: it belongs to no prefix in which hosts would look",
 		                 database->file);
 	code = database_check_owner(database, options->command, error);
-	return code == 0 ? bring_up_to_date(&work, begin) : code;
+	if (code == 0)
+		code = safe_directory_open(work.directory, database->sysroot,
+		                           begin ? SAFE_CREATE : SAFE_EXISTING, &work.fd, error);
+	if (code == 0)
+		code = read_file(&work, MANIFESTS_LIST, MANIFESTS_LIST_MAX, &work.old_list,
+		                 &length);
+	return code < 0 || (code == 0 && !begin) ? code : settle_and_list(&work);
 }
 
 /* Usually there is no list. Whether it is ours is checked when it is opened. */
 void manifests_follow(const struct options *options, const struct database *database)
 {
-	CLEANUP(cleanup_free) char *prefix = layout_base(database->file);
-
-	for (size_t i = 0; prefix && i < HOST_COUNT && has_prefix(database); i++) {
+	for (size_t i = 0; has_prefix(database) && i < HOST_COUNT; i++) {
+		CLEANUP(cleanup_free) char *directory = directory_of(database, &hosts[i]);
 		CLEANUP(cleanup_free)
-		char *list = text_format("%s/%s/%s", prefix, hosts[i].directory, MANIFESTS_LIST);
+		char *list = directory ? text_format("%s/" MANIFESTS_LIST, directory) : NULL;
 		struct manifests_result result = {0};
 		struct error error = {0};
 

@@ -1,30 +1,38 @@
 /*
  * Finds why an entry point would not load, without running anything: its module is gone, an
- * extension in its package needs what is not there (extensions.h), or nothing in the text of the
+ * extension in its package needs a library or symbol that is not there (for which the dynamic
+ * linker's message is seldom the one that a program's user sees), or nothing in the text of the
  * module can define the attribute.
  */
 #include "indexer/verbs/causes.h"
 
-#include <stdlib.h>
+#include <errno.h>
 #include <string.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "db/base/path.h"
 #include "db/base/small_file.h"
 #include "db/base/text.h"
-#include "indexer/verbs/extensions.h"
+#include "libquery/disk/elf/linkage.h"
 #include "libquery/disk/target/import_path.h"
+#include "libquery/disk/target/object.h"
 #include "libquery/disk/target/target_record.h"
 #include "libquery/disk/tree/tree.h"
 #include "libquery/layout.h"
 
 #define MODULE_TEXT_MAX ((size_t)4 << 20) /* bytes of a module that are searched */
+#define EXTENSIONS_MAX  64                /* that are judged, of one distribution */
+#define SOUGHT_MAX      32                /* libraries that are looked for in all other packages */
 
 /* One entry point, and where its distribution lies. */
 struct search {
 	const char *path; /* of the path entry */
 	const char *sysroot;
 	struct tree *tree; /* the path entry, opened */
+	struct slice site; /* the same, absolute and without sysroot */
+	struct linkage *linkage;
+	size_t sought; /* libraries so far; see SOUGHT_MAX */
 	struct slice module, attr;
 	struct wheel_record record; /* null where there is none */
 	struct arena arena;
@@ -35,6 +43,7 @@ struct search {
 static void cleanup_search(struct search *search)
 {
 	tree_close(search->tree);
+	linkage_free(search->linkage);
 	arena_free(&search->arena);
 }
 
@@ -87,18 +96,145 @@ static int judge_text(struct search *search, struct slice path)
 	                                 search->attr.ptr));
 }
 
+/* --- the extensions that are imported on the way --- */
+
+/* 1: the library @name is in the directory of @child and @below, which is one to search from now
+ * on. */
+static int try_host(struct search *search, const char *child, const char *below, struct slice name)
+{
+	CLEANUP(cleanup_free)
+	char *path = text_format("%s%s/%.*s", child, below, (int)name.len, name.ptr);
+	CLEANUP(cleanup_free)
+	char *place =
+	        text_format("%.*s/%s%s", (int)search->site.len, search->site.ptr, child, below);
+	struct stat status;
+	int code = path && place ? file_status(search->tree->fd, path, &status, search->error)
+	                         : error_nomem(search->error);
+
+	if (code > 0 && !linkage_add_host(search->linkage, slice_of(place)))
+		return error_nomem(search->error);
+	return code;
+}
+
+static int find_host(struct search *search, struct slice name)
+{
+	CLEANUP(cleanup_closedir) DIR *directory = file_open_directory(search->tree->fd, ".");
+	const char *child;
+	int code = 0, more = directory ? 1 : -1;
+
+	while (code == 0 && more > 0 && (more = file_next(directory, &child)) > 0) {
+		if (strchr(child, '.'))
+			continue;
+		code = try_host(search, child, "", name);
+		if (code == 0)
+			code = try_host(search, child, "/lib", name);
+	}
+	if (more < 0 && errno_is_failure(errno))
+		return error_errno(search->error, errno, "the site directory");
+	return code;
+}
+
+/* 1: some of the libraries @words are other packages'. */
+static int find_hosts(struct search *search, struct slice words)
+{
+	int found = 0;
+
+	while (words.len > 0 && search->sought++ < SOUGHT_MAX) {
+		int code = find_host(search, slice_take(&words, ' '));
+
+		if (code < 0)
+			return code;
+		found |= code;
+	}
+	return found;
+}
+
+/* Once more with the libraries of other packages, if that makes a difference. */
+static int judge_linkage(struct search *search, const struct object *object, struct slice place,
+                         struct linkage_report *report)
+{
+	int code = linkage_judge(search->linkage, object->file, place, NULL, &search->arena, report,
+	                         search->error);
+
+	if (code == 0)
+		code = find_hosts(search, report->missing);
+	return code <= 0 ? code
+	                 : linkage_judge(search->linkage, object->file, place, NULL, &search->arena,
+	                                 report, search->error);
+}
+
+static int judge_object(struct search *search, const struct object *object, struct slice path)
+{
+	CLEANUP(cleanup_free)
+	char *place = text_format("%.*s/%.*s", (int)search->site.len, search->site.ptr,
+	                          (int)path.len, path.ptr);
+	struct linkage_report report = {0};
+	struct slice words, word;
+	int code = place ? judge_linkage(search, object, slice_of(place), &report)
+	                 : error_nomem(search->error);
+
+	words = report.missing.len ? report.missing : report.undefined;
+	if (code < 0 || words.len == 0)
+		return code;
+	word = slice_take(&words, ' ');
+	return found(
+	        search,
+	        text_format("%.*s needs %s%.*s, which %s", (int)path.len, path.ptr,
+	                    report.missing.len ? "" : "the symbol ", (int)word.len, word.ptr,
+	                    report.missing.len ? "is not found" : "no library that it needs has"));
+}
+
+/* Is it in a package that is imported on the way to the module, or in that which it is? */
+static bool is_on_the_way(struct slice object, struct slice module)
+{
+	size_t length = path_directory(object).len;
+
+	if (length > module.len)
+		return false;
+	for (size_t i = 0; i < length; i++)
+		if (object.ptr[i] != (module.ptr[i] == '.' ? '/' : module.ptr[i]))
+			return false;
+	return length == 0 || length == module.len || module.ptr[length] == '.';
+}
+
+/*
+ * The first of those of the distribution, in a package that is imported for the module. Libraries
+ * of other packages of the site count as found, as torch's libc10.so is once a program has imported
+ * torch.
+ */
 static int judge_extensions(struct search *search)
 {
 	CLEANUP(cleanup_free) char *path = layout_absolute(search->path);
-	struct slice site = slice_of(path), sysroot = slice_of(search->sysroot);
+	const struct object_site where = {.fd = search->tree->fd};
+	struct slice sysroot = slice_of(search->sysroot);
+	struct wheel_file file;
+	size_t at = 0;
+	int code = 0;
 
-	if (!path)
+	search->linkage = linkage_create(search->sysroot);
+	if (!path || !search->linkage)
 		return error_nomem(search->error);
-	if (sysroot.len && slice_starts(site, sysroot))
-		site = slice_from(site, sysroot.len);
-	return extensions_find_cause(search->tree, site, search->sysroot, &search->record,
-	                             search->module, search->out, search->error);
+	search->site = slice_of(path);
+	if (sysroot.len && slice_starts(search->site, sysroot))
+		search->site = slice_from(search->site, sysroot.len);
+	for (size_t judged = 0; code == 0 && !*search->out && judged < EXTENSIONS_MAX &&
+	                        wheel_record_find_object(&search->record, &at, &file);) {
+		struct object object = {.fd = -1};
+		struct error own = {0};
+
+		if (!is_on_the_way(file.path, search->module))
+			continue;
+		judged++;
+		code = object_open(&where, &file, &object, &own);
+		code = code == 0 ? judge_object(search, &object, file.path)
+		                 : error_move_failure(search->error, &own);
+		error_clear(&own);
+		object_close(&object);
+	}
+	return code;
 }
+
+/* --- the whole --- */
 
 static int judge_module(struct search *search, bool is_missing)
 {

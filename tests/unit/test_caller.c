@@ -2,14 +2,14 @@
 
 #include "test.h"
 
-#include "indexer/caller.h"
+#include "indexer/hook.h"
 
 #define CHECK(line, expected) check(line, sizeof(line), expected)
 
 /* @line: words with a NUL between them. */
 static void check(const char *line, size_t len, const char *expected)
 {
-	char *words = caller_words(line, len);
+	char *words = hook_caller_words(line, len);
 
 	assert_string_equal(words, expected);
 	free(words);
