@@ -1,17 +1,147 @@
 /*
- * Writes lines: results to stdout, messages to stderr, escaped, whatever is formatted into them.
+ * Writes lines: results to stdout, messages to stderr, escaped, whatever is formatted into them;
+ * and knows what a terminal needs: colours, and the width of characters.
  */
 #include "indexer/message.h"
 
+#include <locale.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/escape.h"
 #include "db/base/text.h"
+#include "db/base/trust.h"
+#include "db/base/unicode.h"
 
-/* --- messages --- */
+/* --- terminals --- */
+
+/* Of the process, as its streams are: messages come from where no options are known. */
+static const char *color = "auto";
+
+bool terminal_color(const char *when)
+{
+	if (!text_has_word("auto always never", slice_of(when)))
+		return false;
+	color = when;
+	return true;
+}
+
+/* Asked for each cell of a table, and of the system once for each of the two streams. */
+bool terminal_is(FILE *stream)
+{
+	static enum { UNKNOWN, NO, YES } known[2];
+	bool is_stderr = stream == stderr;
+
+	if (known[is_stderr] == UNKNOWN)
+		known[is_stderr] = isatty(fileno(stream)) ? YES : NO;
+	return known[is_stderr] == YES;
+}
+
+/* https://no-color.org: set and not empty. */
+static bool is_colored(FILE *stream)
+{
+	const char *unwanted = trust_environment("NO_COLOR"), *type = trust_environment("TERM");
+
+	if (strcmp(color, "auto") != 0)
+		return strcmp(color, "always") == 0;
+	return terminal_is(stream) && !(unwanted && *unwanted) && type && *type &&
+	       strcmp(type, "dumb") != 0;
+}
+
+/* Is there an end() to come? */
+static bool begin(FILE *stream, enum style style)
+{
+	static const char *const codes[STYLE_COUNT] = {
+	        [STYLE_HEADING] = "1", [STYLE_NAME] = "1;36", [STYLE_GOOD] = "32",
+	        [STYLE_BAD] = "31",    [STYLE_FAINT] = "2",
+	};
+
+	if (!codes[style] || !is_colored(stream))
+		return false;
+	fprintf(stream, "\033[%sm", codes[style]);
+	return true;
+}
+
+static void end(FILE *stream)
+{
+	fputs("\033[0m", stream);
+}
+
+void terminal_put(FILE *stream, enum style style, const char *text)
+{
+	bool styled = begin(stream, style);
+
+	fputs(text, stream);
+	if (styled)
+		end(stream);
+}
+
+void terminal_put_escaped(FILE *stream, enum style style, struct slice text)
+{
+	bool styled = begin(stream, style);
+
+	escape_put(text, stream);
+	if (styled)
+		end(stream);
+}
+
+size_t terminal_columns(FILE *stream)
+{
+	struct winsize size;
+
+	return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+/* In the locale of the process, which is C until then, no character but those of ASCII has one. */
+static size_t width_of(uint32_t c)
+{
+	static bool is_utf8;
+	int width;
+
+	if (!is_utf8)
+		setlocale(LC_CTYPE, "C.UTF-8");
+	is_utf8 = true;
+	width = wcwidth((wchar_t)c);
+	return width < 0 ? 1 : (size_t)width;
+}
+
+size_t terminal_width(struct slice text)
+{
+	const char *at = text.ptr, *end = at + text.len;
+	size_t width = 0;
+
+	while (at < end) {
+		uint32_t c = utf8_next(&at, end);
+
+		width += c < 0x80 ? 1 : width_of(c);
+	}
+	return width;
+}
+
+void terminal_put_words(FILE *stream, const char *text, size_t indent, size_t room)
+{
+	size_t at = 0;
+
+	for (const char *end; *text; text = end + strspn(end, " ")) {
+		struct slice word = slice_between(text, end = strchrnul(text, ' '));
+		size_t width = terminal_width(word);
+
+		if (at > 0 && at + 1 + width > room) {
+			putc('\n', stream);
+			at = 0;
+		}
+		at += (size_t)fprintf(stream, "%*s", (int)(at ? 1 : indent), "") + width;
+		fwrite(word.ptr, 1, word.len, stream);
+	}
+	putc('\n', stream);
+}
+
+/* --- lines --- */
 
 /* Of the process, as its streams are. */
 static bool lost_results;

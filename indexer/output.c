@@ -19,14 +19,9 @@
 
 #define ELLIPSIS "\xe2\x80\xa6" /* in UTF-8, one column */
 
-struct output_cell {
-	const char *text; /* escaped */
-	size_t width;
-};
-
 struct output output_begin(const struct column *columns, size_t column_count, bool json)
 {
-	return (struct output){
+	struct output output = {
 	        .stream = stdout,
 	        .columns = columns,
 	        .column_count = column_count,
@@ -34,6 +29,12 @@ struct output output_begin(const struct column *columns, size_t column_count, bo
 	                : terminal_is(stdout) ? OUTPUT_ALIGNED
 	                                      : OUTPUT_TABS,
 	};
+
+	for (size_t i = 0; i < column_count; i++)
+		if (columns[i].heading && output.text_count < OUTPUT_TEXTS_MAX)
+			output.texts[output.text_count++] =
+			        (struct output_text){&columns[i], strlen(columns[i].heading)};
+	return output;
 }
 
 /* --- JSON --- */
@@ -109,136 +110,105 @@ static void json_words(struct slice words, FILE *stream)
 static void keep(struct output *output, struct slice raw)
 {
 	CLEANUP(cleanup_free) char *escaped = escape_text(raw);
-	struct slice text = slice_of(escaped);
-	struct slice copy = arena_copy(&output->texts, text, &output->failed);
+	struct slice text = slice_of(escaped),
+	             copy = arena_copy(&output->arena, text, &output->failed);
+	struct output_text *column = &output->texts[output->count % output->text_count];
+	size_t width = terminal_width(text);
 
 	output->failed |= !escaped || !array_grow(&output->cells, output->count,
 	                                          sizeof(*output->cells), &output->room);
-	if (!output->failed)
-		output->cells[output->count++] =
-		        (struct output_cell){copy.ptr, terminal_width(text)};
+	if (output->failed)
+		return;
+	output->cells[output->count++] = copy.ptr;
+	column->width = width > column->width ? width : column->width;
 }
 
-/* Those of the columns that have a heading, and how wide the cells under it are. */
-struct aligned {
-	const struct column *column;
-	size_t width;
-};
-
-static size_t find_widths(const struct output *output, struct aligned *aligned)
+static bool is_prose(const struct output_text *text)
 {
-	size_t count = 0;
-
-	for (size_t i = 0; i < output->column_count; i++)
-		if (output->columns[i].heading)
-			aligned[count++] = (struct aligned){&output->columns[i],
-			                                    strlen(output->columns[i].heading)};
-	for (size_t i = 0; i < output->count; i++) {
-		size_t width = output->cells[i].width;
-
-		if (width > aligned[i % count].width)
-			aligned[i % count].width = width;
-	}
-	return count;
-}
-
-static bool is_prose(const struct aligned *aligned)
-{
-	return aligned->column->style == STYLE_PROSE;
+	return text->column->style == STYLE_PROSE;
 }
 
 /* How wide the row is if no column is wider than @most; prose has lines of its own. */
-static size_t width_of_row(const struct aligned *aligned, size_t count, size_t most)
+static size_t width_of_row(const struct output *output, size_t count, size_t most)
 {
 	size_t width = 0;
 
-	for (size_t i = 0; i < count; i++)
-		if (!is_prose(&aligned[i]))
-			width += (aligned[i].width < most ? aligned[i].width : most) + GAP;
+	for (const struct output_text *text = output->texts; text < output->texts + count; text++)
+		if (!is_prose(text))
+			width += (text->width < most ? text->width : most) + GAP;
 	return width;
 }
 
 /* Of the columns, those that the terminal has room for; the widest of them are cut. */
-static size_t fit(struct aligned *aligned, size_t count, size_t room)
+static size_t fit(struct output *output, size_t room)
 {
-	size_t most = room;
+	size_t count = output->text_count, most = room;
 
-	while (count > 1 && (width_of_row(aligned, count, WIDTH_CUT) > room + GAP ||
-	                     is_prose(&aligned[count - 1])))
+	while (count > 1 && (width_of_row(output, count, WIDTH_CUT) > room + GAP ||
+	                     is_prose(&output->texts[count - 1])))
 		count--;
-	while (most > WIDTH_CUT && width_of_row(aligned, count, most) > room + GAP)
+	while (most > WIDTH_CUT && width_of_row(output, count, most) > room + GAP)
 		most--;
 	for (size_t i = 0; i < count; i++)
-		aligned[i].width = aligned[i].width < most ? aligned[i].width : most;
+		if (output->texts[i].width > most)
+			output->texts[i].width = most;
 	return count;
 }
 
 /* Of a path, the end says most. */
-static void put_cut(FILE *stream, const char *text, enum style style, size_t width, size_t padding)
+static char *cut_to(const char *text, size_t width)
 {
-	struct slice all = slice_of(text), part;
-	CLEANUP(cleanup_free) char *cut = NULL;
-	bool is_path = strchr(text, '/') && !strchr(text, ' ');
+	struct slice all = slice_of(text), part = slice_first(all, utf8_cut(all, width - 1));
 
-	if (is_path)
-		for (part = slice_from(all, all.len - (width - 1));
-		     part.len > 0 && (part.ptr[0] & 0xC0) == 0x80;)
-			part = slice_from(part, 1);
-	else
-		part = slice_first(all, utf8_cut(all, width - 1));
-	cut = text_format("%s%.*s%s", is_path ? ELLIPSIS : "", (int)part.len, part.ptr,
-	                  is_path ? "" : ELLIPSIS);
-	terminal_put(stream, style, cut ? cut : "");
-	if (padding)
-		fprintf(stream, "%*s", (int)(width - 1 - terminal_width(part) + padding), "");
+	if (!strchr(text, '/') || strchr(text, ' '))
+		return text_format("%.*s" ELLIPSIS, (int)part.len, part.ptr);
+	part = slice_from(all, all.len - (width - 1));
+	while (part.len > 0 && (part.ptr[0] & 0xC0) == 0x80)
+		part = slice_from(part, 1);
+	return text_format(ELLIPSIS "%.*s", (int)part.len, part.ptr);
 }
 
-static void put_aligned(FILE *stream, struct output_cell cell, enum style style, size_t width,
+static void put_aligned(FILE *stream, const char *text, enum style style, size_t width,
                         bool is_last)
 {
-	if (cell.width > width) {
-		put_cut(stream, cell.text, style, width, is_last ? 0 : GAP);
-	} else {
-		terminal_put(stream, style, cell.text);
-		if (!is_last)
-			fprintf(stream, "%*s", (int)(width - cell.width) + GAP, "");
-	}
+	size_t own = terminal_width(slice_of(text));
+	CLEANUP(cleanup_free) char *cut = own > width ? cut_to(text, width) : NULL;
+
+	if (cut)
+		own = terminal_width(slice_of(cut));
+	terminal_put(stream, style, cut ? cut : text);
 	if (is_last)
 		putc('\n', stream);
+	else
+		fprintf(stream, "%*s", (int)(own < width ? width - own : 0) + GAP, "");
 }
 
-static void put_row(FILE *stream, const struct output_cell *cells, const struct aligned *aligned,
-                    size_t count, size_t shown, size_t room)
+/* @cells NULL: the headings. */
+static void put_row(const struct output *output, const char *const *cells, size_t shown,
+                    size_t room)
 {
-	for (size_t i = 0; i < shown; i++)
-		if (!is_prose(&aligned[i]))
-			put_aligned(stream, cells[i], aligned[i].column->style, aligned[i].width,
+	for (size_t i = 0; i < shown; i++) {
+		const struct output_text *text = &output->texts[i];
+
+		if (!is_prose(text))
+			put_aligned(output->stream, cells ? cells[i] : text->column->heading,
+			            cells ? text->column->style : STYLE_HEADING, text->width,
 			            i + 1 == shown);
-	for (size_t i = 0; i < count; i++)
-		if (is_prose(&aligned[i]))
-			terminal_put_words(stream, cells[i].text, GAP, room);
+	}
+	for (size_t i = 0; cells && i < output->text_count; i++)
+		if (is_prose(&output->texts[i]))
+			terminal_put_words(output->stream, cells[i], GAP, room);
 }
 
 static void print_aligned(struct output *output)
 {
-	CLEANUP(cleanup_free)
-	struct aligned *aligned = calloc(output->column_count, sizeof(*aligned));
-	size_t count, shown, room = terminal_columns(output->stream);
+	size_t room = terminal_columns(output->stream), shown = fit(output, room);
 
-	output->failed |= !aligned;
 	if (output->failed || output->count == 0)
 		return;
-	count = find_widths(output, aligned);
-	shown = fit(aligned, count, room);
-	for (size_t i = 0; i < shown; i++) {
-		const char *heading = aligned[i].column->heading;
-
-		if (!is_prose(&aligned[i]))
-			put_aligned(output->stream, (struct output_cell){heading, strlen(heading)},
-			            STYLE_HEADING, aligned[i].width, i + 1 == shown);
-	}
-	for (size_t i = 0; i < output->count; i += count)
-		put_row(output->stream, &output->cells[i], aligned, count, shown, room);
+	put_row(output, NULL, shown, room);
+	for (size_t i = 0; i < output->count; i += output->text_count)
+		put_row(output, &output->cells[i], shown, room);
 }
 
 /* --- cells --- */
@@ -333,7 +303,7 @@ int output_end(struct output *output, struct error *error)
 		print_aligned(output);
 	failed = output->failed;
 	free(output->cells);
-	arena_free(&output->texts);
+	arena_free(&output->arena);
 	*output = (struct output){0};
 	return failed ? error_nomem(error) : 0;
 }

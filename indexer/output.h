@@ -19,7 +19,7 @@
 
 #include "db/base/arena.h"
 #include "db/base/error.h"
-#include "indexer/terminal.h"
+#include "indexer/message.h"
 
 struct column {
 	const char *key;     /* in JSON; NULL: it is not in there */
@@ -36,14 +36,22 @@ struct column {
 #define KEY(key)                COLUMN((key), NULL, STYLE_PLAIN)
 #define HEADING(heading, style) COLUMN(NULL, (heading), (style))
 
+#define OUTPUT_TEXTS_MAX 16 /* columns with a heading */
+
 struct output {
 	FILE *stream;
 	const struct column *columns;
 	size_t column_count;
 	enum { OUTPUT_TABS, OUTPUT_ALIGNED, OUTPUT_JSON } form;
 	size_t at, shown; /* the column of the next cell, and how many of the row are shown */
-	struct arena texts;
-	struct output_cell *cells; /* OUTPUT_ALIGNED: those that are shown, row by row */
+	/* OUTPUT_ALIGNED: the columns with a heading, and their cells, row by row. */
+	struct output_text {
+		const struct column *column;
+		size_t width; /* of the widest cell */
+	} texts[OUTPUT_TEXTS_MAX];
+	size_t text_count;
+	struct arena arena;
+	const char **cells; /* escaped */
 	size_t count, room;
 	bool failed; /* no memory; may be set by the caller, for output_end() to report */
 };

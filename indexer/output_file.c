@@ -47,24 +47,12 @@ static int write_in_place(const char *above, const char *path, struct slice text
 	               : error_errno(error, errno, "cannot write %s", path);
 }
 
-static int write_file(const char *above, const char *path, struct slice text, struct error *error)
-{
-	const char *slash = strrchr(path, '/');
-	CLEANUP(cleanup_close) int directory = -1;
-	int code = safe_directory_open(above, NULL, SAFE_EXISTING, &directory, error);
-
-	if (code < 0)
-		return code;
-	return small_file_write(directory, slash ? slash + 1 : path, text, FILE_MODE) == 0
-	               ? 0
-	               : error_errno(error, errno, "cannot write %s", path);
-}
-
 int output_file_write(const char *path, struct slice text, struct error *error)
 {
 	const char *slash = strrchr(path, '/');
 	CLEANUP(cleanup_free)
 	char *above = slash ? text_format("%.*s/", (int)(slash - path), path) : strdup(".");
+	CLEANUP(cleanup_close) int directory = -1;
 	int code;
 
 	if (!above)
@@ -76,5 +64,8 @@ int output_file_write(const char *path, struct slice text, struct error *error)
 	code = write_in_place(above, path, text, error);
 	if (code != 0)
 		return code < 0 ? code : 0;
-	return write_file(above, path, text, error);
+	code = safe_directory_open(above, NULL, SAFE_EXISTING, &directory, error);
+	if (code < 0 || small_file_write(directory, slash ? slash + 1 : path, text, FILE_MODE) == 0)
+		return code;
+	return error_errno(error, errno, "cannot write %s", path);
 }

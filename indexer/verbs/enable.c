@@ -167,7 +167,7 @@ static int read_text(struct publication *publication, char **text, size_t *lengt
 	return code < 0 ? code : publication_restart(publication, error);
 }
 
-static int publish_change(const struct change *change, struct error *error)
+static int change_file(const struct change *change, struct error *error)
 {
 	CLEANUP(publication_end) struct publication publication = PUBLICATION_INIT;
 	CLEANUP(cleanup_free) char *old = NULL;
@@ -178,8 +178,14 @@ static int publish_change(const struct change *change, struct error *error)
 	        .stopped = interrupted,
 	        .sysroot = change->sysroot,
 	};
-	int code = publication_begin(&publication, change->file, &wait, error);
+	struct safe_way way;
+	int code = safe_path_look(change->file, change->sysroot, &way, error);
 
+	if (code == 0)
+		code = databases_check_owner(change->file, way.uid, way.gid,
+		                             change->options->command, error);
+	if (code == 0)
+		code = publication_begin(&publication, change->file, &wait, error);
 	if (code == 0)
 		code = read_text(&publication, &old, &length, error);
 	if (code == 0)
@@ -187,18 +193,6 @@ static int publish_change(const struct change *change, struct error *error)
 	if (code == 0 && file_write(publication.new_fd, new, strlen(new)) != 0)
 		return error_errno(error, errno, "cannot write %s", publication.path);
 	return code == 0 ? publication_finish(&publication, FILE_MODE, error) : code;
-}
-
-static int change_file(const struct change *change, struct error *error)
-{
-	const struct options *options = change->options;
-	struct safe_way way;
-	int code = safe_path_look(change->file, change->sysroot, &way, error);
-
-	if (code == 0)
-		code = databases_check_owner(change->file, way.uid, way.gid, options->command,
-		                             error);
-	return code == 0 ? publish_change(change, error) : code;
 }
 
 static int run(const struct options *options, enum policy_action action, struct error *error)

@@ -80,11 +80,10 @@ static bool is_switched_on(const char *path)
 
 static int put_paths(const struct options *options, const entrydb_path *path, struct error *error)
 {
-	struct output output = OUTPUT_BEGIN(columns, options->json);
-	bool is_aligned = output.form == OUTPUT_ALIGNED;
+	bool is_aligned = !options->json && terminal_is(stdout);
+	struct output output = output_begin(
+	        columns, is_aligned ? 3 : sizeof(columns) / sizeof(*columns), options->json);
 
-	if (is_aligned)
-		output.column_count = 3;
 	for (size_t i = 0; i < entrydb_path_count(path); i++) {
 		const entrydb_path_entry *entry = entrydb_path_get(path, i);
 		const char *database = entrydb_path_entry_database(entry);
