@@ -9,7 +9,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
-#include "indexer/suggest.h"
+#include "indexer/verb.h"
 #include "libquery/layout.h"
 
 /* What a command is for: help groups them so. */

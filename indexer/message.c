@@ -190,6 +190,8 @@ enum status fail(struct error *error)
 
 int take_error(int code, entrydb_error *from, struct error *to)
 {
+	if (code >= 0)
+		return code;
 	error_set(to, code, "%s", entrydb_error_message(from));
 	entrydb_error_clear(from);
 	return code;

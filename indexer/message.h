@@ -75,7 +75,7 @@ bool results_were_lost(void);
 /* Print the error's message, clear it, and return STATUS_COULD_NOT. */
 enum status fail(struct error *error);
 
-/* An error of the library's as one of the program's; returns @code. */
+/* An error of the library's, if @code is one, as one of the program's; returns @code. */
 int take_error(int code, entrydb_error *from, struct error *to);
 
 /* Has Ctrl-C, or a request to terminate, come in? Long work asks, and stops cleanly. */

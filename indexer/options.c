@@ -10,7 +10,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
 #include "indexer/hook.h"
-#include "indexer/suggest.h"
+#include "indexer/verb.h"
 
 enum status usage_error(const char *verb, const char *format, ...)
 {

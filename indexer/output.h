@@ -82,4 +82,11 @@ void json_string(struct slice text, FILE *stream);
 /* Write @json, whose strings may hold anything: as above, and with "<" as \u003c, for HTML. */
 void json_document(struct slice json, FILE *stream);
 
+/*
+ * Write @text to the file at @path, in the place of what was there; "-" is standard
+ * output. It takes its name when it is complete, and only its owner may read it; no link at that
+ * name is followed, and root writes nothing in directories of others.
+ */
+int output_file_write(const char *path, struct slice text, struct error *error);
+
 #endif

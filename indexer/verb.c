@@ -1,5 +1,6 @@
 /*
- * Asks the library as the options of a verb say, and prints what is known of entry points and
+ * Asks the library as the options of a verb say; says what may have been meant, or what to do next,
+ * where nothing was found; and prints what is known of entry points and
  * shared objects: for programs each fact, for people the remarkable ones.
  */
 #include "indexer/verb.h"
@@ -7,6 +8,7 @@
 #include <elf.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/text.h"
 
 /* --- asking --- */
 
@@ -47,7 +49,7 @@ int question_open(const struct options *options, struct question *out, struct er
 	code = is_file ? entrydb_open_file(options->database, &how, &out->db, &own)
 	               : entrydb_open(paths, is_default ? sites.count : options->path_count, &how,
 	                              &out->db, &own);
-	return code < 0 ? take_error(code, &own, error) : 0;
+	return take_error(code, &own, error);
 }
 
 int select_by(const struct options *options, selector *ask, const char *group, const char *name,
@@ -58,16 +60,14 @@ int select_by(const struct options *options, selector *ask, const char *group, c
 
 	if (code < 0)
 		return code;
-	code = ask(out->db, group, name, &out->set, &own);
-	return code < 0 ? take_error(code, &own, error) : 0;
+	return take_error(ask(out->db, group, name, &out->set, &own), &own, error);
 }
 
 int question_describe(struct question *question, struct error *error)
 {
 	entrydb_error own = ENTRYDB_ERROR_INIT;
-	int code = entrydb_describe_path(question->db, &question->path, &own);
 
-	return code < 0 ? take_error(code, &own, error) : 0;
+	return take_error(entrydb_describe_path(question->db, &question->path, &own), &own, error);
 }
 
 void question_free(struct question *question)
@@ -99,7 +99,7 @@ int find_verdict(entrydb *db, const entrydb_entry_point *entry_point, entrydb_ve
 	        db, entrydb_entry_point_group(e), entrydb_entry_point_name(e),
 	        entrydb_entry_point_distribution(e), entrydb_entry_point_path(e), verdict, &own);
 
-	return code < 0 ? take_error(code, &own, error) : 0;
+	return take_error(code, &own, error);
 }
 
 int load_kinds(const struct options *options, struct plugin_kinds **out, struct error *error)
@@ -111,6 +111,106 @@ int load_kinds(const struct options *options, struct plugin_kinds **out, struct 
 		message("%s; the kinds of plugins in it are not looked for", error_text(&problem));
 	error_clear(&problem);
 	return code;
+}
+
+/* --- where nothing was found --- */
+
+char *suggest_near(const char *prefix, const struct nearest *nearest)
+{
+	if (slice_is_null(nearest->found))
+		return strdup("");
+	return text_format("; did you mean '%s%.*s'?", prefix, (int)nearest->found.len,
+	                   nearest->found.ptr);
+}
+
+bool suggest_entry_point(const struct options *options, entrydb *db, const char *group,
+                         const char *name)
+{
+	struct nearest groups = nearest_to(slice_of(group)), names = nearest_to(slice_of(name));
+	CLEANUP(cleanup_free) char *suggestion = NULL;
+	entrydb_set *all;
+	bool has_group;
+
+	if (options->quiet || entrydb_select(db, NULL, NULL, &all, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < entrydb_set_count(all); i++) {
+		const entrydb_entry_point *e = entrydb_set_get(all, i);
+
+		nearest_offer(&groups, slice_of(entrydb_entry_point_group(e)));
+		if (name && strcmp(entrydb_entry_point_group(e), group) == 0)
+			nearest_offer(&names, slice_of(entrydb_entry_point_name(e)));
+	}
+	has_group = slice_equal(groups.found, groups.wanted);
+	if (!slice_is_null(has_group ? names.found : groups.found))
+		suggestion = suggest_near("", has_group ? &names : &groups);
+	entrydb_set_free(all); /* which the suggestion came from */
+	if (suggestion && has_group)
+		note(options, "there is no '%s' in group '%s'%s", name, group, suggestion);
+	else if (suggestion)
+		note(options, "there is no group '%s'%s", group, suggestion);
+	return suggestion != NULL;
+}
+
+int say_not_found(const struct options *options, entrydb *db, const char *group, const char *name)
+{
+	if (!suggest_entry_point(options, db, group, name))
+		message("there is no '%s' in group '%s'", name, group);
+	return STATUS_NOT_FOUND;
+}
+
+/* By the first path entries that are there and have no database, that have one, or are not there.
+ */
+static void advise_on_path(const struct options *options, const entrydb_path *path)
+{
+	const char *without = NULL, *with = NULL, *absent = NULL;
+
+	for (size_t i = entrydb_path_count(path); i-- > 0;) {
+		const entrydb_path_entry *entry = entrydb_path_get(path, i);
+		bool is_absent = entrydb_path_entry_state(entry) == ENTRYDB_PATH_ABSENT;
+		bool has_database = entrydb_path_entry_database(entry) != NULL;
+
+		*(is_absent      ? &absent
+		  : has_database ? &with
+		                 : &without) = entrydb_path_entry_path(entry);
+	}
+	if (without)
+		note(options,
+		     "no entry points were found, and no database has %s; install packages there "
+		     "and run 'entrydb update %s', or look elsewhere with --path",
+		     without, without);
+	else if (with)
+		note(options, "the databases have no entry points for what is searched; 'entrydb "
+		              "update' records what is installed, --path looks elsewhere");
+	else if (absent)
+		note(options,
+		     "none of what is to be searched exists, such as %s; look elsewhere "
+		     "with --path or ENTRYDB_PATH",
+		     absent);
+	else
+		note(options, "no Python is installed here yet; --path looks elsewhere, 'entrydb "
+		              "update PATH' records what is installed there");
+}
+
+bool advise_on_nothing(const struct options *options, entrydb *db)
+{
+	entrydb_set *all;
+	entrydb_path *path;
+	bool is_empty;
+
+	if (options->quiet || entrydb_select(db, NULL, NULL, &all, NULL) < 0)
+		return false;
+	is_empty = entrydb_set_count(all) == 0;
+	entrydb_set_free(all);
+	if (is_empty && options->database && options->path_count == 0) {
+		note(options,
+		     "%s has no entry points; fill it with 'entrydb update --db %s PATH', or with "
+		     "'entrydb add --db %s ARCHIVE'",
+		     options->database, options->database, options->database);
+	} else if (is_empty && entrydb_describe_path(db, &path, NULL) == 0) {
+		advise_on_path(options, path);
+		entrydb_path_free(path);
+	}
+	return is_empty;
 }
 
 /* --- rows --- */

@@ -5,6 +5,7 @@
 #ifndef INDEXER_VERB_H
 #define INDEXER_VERB_H
 
+#include "db/base/nearest.h"
 #include "indexer/command.h"
 #include "indexer/output.h"
 #include "libquery/disk/target/plugin_kinds.h"
@@ -56,6 +57,27 @@ void report_problems(const entrydb_set *set);
  * reported and left out.
  */
 int load_kinds(const struct options *options, struct plugin_kinds **out, struct error *error);
+
+/* --- where nothing was found --- */
+
+/*
+ * "; did you mean 'list'?", with @prefix before the name, or "" where none is near.
+ * malloc'd; NULL without memory.
+ */
+char *suggest_near(const char *prefix, const struct nearest *nearest);
+
+/*
+ * Nothing of @group (and @name, unless NULL) was found: print which group is near, or
+ * which name in the group. False: none is.
+ */
+bool suggest_entry_point(const struct options *options, entrydb *db, const char *group,
+                         const char *name);
+
+/* The same, or that there is none. Returns STATUS_NOT_FOUND. */
+int say_not_found(const struct options *options, entrydb *db, const char *group, const char *name);
+
+/* Where there are no entry points at all, print what to do next. False: there are some. */
+bool advise_on_nothing(const struct options *options, entrydb *db);
 
 /* --- rows --- */
 

@@ -16,7 +16,7 @@
 #include "db/base/text.h"
 #include "indexer/audit/collect.h"
 #include "indexer/audit/findings.h"
-#include "indexer/output_file.h"
+#include "indexer/output.h"
 #include "libquery/layout.h"
 
 struct audit {

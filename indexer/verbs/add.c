@@ -64,8 +64,6 @@ static void put(struct add *add, const char *path, const char *state,
 	struct output *output = &add->output;
 	size_t entry_points = 0;
 
-	if (!add->options->json)
-		return;
 	for (size_t i = 0; root && i < root->distribution_count; i++)
 		entry_points += root->distributions[i].entry_point_count;
 	output_string(output, path);

@@ -2,7 +2,6 @@
  * list.c - entry points, as importlib.metadata would order them.
  */
 #include "db/base/cleanup.h"
-#include "indexer/suggest.h"
 #include "indexer/verb.h"
 
 static const struct column columns[] = {

@@ -22,7 +22,6 @@
 #include "db/base/libc.h"
 #include "db/base/text.h"
 #include "indexer/interpreter.h"
-#include "indexer/suggest.h"
 #include "indexer/verb.h"
 #include "libquery/layout.h"
 #include "libquery/native/quarantine.h"
@@ -34,22 +33,14 @@
 /* As the child ends when it could tell its message; a plugin may end it with any other. */
 enum { CHILD_LOADED = 111, CHILD_FAILED = 112 };
 
-enum outcome { OUTCOME_LOADED, OUTCOME_FAILED, OUTCOME_CRASHED, OUTCOME_HUNG };
-
-static const char *const outcome_names[] = {
-        [OUTCOME_LOADED] = "loaded",
-        [OUTCOME_FAILED] = "failed",
-        [OUTCOME_CRASHED] = "crashed",
-        [OUTCOME_HUNG] = "hung",
-};
-
 struct probe {
 	const struct options *options;
 	entrydb *db;
 	const entrydb_entry_point *entry_point;
 	entrydb_target *target;
 	char *interpreter; /* of what Python is to import; else NULL */
-	enum outcome outcome;
+	const char *outcome;
+	bool is_loaded, is_harmful; /* it crashed or hung */
 	char reason[MESSAGE_MAX + 1];
 };
 
@@ -157,17 +148,19 @@ static void watch_child(struct probe *probe, pid_t child, int fd)
 	TEMP_FAILURE_RETRY(waitpid(child, &status, 0));
 	kill(-child, SIGKILL); /* what it has left running */
 	how = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-	probe->outcome = !ended                ? OUTCOME_HUNG
-	                 : how == CHILD_LOADED ? OUTCOME_LOADED
-	                 : how == CHILD_FAILED ? OUTCOME_FAILED
-	                                       : OUTCOME_CRASHED;
+	probe->is_loaded = ended && how == CHILD_LOADED;
+	probe->is_harmful = !ended || (how != CHILD_LOADED && how != CHILD_FAILED);
+	probe->outcome = !ended                ? "hung"
+	                 : how == CHILD_LOADED ? "loaded"
+	                 : how == CHILD_FAILED ? "failed"
+	                                       : "crashed";
 	if (!ended)
 		snprintf(probe->reason, sizeof(probe->reason),
 		         "it did not come back within %u s when it was probed", seconds);
-	else if (probe->outcome == OUTCOME_CRASHED && WIFEXITED(status))
+	else if (probe->is_harmful && WIFEXITED(status))
 		snprintf(probe->reason, sizeof(probe->reason),
 		         "it ended the process with status %d when it was probed", how);
-	else if (probe->outcome == OUTCOME_CRASHED)
+	else if (probe->is_harmful)
 		snprintf(probe->reason, sizeof(probe->reason),
 		         "it crashed (signal %d, %s) when it was probed", WTERMSIG(status),
 		         strsignal(WTERMSIG(status)));
@@ -214,7 +207,7 @@ static int report(const struct probe *probe, struct error *error)
 	struct output output = OUTPUT_BEGIN(columns, probe->options->json);
 
 	entry_put(&output, probe->entry_point, probe->interpreter ? NULL : probe->target);
-	output_string(&output, outcome_names[probe->outcome]);
+	output_string(&output, probe->outcome);
 	output_string(&output, probe->reason[0] ? probe->reason : NULL);
 	return output_end(&output, error);
 }
@@ -226,7 +219,7 @@ static int set_aside(const struct probe *probe, struct error *error)
 	const char *object = probe->interpreter ? NULL : entrydb_target_object(probe->target);
 	int code;
 
-	if (probe->outcome < OUTCOME_CRASHED || !object)
+	if (!probe->is_harmful || !object)
 		return 0;
 	if (layout_quarantine(&directory) < 0)
 		return error_nomem(error);
@@ -258,7 +251,7 @@ static int probe_one(const struct options *options, entrydb *db,
 		code = set_aside(&probe, &error);
 	if (code < 0)
 		return fail(&error);
-	return probe.outcome == OUTCOME_LOADED ? STATUS_DONE : STATUS_COULD_NOT;
+	return probe.is_loaded ? STATUS_DONE : STATUS_COULD_NOT;
 }
 
 int command_probe(const struct options *options, struct error *error)

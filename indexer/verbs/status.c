@@ -10,7 +10,6 @@
 #include "db/base/small_file.h"
 #include "db/base/text.h"
 #include "db/reader.h"
-#include "indexer/suggest.h"
 #include "indexer/verb.h"
 
 #define SIGN "# Written by 'python -m entrydb on" /* how sitecustomize.py begins then */

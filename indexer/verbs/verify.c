@@ -44,12 +44,10 @@ static const struct column columns[] = {
 static void differ(struct verify *verify, struct slice distribution, const char *what)
 {
 	verify->differences++;
-	if (!verify->options->json) {
+	if (!verify->options->json)
 		print_line(STYLE_PLAIN, "%s%s%.*s: %s", verify->wanted->path,
 		           distribution.len ? "/" : "", (int)distribution.len, distribution.ptr,
 		           what);
-		return;
-	}
 	output_string(&verify->output, verify->database->file);
 	output_string(&verify->output, verify->wanted->path);
 	output_text(&verify->output, distribution);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "db/base/cleanup.h"
-#include "indexer/suggest.h"
 #include "indexer/verb.h"
 #include "indexer/verbs/causes.h"
 

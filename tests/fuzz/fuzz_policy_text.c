@@ -5,7 +5,7 @@
  * The input is "group\0name\0program\0text".
  */
 #include "db/base/cleanup.h"
-#include "indexer/verbs/policy_edit.h"
+#include "indexer/verbs/enable.h"
 #include "tests/fuzz/input.h"
 
 static void must_decide(const char *text, const struct policy_rule *rule)

@@ -4,7 +4,7 @@
  */
 #include "test.h"
 
-#include "indexer/verbs/policy_edit.h"
+#include "indexer/verbs/enable.h"
 #include "libquery/policy.h"
 
 static struct policy_verdict decide(const char *rules, struct slice group, struct slice name)

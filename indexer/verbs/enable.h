@@ -1,8 +1,8 @@
 /*
- * policy_edit.h - changes one rule in the text of a policy file (libquery/policy_file.h).
+ * enable.h - changes one rule in the text of a policy file (libquery/policy_file.h).
  */
-#ifndef INDEXER_VERBS_POLICY_EDIT_H
-#define INDEXER_VERBS_POLICY_EDIT_H
+#ifndef INDEXER_VERBS_ENABLE_H
+#define INDEXER_VERBS_ENABLE_H
 
 #include "libquery/policy_file.h"
 
