@@ -87,7 +87,7 @@ static int open_loading(int directory, const char *name, int flags, int *out, st
 			return 0;
 		if (fstat(fd, &status) != 0)
 			return error_errno(error, errno, "cannot read %s", name);
-		if (!is_trusted(fd, &status))
+		if (!is_trusted(fd, &status) || status.st_nlink > 1) /* a link to another file */
 			return 0;
 		if (status.st_nlink == 0)
 			continue; /* whoever had it has just finished */
