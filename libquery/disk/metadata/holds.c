@@ -10,28 +10,51 @@
 
 /* --- stamps and outlines --- */
 
-/* Times and size of one file, added to @words; the newest time is kept. */
-static size_t add_words(uint64_t *words, const struct stat *status, int64_t *newest)
-{
-	struct stamp stamp = stamp_of(status);
+/* What was seen of a distribution's files. */
+struct seen {
+	uint64_t words[2 * WORDS]; /* for a digest */
+	size_t count;
+	int64_t newest; /* of their times */
+};
 
+/*
+ * Look at @file in @child, "": that itself; NULL: its metadata. *outline is none where nothing
+ * is, and of a directory @child. 1, 0 or a failure.
+ */
+static int see(struct tree *tree, struct slice child, const char *file, struct seen *seen,
+               struct outline *outline, struct error *error)
+{
+	uint64_t *words = seen->words + seen->count;
+	bool is_directory;
+	struct stat status;
+	struct stamp stamp;
+	int code = file ? tree_status(tree, child, file, &status, error)
+	                : tree_metadata_status(tree, child, &status, error);
+
+	*outline = (struct outline){0};
+	if (code <= 0)
+		return code;
+	stamp = stamp_of(&status);
+	is_directory = S_ISDIR(status.st_mode);
 	words[0] = (uint64_t)stamp.mtime;
 	words[1] = (uint64_t)stamp.ctime;
-	words[2] = S_ISDIR(status->st_mode) ? 0 : (uint64_t)status->st_size;
+	words[2] = is_directory ? 0 : (uint64_t)status.st_size;
 	words[3] = (uint64_t)stamp.inode;
-	*newest = stamp.mtime > *newest ? stamp.mtime : *newest;
-	*newest = stamp.ctime > *newest ? stamp.ctime : *newest;
-	return WORDS;
+	seen->count += WORDS;
+	seen->newest = stamp.mtime > seen->newest ? stamp.mtime : seen->newest;
+	seen->newest = stamp.ctime > seen->newest ? stamp.ctime : seen->newest;
+	if (is_directory && file && !*file) { /* to be searched by all who may read */
+		tree_withhold_unless(tree, (status.st_mode & 0111) << 2);
+		return 1;
+	}
+	tree_withhold_unless(tree, status.st_mode);
+	*outline = (struct outline){true, (int64_t)status.st_size, stamp.mtime};
+	return 1;
 }
 
-static struct outline outline_of(struct tree *tree, const struct stat *status)
+static int64_t digest_of(const struct seen *seen)
 {
-	tree_withhold_unless(tree, status->st_mode);
-	return (struct outline){
-	        .exists = true,
-	        .size = (int64_t)status->st_size,
-	        .mtime = stamp_of(status).mtime,
-	};
+	return (int64_t)hash_numbers(seen->words, seen->count);
 }
 
 /* What was not in a directory that has not changed is not in it now. */
@@ -44,53 +67,26 @@ static bool is_still_without(const struct distribution_record *known, int64_t di
 int row_stamps(struct tree *tree, const struct distribution_record *known,
                struct distribution_record *out, int64_t *newest, struct error *error)
 {
-	struct slice child = out->directory;
-	uint64_t words[2 * WORDS];
-	struct stat status;
-	size_t count = 0;
+	struct seen seen = {.newest = *newest};
+	struct outline metadata;
 	int code;
 
 	out->directory_stamp = out->files_stamp = 0;
 	if (tree->kind != ROOT_DIRECTORY)
 		return 0;
-	code = tree_status(tree, child, "", &status, error);
-	if (code > 0) {
-		count = add_words(words, &status, newest);
-		if (S_ISDIR(status.st_mode)) /* to be searched by all who may read */
-			tree_withhold_unless(tree, (status.st_mode & 0111) << 2);
-		else
-			out->metadata = outline_of(tree, &status);
-	}
-	out->directory_stamp = (int64_t)hash_numbers(words, count);
-	count = 0;
+	code = see(tree, out->directory, "", &seen, &out->metadata, error);
+	out->directory_stamp = digest_of(&seen);
+	seen.count = 0;
+	if (code >= 0 && !is_still_without(known, out->directory_stamp))
+		code = see(tree, out->directory, "entry_points.txt", &seen, &out->entry_points_txt,
+		           error);
 	if (code >= 0)
-		code = is_still_without(known, out->directory_stamp)
-		               ? 0
-		               : tree_status(tree, child, "entry_points.txt", &status, error);
-	if (code > 0) {
-		count = add_words(words, &status, newest);
-		out->entry_points_txt = outline_of(tree, &status);
-	}
-	if (code >= 0)
-		code = tree_metadata_status(tree, child, &status, error);
-	if (code > 0) {
-		count += add_words(words + count, &status, newest);
-		out->metadata = outline_of(tree, &status);
-	}
-	out->files_stamp = (int64_t)hash_numbers(words, count);
-	return code < 0 ? code : 0;
-}
-
-/* Is what @code says, 1 and *status, or 0, the same as @was, as it was carried? 1, 0 or a failure.
- */
-static int is_same(struct tree *tree, const struct carried *carried, const struct outline *was,
-                   int code, const struct stat *status)
-{
-	struct outline now = {0};
-
+		code = see(tree, out->directory, NULL, &seen, &metadata, error);
 	if (code > 0)
-		now = outline_of(tree, status);
-	return code < 0 ? code : carried_same(carried, was, &now);
+		out->metadata = metadata;
+	out->files_stamp = digest_of(&seen);
+	*newest = seen.newest;
+	return code < 0 ? code : 0;
 }
 
 /* --- the rule --- */
@@ -135,29 +131,29 @@ static bool metadata_shows(const struct distribution_record *row, enum holds_by 
 static int matches_carried(struct tree *tree, const struct carried *carried, enum holds_by by,
                            const struct distribution_record *row, struct error *error)
 {
-	struct stat status;
+	struct seen seen = {.count = 0};
+	struct outline now;
 	int code;
 
 	if (carried_names_suffice(carried, tree->stamp))
 		return 1;
-	code = tree_status(tree, row->directory, "entry_points.txt", &status, error);
-	code = is_same(tree, carried, &row->entry_points_txt, code, &status);
-	if (code <= 0 || !metadata_shows(row, by))
-		return code;
-	code = tree_metadata_status(tree, row->directory, &status, error);
-	if (code == 0) { /* it may be that file itself */
-		code = tree_status(tree, row->directory, "", &status, error);
-		code = code > 0 ? !S_ISDIR(status.st_mode) : code;
-	}
-	return is_same(tree, carried, &row->metadata, code, &status);
+	code = see(tree, row->directory, "entry_points.txt", &seen, &now, error);
+	if (code < 0 || !carried_same(carried, &row->entry_points_txt, &now))
+		return code < 0 ? code : 0;
+	if (!metadata_shows(row, by))
+		return 1;
+	seen.count = 0;
+	code = see(tree, row->directory, NULL, &seen, &now, error);
+	if (code == 0) /* it may be that file itself */
+		code = see(tree, row->directory, "", &seen, &now, error);
+	return code < 0 ? code : carried_same(carried, &row->metadata, &now);
 }
 
 int row_holds(struct tree *tree, const struct carried *carried, enum holds_by by,
               const struct distribution_record *row, int64_t *newest, struct error *error)
 {
-	uint64_t words[WORDS];
-	int64_t unused = 0;
-	struct stat status;
+	struct seen seen = {.count = 0};
+	struct outline unused;
 	int code;
 
 	if (tree->kind != ROOT_DIRECTORY || !may_hold(carried, row))
@@ -166,9 +162,6 @@ int row_holds(struct tree *tree, const struct carried *carried, enum holds_by by
 		return matches_by_files(tree, carried, row, newest, error);
 	if (carried)
 		return matches_carried(tree, carried, by, row, error);
-	code = tree_status(tree, row->directory, "", &status, error);
-	if (code <= 0)
-		return code;
-	return (int64_t)hash_numbers(words, add_words(words, &status, &unused)) ==
-	       row->directory_stamp;
+	code = see(tree, row->directory, "", &seen, &unused, error);
+	return code <= 0 ? code : digest_of(&seen) == row->directory_stamp;
 }

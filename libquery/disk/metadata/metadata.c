@@ -110,93 +110,70 @@ static bool is_named(const struct header *header, struct slice lower)
 	return header->name.len == lower.len && ascii_ends_ignoring_case(header->name, lower);
 }
 
-static size_t count_blanks(struct slice line)
+static bool is_blank_line(struct slice line)
 {
-	return line.len - skip_blanks(line).len;
+	return skip_blanks(line).len == 0;
 }
 
-/* How many blanks @a and @b begin with alike, of at most @n. */
-static size_t common_prefix(const char *a, const char *b, size_t n)
+/* The indent that all lines have in common, blank ones aside. */
+static size_t find_margin(struct slice text)
 {
-	size_t i = 0;
-
-	while (i < n && a[i] == b[i])
-		i++;
-	return i;
-}
-
-/*
- * The indent that the lines of *value have in common, blank ones aside, where the first
- * line has FIRST_INDENT spaces unless it is blank.
- */
-static size_t find_margin(struct slice value)
-{
-	static const char spaces[FIRST_INDENT + 1] = "        ";
+	const char *indent = NULL;
+	size_t margin = 0;
 	bool ended;
-	struct slice line = take_line(&value, &ended);
-	const char *indent = line.len > 0 ? spaces : NULL;
-	size_t margin = line.len > 0 ? FIRST_INDENT : SIZE_MAX;
 
-	while (value.len > 0) {
-		size_t blanks;
+	while (text.len > 0) {
+		struct slice line = take_line(&text, &ended);
+		size_t blanks = line.len - skip_blanks(line).len, i = 0;
 
-		line = take_line(&value, &ended);
-		blanks = count_blanks(line);
-		if (blanks == line.len)
+		if (is_blank_line(line))
 			continue;
-		if (blanks < margin)
-			margin = blanks;
+		margin = indent && margin < blanks ? margin : blanks;
 		indent = indent ? indent : line.ptr;
-		margin = common_prefix(indent, line.ptr, margin);
+		while (i < margin && indent[i] == line.ptr[i])
+			i++;
+		margin = i;
 	}
 	return margin;
 }
 
-/* Append @line, less @margin bytes or, if blank, less all of it. */
-static size_t put_line(char *out, struct slice line, size_t margin)
+/* textwrap.dedent(), in place, with each line end as '\n'. */
+static struct slice dedent(char *bytes, size_t len)
 {
-	if (count_blanks(line) == line.len)
-		return 0;
-	memcpy(out, line.ptr + margin, line.len - margin);
-	return line.len - margin;
-}
+	struct slice rest = {bytes, len};
+	size_t margin = find_margin(rest), n = 0;
+	bool ended = true;
 
-/* textwrap.dedent(' ' * 8 + value), with each line end as '\n'. */
-static struct slice dedent(struct slice value, char *out)
-{
-	size_t margin = find_margin(value), n = 0;
-	bool ended;
-	struct slice line = take_line(&value, &ended);
-
-	if (line.len > 0) {
-		memset(out, ' ', FIRST_INDENT - margin);
-		n += FIRST_INDENT - margin;
-		n += put_line(out + n, line, 0);
-	}
 	while (ended) {
-		out[n++] = '\n';
-		line = take_line(&value, &ended);
-		n += put_line(out + n, line, margin);
+		struct slice line = take_line(&rest, &ended);
+
+		if (!is_blank_line(line)) {
+			memmove(bytes + n, line.ptr + margin, line.len - margin);
+			n += line.len - margin;
+		}
+		if (ended)
+			bytes[n++] = '\n';
 	}
-	return (struct slice){out, n};
+	return (struct slice){bytes, n};
 }
 
-/* The value as Python gives it, into *out. Returns 0 or ERROR_NOMEM. */
+/* The value as Python gives it, into *out: of several lines, textwrap.dedent(' ' * 8 + value). */
 static int unfold(struct slice value, struct arena *arena, struct slice *out)
 {
 	struct slice rest = value;
 	bool is_folded;
 	char *copy;
 
+	*out = value;
 	take_line(&rest, &is_folded);
-	if (!is_folded) {
-		*out = value;
+	if (!is_folded)
 		return 0;
-	}
-	copy = arena_alloc(arena, value.len + FIRST_INDENT);
+	copy = arena_alloc(arena, FIRST_INDENT + value.len);
 	if (!copy)
 		return ERROR_NOMEM;
-	*out = dedent(value, copy);
+	memset(copy, ' ', FIRST_INDENT);
+	memcpy(copy + FIRST_INDENT, value.ptr, value.len);
+	*out = dedent(copy, FIRST_INDENT + value.len);
 	return 0;
 }
 
