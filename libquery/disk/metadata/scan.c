@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/base/unicode.h"
@@ -28,8 +27,7 @@ struct scan {
 	struct tree *tree;
 	const struct scan_options *options;
 	struct root_record *out;
-	struct slice *names; /* of the distributions, while their number grows; malloc'd */
-	size_t count, room;
+	struct path_index names;                  /* of the distributions, in the tree's order */
 	const struct distribution_record **known; /* of each, the row, or NULL */
 	struct import_cache cache;
 	bool wants_startups;
@@ -39,7 +37,6 @@ struct scan {
 	int64_t settled_after; /* nanoseconds that something must be older than when it is read */
 	unsigned waits;
 	bool egg;    /* the path entry is an egg: EGG-INFO counts */
-	bool failed; /* no memory */
 	bool unread; /* some distribution could not be read */
 };
 
@@ -48,21 +45,19 @@ struct scan {
 static int add_child(void *payload, struct slice name)
 {
 	struct scan *scan = payload;
-	struct slice copy;
+	bool is_startup = scan->wants_startups && scan->options->startup->is_file(name);
+	bool is_info = distname_is_info(name) || (scan->egg && distname_is_egg_info(name));
+	bool failed = false;
 
-	if (scan->wants_startups && scan->options->startup->is_file(name)) {
-		copy = arena_copy(&scan->out->arena, name, &scan->failed);
-		if (scan->failed || !path_index_add(&scan->startups, copy))
-			return ERROR_NOMEM;
-	}
-	if (!distname_is_info(name) && !(scan->egg && distname_is_egg_info(name)))
+	if (!is_startup && !is_info)
 		return 0;
-	if (scan->count == DISTRIBUTIONS_MAX)
+	if (is_info && scan->names.count == DISTRIBUTIONS_MAX)
 		return ERROR_LIMIT;
-	if (!array_grow(&scan->names, scan->count, sizeof(*scan->names), &scan->room))
+	name = arena_copy(&scan->out->arena, name, &failed);
+	if (failed || (is_startup && !path_index_add(&scan->startups, name)) ||
+	    (is_info && !path_index_add(&scan->names, name)))
 		return ERROR_NOMEM;
-	scan->names[scan->count++] = arena_copy(&scan->out->arena, name, &scan->failed);
-	return scan->failed ? ERROR_NOMEM : 0;
+	return 0;
 }
 
 static int list(struct scan *scan, struct error *error)
@@ -75,18 +70,18 @@ static int list(struct scan *scan, struct error *error)
 	path_index_sort(&scan->startups);
 	if (code == ERROR_LIMIT)
 		return error_set(error, code, "more than %u distributions", DISTRIBUTIONS_MAX);
-	if (code == ERROR_NOMEM || scan->failed)
+	if (code == ERROR_NOMEM)
 		return error_nomem(error);
 	if (error_is_failure(code))
 		return code;
-	if (code < 0)
-		scan->count = 0; /* importlib.metadata suppresses the error */
-	out->distribution_count = scan->count;
-	out->distributions = arena_calloc(&out->arena, scan->count, sizeof(*out->distributions));
+	/* Any other error importlib.metadata suppresses. */
+	out->distribution_count = code < 0 ? 0 : scan->names.count;
+	out->distributions =
+	        arena_calloc(&out->arena, out->distribution_count, sizeof(*out->distributions));
 	if (!out->distributions)
 		return error_nomem(error);
-	for (size_t i = 0; i < scan->count; i++) {
-		out->distributions[i].directory = scan->names[i];
+	for (size_t i = 0; i < out->distribution_count; i++) {
+		out->distributions[i].directory = scan->names.paths[i];
 		out->distributions[i].settled = true;
 	}
 	return 0;
@@ -95,33 +90,33 @@ static int list(struct scan *scan, struct error *error)
 /* --- reuse --- */
 
 /* Find the row that is known of each distribution: as a rule they are in the same order. */
-static bool match_known(struct scan *scan)
+static int match_known(struct scan *scan, struct error *error)
 {
-	const struct root_record *known = scan->options->known;
+	static const struct root_record nothing;
+	const struct root_record *known = scan->options->known ? scan->options->known : &nothing;
 	CLEANUP(name_map_free) struct name_map by_name = {0};
-	size_t next = 0;
+	size_t next = 0, count = known->distribution_count;
+	bool failed;
 
 	scan->known = calloc(scan->out->distribution_count + 1, sizeof(*scan->known));
-	scan->failed |= !scan->known;
-	for (size_t i = 0; known && !scan->failed && i < scan->out->distribution_count; i++) {
+	failed = !scan->known;
+	for (size_t i = 0; count > 0 && !failed && i < scan->out->distribution_count; i++) {
 		struct slice directory = scan->out->distributions[i].directory;
 
-		if (next == known->distribution_count ||
+		if (next >= count ||
 		    !slice_equal(known->distributions[next].directory, directory)) {
-			for (size_t j = by_name.count; j < known->distribution_count; j++)
+			for (size_t j = by_name.count; j < count; j++)
 				name_map_put(&by_name, known->distributions[j].directory,
-				             (uint32_t)j, &scan->failed);
-			next = name_map_get(&by_name, directory);
-			if (next == NAME_MAP_NONE) {
-				next = known->distribution_count;
-				continue;
-			}
+				             (uint32_t)j, &failed);
+			next = name_map_get(&by_name, directory); /* or larger than all */
 		}
-		scan->known[i] = &known->distributions[next++];
+		if (next < count)
+			scan->known[i] = &known->distributions[next++];
 	}
-	return !scan->failed;
+	return failed ? error_nomem(error) : 0;
 }
 
+/* Keep what the row says, at the place that the distribution has now. */
 static void take_row(struct distribution_record *distribution,
                      const struct distribution_record *known)
 {
@@ -310,11 +305,11 @@ static int examine_or_leave(struct scan *scan, struct distribution_record *distr
                             const struct distribution_record *known, struct error *error)
 {
 	CLEANUP(error_clear) struct error own = {0};
-	int code = scan->failed ? error_nomem(&own) : examine(scan, distribution, known, &own);
+	int code = examine(scan, distribution, known, &own);
 
 	if (code >= 0)
 		return 1;
-	if (!scan->options->on_unread || scan->failed)
+	if (!scan->options->on_unread)
 		return error_set(error, code, "%.*s: %s", (int)distribution->directory.len,
 		                 distribution->directory.ptr, error_text(&own));
 	scan->options->on_unread(scan->options->payload, distribution->directory, &own);
@@ -465,43 +460,24 @@ static int64_t size_of(const struct tree *tree)
 	return tree->kind == ROOT_ZIP && fstat(tree->fd, &status) == 0 ? status.st_size : 0;
 }
 
-static int run(struct scan *scan, struct error *error)
-{
-	int code = list(scan, error);
-
-	if (code == 0)
-		code = put_in_order(scan, error);
-	if (code == 0)
-		code = pass_over_shadowed(scan, error);
-	if (code == 0 && !match_known(scan))
-		code = error_nomem(error);
-	if (code == 0 && scan->options->known && !(scan->options->depth & SCAN_STAMPS))
-		code = hold_all(scan, error);
-	if (code == 0)
-		tree_expect(scan->tree, scan->out->distributions, scan->out->distribution_count);
-	if (code == 0)
-		code = examine_all(scan, error);
-	tree_expect(scan->tree, NULL, 0);
-	if (code == 0 && scan->wants_startups)
-		code = scan->options->startup->read(scan->tree, &scan->startups, scan->out, error);
-	scan->out->kind = scan->tree->kind;
-	scan->out->stamp = scan->tree->stamp;
-	if (scan->options->kinds)
-		scan->out->kinds = scan_kinds(scan->tree->kind, scan->options->kinds);
-	scan->out->size = size_of(scan->tree);
-	scan->out->settled = code == 0 && !scan->unread && is_settled(scan);
-	return code;
-}
-
 int64_t scan_kinds(enum root_kind kind, const struct plugin_kinds *kinds)
 {
 	return kind == ROOT_ABSENT ? 0 : plugin_kinds_digest(kinds);
 }
 
+static void cleanup_scan(struct scan *scan)
+{
+	path_index_free(&scan->names);
+	path_index_free(&scan->startups);
+	import_cache_free(&scan->cache);
+	free(scan->known);
+}
+
 int scan_tree(struct tree *tree, const struct scan_options *options, struct root_record *out,
               struct error *error)
 {
-	CLEANUP(root_record_free) struct root_record root = {0};
+	CLEANUP(root_record_free) struct root_record root = {.kind = tree->kind};
+	CLEANUP(cleanup_scan)
 	struct scan scan = {
 	        .tree = tree,
 	        .options = options,
@@ -512,13 +488,28 @@ int scan_tree(struct tree *tree, const struct scan_options *options, struct root
 
 	set_clock(&scan);
 	tree->readers = options->readers;
-	code = run(&scan, error);
-	free(scan.names);
-	path_index_free(&scan.startups);
-	import_cache_free(&scan.cache);
-	free(scan.known);
+	code = list(&scan, error);
+	if (code == 0)
+		code = put_in_order(&scan, error);
+	if (code == 0)
+		code = pass_over_shadowed(&scan, error);
+	if (code == 0)
+		code = match_known(&scan, error);
+	if (code == 0 && options->known && !(options->depth & SCAN_STAMPS))
+		code = hold_all(&scan, error);
 	if (code < 0)
 		return code;
+	tree_expect(tree, root.distributions, root.distribution_count);
+	code = examine_all(&scan, error);
+	tree_expect(tree, NULL, 0);
+	if (code == 0 && scan.wants_startups)
+		code = options->startup->read(tree, &scan.startups, &root, error);
+	if (code < 0)
+		return code;
+	root.stamp = tree->stamp;
+	root.kinds = options->kinds ? scan_kinds(tree->kind, options->kinds) : 0;
+	root.size = size_of(tree);
+	root.settled = !scan.unread && is_settled(&scan);
 	*out = root;
 	root = (struct root_record){0};
 	return 0;
