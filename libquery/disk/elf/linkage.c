@@ -8,6 +8,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/path.h"
+#include "db/base/text.h"
 #include "libquery/disk/elf/object_name.h"
 
 #define LOOKUPS_MAX ((size_t)1 << 26) /* of symbols in libraries, for one object */
@@ -21,10 +22,12 @@ static const char *const c_parts[] = {"libm.so.6", "libpthread.so.0", "libdl.so.
 
 #define C_LIBRARY_COUNT (sizeof(c_libraries) / sizeof(*c_libraries))
 
-/* Names in a list of a report; borrowed texts. */
+/* Names in a list of a report, a space between two. */
 struct told {
-	struct slice names[LINKAGE_TOLD_MAX];
+	struct arena *arena;
+	struct slice text; /* null: none */
 	size_t count;
+	bool failed; /* no memory */
 };
 
 /* --- the closure --- */
@@ -45,11 +48,23 @@ static struct library *loaded(const struct closure *closure, struct slice name)
 /* Note a name: once each, and the first few. A list of hundreds tells no more. */
 static void tell(struct told *told, struct slice name)
 {
-	for (size_t i = 0; i < told->count; i++)
-		if (slice_equal(told->names[i], name))
-			return;
-	if (told->count < LINKAGE_TOLD_MAX)
-		told->names[told->count++] = name;
+	size_t before = told->text.len;
+	char *text, *at;
+
+	if (told->count == LINKAGE_TOLD_MAX || (before && text_has_word(told->text.ptr, name)))
+		return;
+	told->count++;
+	text = at = arena_alloc(told->arena, before + name.len + 2);
+	told->failed |= !text;
+	if (!text)
+		return;
+	if (before) {
+		at = mempcpy(at, told->text.ptr, before);
+		*at++ = ' ';
+	}
+	at = mempcpy(at, name.ptr, name.len);
+	*at = '\0';
+	told->text = slice_between(text, at);
 }
 
 static void add_library(struct closure *closure, size_t user, struct library *library)
@@ -231,32 +246,10 @@ static void judge_versions(const struct closure *closure, const struct library *
 
 /* --- the report --- */
 
-static struct slice join(const struct told *told, struct arena *arena, bool *failed)
-{
-	size_t length = 0;
-	char *text, *at;
-
-	if (told->count == 0)
-		return (struct slice){0};
-	for (size_t i = 0; i < told->count; i++)
-		length += told->names[i].len + 1;
-	text = at = arena_alloc(arena, length);
-	if (!text) {
-		*failed = true;
-		return (struct slice){0};
-	}
-	for (size_t i = 0; i < told->count; i++) {
-		at = mempcpy(at, told->names[i].ptr, told->names[i].len);
-		*at++ = ' ';
-	}
-	at[-1] = '\0';
-	return slice_between(text, at - 1);
-}
-
 /* What the closure, whose first library is there, says; texts are copied to @arena. */
 static int judge(struct closure *closure, struct arena *arena, struct linkage_report *report)
 {
-	struct told missing = {0}, undefined = {0};
+	struct told missing = {.arena = arena}, undefined = {.arena = arena};
 	bool failed = false;
 	int code = collect(closure, &missing), has_libc = 0;
 
@@ -269,15 +262,15 @@ static int judge(struct closure *closure, struct arena *arena, struct linkage_re
 		judge_symbols(closure, i, &undefined, report);
 	}
 	report->not_examined = closure->not_examined;
-	if (has_libc == 0 || report->not_examined) /* not known what there is */
-		missing.count = undefined.count = 0;
 	report->glibc = arena_copy(arena, report->glibc, &failed);
 	report->glibcxx = arena_copy(arena, report->glibcxx, &failed);
 	report->python_by = arena_copy(arena, report->python_by, &failed);
-	report->missing = join(&missing, arena, &failed);
-	if (missing.count == 0) /* else whatever it would have given is undefined, too */
-		report->undefined = join(&undefined, arena, &failed);
-	return failed ? error_nomem(closure->error) : 0;
+	if (has_libc > 0 && !report->not_examined) { /* else it is not known what there is */
+		report->missing = missing.text;
+		if (missing.count == 0) /* else whatever it would have given is undefined, too */
+			report->undefined = undefined.text;
+	}
+	return failed || missing.failed || undefined.failed ? error_nomem(closure->error) : 0;
 }
 
 int linkage_judge(struct linkage *linkage, struct elf_file *file, struct slice path,

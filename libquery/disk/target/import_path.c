@@ -265,16 +265,15 @@ static int choose_in_directory(struct search *search)
 {
 	struct slice prefix = path_of(search), base = path_base(prefix);
 	const struct path_index *names;
+	const struct slice *name;
+	size_t at = 0;
 	int code;
 
 	if (search->site->fd < 0)
 		return 0;
 	code = import_names(search->site, path_directory(prefix), &names, search->error);
-	if (code < 0)
-		return code;
-	for (size_t at = path_index_first(names, base, SLICE(""));
-	     code == 0 && path_index_has(names, at, base, SLICE("")); at++)
-		code = consider(search, slice_from(names->paths[at], base.len));
+	while (code == 0 && (name = path_index_next(names, base, SLICE(""), &at)) != NULL)
+		code = consider(search, slice_from(*name, base.len));
 	return code;
 }
 

@@ -61,9 +61,11 @@ static bool is_before(struct slice path, struct slice site, struct slice prefix)
 	return slice_compare(slice_from(path, site.len), prefix) < 0;
 }
 
-size_t path_index_first(const struct path_index *index, struct slice site, struct slice prefix)
+const struct slice *path_index_next(const struct path_index *index, struct slice site,
+                                    struct slice prefix, size_t *at)
 {
-	size_t low = 0, high = index->count;
+	size_t low = *at, high = *at ? low : index->count;
+	const struct slice *path;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
@@ -73,14 +75,13 @@ size_t path_index_first(const struct path_index *index, struct slice site, struc
 		else
 			high = middle;
 	}
-	return low;
-}
-
-bool path_index_has(const struct path_index *index, size_t place, struct slice site,
-                    struct slice prefix)
-{
-	return place < index->count && slice_starts(index->paths[place], site) &&
-	       slice_starts(slice_from(index->paths[place], site.len), prefix);
+	if (low >= index->count)
+		return NULL;
+	*at = low + 1;
+	path = &index->paths[low];
+	return slice_starts(*path, site) && slice_starts(slice_from(*path, site.len), prefix)
+	               ? path
+	               : NULL;
 }
 
 void path_index_free(struct path_index *index)

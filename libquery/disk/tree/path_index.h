@@ -26,14 +26,11 @@ int path_index_list(struct path_index *index, int directory, const char *name,
                     bool (*wanted)(struct slice name), struct arena *arena, struct error *error);
 
 /*
- * The place of the first path that starts with @site followed by @prefix: those that do
- * stand together. If there is none, path_index_has() is false for the place.
+ * The next path that starts with @site followed by @prefix: those that do stand together. Begin
+ * with *at 0, which becomes one more than its place. NULL: there is no more.
  */
-size_t path_index_first(const struct path_index *index, struct slice site, struct slice prefix);
-
-/* Is there a path at @place, and does it start so? */
-bool path_index_has(const struct path_index *index, size_t place, struct slice site,
-                    struct slice prefix);
+const struct slice *path_index_next(const struct path_index *index, struct slice site,
+                                    struct slice prefix, size_t *at);
 
 void path_index_free(struct path_index *index);
 

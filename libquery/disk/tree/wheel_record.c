@@ -48,12 +48,10 @@ static bool take_field(struct slice *line, struct slice *out)
 /* In a wheel, x.data/platlib/ and x.data/purelib/ are installed beside all else. */
 static struct slice installed_path(struct slice path)
 {
-	const char *slash = path.len ? memchr(path.ptr, '/', path.len) : NULL;
-	struct slice rest;
+	struct slice rest = path;
 
-	if (!slash || !slice_ends(slice_between(path.ptr, slash), SLICE(".data")))
+	if (path.len == 0 || !slice_ends(slice_take(&rest, '/'), SLICE(".data")))
 		return path;
-	rest = slice_from(path, (size_t)(slash - path.ptr) + 1);
 	if (slice_starts(rest, SLICE("platlib/")) || slice_starts(rest, SLICE("purelib/")))
 		return slice_from(rest, sizeof("platlib/") - 1);
 	return path;
@@ -96,7 +94,7 @@ static bool find_in_text(struct slice record, struct slice prefix, size_t *at,
 	return false;
 }
 
-/* --- by the index --- */
+/* --- by the index, or in the text --- */
 
 bool wheel_record_index(const struct wheel_record *record, struct path_index *index)
 {
@@ -109,37 +107,24 @@ bool wheel_record_index(const struct wheel_record *record, struct path_index *in
 	return true;
 }
 
-/* What is known of the file at @path, one of those in the index. */
-static void describe(const struct wheel_record *record, struct slice path, struct wheel_file *out)
-{
-	if (slice_is_null(record->text)) {
-		path = slice_from(path, record->site.len);
-		*out = (struct wheel_file){.path = path, .spelled = path};
-	} else {
-		read_line(rest_of_line(record->text, line_start(record->text, path.ptr)), out);
-	}
-}
-
-/* @at: 0, or one more than the place in the index of the file that was found last. */
-static bool find_by_index(const struct wheel_record *record, struct slice prefix, size_t *at,
-                          struct wheel_file *out)
-{
-	size_t place = *at ? *at : path_index_first(record->index, record->site, prefix);
-
-	if (!path_index_has(record->index, place, record->site, prefix))
-		return false;
-	describe(record, record->index->paths[place], out);
-	*at = place + 1;
-	return true;
-}
-
-/* --- either --- */
-
+/* By the index, *at is 0, or one more than the place of the file that was found last. */
 bool wheel_record_find(const struct wheel_record *record, struct slice prefix, size_t *at,
                        struct wheel_file *out)
 {
-	return record->index ? find_by_index(record, prefix, at, out)
-	                     : find_in_text(record->text, prefix, at, out);
+	const struct slice *found;
+	struct slice path;
+
+	if (!record->index)
+		return find_in_text(record->text, prefix, at, out);
+	found = path_index_next(record->index, record->site, prefix, at);
+	if (!found)
+		return false;
+	if (!slice_is_null(record->text))
+		return read_line(rest_of_line(record->text, line_start(record->text, found->ptr)),
+		                 out);
+	path = slice_from(*found, record->site.len);
+	*out = (struct wheel_file){.path = path, .spelled = path};
+	return true;
 }
 
 bool wheel_record_find_object(const struct wheel_record *record, size_t *at, struct wheel_file *out)
