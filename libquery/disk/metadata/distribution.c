@@ -13,31 +13,24 @@
 #include "libquery/disk/metadata/metadata.h"
 #include "libquery/disk/tree/distname.h"
 
-/* What the reading of one distribution works with. */
-struct reading {
-	struct tree *tree;
-	struct arena *arena;
-	struct distribution_record *distribution;
-	bool failed; /* no memory */
-	struct error *error;
-};
-
 /* --- names --- */
 
 /*
  * Record why importlib.metadata would raise on the distribution: 0. What kept a file from being
  * read may be of no consequence to it a moment later: then there is no answer, but a failure.
  */
-static int mark_broken(struct reading *reading, struct error *own)
+static int mark_broken(struct arena *arena, struct distribution_record *distribution,
+                       struct error *own, struct error *error)
 {
+	bool failed = false;
+
 	if (!own->message)
 		error_nomem(own);
 	if (error_is_failure(own->code))
-		return error_move(reading->error, own);
-	reading->distribution->error =
-	        arena_copy(reading->arena, slice_of(own->message), &reading->failed);
+		return error_move(error, own);
+	distribution->error = arena_copy(arena, slice_of(own->message), &failed);
 	error_clear(own);
-	return 0;
+	return failed ? error_nomem(error) : 0;
 }
 
 /* METADATA, else PKG-INFO, else the child itself: the first that is not empty. */
@@ -78,11 +71,14 @@ int distribution_parse_headers(struct tree *tree, struct arena *arena, struct sl
 }
 
 /* Name and version, as they are kept: of a file of many kilobytes two words. */
-static void keep_headers(struct arena *arena, const struct metadata *headers,
-                         struct distribution_record *distribution, bool *failed)
+static int keep_headers(struct arena *arena, const struct metadata *headers,
+                        struct distribution_record *distribution, struct error *error)
 {
-	distribution->name = arena_copy(arena, headers->name, failed);
-	distribution->version = arena_copy(arena, headers->version, failed);
+	bool failed = false;
+
+	distribution->name = arena_copy(arena, headers->name, &failed);
+	distribution->version = arena_copy(arena, headers->version, &failed);
+	return failed ? error_nomem(error) : 0;
 }
 
 /* Is the child itself a file? 1, 0 or a failure. */
@@ -95,35 +91,35 @@ static int is_file(struct tree *tree, struct slice child, struct error *error)
 }
 
 /* From the child's own name where importlib.metadata would use it, else from its metadata. */
-static int find_name(struct reading *reading)
+static int find_name(struct tree *tree, struct arena *arena,
+                     struct distribution_record *distribution, struct error *error)
 {
-	struct distribution_record *distribution = reading->distribution;
 	CLEANUP(arena_free) struct arena scratch = ARENA_INIT;
+	struct slice child = distribution->directory, name;
 	struct error own = {0};
 	struct metadata headers;
-	struct slice name;
+	bool failed = false;
 	int code = 1;
 
-	if (reading->tree->kind == ROOT_ZIP) /* there the name of a directory does not count */
-		code = is_file(reading->tree, distribution->directory, &own);
-	if (code <= 0 || !distname_stem(distribution->directory, &name)) {
+	if (tree->kind == ROOT_ZIP) /* there the name of a directory does not count */
+		code = is_file(tree, child, &own);
+	if (code <= 0 || !distname_stem(child, &name)) {
 		if (code >= 0)
-			code = distribution_parse_headers(reading->tree, &scratch,
-			                                  distribution->directory, true, &headers,
+			code = distribution_parse_headers(tree, &scratch, child, true, &headers,
 			                                  &own);
 		if (code >= 0 && slice_is_null(headers.name))
 			code = error_set(
 			        &own, ERROR_FORMAT,
 			        "neither its name nor its metadata says what it is called");
+		if (code >= 0)
+			code = keep_headers(arena, &headers, distribution, &own);
 		if (code < 0)
-			return mark_broken(reading, &own);
-		keep_headers(reading->arena, &headers, distribution, &reading->failed);
+			return mark_broken(arena, distribution, &own, error);
 		distribution->has_headers = true;
 		name = headers.name;
 	}
-	distribution->normalized_name =
-	        distname_normalize_in(reading->arena, name, &reading->failed);
-	return 0;
+	distribution->normalized_name = distname_normalize_in(arena, name, &failed);
+	return failed ? error_nomem(error) : 0;
 }
 
 int distribution_read_headers(struct tree *tree, struct arena *arena,
@@ -131,17 +127,12 @@ int distribution_read_headers(struct tree *tree, struct arena *arena,
 {
 	CLEANUP(arena_free) struct arena scratch = ARENA_INIT;
 	struct metadata headers;
-	bool failed = false;
 	struct error own = {0};
 	int code = distribution_parse_headers(tree, &scratch, distribution->directory, false,
 	                                      &headers, &own);
-	int failure;
+	int failure = code > 0 ? keep_headers(arena, &headers, distribution, error)
+	                       : error_move_failure(error, &own);
 
-	if (code > 0)
-		keep_headers(arena, &headers, distribution, &failed);
-	if (failed)
-		error_nomem(&own);
-	failure = error_move_failure(error, &own);
 	if (failure < 0)
 		return failure;
 	distribution->has_headers = true;
@@ -149,60 +140,59 @@ int distribution_read_headers(struct tree *tree, struct arena *arena,
 }
 
 /* Unusable metadata is not an error here: Python reads it only when asked for a name. */
-static int find_metadata(struct reading *reading, unsigned what)
+static int find_metadata(struct tree *tree, struct arena *arena, unsigned what,
+                         struct distribution_record *distribution, struct error *error)
 {
-	struct distribution_record *distribution = reading->distribution;
-	struct slice child = distribution->directory;
 	struct stat status;
 	int code = 0;
 
 	if (what & DISTRIBUTION_HEADERS && !distribution->has_headers)
-		code = distribution_read_headers(reading->tree, reading->arena, distribution,
-		                                 reading->error);
+		code = distribution_read_headers(tree, arena, distribution, error);
 	if (code < 0 || !(what & DISTRIBUTION_HAS_METADATA))
 		return code < 0 ? code : 0;
 	if (code == 0) /* else it was read just now */
-		code = tree_metadata_status(reading->tree, child, &status, reading->error);
+		code = tree_metadata_status(tree, distribution->directory, &status, error);
 	if (code == 0)
-		code = is_file(reading->tree, child, reading->error);
+		code = is_file(tree, distribution->directory, error);
 	distribution->has_metadata = code > 0;
 	return code < 0 ? code : 0;
 }
 
 /* --- entry points --- */
 
-static struct slice join_extras(struct reading *reading, struct slice extras)
+static struct slice join_extras(struct arena *arena, struct slice extras, bool *failed)
 {
-	char *bytes = arena_alloc(reading->arena, extras.len + 1), *at = bytes;
+	char *bytes = arena_alloc(arena, extras.len + 1), *at = bytes;
 	struct slice word;
 
-	if (!bytes) {
-		reading->failed = true;
-		return (struct slice){0};
-	}
-	while (value_next_extra(&extras, &word)) {
+	*failed |= !bytes;
+	while (bytes && value_next_extra(&extras, &word)) {
 		if (at > bytes)
 			*at++ = ',';
-		memcpy(at, word.ptr, word.len);
-		at += word.len;
+		at = mempcpy(at, word.ptr, word.len);
 	}
+	if (at == bytes)
+		return (struct slice){0};
 	*at = '\0';
-	return at > bytes ? slice_between(bytes, at) : (struct slice){0};
+	return slice_between(bytes, at);
 }
 
-static void fill_entry_point(struct reading *reading, const struct entry_points_line *line,
-                             struct entry_point_record *out)
+static struct entry_point_record entry_point_of(const struct entry_points_line *line,
+                                                struct arena *arena, bool *failed)
 {
 	struct value value = {0};
 
-	*out = (struct entry_point_record){
-	        .group = line->group, .name = line->name, .value = line->value};
 	if (!value_parse(line->value, &value))
-		return;
-	out->module = value.module;
-	out->attr = value.attr;
-	if (!slice_is_null(value.extras))
-		out->extras = join_extras(reading, value.extras);
+		value = (struct value){0};
+	return (struct entry_point_record){
+	        .group = line->group,
+	        .name = line->name,
+	        .value = line->value,
+	        .module = value.module,
+	        .attr = value.attr,
+	        .extras = slice_is_null(value.extras) ? value.extras
+	                                              : join_extras(arena, value.extras, failed),
+	};
 }
 
 /* All that is kept of one path entry has a bound, too: links may show one file a thousand times. */
@@ -217,13 +207,14 @@ static int keep_count(struct tree *tree, size_t bytes, struct error *error)
 }
 
 /* A group is written once in the file, and then with each of its entry points in the database. */
-static int parse_entry_points(struct reading *reading, struct slice text, struct error *error)
+static int parse_entry_points(struct tree *tree, struct arena *arena, struct slice text,
+                              struct distribution_record *distribution, struct error *error)
 {
-	struct distribution_record *distribution = reading->distribution;
 	CLEANUP(cleanup_free) struct entry_point_record *rows = NULL;
 	size_t count = 0, room = 0, bytes = 0;
 	struct entry_points_txt txt;
 	struct entry_points_line line;
+	bool failed = false;
 	int code;
 
 	if (!utf8_valid(text))
@@ -240,39 +231,38 @@ static int parse_entry_points(struct reading *reading, struct slice text, struct
 			                 POINTS_BYTES_MAX);
 		if (!array_grow(&rows, count, sizeof(*rows), &room))
 			return error_nomem(error);
-		fill_entry_point(reading, &line, &rows[count++]);
+		rows[count++] = entry_point_of(&line, arena, &failed);
 	}
 	if (code < 0 || count == 0)
 		return code;
-	if (keep_count(reading->tree, count * sizeof(*rows), error) < 0)
+	if (keep_count(tree, count * sizeof(*rows), error) < 0)
 		return ERROR_LIMIT;
-	distribution->entry_points = arena_alloc(reading->arena, count * sizeof(*rows));
-	if (!distribution->entry_points)
+	distribution->entry_points = arena_alloc(arena, count * sizeof(*rows));
+	if (failed || !distribution->entry_points)
 		return error_nomem(error);
 	memcpy(distribution->entry_points, rows, count * sizeof(*rows));
 	distribution->entry_point_count = count;
 	return 0;
 }
 
-static int find_entry_points(struct reading *reading)
+static int find_entry_points(struct tree *tree, struct arena *arena,
+                             struct distribution_record *distribution, struct error *error)
 {
+	size_t left = TREE_KEPT_MAX - tree->kept;
+	struct tree_request request = {distribution->directory, "entry_points.txt",
+	                               left < ENTRY_POINTS_TXT_MAX ? left : ENTRY_POINTS_TXT_MAX,
+	                               false};
 	struct error own = {0};
-	struct tree_request request = {reading->distribution->directory, "entry_points.txt",
-	                               ENTRY_POINTS_TXT_MAX, false};
-	size_t left = TREE_KEPT_MAX - reading->tree->kept;
 	struct slice text;
-	int code;
+	int code = tree_read(tree, &request, arena, &text, &own);
 
-	if (request.limit > left)
-		request.limit = left;
-	code = tree_read(reading->tree, &request, reading->arena, &text, &own);
 	if (code == ERROR_LIMIT && request.limit == left)
-		code = keep_count(reading->tree, left + 1, &own);
+		keep_count(tree, left + 1, &own);
 	if (code > 0)
-		code = keep_count(reading->tree, text.len, &own) < 0 ? ERROR_LIMIT : code;
-	if (code > 0)
-		code = parse_entry_points(reading, text, &own);
-	return code < 0 ? mark_broken(reading, &own) : 0;
+		code = keep_count(tree, text.len, &own);
+	if (code == 0 && !slice_is_null(text))
+		code = parse_entry_points(tree, arena, text, distribution, &own);
+	return code < 0 ? mark_broken(arena, distribution, &own, error) : 0;
 }
 
 /* --- the whole --- */
@@ -280,26 +270,20 @@ static int find_entry_points(struct reading *reading)
 int distribution_read(struct tree *tree, struct arena *arena, unsigned what,
                       struct distribution_record *distribution, struct error *error)
 {
-	struct reading reading = {
-	        .tree = tree, .arena = arena, .distribution = distribution, .error = error};
-	int code = find_name(&reading);
+	int code = find_name(tree, arena, distribution, error);
 
 	if (code == 0)
-		code = find_metadata(&reading, what);
+		code = find_metadata(tree, arena, what, distribution, error);
 	if (code == 0 && slice_is_null(distribution->error) && !distribution->unread)
-		code = find_entry_points(&reading);
-	return reading.failed ? error_nomem(error) : code;
+		code = find_entry_points(tree, arena, distribution, error);
+	return code;
 }
 
 int distribution_read_rest(struct tree *tree, struct arena *arena,
                            struct distribution_record *distribution, struct error *error)
 {
-	struct reading reading = {
-	        .tree = tree, .arena = arena, .distribution = distribution, .error = error};
-	int code = find_entry_points(&reading);
+	int code = find_entry_points(tree, arena, distribution, error);
 
-	if (reading.failed)
-		code = error_nomem(error);
 	distribution->unread = code < 0;
 	return code;
 }
