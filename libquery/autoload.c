@@ -2,12 +2,10 @@
  * autoload.c - load and call every entry point of a group, in order, as PyTorch does with
  * its device back ends when it is imported.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "db/base/cleanup.h"
-#include "db/base/text.h"
 #include "db/base/trust.h"
+#include "libquery/load.h"
 #include "libquery/names.h"
 #include "libquery/select.h"
 
@@ -26,30 +24,17 @@ static bool is_wanted(const entrydb_autoload_options *options, const char *name)
 static int call(const entrydb_autoload_options *options, const entrydb_entry_point *entry_point,
                 void *symbol, struct error *error)
 {
-	const char *reason = NULL;
+	const char *reason;
 	int (*function)(void);
-	int status = 0;
+	int status;
 
 	if (options->call) {
 		reason = options->call(symbol, entry_point, options->payload);
-	} else {
-		memcpy(&function, &symbol, sizeof(function)); /* ISO C has no cast for this */
-		status = function();
+		return reason ? error_set(error, ERROR_PLUGIN, "%s", reason) : 0;
 	}
-	if (status != 0)
-		return error_set(error, ERROR_PLUGIN, "it returned %d", status);
-	return reason ? error_set(error, ERROR_PLUGIN, "%s", reason) : 0;
-}
-
-static int load_and_call(entrydb *db, const entrydb_autoload_options *options,
-                         const entrydb_entry_point *entry_point, struct error *error)
-{
-	entrydb_error own = ENTRYDB_ERROR_INIT;
-	void *symbol;
-	int code = entrydb_load_with(db, entry_point, options->load, &symbol, &own);
-
-	return code == 0 ? call(options, entry_point, symbol, error)
-	                 : error_import(code, &own, error);
+	memcpy(&function, &symbol, sizeof(function)); /* ISO C has no cast for this */
+	status = function();
+	return status ? error_set(error, ERROR_PLUGIN, "it returned %d", status) : 0;
 }
 
 /* The error says what has failed, why, and how to switch it off, in one line. */
@@ -58,8 +43,11 @@ static int try_one(entrydb *db, const entrydb_autoload_options *options,
 {
 	const char *variable = options->variable;
 	struct error cause = {0};
-	int code = load_and_call(db, options, entry_point, &cause);
+	void *symbol;
+	int code = load_symbol(db, entry_point, options->load, &symbol, &cause);
 
+	if (code == 0)
+		code = call(options, entry_point, symbol, &cause);
 	if (code == ERROR_PYTHON && options->flags & ENTRYDB_AUTOLOAD_NATIVE_ONLY)
 		code = 0;
 	if (code < 0)
@@ -80,52 +68,49 @@ static int try_one(entrydb *db, const entrydb_autoload_options *options,
 static int run_all(entrydb *db, const entrydb_autoload_options *options, const entrydb_set *found,
                    struct error *error)
 {
-	struct error first = {0};
+	int first = 0;
 
 	for (size_t i = 0; i < entrydb_set_count(found); i++) {
 		const entrydb_entry_point *e = entrydb_set_get(found, i);
 		struct error own = {0};
+		int code = is_wanted(options, entrydb_entry_point_name(e))
+		                   ? try_one(db, options, e, &own)
+		                   : 0;
 
-		if (!is_wanted(options, entrydb_entry_point_name(e)) ||
-		    try_one(db, options, e, &own) == 0)
-			continue;
-		if (options->failed)
+		if (code < 0 && options->failed)
 			options->failed(e, &(entrydb_error){own.code, own.message, NULL},
 			                options->payload);
-		if (first.code)
-			error_clear(&own);
-		else
-			first = own;
-		if (!(options->flags & ENTRYDB_AUTOLOAD_ALL))
+		if (code < 0 && first == 0)
+			first = error_move(error, &own);
+		error_clear(&own);
+		if (first < 0 && !(options->flags & ENTRYDB_AUTOLOAD_ALL))
 			break;
 	}
-	return first.code ? error_move(error, &first) : 0;
+	return first;
 }
 
 int entrydb_autoload(entrydb *db, const char *group, const entrydb_autoload_options *options,
                      entrydb_error *error)
 {
 	static const entrydb_autoload_options none = ENTRYDB_AUTOLOAD_OPTIONS_INIT;
+	struct error *own = error_inside(error);
 	const char *value;
-	struct error own = {0};
 	entrydb_set *found;
 	int code;
 
 	if (!options)
 		options = &none;
-	if (options->size != sizeof(none)) {
-		error_set(&own, ERROR_INVALID,
-		          "the options are not those of this library; begin with "
-		          "ENTRYDB_AUTOLOAD_OPTIONS_INIT");
-		return error_export(ERROR_INVALID, &own, error);
-	}
+	if (options->size != sizeof(none))
+		return error_set(own, ERROR_INVALID,
+		                 "the options are not those of this library; begin with "
+		                 "ENTRYDB_AUTOLOAD_OPTIONS_INIT");
 	value = options->variable ? trust_environment(options->variable) : NULL;
 	if (value && strcmp(value, "1") != 0)
 		return 0;
-	code = select_ranked(db, group, &found, &own);
+	code = select_entry_points(db, group, NULL, SELECT_RANKED, &found, own);
 	if (code == 0) {
-		code = run_all(db, options, found, &own);
+		code = run_all(db, options, found, own);
 		entrydb_set_free(found);
 	}
-	return code < 0 ? error_export(code, &own, error) : 0;
+	return code;
 }

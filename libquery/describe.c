@@ -3,7 +3,9 @@
  */
 #include <stdlib.h>
 
+#include "db/base/cleanup.h"
 #include "libquery/handle.h"
+#include "libquery/names.h"
 
 struct entrydb_path_entry {
 	const char *path, *database, *reason;
@@ -16,18 +18,30 @@ struct entrydb_path {
 	entrydb_path_entry entries[];
 };
 
+void entrydb_path_free(entrydb_path *path)
+{
+	if (!path)
+		return;
+	arena_free(&path->arena);
+	free(path);
+}
+
+static void cleanup_path(entrydb_path **path)
+{
+	entrydb_path_free(*path);
+}
+
 /* @out: the caller's pointer to a path. */
 static int describe(struct entrydb *db, void *out, struct error *error)
 {
+	CLEANUP(cleanup_path)
 	entrydb_path *path = calloc(1, sizeof(*path) + db->entry_count * sizeof(*path->entries));
-	bool failed = !path, known = true;
-	int code = 0;
+	bool failed = false, known = true;
+	int code = path ? 0 : error_nomem(error);
 
 	for (size_t i = 0; i < db->entry_count; i++)
 		known &= db->entries[i].state != ENTRY_UNKNOWN;
-	if (failed)
-		code = error_nomem(error);
-	else if (!known)
+	if (code == 0 && !known)
 		code = refresh(db, error);
 	for (size_t i = 0; code == 0 && i < db->entry_count; i++) {
 		const struct path_entry *entry = &db->entries[i];
@@ -43,21 +57,14 @@ static int describe(struct entrydb *db, void *out, struct error *error)
 	}
 	if (code == 0 && failed)
 		code = error_nomem(error);
-	if (code < 0)
-		entrydb_path_free(path);
-	else
-		*(entrydb_path **)out = path;
+	if (code == 0)
+		*(entrydb_path **)out = take(path);
 	return code;
 }
 
 int entrydb_describe_path(entrydb *db, entrydb_path **out, entrydb_error *error)
 {
-	return handle_ask(db, describe, out, error);
-}
-
-size_t entrydb_path_count(const entrydb_path *path)
-{
-	return path->count;
+	return handle_ask(db, describe, out, error_inside(error));
 }
 
 const entrydb_path_entry *entrydb_path_get(const entrydb_path *path, size_t index)
@@ -65,30 +72,8 @@ const entrydb_path_entry *entrydb_path_get(const entrydb_path *path, size_t inde
 	return index < path->count ? &path->entries[index] : NULL;
 }
 
-void entrydb_path_free(entrydb_path *path)
-{
-	if (!path)
-		return;
-	arena_free(&path->arena);
-	free(path);
-}
-
-const char *entrydb_path_entry_path(const entrydb_path_entry *entry)
-{
-	return entry->path;
-}
-
-const char *entrydb_path_entry_database(const entrydb_path_entry *entry)
-{
-	return entry->database;
-}
-
-enum entrydb_path_state entrydb_path_entry_state(const entrydb_path_entry *entry)
-{
-	return entry->state;
-}
-
-const char *entrydb_path_entry_reason(const entrydb_path_entry *entry)
-{
-	return entry->reason;
-}
+GETTER(size_t, entrydb_path_count, entrydb_path, count)
+GETTER(const char *, entrydb_path_entry_path, entrydb_path_entry, path)
+GETTER(const char *, entrydb_path_entry_database, entrydb_path_entry, database)
+GETTER(enum entrydb_path_state, entrydb_path_entry_state, entrydb_path_entry, state)
+GETTER(const char *, entrydb_path_entry_reason, entrydb_path_entry, reason)

@@ -26,83 +26,65 @@
 
 /* --- all of them --- */
 
-static int add_distribution(struct selection *selection, size_t index,
-                            const struct distribution_record *record)
+static void add_distribution(struct selection *selection, size_t index,
+                             const struct distribution_record *record)
 {
+	const struct candidate candidate = candidate_of(selection->db, index, record);
 	struct entrydb_set *set = selection->set;
-	const struct candidate candidate = {
-	        .entry = index,
-	        .place = place_of(false, index, record->position),
-	        .directory = record->directory,
-	        .name = record->name,
-	        .version = record->version,
-	};
 	struct slice problem = set_copy(set, record->error);
 	size_t first = set->count, count = slice_is_null(problem) ? record->entry_point_count : 0;
-	struct entrydb_distribution *added = set_add_distribution(set);
 
-	if (!added)
-		return ERROR_NOMEM;
 	selection_tell(selection, &candidate);
 	for (size_t i = 0; i < count; i++)
 		selection_add(selection, &candidate, (uint32_t)i, &record->entry_points[i]);
-	*added = (struct entrydb_distribution){
-	        .path = selection->path.ptr,
-	        .file = selection->file.ptr,
-	        .name = selection->distribution.ptr,
-	        .version = selection->version.ptr,
-	        .problem = problem.ptr,
-	        .set = set,
-	        .first = first,
-	        .count = set->count - first,
-	};
-	return 0;
+	set_add_distribution(set, &(struct entrydb_distribution){
+	                                  .path = selection->path.ptr,
+	                                  .file = selection->file.ptr,
+	                                  .name = selection->distribution.ptr,
+	                                  .version = selection->version.ptr,
+	                                  .problem = problem.ptr,
+	                                  .set = set,
+	                                  .first = first,
+	                                  .count = set->count - first,
+	                          });
 }
 
+/* The rows and what was read, both in order, as one list. */
 static int survey_entry(struct selection *selection, size_t index, struct error *error)
 {
 	struct path_entry *entry = &selection->db->entries[index];
-	CLEANUP(root_record_free) struct root_record root = {0};
-	size_t more = entry->read.distribution_count;
-	struct distribution_record *all;
-	int code = selection_rows(selection, index, true, &root, error);
+	CLEANUP(root_record_free) struct root_record rows = {0};
+	struct distribution_record *read = entry->read.distributions;
+	size_t more = entry->read.distribution_count, row = 0;
+	int code = selection_rows(selection, index, true, &rows, error);
 
-	for (size_t i = 0; code == 0 && i < more; i++)
-		code = selection_read(selection, entry, &entry->read.distributions[i], true, error);
-	if (code < 0)
-		return code;
-	if (more > 0) {
-		all = arena_calloc(&root.arena, root.distribution_count + more, sizeof(*all));
-		if (!all)
-			return error_nomem(error);
-		for (size_t i = 0; i < root.distribution_count; i++)
-			all[i] = root.distributions[i];
-		for (size_t i = 0; i < more; i++)
-			all[root.distribution_count++] = entry->read.distributions[i];
-		root.distributions = all;
+	root_record_sort(&rows);
+	for (size_t i = 0; code == 0 && i <= more; i++) {
+		if (i < more)
+			code = selection_read(selection, entry, &read[i], true, error);
+		while (row < rows.distribution_count &&
+		       (i == more || rows.distributions[row].position < read[i].position))
+			add_distribution(selection, index, &rows.distributions[row++]);
+		if (code == 0 && i < more)
+			add_distribution(selection, index, &read[i]);
 	}
-	root_record_sort(&root);
-	for (size_t i = 0; i < root.distribution_count; i++)
-		if (add_distribution(selection, index, &root.distributions[i]) < 0)
-			return error_nomem(error);
-	return 0;
+	return code;
 }
 
-static int survey_once(struct entrydb *db, void *payload, struct error *error)
+static int fill_survey(struct selection *selection, struct error *error)
 {
-	struct selection *selection = payload;
-	int code = selection_begin(selection, error);
+	int code = 0;
 
-	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
+	for (size_t i = 0; code == 0 && i < selection->db->entry_count; i++)
 		code = survey_entry(selection, i, error);
-	return selection_end(selection, code, error);
+	return code;
 }
 
 int entrydb_survey(entrydb *db, entrydb_set **out, entrydb_error *error)
 {
-	struct selection selection = {.db = db};
+	struct selection selection = {.db = db, .fill = fill_survey};
 
-	return selection_ask(&selection, survey_once, out, error);
+	return selection_ask(&selection, out, error_inside(error));
 }
 
 /* --- one by its name --- */
@@ -112,9 +94,8 @@ struct find {
 	struct slice key, egg_key;  /* of the name, among directories and of an egg */
 	struct arena arena;         /* of all keys */
 	const struct path_entry *entry;
-	/* The first in it so far, at @position; null: none. */
-	struct slice directory;
-	uint32_t position;
+	/* The first in it so far; its directory null: none. */
+	struct distribution_record first;
 	bool is_egg;
 };
 
@@ -130,30 +111,22 @@ static struct slice key_of(struct find *find, struct slice name, make_key *make)
 	return key ? (struct slice){key, make(name, key, room)} : (struct slice){0};
 }
 
-static bool is_called(struct find *find, struct slice directory, bool egg)
-{
-	struct slice base = slice_of(find->entry->spelled);
-
-	if (!egg)
-		return distname_is_info(directory) &&
-		       slice_equal(key_of(find, directory, distname_lookup_key), find->key);
-	return distname_is_egg_base(base) && distname_is_egg_info(directory) &&
-	       slice_equal(key_of(find, base, distname_egg_key), find->egg_key);
-}
-
 /* Of one entry, an egg's own metadata come after all others. */
 static void consider(struct find *find, struct slice directory, uint32_t position)
 {
-	bool is_info = is_called(find, directory, false);
-	bool is_egg = !is_info && is_called(find, directory, true);
-	bool is_first = slice_is_null(find->directory) || find->is_egg > is_egg ||
-	                (find->is_egg == is_egg && find->position > position);
+	struct slice base = slice_of(find->entry->spelled);
+	bool is_info = distname_is_info(directory) &&
+	               slice_equal(key_of(find, directory, distname_lookup_key), find->key);
+	bool is_egg = !is_info && distname_is_egg_base(base) && distname_is_egg_info(directory) &&
+	              slice_equal(key_of(find, base, distname_egg_key), find->egg_key);
+	bool is_first = slice_is_null(find->first.directory) || find->is_egg > is_egg ||
+	                (find->is_egg == is_egg && find->first.position > position);
 
 	if ((!is_info && !is_egg) || !is_first)
 		return;
 	find->is_egg = is_egg;
-	find->position = position;
-	find->directory = set_copy(find->selection.set, directory);
+	find->first.position = position;
+	find->first.directory = set_copy(find->selection.set, directory);
 }
 
 static int consider_row(void *payload, struct distribution_record *row)
@@ -171,7 +144,6 @@ static int find_in_entry(struct find *find, size_t index, struct error *error)
 	struct sources *sources = &find->selection.db->sources;
 	/* The names of what is in a zip are those of METADATA. */
 	struct slice name = entry->row.kind == ROOT_DIRECTORY ? find->key : (struct slice){0};
-	struct distribution_record found = {0};
 	int code = 0;
 
 	if (entry_has_rows(entry))
@@ -182,36 +154,32 @@ static int find_in_entry(struct find *find, size_t index, struct error *error)
 	for (size_t i = 0; code == 0 && i < entry->read.distribution_count; i++)
 		consider(find, entry->read.distributions[i].directory,
 		         entry->read.distributions[i].position);
-	found.directory = find->directory;
-	if (code < 0 || slice_is_null(found.directory))
-		return code;
-	return add_distribution(&find->selection, index, &found) < 0 ? error_nomem(error) : 0;
+	if (code == 0 && !slice_is_null(find->first.directory))
+		add_distribution(&find->selection, index, &find->first);
+	return code;
 }
 
-static int find_once(struct entrydb *db, void *payload, struct error *error)
+static int fill_found(struct selection *selection, struct error *error)
 {
-	struct find *find = payload; /* of which the selection is the first part */
-	int code;
+	struct find *find = (struct find *)selection; /* its first part */
+	int code = 0;
 
-	find->directory = (struct slice){0};
-	code = selection_begin(&find->selection, error);
-	if (code == 0) {
-		find->key = key_of(find, find->selection.name, distname_normalize);
-		find->egg_key = key_of(find, find->selection.name, distname_legacy);
-	}
-	for (size_t i = 0; code == 0 && find->selection.name.len > 0 &&
-	                   slice_is_null(find->directory) && i < db->entry_count;
+	find->first = (struct distribution_record){0};
+	find->key = key_of(find, selection->name, distname_normalize);
+	find->egg_key = key_of(find, selection->name, distname_legacy);
+	for (size_t i = 0; code == 0 && selection->name.len > 0 &&
+	                   slice_is_null(find->first.directory) && i < selection->db->entry_count;
 	     i++)
 		code = find_in_entry(find, i, error);
 	arena_free(&find->arena);
-	return selection_end(&find->selection, code, error);
+	return code;
 }
 
 int entrydb_find(entrydb *db, const char *name, entrydb_set **out, entrydb_error *error)
 {
-	struct find find = {.selection = {.db = db, .name = slice_of(name)}};
+	struct find find = {.selection = {.db = db, .fill = fill_found, .name = slice_of(name)}};
 
-	return selection_ask(&find.selection, find_once, out, error);
+	return selection_ask(&find.selection, out, error_inside(error));
 }
 
 /* --- METADATA --- */
@@ -230,22 +198,21 @@ int entrydb_read_metadata(const char *file, char **name, char **version, entrydb
 	struct slice child = path_base(slice_of(file));
 	CLEANUP(cleanup_free) char *parent = text_format("%.*s.", (int)(child.ptr - file), file);
 	CLEANUP(cleanup_close) int fd = parent ? file_open(AT_FDCWD, parent, O_DIRECTORY) : -1;
+	struct error *own = error_inside(error);
 	struct metadata found = {0};
-	struct error own = {0};
 	struct stat status;
-	int code = 0;
+	int code;
 
 	/* Nothing but a directory will do. */
 	if (fd < 0 || fstat(fd, &status) != 0)
-		code = error_errno(&own, errno, "%s", file);
+		return error_errno(own, errno, "%s", file);
+	code = tree_open_directory(take_fd(&fd), stamp_of(&status), &tree, own);
 	if (code == 0)
-		code = tree_open_directory(take_fd(&fd), stamp_of(&status), &tree, &own);
+		code = distribution_parse_headers(tree, &arena, child, true, &found, own);
 	if (code == 0)
-		code = distribution_parse_headers(tree, &arena, child, true, &found, &own);
-	if (code == 0)
-		code = error_set(&own, ERROR_NOTFOUND, "%s: there is no METADATA", file);
+		code = error_set(own, ERROR_NOTFOUND, "%s: there is no METADATA", file);
 	if (code < 0)
-		return error_export(code, &own, error);
+		return code;
 	*name = text_of(found.name);
 	*version = text_of(found.version);
 	return 0;

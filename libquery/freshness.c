@@ -31,6 +31,7 @@
 #include "libquery/handle.h"
 #include "libquery/layout.h"
 #include "libquery/locate.h"
+#include "libquery/names.h"
 
 static void set_state(struct entrydb *db, struct path_entry *entry, enum entry_state state,
                       const char *reason)
@@ -65,6 +66,7 @@ static const struct carried *carried_here(struct entrydb *db, const struct path_
 
 /* --- reading all --- */
 
+static const char as_recorded[] = "the directory is as the database has it";
 static const char no_row[] = "no database describes it; 'entrydb update' would make it fast";
 
 static const char *why_not_fresh(struct entrydb *db, const struct path_entry *entry,
@@ -168,14 +170,18 @@ static bool load_rows(struct entrydb *db, struct path_entry *entry)
 	return false;
 }
 
-/* Rows that hold get their places; what was read stays in entry->read. False without memory. */
-static bool part_rows_from_read(struct path_entry *entry)
+/*
+ * Rows that hold get their places, what was read stays in entry->read. Which rows are watched is
+ * counted again: where the tree was carried nothing is young. 1: all rows hold; 0; or an error.
+ */
+static int part_rows_from_read(struct path_entry *entry, bool was_carried, struct error *error)
 {
 	struct root_record *read = &entry->read;
 	size_t kept = 0;
+	bool all_hold = true;
 
 	if (!entry_make_places(entry))
-		return false;
+		return error_nomem(error);
 	read->watched = 0;
 	for (size_t i = 0; i < read->distribution_count; i++) {
 		const struct distribution_record *found = &read->distributions[i];
@@ -188,34 +194,17 @@ static bool part_rows_from_read(struct path_entry *entry)
 		read->distributions[kept++] = *found;
 	}
 	read->distribution_count = kept;
-	return true;
-}
-
-/* What a comparison has shown of the rows. */
-struct outcome {
-	bool all_hold, in_order;
-};
-
-/* @was_carried: then nothing is young. What holds and is watched is looked at in each question. */
-static struct outcome count_rows(struct path_entry *entry, bool was_carried)
-{
-	struct outcome outcome = {true, true};
-	uint32_t last = 0;
-
 	entry->row.watched = 0;
 	for (size_t i = 0; i < entry->row.distribution_count; i++) {
 		struct distribution_record *row = &entry->row.distributions[i];
-		uint32_t position = 0;
-		bool holds = entry_row_holds(entry, row->id, &position);
+		bool holds = entry_row_holds(entry, row->id, &(uint32_t){0});
 
 		if (!holds || (row->young && was_carried))
 			distribution_set_watched(row, 0);
 		entry->row.watched += row->watched;
-		outcome.all_hold &= holds;
-		outcome.in_order &= holds && position >= last;
-		last = position;
+		all_hold &= holds;
 	}
-	return outcome;
+	return all_hold;
 }
 
 /* Without change times, as in images for reading only, a directory proves nothing of its files. */
@@ -238,7 +227,6 @@ static int compare(struct entrydb *db, struct path_entry *entry, struct stamp st
 {
 	struct scan_options options = scan_options_of(db, entry);
 	const struct carried *carried = carried_here(db, entry, stamp);
-	struct outcome outcome;
 	int code;
 
 	if (entry->row.kind != ROOT_DIRECTORY || !load_rows(db, entry))
@@ -248,24 +236,21 @@ static int compare(struct entrydb *db, struct path_entry *entry, struct stamp st
 	options.holds_by = how_to_compare(db, entry, carried);
 	entry_forget_read(entry);
 	code = scan_path(entry->path, &options, &entry->read, error);
+	if (code == 0)
+		code = part_rows_from_read(entry, carried != NULL, error);
 	if (code < 0)
 		return code;
-	if (!part_rows_from_read(entry))
-		return error_nomem(error);
-	outcome = count_rows(entry, carried != NULL);
 	prove(entry);
 	entry->nameless = options.holds_by == HOLDS_BUT_NAMES;
 	db->changes++;
-	if (!outcome.all_hold || entry->read.distribution_count > 0 ||
-	    (!carried && entry->row.stamp.mtime != stamp.mtime)) {
+	if (code == 0 || entry->read.distribution_count > 0 ||
+	    (!carried && entry->row.stamp.mtime != stamp.mtime))
 		set_state(db, entry, ENTRY_SCANNED, reason);
-		return 0;
-	}
-	if (outcome.in_order)
-		free(take(entry->places));
-	set_state(db, entry, ENTRY_CHECKED,
-	          carried ? "it was carried here with its database, and is as it was indexed"
-	                  : "every distribution was compared with the database");
+	else
+		set_state(db, entry, ENTRY_CHECKED,
+		          carried ? "it was carried here with its database, and is as it was "
+		                    "indexed"
+		                  : "every distribution was compared with the database");
 	return 0;
 }
 
@@ -336,15 +321,13 @@ static int decide(struct entrydb *db, struct path_entry *entry, const struct sta
 		if (entry->read.distribution_count > 0)
 			entry_forget_read(entry);
 		set_state(db, entry, reads_all ? ENTRY_CHECKED : ENTRY_FRESH,
-		          reads_all ? "the file is as the database has it"
-		                    : "the directory is as the database has it");
+		          reads_all ? "the file is as the database has it" : as_recorded);
 		return 0;
 	}
 	if (!reads_all && entry->is_proven && stamp_equal(entry->proven, stamp) &&
 	    (!entry->nameless || handle_omits_names(db)) && watched_hold(db, entry, stamp)) {
 		if (entry->state != ENTRY_SCANNED)
-			set_state(db, entry, ENTRY_FRESH,
-			          "the directory is as the database has it");
+			set_state(db, entry, ENTRY_FRESH, as_recorded);
 		return 0;
 	}
 	if (reads_all || entry->source == SOURCE_NONE || !entry->row.settled)
@@ -399,9 +382,9 @@ static int why_without_row(struct entrydb *db, struct error *error)
 	if (index == SOURCE_NONE)
 		return error_nomem(error);
 	source = &db->sources.items[index];
-	if (!source->damaged && !error_is_failure(source->why.code))
-		return 0;
-	return error_set(error, source->why.code, "%s", error_text(&source->why));
+	return source->damaged || error_is_failure(source->why.code)
+	               ? error_set(error, source->why.code, "%s", error_text(&source->why))
+	               : 0;
 }
 
 /*
@@ -464,5 +447,5 @@ static int refresh_and_count(struct entrydb *db, void *state, struct error *erro
 
 int entrydb_refresh(entrydb *db, unsigned long long *state, entrydb_error *error)
 {
-	return handle_ask(db, refresh_and_count, state, error);
+	return handle_ask(db, refresh_and_count, state, error_inside(error));
 }

@@ -3,9 +3,7 @@
  */
 #include "libquery/handle.h"
 
-#include "libquery/names.h"
-
-int handle_ask(struct entrydb *db, question *ask, void *payload, entrydb_error *error)
+int handle_ask(struct entrydb *db, question *ask, void *payload, struct error *error)
 {
 	struct error own = {0};
 	unsigned before;
@@ -18,7 +16,8 @@ int handle_ask(struct entrydb *db, question *ask, void *payload, entrydb_error *
 		code = ask(db, payload, &own);
 	} while ((code == ERROR_FORMAT || code == ERROR_IO) && db->sources.generation != before);
 	pthread_mutex_unlock(&db->lock);
-	return code < 0 ? error_export(code, &own, error) : 0;
+	own.code = code;
+	return code < 0 ? error_move(error, &own) : 0;
 }
 
 bool handle_omits_names(const struct entrydb *db)

@@ -85,7 +85,7 @@ typedef int question(struct entrydb *db, void *payload, struct error *error);
  * Ask under the handle's lock. A database that fails on the way is given up, and the
  * question asked again without it.
  */
-int handle_ask(struct entrydb *db, question *ask, void *payload, entrydb_error *error);
+int handle_ask(struct entrydb *db, question *ask, void *payload, struct error *error);
 
 /* Has the caller no use for distributions' names, and no rule either, as of the last look? */
 bool handle_omits_names(const struct entrydb *db);

@@ -25,7 +25,6 @@
 struct load {
 	entrydb *db;
 	const entrydb_entry_point *entry_point;
-	const entrydb_load_options *options;
 	entrydb_target *target;
 	struct loadable object; /* its path is the load's own */
 	char *id;               /* of the object; NULL until it is needed */
@@ -115,12 +114,10 @@ static int check_quarantine(struct load *load, struct error *error)
 /* All that is asked of each object, but by the dynamic linker. */
 static int prepare(struct load *load, struct error *error)
 {
-	entrydb_error own = ENTRYDB_ERROR_INIT;
-	int code = entrydb_resolve(load->db, load->entry_point, &load->target, &own);
+	int code = target_find(load->db, load->entry_point, &load->target, error);
 
-	if (code < 0)
-		return error_import(code, &own, error);
-	code = policy_allows(load->db, load->entry_point, error);
+	if (code == 0)
+		code = policy_allows(load->db, load->entry_point, error);
 	if (code == 0)
 		code = find_object(load, error);
 	if (code == 0)
@@ -130,9 +127,11 @@ static int prepare(struct load *load, struct error *error)
 	return code == 0 ? check_quarantine(load, error) : code;
 }
 
-static int check_same(const struct load *load, const char *what, const char *is, const char *should,
-                      struct error *error)
+static int check_same(const struct load *load, const char *what, const char *is,
+                      enum entrydb_target_field field, struct error *error)
 {
+	const char *should = entrydb_target_text(load->target, field);
+
 	if (should && strcmp(is, should) == 0)
 		return 0;
 	return error_set(error, ERROR_CHANGED,
@@ -147,10 +146,9 @@ static int check_build(struct load *load, struct error *error)
 	int code = identify(load, error);
 	const char *build = code == 0 ? object_id_build(load->id) : NULL;
 
-	if (code < 0)
-		return code;
-	return check_same(load, "build-id", build ? build : "none",
-	                  entrydb_target_text(load->target, ENTRYDB_TARGET_BUILD_ID), error);
+	return code == 0 ? check_same(load, "build-id", build ? build : "none",
+	                              ENTRYDB_TARGET_BUILD_ID, error)
+	                 : code;
 }
 
 static int check_hash(const struct load *load, struct error *error)
@@ -162,25 +160,21 @@ static int check_hash(const struct load *load, struct error *error)
 	if (fd < 0 || sha256_of_file(fd, NULL, digest) != 0)
 		return error_errno(error, errno, "cannot read %s", load->object.path);
 	sha256_base64(digest, text + strlen(text));
-	return check_same(load, "hash", text,
-	                  entrydb_target_text(load->target, ENTRYDB_TARGET_SHA256), error);
+	return check_same(load, "hash", text, ENTRYDB_TARGET_SHA256, error);
 }
 
 /* --- opening --- */
 
 /* If the process ends while it opens the object, the watch stays, and sets the object aside. */
-static int open_guarded(struct load *load, void **symbol, struct error *error)
+static int open_guarded(struct load *load, unsigned flags, void **symbol, struct error *error)
 {
 	struct quarantine_watch watch = QUARANTINE_WATCH_INIT;
-	unsigned flags = load->options->flags;
-	int code = 0;
+	bool is_guarded = flags & ENTRYDB_LOAD_GUARDED && load->quarantine;
+	int code = is_guarded ? identify(load, error) : 0;
 
-	if (flags & ENTRYDB_LOAD_GUARDED && load->quarantine) {
-		code = identify(load, error);
-		if (code == 0)
-			code = quarantine_watch_begin(load->quarantine, load->id, load->object.path,
-			                              &watch, error);
-	}
+	if (code == 0 && is_guarded)
+		code = quarantine_watch_begin(load->quarantine, load->id, load->object.path, &watch,
+		                              error);
 	if (code == 0)
 		code = loader_open(&load->object, flags & ENTRYDB_LOAD_LAZY,
 		                   entrydb_target_symbol(load->target), symbol, error);
@@ -189,24 +183,33 @@ static int open_guarded(struct load *load, void **symbol, struct error *error)
 }
 
 /* The handle's lock is not held while constructors run: they may use the handle. */
-static int load_symbol(struct load *load, void **symbol, struct error *error)
+int load_symbol(entrydb *db, const entrydb_entry_point *entry_point,
+                const entrydb_load_options *options, void **symbol, struct error *error)
 {
-	const entrydb_load_options *options = load->options;
+	static const entrydb_load_options none = ENTRYDB_LOAD_OPTIONS_INIT;
+	CLEANUP(load_free) struct load load = {.db = db, .entry_point = entry_point};
 	const char *refusal = NULL;
 	void *found;
-	int code = prepare(load, error);
+	int code;
 
+	if (!options)
+		options = &none;
+	if (options->size != sizeof(none))
+		return error_set(error, ERROR_INVALID,
+		                 "the options are not those of this library; begin with "
+		                 "ENTRYDB_LOAD_OPTIONS_INIT");
+	code = prepare(&load, error);
 	if (code == 0 && options->flags & ENTRYDB_LOAD_SAME)
-		code = check_build(load, error);
+		code = check_build(&load, error);
 	if (code == 0 && options->flags & ENTRYDB_LOAD_HASH)
-		code = check_hash(load, error);
+		code = check_hash(&load, error);
 	if (code == 0)
-		code = open_guarded(load, &found, error);
+		code = open_guarded(&load, options->flags, &found, error);
 	if (code == 0 && options->accept)
 		refusal = options->accept(found, options->payload);
 	if (refusal)
 		code = error_set(error, ERROR_REFUSED, "%s (of %s) is not accepted: %s",
-		                 load->object.path, load->object.distribution, refusal);
+		                 load.object.path, load.object.distribution, refusal);
 	if (code == 0)
 		*symbol = found;
 	return code;
@@ -215,26 +218,13 @@ static int load_symbol(struct load *load, void **symbol, struct error *error)
 int entrydb_load_with(entrydb *db, const entrydb_entry_point *entry_point,
                       const entrydb_load_options *options, void **symbol, entrydb_error *error)
 {
-	static const entrydb_load_options none = ENTRYDB_LOAD_OPTIONS_INIT;
-	CLEANUP(load_free)
-	struct load load = {
-	        .db = db, .entry_point = entry_point, .options = options ? options : &none};
-	struct error own = {0};
-	int code;
-
-	if (load.options->size != sizeof(none))
-		code = error_set(&own, ERROR_INVALID,
-		                 "the options are not those of this library; begin with "
-		                 "ENTRYDB_LOAD_OPTIONS_INIT");
-	else
-		code = load_symbol(&load, symbol, &own);
-	return code < 0 ? error_export(code, &own, error) : 0;
+	return load_symbol(db, entry_point, options, symbol, error_inside(error));
 }
 
 int entrydb_load(entrydb *db, const entrydb_entry_point *entry_point, void **symbol,
                  entrydb_error *error)
 {
-	return entrydb_load_with(db, entry_point, NULL, symbol, error);
+	return load_symbol(db, entry_point, NULL, symbol, error_inside(error));
 }
 
 int load_check(entrydb *db, const entrydb_entry_point *entry_point, char **object,

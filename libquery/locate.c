@@ -94,20 +94,18 @@ static int find_in_layouts(struct entrydb *db, struct path_entry *entry, const c
 	CLEANUP(coverage_free) struct coverage user = {0};
 	uid_t owner = status ? status->st_uid : geteuid();
 	int in_prefix = layout_of_prefix(path, db->sysroot, &prefix);
-	int in_user;
+	int in_user = 0;
 
+	if (in_prefix < 0)
+		return error_nomem(error);
 	if (in_prefix > 0)
 		in_prefix = find_row(db, entry, &prefix, owner, error);
-	else if (in_prefix < 0)
-		error_nomem(error);
 	if (in_prefix < 0 || (in_prefix && is_up_to_date(entry, status)) || db->sysroot)
 		return in_prefix;
-	in_user = layout_of_user(path, &user);
-	if (in_user < 0)
+	if ((in_user = layout_of_user(path, &user)) < 0)
 		return error_nomem(error);
-	if (in_user == 0)
-		return in_prefix;
-	in_user = find_row(db, entry, &user, owner, error);
+	if (in_user)
+		in_user = find_row(db, entry, &user, owner, error);
 	if (in_user < 0 || !in_prefix || (in_user && is_up_to_date(entry, status)))
 		return in_user;
 	return find_row(db, entry, &prefix, owner, error);

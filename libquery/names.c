@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/base/cleanup.h"
 #include "db/record.h"
 
 #define SAME(public, private)                                                                      \
@@ -50,20 +49,20 @@ SAME(ENTRYDB_STATE_MISSING_DEPENDENCY, TARGET_MISSING_DEPENDENCY);
 SAME(ENTRYDB_STATE_NEEDS_HOST, TARGET_NEEDS_HOST);
 SAME(ENTRYDB_STATE_NOT_EXAMINED, TARGET_NOT_EXAMINED);
 
-static const char unknown[] = "unknown";
+/* The word of number @number; "unknown" for numbers that the library does not know. */
+static const char *word_of(const struct words *words, int number)
+{
+	return number >= 0 && (unsigned)number < words->count ? words->all[number] : "unknown";
+}
 
 const char *entrydb_kind_name(enum entrydb_kind kind)
 {
-	if ((int)kind < 0 || kind > ENTRYDB_KIND_BUNDLED)
-		return unknown;
-	return target_kind_name((enum target_kind)kind);
+	return word_of(&target_kinds, (int)kind);
 }
 
 const char *entrydb_state_name(enum entrydb_state state)
 {
-	if ((int)state < 0 || state > ENTRYDB_STATE_NOT_EXAMINED)
-		return unknown;
-	return target_state_name((enum target_state)state);
+	return word_of(&target_states, (int)state);
 }
 
 const char *entrydb_path_state_name(enum entrydb_path_state state)
@@ -75,7 +74,7 @@ const char *entrydb_path_state_name(enum entrydb_path_state state)
 	        [ENTRYDB_PATH_SCANNED] = "scanned",
 	};
 
-	return (int)state < 0 || state > ENTRYDB_PATH_SCANNED ? unknown : names[state];
+	return word_of(&(struct words){names, ENTRYDB_PATH_SCANNED + 1}, (int)state);
 }
 
 int entrydb_rules_parse(const char *text, enum entrydb_rules *out)
@@ -98,50 +97,28 @@ int entrydb_rules_parse(const char *text, enum entrydb_rules *out)
 
 int entrydb_fresh_parse(const char *text, enum entrydb_fresh *out)
 {
-	static const char *const names[] = {
-	        [ENTRYDB_FRESH_TRUST] = "trust",
-	        [ENTRYDB_FRESH_ROOTS] = "roots",
-	        [ENTRYDB_FRESH_EXACT] = "exact",
-	};
+	static const char *const names[] = {"trust", "roots", "exact"};
+	unsigned found;
 
-	for (int i = ENTRYDB_FRESH_TRUST; i <= ENTRYDB_FRESH_EXACT; i++)
-		if (strcmp(text, names[i]) == 0) {
-			*out = (enum entrydb_fresh)i;
-			return 0;
-		}
-	return ENTRYDB_EINVAL;
+	if (!words_find(&(struct words){names, ENTRYDB_FRESH_EXACT}, slice_of(text), &found))
+		return ENTRYDB_EINVAL;
+	*out = (enum entrydb_fresh)(ENTRYDB_FRESH_TRUST + found);
+	return 0;
 }
 
 /* --- errors --- */
 
-int error_export(int code, struct error *from, entrydb_error *to)
-{
-	if (to) {
-		free(to->message);
-		*to = (entrydb_error){code, take(from->message), NULL};
-	}
-	error_clear(from);
-	return code;
-}
-
-int error_import(int code, entrydb_error *from, struct error *to)
-{
-	error_set(to, code, "%s", entrydb_error_message(from));
-	entrydb_error_clear(from);
-	return code;
-}
+_Static_assert(offsetof(entrydb_error, code) == offsetof(struct error, code) &&
+                       offsetof(entrydb_error, message) == offsetof(struct error, message),
+               "an entrydb_error begins with a struct error");
 
 const char *entrydb_error_message(const entrydb_error *error)
 {
-	struct error inner = {error->code, error->message};
-
-	return error_text(&inner);
+	return error_text((const struct error *)error);
 }
 
 void entrydb_error_clear(entrydb_error *error)
 {
-	if (!error)
-		return;
-	free(error->message);
-	*error = (entrydb_error)ENTRYDB_ERROR_INIT;
+	if (error)
+		error_clear(error_inside(error));
 }

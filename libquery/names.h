@@ -1,5 +1,5 @@
 /*
- * names.h - errors, as the library's caller gets them. Private to libquery/ and the program.
+ * names.h - the errors and members of the public objects, from inside. Private to libquery/.
  */
 #ifndef LIBQUERY_NAMES_H
 #define LIBQUERY_NAMES_H
@@ -7,10 +7,17 @@
 #include "db/base/error.h"
 #include "libquery/entrydb.h"
 
-/* Move @from, which may be empty, to the caller's @to (or NULL), as @code; returns @code. */
-int error_export(int code, struct error *from, entrydb_error *to);
+/* The caller's error, or NULL, to be filled as any other. */
+static inline struct error *error_inside(entrydb_error *error)
+{
+	return (struct error *)error;
+}
 
-/* And back: move @from, which may be empty, to @to (or NULL), as @code; returns @code. */
-int error_import(int code, entrydb_error *from, struct error *to);
+/* Defines a function of entrydb.h that gives one member of an object. */
+#define GETTER(type, function, object, member)                                                     \
+	type function(const object *it)                                                            \
+	{                                                                                          \
+		return it->member;                                                                 \
+	}
 
 #endif

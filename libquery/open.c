@@ -57,8 +57,9 @@ static bool read_options(const entrydb_options *given, entrydb_options *out)
 /* A copy of a path, absolute; of NULL, NULL. */
 static int copy_path(const char *path, char **out, struct error *error)
 {
-	*out = path ? layout_absolute(path) : NULL;
-	return path && !*out ? error_errno(error, errno, "%s", path) : 0;
+	if (path && !(*out = layout_absolute(path)))
+		return error_errno(error, errno, "%s", path);
+	return 0;
 }
 
 /* @file: the database, whatever the options say, unless NULL. */
@@ -152,17 +153,15 @@ int entrydb_open(const char *const *path, size_t count, const entrydb_options *o
                  entrydb **out, entrydb_error *error)
 {
 	CLEANUP(cleanup_handle) struct entrydb *db = NULL;
-	struct error own = {0};
-	int code = create(options, NULL, &db, &own);
+	int code = create(options, NULL, &db, error_inside(error));
 
 	if (code == 0 && !path)
-		code = add_default_path(db, &own);
+		code = add_default_path(db, error_inside(error));
 	for (size_t i = 0; code == 0 && path && i < count; i++)
-		code = add_entry(db, path[i], &own);
-	if (code < 0)
-		return error_export(code, &own, error);
-	*out = take(db);
-	return 0;
+		code = add_entry(db, path[i], error_inside(error));
+	if (code == 0)
+		*out = take(db);
+	return code;
 }
 
 /* A row of the table root is a path entry. */
@@ -182,15 +181,16 @@ int entrydb_open_file(const char *file, const entrydb_options *options, entrydb 
                       entrydb_error *error)
 {
 	CLEANUP(cleanup_handle) struct entrydb *db = NULL;
-	struct error own = {0};
-	int code = create(options, file, &db, &own);
+	struct error *own = error_inside(error);
+	int code = create(options, file, &db, own);
 
 	if (code == 0)
-		code = reader_roots(db->sources.items[0].reader, add_row, db, &own);
-	if (code < 0)
-		return error_export(code, &own, error);
-	*out = take(db);
-	return 0;
+		code = reader_roots(db->sources.items[0].reader, add_row, db, own);
+	if (code == ERROR_NOMEM)
+		error_nomem(own); /* of add_row() */
+	if (code == 0)
+		*out = take(db);
+	return code;
 }
 
 void entrydb_close(entrydb *db)

@@ -12,7 +12,7 @@
 #include "libquery/disk/target/plugin_kinds.h"
 #include "libquery/disk/target/target_record.h"
 #include "libquery/disk/tree/tree.h"
-#include "libquery/layout.h"
+#include "libquery/names.h"
 #include "libquery/select.h"
 
 /* The kinds of plugins that the handle knows, at first need. */
@@ -30,8 +30,13 @@ struct look {
 	struct arena arena;
 };
 
-/* @distribution: whose @ordinal-th plugin it is, and that of @candidate. */
-static int add_plugin(struct look *look, struct candidate *candidate,
+static void look_free(struct look *look)
+{
+	arena_free(&look->arena);
+}
+
+/* The @ordinal-th plugin of @distribution, which is that of @candidate. */
+static int add_plugin(struct look *look, const struct candidate *candidate,
                       struct distribution_record *distribution, size_t ordinal, struct error *error)
 {
 	const struct plugin_record *plugin = &distribution->plugins[ordinal];
@@ -48,20 +53,16 @@ static int add_plugin(struct look *look, struct candidate *candidate,
 
 	if (!distribution->has_headers)
 		code = distribution_read_headers(look->tree, &look->arena, distribution, error);
-	if (code < 0)
-		return code;
-	candidate->name = distribution->name;
-	candidate->version = distribution->version;
-	selection_add(look->selection, candidate, (uint32_t)ordinal, &record);
-	return 0;
+	if (code >= 0)
+		selection_add(look->selection, candidate, (uint32_t)ordinal, &record);
+	return code < 0 ? code : 0;
 }
 
 static int add_plugins_of(struct look *look, const struct distribution_record *known,
                           struct error *error)
 {
-	struct selection *selection = look->selection;
 	struct distribution_record distribution = *known;
-	struct candidate candidate = candidate_of(selection->db, look->index, known);
+	struct candidate candidate = candidate_of(look->selection->db, look->index, &distribution);
 	int code;
 
 	distribution.entry_points = NULL;
@@ -69,10 +70,10 @@ static int add_plugins_of(struct look *look, const struct distribution_record *k
 	distribution.entry_point_count = distribution.plugin_count = 0;
 	code = target_records(look->tree, &look->context, &distribution, &look->arena, error);
 	for (size_t i = 0; code == 0 && i < distribution.plugin_count; i++) {
-		if (!selection_wants(selection, distribution.plugins[i].kind,
+		if (!selection_wants(look->selection, distribution.plugins[i].kind,
 		                     distribution.plugins[i].name))
 			continue;
-		code = selection_admits(selection, &candidate, error);
+		code = selection_admits(look->selection, &candidate, error);
 		if (code > 0)
 			code = add_plugin(look, &candidate, &distribution, i, error);
 	}
@@ -89,6 +90,7 @@ static int add_all_of(struct look *look, const struct root_record *root, struct 
 	return code;
 }
 
+/* What cannot be read says so where entry points are asked for. */
 static int add_from_disk(struct selection *selection, size_t index, struct linkage *linkage,
                          struct error *error)
 {
@@ -96,6 +98,7 @@ static int add_from_disk(struct selection *selection, size_t index, struct linka
 	CLEANUP(root_record_free) struct root_record rows = {0};
 	size_t outside = selection->db->sysroot ? strlen(selection->db->sysroot) : 0;
 	struct error own = {0};
+	CLEANUP(look_free)
 	struct look look = {
 	        .selection = selection,
 	        .index = index,
@@ -104,28 +107,24 @@ static int add_from_disk(struct selection *selection, size_t index, struct linka
 	                    .place = slice_of(entry->path + outside), /* within the sysroot */
 	                    .kinds = selection->db->kinds},
 	};
-	int code = look.tree ? 0 : own.code;
+	int code = 0;
 
+	if (!look.tree)
+		return error_move_failure(error, &own);
 	/* The distributions may be known from the database, if not their plugins. */
-	if (code == 0 && !plugins_in_database(selection->db, entry))
-		code = selection_rows(selection, index, false, &rows, &own);
+	if (!plugins_in_database(selection->db, entry))
+		code = selection_rows(selection, index, false, &rows, error);
 	if (code == 0)
-		code = add_all_of(&look, &rows, &own);
-	if (code == 0)
-		code = add_all_of(&look, &entry->read, &own);
-	arena_free(&look.arena);
-	return error_move_failure(error, &own);
+		code = add_all_of(&look, &rows, error);
+	return code == 0 ? add_all_of(&look, &entry->read, error) : code;
 }
 
-/* What cannot be read says so where entry points are asked for. */
-static int select_plugins(struct entrydb *db, void *payload, struct error *error)
+static int fill_plugins(struct selection *selection, struct error *error)
 {
-	struct selection *selection = payload;
+	struct entrydb *db = selection->db;
 	CLEANUP(cleanup_linkage) struct linkage *linkage = linkage_create(db->sysroot);
-	int code = linkage ? selection_begin(selection, error) : error_nomem(error);
+	int code = linkage ? load_kinds(db, error) : error_nomem(error);
 
-	if (code == 0)
-		code = load_kinds(db, error);
 	if (code == 0)
 		code = selection_add_rows(selection, error);
 	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
@@ -134,16 +133,19 @@ static int select_plugins(struct entrydb *db, void *payload, struct error *error
 			code = add_from_disk(selection, i, linkage, error);
 	if (code == 0)
 		set_sort(selection->set, SET_BY_GROUP);
-	return selection_end(selection, code, error);
+	return code;
 }
 
 int entrydb_plugins(entrydb *db, const char *kind, const char *name, entrydb_set **out,
                     entrydb_error *error)
 {
-	struct selection selection = {
-	        .db = db, .group = slice_of(kind), .name = slice_of(name), .plugins = true};
+	struct selection selection = {.db = db,
+	                              .fill = fill_plugins,
+	                              .group = slice_of(kind),
+	                              .name = slice_of(name),
+	                              .plugins = true};
 
-	return selection_ask(&selection, select_plugins, out, error);
+	return selection_ask(&selection, out, error_inside(error));
 }
 
 /* @payload: the text. */
@@ -156,5 +158,5 @@ static int add_kinds(struct entrydb *db, void *payload, struct error *error)
 
 int entrydb_add_plugin_kinds(entrydb *db, const char *text, entrydb_error *error)
 {
-	return handle_ask(db, add_kinds, (void *)text, error);
+	return handle_ask(db, add_kinds, (void *)text, error_inside(error));
 }

@@ -11,30 +11,24 @@
 #include "db/base/text.h"
 #include "libquery/disk/tree/distname.h"
 #include "libquery/layout.h"
+#include "libquery/names.h"
 
 /* --- the decision --- */
 
-/* GROUP, or GROUP/NAME: a group may have slashes in it, and so may a name. */
-static bool word_names(struct slice word, const struct policy_subject *subject)
-{
-	struct slice name;
-
-	if (slice_is_null(subject->group) || !slice_starts(word, subject->group))
-		return false;
-	name = slice_from(word, subject->group.len);
-	if (name.len == 0)
-		return true;
-	return name.ptr[0] == '/' && !slice_is_null(subject->name) &&
-	       slice_equal(slice_from(name, 1), subject->name);
-}
-
-/* The word of the comma-separated @list that names the subject; null: none does. */
+/*
+ * The word of the comma-separated @list that names the subject; null: none does. GROUP, or
+ * GROUP/NAME: a group may have slashes in it, and so may a name.
+ */
 static struct slice find_word(struct slice list, const struct policy_subject *subject)
 {
-	while (list.len > 0) {
-		struct slice word = slice_take(&list, ',');
+	while (list.len > 0 && !slice_is_null(subject->group)) {
+		struct slice word = slice_take(&list, ','), name;
 
-		if (word_names(word, subject))
+		if (!slice_starts(word, subject->group))
+			continue;
+		name = slice_from(word, subject->group.len);
+		if (name.len == 0 || (name.ptr[0] == '/' && !slice_is_null(subject->name) &&
+		                      slice_equal(slice_from(name, 1), subject->name)))
 			return word;
 	}
 	return (struct slice){0};
@@ -64,65 +58,52 @@ static int weigh(const struct policy_rule *rule, const struct policy_subject *su
 	return weight;
 }
 
-/* The rule of @layer that decides, or the one that ranks. */
-static const struct policy_rule *find_in_layer(const struct policy_layer *layer,
-                                               const struct policy_subject *subject, bool ranks)
-{
-	const struct policy_rule *best = NULL;
-	int most = 0;
-
-	for (size_t i = 0; i < layer->rules.count; i++) {
-		const struct policy_rule *rule = &layer->rules.items[i];
-		bool serves = ranks ? rule->has_priority : rule->action != POLICY_SILENT;
-		int weight = serves ? weigh(rule, subject) : -1;
-
-		if (weight < most)
-			continue;
-		most = weight;
-		best = rule;
-	}
-	return best;
-}
-
-/* Of the first layer that has one; *origin: that layer's file. */
+/* The rule that decides, or the one that @ranks, of the first layer that has one, *origin. */
 static const struct policy_rule *find_rule(const struct policy *policy,
                                            const struct policy_subject *subject, bool ranks,
                                            const char **origin)
 {
-	for (size_t i = 0; i < policy->count; i++) {
-		const struct policy_layer *layer = &policy->layers[i];
-		/* The rules of an environment are for what that environment provides. */
-		bool is_in_scope = !layer->prefix || slice_is_null(subject->prefix) ||
-		                   slice_equal(subject->prefix, slice_of(layer->prefix));
-		const struct policy_rule *rule =
-		        is_in_scope ? find_in_layer(layer, subject, ranks) : NULL;
+	const struct policy_rule *best = NULL;
 
-		if (!rule)
+	for (size_t i = 0; !best && i < policy->count; i++) {
+		const struct policy_layer *layer = &policy->layers[i];
+		int most = 0;
+
+		/* The rules of an environment are for what that environment provides. */
+		if (layer->prefix && !slice_is_null(subject->prefix) &&
+		    !slice_equal(subject->prefix, slice_of(layer->prefix)))
 			continue;
-		*origin = layer->path;
-		return rule;
+		for (size_t j = 0; j < layer->rules.count; j++) {
+			const struct policy_rule *rule = &layer->rules.items[j];
+			bool serves = ranks ? rule->has_priority : rule->action != POLICY_SILENT;
+			int weight = serves ? weigh(rule, subject) : -1;
+
+			if (weight < most)
+				continue;
+			most = weight;
+			best = rule;
+			*origin = layer->path;
+		}
 	}
-	return NULL;
+	return best;
 }
 
 struct policy_verdict policy_decide(const struct policy *policy,
                                     const struct policy_subject *subject)
 {
 	struct policy_verdict verdict = {.allowed = true};
-	const char *unused;
-	const struct policy_rule *rank = find_rule(policy, subject, true, &unused);
+	const struct policy_rule *rank = find_rule(policy, subject, true, &verdict.origin);
 
 	if (rank)
 		verdict.priority = rank->priority;
+	verdict.origin = NULL;
 	verdict.word = find_word(policy->disabled, subject);
-	if (!slice_is_null(verdict.word)) {
-		verdict.allowed = false;
+	if (!slice_is_null(verdict.word))
 		verdict.origin = POLICY_DISABLE_VARIABLE;
-		return verdict;
-	}
-	verdict.rule = find_rule(policy, subject, false, &verdict.origin);
-	if (verdict.rule)
-		verdict.allowed = verdict.rule->action == POLICY_ENABLE;
+	else
+		verdict.rule = find_rule(policy, subject, false, &verdict.origin);
+	if (verdict.origin)
+		verdict.allowed = verdict.rule && verdict.rule->action == POLICY_ENABLE;
 	return verdict;
 }
 
@@ -174,43 +155,43 @@ static int decide(const struct entrydb *db, const struct entrydb_entry_point *en
 	return 0;
 }
 
-/* With the handle's lock. */
-static int check(struct entrydb *db, const struct entrydb_entry_point *entry_point,
-                 struct error *error)
+/* By the rules as they are now; *reason: which one decided, malloc'd, or NULL. With the lock. */
+static int decide_now(struct entrydb *db, const struct entrydb_entry_point *entry_point,
+                      struct policy_verdict *verdict, char **reason, struct error *error)
 {
-	CLEANUP(cleanup_free) char *reason = NULL;
-	struct policy_verdict verdict;
 	int code = policy_look(db, POLICY_AGE_NONE, error);
 
 	if (code == 0)
-		code = decide(db, entry_point, &verdict, error);
-	if (code < 0)
-		return code;
-	if (db->omit & ENTRYDB_OMIT_METADATA && !policy_is_empty(&db->policy) &&
-	    slice_is_null(entry_point->text[ENTRYDB_FIELD_DISTRIBUTION]))
-		return error_set(error, ERROR_INVALID,
-		                 "%s: there are rules, and its distribution's name was left out "
-		                 "(ENTRYDB_OMIT_METADATA)",
-		                 entrydb_entry_point_file(entry_point));
-	if (verdict.allowed)
-		return 0;
-	reason = policy_reason(&verdict);
-	return reason ? error_set(error, ERROR_DISABLED, "%s = %s of %s is disabled: %s",
-	                          entrydb_entry_point_name(entry_point),
-	                          entrydb_entry_point_value(entry_point),
-	                          entrydb_entry_point_file(entry_point), reason)
-	              : error_nomem(error);
+		code = decide(db, entry_point, verdict, error);
+	if (code == 0 && verdict->origin && !(*reason = policy_reason(verdict)))
+		code = error_nomem(error);
+	return code;
 }
 
 int policy_allows(struct entrydb *db, const struct entrydb_entry_point *entry_point,
                   struct error *error)
 {
+	CLEANUP(cleanup_free) char *reason = NULL;
+	struct policy_verdict verdict;
+	bool is_nameless;
 	int code;
 
 	pthread_mutex_lock(&db->lock);
-	code = check(db, entry_point, error);
+	code = decide_now(db, entry_point, &verdict, &reason, error);
+	is_nameless = db->omit & ENTRYDB_OMIT_METADATA && !policy_is_empty(&db->policy) &&
+	              slice_is_null(entry_point->text[ENTRYDB_FIELD_DISTRIBUTION]);
 	pthread_mutex_unlock(&db->lock);
-	return code;
+	if (code == 0 && is_nameless)
+		return error_set(error, ERROR_INVALID,
+		                 "%s: there are rules, and its distribution's name was left out "
+		                 "(ENTRYDB_OMIT_METADATA)",
+		                 entrydb_entry_point_file(entry_point));
+	if (code < 0 || verdict.allowed)
+		return code;
+	return error_set(error, ERROR_DISABLED, "%s = %s of %s is disabled: %s",
+	                 entrydb_entry_point_name(entry_point),
+	                 entrydb_entry_point_value(entry_point),
+	                 entrydb_entry_point_file(entry_point), reason);
 }
 
 /* --- verdicts --- */
@@ -220,20 +201,9 @@ struct entrydb_verdict {
 	char *reason;                   /* NULL: no rule decided */
 };
 
-int entrydb_verdict_allowed(const entrydb_verdict *verdict)
-{
-	return verdict->decision.allowed;
-}
-
-int entrydb_verdict_priority(const entrydb_verdict *verdict)
-{
-	return verdict->decision.priority;
-}
-
-const char *entrydb_verdict_reason(const entrydb_verdict *verdict)
-{
-	return verdict->reason;
-}
+GETTER(int, entrydb_verdict_allowed, entrydb_verdict, decision.allowed)
+GETTER(int, entrydb_verdict_priority, entrydb_verdict, decision.priority)
+GETTER(const char *, entrydb_verdict_reason, entrydb_verdict, reason)
 
 void entrydb_verdict_free(entrydb_verdict *verdict)
 {
@@ -243,55 +213,37 @@ void entrydb_verdict_free(entrydb_verdict *verdict)
 	free(verdict);
 }
 
-struct verdict_question {
-	struct entrydb_entry_point subject;
-	entrydb_verdict *verdict; /* the answer */
-};
-
-static int make_verdict(struct entrydb *db, void *payload, struct error *error)
-{
-	struct verdict_question *asked = payload;
-	CLEANUP(cleanup_free) entrydb_verdict *verdict = calloc(1, sizeof(*verdict));
-	int code = verdict ? policy_look(db, POLICY_AGE_NONE, error) : error_nomem(error);
-
-	if (code == 0)
-		code = decide(db, &asked->subject, &verdict->decision, error);
-	if (code == 0 && verdict->decision.origin &&
-	    !(verdict->reason = policy_reason(&verdict->decision)))
-		code = error_nomem(error);
-	if (code == 0)
-		asked->verdict = take(verdict);
-	return code;
-}
-
 int entrydb_check_policy(entrydb *db, const char *group, const char *name, const char *distribution,
                          const char *path, entrydb_verdict **out, entrydb_error *error)
 {
-	struct verdict_question asked = {
-	        .subject.text = {[ENTRYDB_FIELD_GROUP] = slice_of(group),
-	                         [ENTRYDB_FIELD_NAME] = slice_of(name),
-	                         [ENTRYDB_FIELD_DISTRIBUTION] = slice_of(distribution),
-	                         [ENTRYDB_FIELD_PATH] = slice_of(path)}};
-	int code = handle_ask(db, make_verdict, &asked, error);
+	const struct entrydb_entry_point subject = {
+	        .text = {[ENTRYDB_FIELD_GROUP] = slice_of(group),
+	                 [ENTRYDB_FIELD_NAME] = slice_of(name),
+	                 [ENTRYDB_FIELD_DISTRIBUTION] = slice_of(distribution),
+	                 [ENTRYDB_FIELD_PATH] = slice_of(path)}};
+	CLEANUP(cleanup_free) entrydb_verdict *verdict = calloc(1, sizeof(*verdict));
+	int code;
 
+	if (!verdict)
+		return error_nomem(error_inside(error));
+	pthread_mutex_lock(&db->lock);
+	code = decide_now(db, &subject, &verdict->decision, &verdict->reason, error_inside(error));
+	pthread_mutex_unlock(&db->lock);
 	if (code == 0)
-		*out = asked.verdict;
-	return code;
-}
-
-/* @out: the caller's int. */
-static int has_policy(struct entrydb *db, void *out, struct error *error)
-{
-	int code = policy_look(db, POLICY_AGE_SECOND, error);
-
-	if (code == 0)
-		*(int *)out = !policy_is_empty(&db->policy);
+		*out = take(verdict);
 	return code;
 }
 
 int entrydb_has_policy(entrydb *db, int *out, entrydb_error *error)
 {
-	return handle_ask(db, has_policy, out, error);
+	int code;
+
+	pthread_mutex_lock(&db->lock);
+	code = policy_look(db, POLICY_AGE_SECOND, error_inside(error));
+	if (code == 0)
+		*out = !policy_is_empty(&db->policy);
+	pthread_mutex_unlock(&db->lock);
+	return code;
 }
 
 int policy_apply(const struct entrydb *db, entrydb_set *set, struct error *error)

@@ -81,26 +81,27 @@ static struct item *provide(entrydb_registry *registry, const char *name)
 /* Ask for the group, unless that has been done. With the lock. */
 static int discover(entrydb_registry *registry, struct error *error)
 {
-	entrydb_set *found = NULL;
+	entrydb_set *found;
 	bool failed = false;
-	int code =
-	        registry->found ? 0 : select_ranked(registry->db, registry->group, &found, error);
+	int code = registry->found ? 1
+	                           : select_entry_points(registry->db, registry->group, NULL,
+	                                                 SELECT_RANKED, &found, error);
 
-	for (size_t i = 0; found && !failed && i < entrydb_set_count(found); i++) {
-		const entrydb_entry_point *e = entrydb_set_get(found, i);
-		struct item *item = provide(registry, entrydb_entry_point_name(e));
+	if (code != 0)
+		return code < 0 ? code : 0;
+	for (size_t i = 0; !failed && i < found->count; i++) {
+		struct item *item = provide(registry, found->entry_points[i].text[ENTRYDB_FIELD_NAME].ptr);
 
 		failed = !item;
 		if (item && !item->entry_point)
-			item->entry_point = e;
+			item->entry_point = &found->entry_points[i];
 	}
 	for (size_t i = 0; failed && i < registry->count; i++)
 		registry->items[i].entry_point = NULL;
-	if (failed)
-		entrydb_set_free(take(found));
-	if (found)
-		registry->found = found;
-	return failed ? error_nomem(error) : code;
+	if (!failed)
+		registry->found = take(found);
+	entrydb_set_free(found);
+	return failed ? error_nomem(error) : 0;
 }
 
 /* --- opening --- */
@@ -109,13 +110,12 @@ int entrydb_registry_open(entrydb *db, const char *group, const entrydb_load_opt
                           entrydb_registry **out, entrydb_error *error)
 {
 	entrydb_registry *registry = calloc(1, sizeof(*registry));
-	struct error own = {0};
 
 	if (registry)
 		registry->group = strdup(group);
 	if (!registry || !registry->group) {
 		free(registry);
-		return error_export(ERROR_NOMEM, &own, error);
+		return error_nomem(error_inside(error));
 	}
 	pthread_mutex_init(&registry->lock, NULL);
 	registry->db = db;
@@ -139,35 +139,26 @@ void entrydb_registry_close(entrydb_registry *registry)
 
 /* --- registering --- */
 
-static int put(entrydb_registry *registry, const char *name, void *object, const char *tags,
-               struct error *error)
-{
-	struct item *item = find(registry, name);
-	bool failed = false;
-	struct slice copy;
-
-	if (item && item->has_object)
-		return error_set(error, ERROR_EXISTS, "duplicate name: %s", name);
-	item = provide(registry, name);
-	copy = arena_copy(&registry->arena, slice_of(tags), &failed);
-	if (!item || failed)
-		return error_nomem(error);
-	item->object = object;
-	item->has_object = true;
-	item->tags = copy;
-	return 0;
-}
-
 int entrydb_registry_register(entrydb_registry *registry, const char *name, void *object,
                               const char *tags, entrydb_error *error)
 {
-	struct error own = {0};
-	int code;
+	struct error *own = error_inside(error);
+	bool failed = false;
+	struct item *item;
+	struct slice copy;
+	int code = 0;
 
 	pthread_mutex_lock(&registry->lock);
-	code = put(registry, name, object, tags, &own);
+	item = provide(registry, name);
+	copy = arena_copy(&registry->arena, slice_of(tags), &failed);
+	if (!item || failed)
+		code = error_nomem(own);
+	else if (item->has_object)
+		code = error_set(own, ERROR_EXISTS, "duplicate name: %s", name);
+	else
+		*item = (struct item){item->name, copy, item->entry_point, object, true};
 	pthread_mutex_unlock(&registry->lock);
-	return code < 0 ? error_export(code, &own, error) : 0;
+	return code;
 }
 
 /* --- listing --- */
@@ -213,126 +204,100 @@ static entrydb_names *make_names(const entrydb_registry *registry, const char *e
 
 /* --- looking up --- */
 
-/* In a message about an unknown one. */
-static char *tell_names(const entrydb_names *names)
-{
-	char *text = NULL;
-	size_t size, told = names->count < NAMES_TOLD ? names->count : NAMES_TOLD;
-	FILE *stream = open_memstream(&text, &size);
-
-	if (!stream)
-		return NULL;
-	for (size_t i = 0; i < told; i++)
-		fprintf(stream, "%s%s", i == 0 ? " There are: " : ", ", names->names[i]);
-	if (names->count > told)
-		fprintf(stream, " and %zu more", names->count - told);
-	return text_close(stream, &text) ? text : NULL;
-}
-
+/* The message has a name that is near, and the first few that there are. */
 static int no_such_name(const entrydb_registry *registry, const char *name, struct error *error)
 {
 	entrydb_names *names = make_names(registry, NULL);
-	CLEANUP(cleanup_free) char *there = names ? tell_names(names) : NULL;
+	CLEANUP(cleanup_free) char *text = NULL;
 	struct nearest nearest = nearest_to(slice_of(name));
-	bool is_near;
-
-	for (size_t i = 0; i < registry->count; i++)
-		nearest_offer(&nearest, registry->items[i].name);
-	is_near = !slice_is_null(nearest.found);
-	entrydb_names_free(names);
-	return error_set(error, ERROR_UNKNOWN, "there is no '%s' in '%s'%s%.*s%s%s", name,
-	                 registry->group, is_near ? "; did you mean '" : ".",
-	                 (int)nearest.found.len, is_near ? nearest.found.ptr : "",
-	                 is_near ? "'?" : "", there ? there : "");
-}
-
-/*
- * What the name stands for: 1 and *object, or 0 and the entry point that is to be loaded.
- * With the lock.
- */
-static int find_name(entrydb_registry *registry, const char *name, void **object,
-                     const entrydb_entry_point **entry_point, struct error *error)
-{
-	const struct item *item = find(registry, name);
+	size_t size, count = names ? names->count : 0;
+	FILE *stream = open_memstream(&text, &size);
 	int code;
 
-	if (!item) {
-		code = discover(registry, error);
-		if (code < 0)
-			return code;
-		item = find(registry, name);
-	}
+	for (size_t i = 0; i < count; i++)
+		nearest_offer(&nearest, slice_of(names->names[i]));
+	if (stream && slice_is_null(nearest.found))
+		fprintf(stream, ".");
+	else if (stream)
+		fprintf(stream, "; did you mean '%s'?", nearest.found.ptr);
+	for (size_t i = 0; stream && i < count && i < NAMES_TOLD; i++)
+		fprintf(stream, "%s%s", i == 0 ? " There are: " : ", ", names->names[i]);
+	if (stream && count > NAMES_TOLD)
+		fprintf(stream, " and %zu more", count - NAMES_TOLD);
+	code = error_set(error, ERROR_UNKNOWN, "there is no '%s' in '%s'%s", name, registry->group,
+	                 stream && text_close(stream, &text) ? text : ".");
+	entrydb_names_free(names);
+	return code;
+}
+
+/* What the name stands for. With the lock. */
+static int find_name(entrydb_registry *registry, const char *name, struct item *out,
+                     struct error *error)
+{
+	const struct item *item = find(registry, name);
+	int code = item ? 0 : discover(registry, error);
+
+	if (code < 0)
+		return code;
+	item = find(registry, name);
 	if (!item || (!item->has_object && !item->entry_point))
 		return no_such_name(registry, name, error);
-	*entry_point = item->entry_point;
-	if (item->has_object)
-		*object = item->object;
-	return item->has_object;
+	*out = *item;
+	return 0;
 }
 
 /* The first of several threads that have loaded it is the one that counts. */
-static void keep(entrydb_registry *registry, const char *name, void **object)
+static void *keep(entrydb_registry *registry, const char *name, void *object)
 {
 	struct item *item;
 
 	pthread_mutex_lock(&registry->lock);
 	item = find(registry, name);
-	if (item->has_object) {
-		*object = item->object;
-	} else {
-		item->object = *object;
-		item->has_object = true;
-	}
+	if (!item->has_object)
+		item->object = object;
+	item->has_object = true;
+	object = item->object;
 	pthread_mutex_unlock(&registry->lock);
+	return object;
 }
 
 int entrydb_registry_lookup(entrydb_registry *registry, const char *name, void **object,
                             entrydb_error *error)
 {
-	const entrydb_entry_point *entry_point = NULL;
-	struct error own = {0};
-	void *loaded;
+	struct item item;
 	int code;
 
 	pthread_mutex_lock(&registry->lock);
-	code = find_name(registry, name, object, &entry_point, &own);
+	code = find_name(registry, name, &item, error_inside(error));
 	pthread_mutex_unlock(&registry->lock);
-	if (code < 0)
-		return error_export(code, &own, error);
-	if (code > 0)
-		return 0;
-	code = entrydb_load_with(registry->db, entry_point, &registry->load, &loaded, error);
-	if (code < 0)
-		return code;
-	keep(registry, name, &loaded);
-	*object = loaded;
-	return 0;
+	if (code == 0 && !item.has_object) {
+		code = entrydb_load_with(registry->db, item.entry_point, &registry->load,
+		                         &item.object, error);
+		if (code == 0)
+			item.object = keep(registry, name, item.object);
+	}
+	if (code == 0)
+		*object = item.object;
+	return code;
 }
 
 int entrydb_registry_names(entrydb_registry *registry, const char *exclude, entrydb_names **out,
                            entrydb_error *error)
 {
 	entrydb_names *made = NULL;
-	struct error own = {0};
 	int code;
 
 	pthread_mutex_lock(&registry->lock);
-	code = discover(registry, &own);
-	if (code == 0)
-		made = make_names(registry, exclude);
+	code = discover(registry, error_inside(error));
+	if (code == 0 && !(made = make_names(registry, exclude)))
+		code = error_nomem(error_inside(error));
 	pthread_mutex_unlock(&registry->lock);
-	if (code == 0 && !made)
-		code = ERROR_NOMEM;
-	if (code < 0)
-		return error_export(code, &own, error);
-	*out = made;
-	return 0;
+	if (code == 0)
+		*out = made;
+	return code;
 }
 
-size_t entrydb_names_count(const entrydb_names *names)
-{
-	return names->count;
-}
+GETTER(size_t, entrydb_names_count, entrydb_names, count)
 
 const char *entrydb_names_get(const entrydb_names *names, size_t index)
 {

@@ -15,13 +15,15 @@
 #include "libquery/disk/tree/tree.h"
 #include "libquery/handle.h"
 #include "libquery/layout.h"
+#include "libquery/load.h"
+#include "libquery/names.h"
 #include "libquery/result.h"
 
 struct entrydb_target {
 	enum entrydb_kind kind;
 	enum entrydb_state state;
 	const char *texts[TARGET_TEXTS];
-	int64_t size;
+	unsigned long long size;
 	int machine;
 	struct arena arena; /* of the texts */
 };
@@ -45,7 +47,7 @@ static int make_target(const struct target_record *record, struct slice site, en
 		return error_nomem(error);
 	target->kind = (enum entrydb_kind)record->kind; /* names.c asserts that they are the same */
 	target->state = (enum entrydb_state)record->state;
-	target->size = record->size;
+	target->size = (unsigned long long)record->size;
 	target->machine = record->machine;
 	if (!slice_is_null(copy.object))
 		copy.object = path_join_in(&target->arena, site, copy.object, &failed);
@@ -60,39 +62,16 @@ static int make_target(const struct target_record *record, struct slice site, en
 	return 0;
 }
 
-enum entrydb_kind entrydb_target_kind(const entrydb_target *target)
-{
-	return target->kind;
-}
-
-enum entrydb_state entrydb_target_state(const entrydb_target *target)
-{
-	return target->state;
-}
-
-const char *entrydb_target_object(const entrydb_target *target)
-{
-	return target->texts[ENTRYDB_TARGET_OBJECT];
-}
-
-const char *entrydb_target_symbol(const entrydb_target *target)
-{
-	return target->texts[ENTRYDB_TARGET_SYMBOL];
-}
+GETTER(enum entrydb_kind, entrydb_target_kind, entrydb_target, kind)
+GETTER(enum entrydb_state, entrydb_target_state, entrydb_target, state)
+GETTER(const char *, entrydb_target_object, entrydb_target, texts[ENTRYDB_TARGET_OBJECT])
+GETTER(const char *, entrydb_target_symbol, entrydb_target, texts[ENTRYDB_TARGET_SYMBOL])
+GETTER(unsigned long long, entrydb_target_size, entrydb_target, size)
+GETTER(int, entrydb_target_machine, entrydb_target, machine)
 
 const char *entrydb_target_text(const entrydb_target *target, enum entrydb_target_field field)
 {
 	return (int)field < 0 || (int)field >= TARGET_TEXTS ? NULL : target->texts[field];
-}
-
-unsigned long long entrydb_target_size(const entrydb_target *target)
-{
-	return (unsigned long long)target->size;
-}
-
-int entrydb_target_machine(const entrydb_target *target)
-{
-	return target->machine;
 }
 
 void entrydb_target_free(entrydb_target *target)
@@ -213,8 +192,8 @@ static int resolve(entrydb *db, void *payload, struct error *error)
 	return code < 0 ? code : make_target(&record, site, &request->target, error);
 }
 
-int entrydb_resolve(entrydb *db, const entrydb_entry_point *entry_point, entrydb_target **out,
-                    entrydb_error *error)
+int target_find(struct entrydb *db, const struct entrydb_entry_point *entry_point,
+                struct entrydb_target **out, struct error *error)
 {
 	struct request request = {entry_point, NULL};
 	int code = handle_ask(db, resolve, &request, error);
@@ -222,4 +201,10 @@ int entrydb_resolve(entrydb *db, const entrydb_entry_point *entry_point, entrydb
 	if (code == 0)
 		*out = request.target;
 	return code;
+}
+
+int entrydb_resolve(entrydb *db, const entrydb_entry_point *entry_point, entrydb_target **out,
+                    entrydb_error *error)
+{
+	return target_find(db, entry_point, out, error_inside(error));
 }

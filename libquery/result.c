@@ -9,13 +9,9 @@
 #include <stdlib.h>
 
 #include "db/base/array.h"
+#include "libquery/names.h"
 
 /* --- making a set --- */
-
-struct entrydb_set *set_create(void)
-{
-	return calloc(1, sizeof(struct entrydb_set));
-}
 
 void entrydb_set_free(entrydb_set *set)
 {
@@ -30,22 +26,20 @@ void entrydb_set_free(entrydb_set *set)
 
 struct entrydb_entry_point *set_add(struct entrydb_set *set)
 {
-	if (!array_grow(&set->entry_points, set->count, sizeof(*set->entry_points), &set->room)) {
-		set->failed = true;
+	set->failed |=
+	        !array_grow(&set->entry_points, set->count, sizeof(*set->entry_points), &set->room);
+	if (set->failed)
 		return NULL;
-	}
 	set->entry_points[set->count] = (struct entrydb_entry_point){0};
 	return &set->entry_points[set->count++];
 }
 
-struct entrydb_distribution *set_add_distribution(struct entrydb_set *set)
+void set_add_distribution(struct entrydb_set *set, const struct entrydb_distribution *added)
 {
-	if (!array_grow(&set->distributions, set->distribution_count, sizeof(*set->distributions),
-	                &set->distribution_room)) {
-		set->failed = true;
-		return NULL;
-	}
-	return &set->distributions[set->distribution_count++];
+	set->failed |= !array_grow(&set->distributions, set->distribution_count,
+	                           sizeof(*set->distributions), &set->distribution_room);
+	if (!set->failed)
+		set->distributions[set->distribution_count++] = *added;
 }
 
 struct slice set_copy(struct entrydb_set *set, struct slice text)
@@ -57,10 +51,9 @@ struct slice set_join(struct entrydb_set *set, struct slice a, struct slice b)
 {
 	char *text = arena_alloc(&set->arena, a.len + b.len + 1);
 
-	if (!text) {
-		set->failed = true;
+	set->failed |= !text;
+	if (!text)
 		return SLICE("");
-	}
 	memcpy(text, a.ptr, a.len);
 	memcpy(text + a.len, b.ptr, b.len);
 	text[a.len + b.len] = '\0';
@@ -80,14 +73,12 @@ void set_copy_record(struct entrydb_set *set, struct entrydb_entry_point *entry_
 
 void set_add_problem(struct entrydb_set *set, struct slice file, struct slice reason)
 {
-	struct slice start = set_join(set, file, SLICE(": "));
+	struct slice line = set_join(set, set_join(set, file, SLICE(": ")), reason);
 
-	if (!array_grow(&set->problems, set->problem_count, sizeof(*set->problems),
-	                &set->problem_room)) {
-		set->failed = true;
-		return;
-	}
-	set->problems[set->problem_count++] = set_join(set, start, reason).ptr;
+	set->failed |= !array_grow(&set->problems, set->problem_count, sizeof(*set->problems),
+	                           &set->problem_room);
+	if (!set->failed)
+		set->problems[set->problem_count++] = line.ptr;
 }
 
 static int by_place(const void *left, const void *right)
@@ -99,7 +90,7 @@ static int by_place(const void *left, const void *right)
 	return (a->ordinal > b->ordinal) - (a->ordinal < b->ordinal);
 }
 
-static int by_group_and_place(const void *left, const void *right)
+static int by_group(const void *left, const void *right)
 {
 	const struct entrydb_entry_point *a = left, *b = right;
 	int groups = slice_compare(a->text[ENTRYDB_FIELD_GROUP], b->text[ENTRYDB_FIELD_GROUP]);
@@ -107,7 +98,7 @@ static int by_group_and_place(const void *left, const void *right)
 	return groups ? groups : by_place(left, right);
 }
 
-static int by_priority_and_place(const void *left, const void *right)
+static int by_priority(const void *left, const void *right)
 {
 	const struct entrydb_entry_point *a = left, *b = right;
 
@@ -120,8 +111,8 @@ void set_sort(struct entrydb_set *set, enum set_order order)
 {
 	static int (*const orders[])(const void *, const void *) = {
 	        [SET_BY_PLACE] = by_place,
-	        [SET_BY_GROUP] = by_group_and_place,
-	        [SET_BY_PRIORITY] = by_priority_and_place,
+	        [SET_BY_GROUP] = by_group,
+	        [SET_BY_PRIORITY] = by_priority,
 	};
 
 	if (set->count > 1)
@@ -130,29 +121,18 @@ void set_sort(struct entrydb_set *set, enum set_order order)
 
 /* --- sets --- */
 
-size_t entrydb_set_count(const entrydb_set *set)
-{
-	return set->count;
-}
+GETTER(size_t, entrydb_set_count, entrydb_set, count)
+GETTER(size_t, entrydb_set_problem_count, entrydb_set, problem_count)
+GETTER(size_t, entrydb_set_distribution_count, entrydb_set, distribution_count)
 
 const entrydb_entry_point *entrydb_set_get(const entrydb_set *set, size_t index)
 {
 	return index < set->count ? &set->entry_points[index] : NULL;
 }
 
-size_t entrydb_set_problem_count(const entrydb_set *set)
-{
-	return set->problem_count;
-}
-
 const char *entrydb_set_problem(const entrydb_set *set, size_t index)
 {
 	return index < set->problem_count ? set->problems[index] : NULL;
-}
-
-size_t entrydb_set_distribution_count(const entrydb_set *set)
-{
-	return set->distribution_count;
 }
 
 const entrydb_distribution *entrydb_set_distribution(const entrydb_set *set, size_t index)
@@ -172,55 +152,29 @@ const char *entrydb_entry_point_text(const entrydb_entry_point *entry_point,
 	return entry_point->text[field].ptr;
 }
 
-#define ACCESSOR(what, field)                                                                      \
-	const char *entrydb_entry_point_##what(const entrydb_entry_point *entry_point)             \
-	{                                                                                          \
-		return entry_point->text[field].ptr;                                               \
-	}
+#define TEXT(what, field)                                                                          \
+	GETTER(const char *, entrydb_entry_point_##what, entrydb_entry_point, text[field].ptr)
 
-ACCESSOR(group, ENTRYDB_FIELD_GROUP)
-ACCESSOR(name, ENTRYDB_FIELD_NAME)
-ACCESSOR(value, ENTRYDB_FIELD_VALUE)
-ACCESSOR(module, ENTRYDB_FIELD_MODULE)
-ACCESSOR(attr, ENTRYDB_FIELD_ATTR)
-ACCESSOR(extras, ENTRYDB_FIELD_EXTRAS)
-ACCESSOR(distribution, ENTRYDB_FIELD_DISTRIBUTION)
-ACCESSOR(version, ENTRYDB_FIELD_VERSION)
-ACCESSOR(path, ENTRYDB_FIELD_PATH)
-ACCESSOR(file, ENTRYDB_FIELD_FILE)
-ACCESSOR(shadowed_by, ENTRYDB_FIELD_SHADOWED_BY)
+TEXT(group, ENTRYDB_FIELD_GROUP)
+TEXT(name, ENTRYDB_FIELD_NAME)
+TEXT(value, ENTRYDB_FIELD_VALUE)
+TEXT(module, ENTRYDB_FIELD_MODULE)
+TEXT(attr, ENTRYDB_FIELD_ATTR)
+TEXT(extras, ENTRYDB_FIELD_EXTRAS)
+TEXT(distribution, ENTRYDB_FIELD_DISTRIBUTION)
+TEXT(version, ENTRYDB_FIELD_VERSION)
+TEXT(path, ENTRYDB_FIELD_PATH)
+TEXT(file, ENTRYDB_FIELD_FILE)
+TEXT(shadowed_by, ENTRYDB_FIELD_SHADOWED_BY)
 
 /* --- distributions --- */
 
-const char *entrydb_distribution_path(const entrydb_distribution *distribution)
-{
-	return distribution->path;
-}
-
-const char *entrydb_distribution_file(const entrydb_distribution *distribution)
-{
-	return distribution->file;
-}
-
-const char *entrydb_distribution_name(const entrydb_distribution *distribution)
-{
-	return distribution->name;
-}
-
-const char *entrydb_distribution_version(const entrydb_distribution *distribution)
-{
-	return distribution->version;
-}
-
-const char *entrydb_distribution_problem(const entrydb_distribution *distribution)
-{
-	return distribution->problem;
-}
-
-size_t entrydb_distribution_count(const entrydb_distribution *distribution)
-{
-	return distribution->count;
-}
+GETTER(const char *, entrydb_distribution_path, entrydb_distribution, path)
+GETTER(const char *, entrydb_distribution_file, entrydb_distribution, file)
+GETTER(const char *, entrydb_distribution_name, entrydb_distribution, name)
+GETTER(const char *, entrydb_distribution_version, entrydb_distribution, version)
+GETTER(const char *, entrydb_distribution_problem, entrydb_distribution, problem)
+GETTER(size_t, entrydb_distribution_count, entrydb_distribution, count)
 
 const entrydb_entry_point *entrydb_distribution_get(const entrydb_distribution *distribution,
                                                     size_t index)

@@ -55,13 +55,11 @@ struct entrydb_set {
 	bool failed; /* no memory */
 };
 
-struct entrydb_set *set_create(void);
-
 /* Room for one more entry point, zeroed; NULL without memory (and set->failed). */
 struct entrydb_entry_point *set_add(struct entrydb_set *set);
 
-/* The same for one more distribution, which the caller fills. */
-struct entrydb_distribution *set_add_distribution(struct entrydb_set *set);
+/* Add a distribution, whose strings are the set's. */
+void set_add_distribution(struct entrydb_set *set, const struct entrydb_distribution *added);
 
 /* Copy @text into the set. */
 struct slice set_copy(struct entrydb_set *set, struct slice text);

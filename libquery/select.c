@@ -15,28 +15,24 @@
 struct candidate candidate_of(const struct entrydb *db, size_t entry,
                               const struct distribution_record *distribution)
 {
-	return (struct candidate){
-	        .entry = entry,
-	        .place = shadowing_place(db, entry, distribution->position,
-	                                 distribution->has_metadata),
-	        .normalized_name = distribution->normalized_name,
-	        .directory = distribution->directory,
-	        .name = distribution->name,
-	        .version = distribution->version,
-	};
+	return (struct candidate){.entry = entry,
+	                          .place = shadowing_place(db, entry, distribution->position,
+	                                                   distribution->has_metadata),
+	                          .of = distribution};
 }
 
 int selection_admits(struct selection *selection, struct candidate *candidate, struct error *error)
 {
+	const struct slice name = candidate->of->normalized_name;
 	int code = 0;
 
 	candidate->winner = NULL;
-	if (!slice_is_null(candidate->normalized_name))
-		code = shadowing_winner(selection->db, candidate->normalized_name,
-		                        candidate->uncontested, &candidate->winner, error);
+	if (!slice_is_null(name))
+		code = shadowing_winner(selection->db, name, candidate->uncontested,
+		                        &candidate->winner, error);
 	if (candidate->winner && candidate->winner->place >= candidate->place)
 		candidate->winner = NULL;
-	return code < 0 ? code : !candidate->winner || selection->explain;
+	return code < 0 ? code : !candidate->winner || selection->what == SELECT_EXPLAINED;
 }
 
 static struct slice file_of(const struct selection *selection, size_t entry, struct slice directory)
@@ -56,9 +52,9 @@ void selection_tell(struct selection *selection, const struct candidate *candida
 		selection->path =
 		        set_copy(set, slice_of(selection->db->entries[candidate->entry].spelled));
 	selection->told_of = candidate->entry;
-	selection->file = file_of(selection, candidate->entry, candidate->directory);
-	selection->distribution = set_copy(set, candidate->name);
-	selection->version = set_copy(set, candidate->version);
+	selection->file = file_of(selection, candidate->entry, candidate->of->directory);
+	selection->distribution = set_copy(set, candidate->of->name);
+	selection->version = set_copy(set, candidate->of->version);
 	selection->shadowed_by =
 	        winner ? file_of(selection, winner->entry, winner->directory) : (struct slice){0};
 }
@@ -112,7 +108,7 @@ static int add_row(struct selection *selection, size_t source, struct reader_row
 	candidate = candidate_of(db, entry, &row->distribution);
 	candidate.uncontested = !row->contested;
 	if (db->entries[entry].nameless)
-		candidate.name = candidate.version = (struct slice){0};
+		row->distribution.name = row->distribution.version = (struct slice){0};
 	code = selection_admits(selection, &candidate, error);
 	if (code <= 0)
 		return code;
@@ -248,8 +244,6 @@ static int add_entry_points_of(struct selection *selection, struct path_entry *e
 			                      !handle_omits_names(selection->db), error);
 		if (code < 0)
 			return code;
-		candidate->name = distribution->name;
-		candidate->version = distribution->version;
 		selection_add(selection, candidate, (uint32_t)i, record);
 	}
 	return 0;
@@ -290,21 +284,16 @@ static int add_problem(struct selection *selection, size_t entry,
 struct row_problems {
 	struct selection *selection;
 	size_t entry;
-	bool failed; /* not the reader, but what was asked about its rows */
 	struct error *error;
 };
 
 static int add_row_problem(void *payload, struct distribution_record *row)
 {
-	struct row_problems *problems = payload;
-	struct selection *selection = problems->selection;
-	int code;
+	const struct row_problems *in = payload;
 
-	if (!entry_row_holds(&selection->db->entries[problems->entry], row->id, &row->position))
+	if (!entry_row_holds(&in->selection->db->entries[in->entry], row->id, &row->position))
 		return 0;
-	code = add_problem(selection, problems->entry, row, problems->error);
-	problems->failed = code < 0;
-	return code;
+	return add_problem(in->selection, in->entry, row, in->error);
 }
 
 static int add_problems_of(struct selection *selection, size_t index, struct error *error)
@@ -312,16 +301,16 @@ static int add_problems_of(struct selection *selection, size_t index, struct err
 	struct entrydb *db = selection->db;
 	const struct path_entry *entry = &db->entries[index];
 	const struct root_record *read = &entry->read;
-	struct row_problems problems = {.selection = selection, .entry = index, .error = error};
+	struct row_problems rows = {selection, index, error};
 	int code = 0;
 
 	/* What stands on the path twice complains once. */
 	if (entry_has_rows(entry) && entry->row.broken > 0 &&
 	    shadowing_entry_of(db, entry->source, entry->row.id) == index)
-		code = reader_broken(db->sources.items[entry->source].reader, entry->row.id,
-		                     add_row_problem, &problems, error);
-	if (code < 0 && !problems.failed)
-		code = sources_check(&db->sources, entry->source, code, error);
+		code = sources_check(&db->sources, entry->source,
+		                     reader_broken(db->sources.items[entry->source].reader,
+		                                   entry->row.id, add_row_problem, &rows, error),
+		                     error);
 	for (size_t i = 0; code == 0 && i < read->distribution_count; i++)
 		if (!slice_is_null(read->distributions[i].error))
 			code = add_problem(selection, index, &read->distributions[i], error);
@@ -330,22 +319,42 @@ static int add_problems_of(struct selection *selection, size_t index, struct err
 
 /* --- the whole --- */
 
-int selection_begin(struct selection *selection, struct error *error)
+static int fill_entry_points(struct selection *selection, struct error *error)
 {
 	struct entrydb *db = selection->db;
+	int code = selection_add_rows(selection, error);
+
+	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
+		for (size_t j = 0; code == 0 && j < db->entries[i].read.distribution_count; j++)
+			code = add_read(selection, i, &db->entries[i].read.distributions[j], error);
+	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
+		code = add_problems_of(selection, i, error);
+	if (code == 0 && selection->what >= SELECT_ALLOWED)
+		code = policy_apply(db, selection->set, error);
+	if (code == 0)
+		set_sort(selection->set, selection->what == SELECT_RANKED   ? SET_BY_PRIORITY
+		                         : db->rules == ENTRYDB_PYTHON_3_10 ? SET_BY_GROUP
+		                                                            : SET_BY_PLACE);
+	return code;
+}
+
+static int answer(struct entrydb *db, void *payload, struct error *error)
+{
+	struct selection *selection = payload;
 	int code;
 
 	selection->told = PLACE_NONE;
 	selection->path = (struct slice){0};
-	selection->set = set_create();
-	if (!selection->set)
-		return error_nomem(error);
-	code = refresh(db, error);
-	return code < 0 ? code : shadowing_begin(db, error);
-}
-
-int selection_end(struct selection *selection, int code, struct error *error)
-{
+	selection->set = calloc(1, sizeof(*selection->set));
+	code = selection->set ? 0 : error_nomem(error);
+	if (code == 0 && selection->what >= SELECT_ALLOWED)
+		code = policy_look(db, POLICY_AGE_SECOND, error);
+	if (code == 0)
+		code = refresh(db, error);
+	if (code == 0)
+		code = shadowing_begin(db, error);
+	if (code == 0)
+		code = selection->fill(selection, error);
 	tree_close(take(selection->opened));
 	selection->opened_for = NULL;
 	if (code == 0 && selection->set->failed)
@@ -355,75 +364,41 @@ int selection_end(struct selection *selection, int code, struct error *error)
 	return code;
 }
 
-static int select_entry_points(struct entrydb *db, void *payload, struct error *error)
+int selection_ask(struct selection *selection, struct entrydb_set **out, struct error *error)
 {
-	struct selection *selection = payload;
-	int code = 0;
-
-	if (selection->rules != SELECT_ALL)
-		code = policy_look(db, POLICY_AGE_SECOND, error);
-	if (code == 0)
-		code = selection_begin(selection, error);
-	if (code == 0)
-		code = selection_add_rows(selection, error);
-	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
-		for (size_t j = 0; code == 0 && j < db->entries[i].read.distribution_count; j++)
-			code = add_read(selection, i, &db->entries[i].read.distributions[j], error);
-	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
-		code = add_problems_of(selection, i, error);
-	if (code == 0 && selection->rules != SELECT_ALL)
-		code = policy_apply(db, selection->set, error);
-	if (code == 0)
-		set_sort(selection->set, selection->rules == SELECT_RANKED  ? SET_BY_PRIORITY
-		                         : db->rules == ENTRYDB_PYTHON_3_10 ? SET_BY_GROUP
-		                                                            : SET_BY_PLACE);
-	return selection_end(selection, code, error);
-}
-
-int selection_ask(struct selection *selection, question *fill, struct entrydb_set **out,
-                  entrydb_error *error)
-{
-	int code = handle_ask(selection->db, fill, selection, error);
+	int code = handle_ask(selection->db, answer, selection, error);
 
 	if (code == 0)
 		*out = selection->set;
 	return code;
 }
 
+int select_entry_points(struct entrydb *db, const char *group, const char *name,
+                        enum select_what what, struct entrydb_set **out, struct error *error)
+{
+	struct selection asked = {.db = db,
+	                          .fill = fill_entry_points,
+	                          .group = slice_of(group),
+	                          .name = slice_of(name),
+	                          .what = what};
+
+	return selection_ask(&asked, out, error);
+}
+
 int entrydb_select(entrydb *db, const char *group, const char *name, entrydb_set **out,
                    entrydb_error *error)
 {
-	struct selection asked = {.db = db, .group = slice_of(group), .name = slice_of(name)};
-
-	return selection_ask(&asked, select_entry_points, out, error);
+	return select_entry_points(db, group, name, SELECT_ALL, out, error_inside(error));
 }
 
 int entrydb_explain(entrydb *db, const char *group, const char *name, entrydb_set **out,
                     entrydb_error *error)
 {
-	struct selection asked = {
-	        .db = db, .group = slice_of(group), .name = slice_of(name), .explain = true};
-
-	return selection_ask(&asked, select_entry_points, out, error);
+	return select_entry_points(db, group, name, SELECT_EXPLAINED, out, error_inside(error));
 }
 
 int entrydb_select_allowed(entrydb *db, const char *group, const char *name, entrydb_set **out,
                            entrydb_error *error)
 {
-	struct selection asked = {.db = db,
-	                          .group = slice_of(group),
-	                          .name = slice_of(name),
-	                          .rules = SELECT_ALLOWED};
-
-	return selection_ask(&asked, select_entry_points, out, error);
-}
-
-int select_ranked(struct entrydb *db, const char *group, struct entrydb_set **out,
-                  struct error *error)
-{
-	struct selection asked = {.db = db, .group = slice_of(group), .rules = SELECT_RANKED};
-	entrydb_error own = ENTRYDB_ERROR_INIT;
-	int code = selection_ask(&asked, select_entry_points, out, &own);
-
-	return code < 0 ? error_import(code, &own, error) : 0;
+	return select_entry_points(db, group, name, SELECT_ALLOWED, out, error_inside(error));
 }

@@ -7,18 +7,23 @@
 
 #include "libquery/shadowing.h"
 
-/* What rules (policy.h) do to an answer. */
-enum select_rules {
+enum select_what {
 	SELECT_ALL,
-	SELECT_ALLOWED, /* what they forbid is left out */
-	SELECT_RANKED,  /* the same, and higher priorities come first */
+	SELECT_EXPLAINED, /* with those that are shadowed */
+	SELECT_ALLOWED,   /* what rules (policy.h) forbid is left out */
+	SELECT_RANKED,    /* the same, and higher priorities come first */
 };
+
+struct selection;
+
+/* Fills selection->set from path entries that are up to date. */
+typedef int selection_fill(struct selection *selection, struct error *error);
 
 struct selection {
 	struct entrydb *db;
+	selection_fill *fill;
 	struct slice group, name; /* null: any */
-	enum select_rules rules;
-	bool explain;            /* with those that are shadowed */
+	enum select_what what;
 	bool plugins;            /* not entry points, but plugins: then group is the kind */
 	struct entrydb_set *set; /* the answer */
 	/* The texts of the distribution told last, shared by its entry points. */
@@ -31,26 +36,20 @@ struct selection {
 	struct tree *opened;
 };
 
-/* A distribution that may be in the answer; all slices are borrowed. */
+/* A distribution that may be in the answer. */
 struct candidate {
 	size_t entry; /* the index of its path entry */
 	uint64_t place;
-	struct slice normalized_name; /* null: it has none, and nothing shadows it */
-	bool uncontested;             /* no other distribution of the same database has its name */
-	struct slice directory, name, version;
+	bool uncontested; /* no other distribution of the same database has its name */
+	const struct distribution_record *of; /* with no normalized name, nothing shadows it */
 	const struct winner *winner; /* who shadows it, as selection_admits() found out, or NULL */
 };
 
 struct candidate candidate_of(const struct entrydb *db, size_t entry,
                               const struct distribution_record *distribution);
 
-/* Begin with path entries that are up to date; end it whatever the outcome. */
-int selection_begin(struct selection *selection, struct error *error);
-int selection_end(struct selection *selection, int code, struct error *error);
-
-/* Ask under the handle's lock; *out is the answer that @fill begins, fills and ends. */
-int selection_ask(struct selection *selection, question *fill, struct entrydb_set **out,
-                  entrydb_error *error);
+/* Ask under the handle's lock; *out is the answer that selection->fill() has filled. */
+int selection_ask(struct selection *selection, struct entrydb_set **out, struct error *error);
 
 /* Does the question ask for what is called so? */
 static inline bool selection_wants(const struct selection *selection, struct slice group,
@@ -95,8 +94,8 @@ int selection_read(struct selection *selection, struct path_entry *entry,
 /* Does a database vouch for the plugins of that path entry? The handle's kinds are loaded. */
 bool plugins_in_database(const struct entrydb *db, const struct path_entry *entry);
 
-/* The entry points of @group that rules allow, higher priorities first. */
-int select_ranked(struct entrydb *db, const char *group, struct entrydb_set **out,
-                  struct error *error);
+/* As entrydb_select() and its like. */
+int select_entry_points(struct entrydb *db, const char *group, const char *name,
+                        enum select_what what, struct entrydb_set **out, struct error *error);
 
 #endif

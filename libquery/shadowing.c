@@ -23,46 +23,44 @@ static int by_root(const void *first, const void *second)
 
 	if (a->source != b->source)
 		return a->source < b->source ? -1 : 1;
-	if (a->root != b->root)
-		return a->root < b->root ? -1 : 1;
-	return (a->entry > b->entry) - (a->entry < b->entry);
+	return (a->root > b->root) - (a->root < b->root);
+}
+
+/* Of several path entries with one root, the first in order. */
+static int by_root_and_entry(const void *first, const void *second)
+{
+	const struct root_holder *a = first, *b = second;
+	int roots = by_root(a, b);
+
+	return roots ? roots : (a->entry > b->entry) - (a->entry < b->entry);
 }
 
 static bool index_roots(struct entrydb *db)
 {
 	struct root_holder *roots = calloc(db->entry_count + 1, sizeof(*roots));
-	size_t count = 0;
+	size_t count = 0, kept = 0;
 
-	if (!roots)
-		return false;
-	for (size_t i = 0; i < db->entry_count; i++)
+	for (size_t i = 0; roots && i < db->entry_count; i++)
 		if (entry_has_rows(&db->entries[i]))
 			roots[count++] = (struct root_holder){db->entries[i].source,
 			                                      db->entries[i].row.id, i};
-	qsort(roots, count, sizeof(*roots), by_root);
+	if (roots)
+		qsort(roots, count, sizeof(*roots), by_root_and_entry);
+	for (size_t i = 0; i < count; i++)
+		if (i == 0 || by_root(&roots[i], &roots[i - 1]) != 0)
+			roots[kept++] = roots[i];
 	db->shadowing.roots = roots;
-	db->shadowing.root_count = count;
-	return true;
+	db->shadowing.root_count = kept;
+	return roots != NULL;
 }
 
 size_t shadowing_entry_of(const struct entrydb *db, size_t source, int64_t root)
 {
-	const struct root_holder *roots = db->shadowing.roots;
-	size_t first = 0, end = db->shadowing.root_count;
+	const struct root_holder wanted = {source, root, 0};
+	const struct root_holder *found = bsearch(&wanted, db->shadowing.roots,
+	                                          db->shadowing.root_count, sizeof(wanted), by_root);
 
-	while (first < end) {
-		size_t middle = (first + end) / 2;
-
-		if (roots[middle].source < source ||
-		    (roots[middle].source == source && roots[middle].root < root))
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	if (first < db->shadowing.root_count && roots[first].source == source &&
-	    roots[first].root == root)
-		return roots[first].entry;
-	return db->entry_count;
+	return found ? found->entry : db->entry_count;
 }
 
 /* --- winners --- */

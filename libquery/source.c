@@ -100,7 +100,7 @@ int sources_check(struct sources *sources, size_t index, int code, struct error 
 {
 	struct source *source = &sources->items[index];
 
-	if (code != ERROR_FORMAT && code != ERROR_IO)
+	if ((code != ERROR_FORMAT && code != ERROR_IO) || why->code == 0)
 		return code;
 	error_clear(&source->why);
 	source->why = *why;

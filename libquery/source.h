@@ -61,7 +61,7 @@ void sources_retry(struct sources *sources);
 /*
  * Look at what asking the reader of source @index has returned, and return it. A file
  * that turns out to be damaged is not used until it is replaced; one that could not be
- * read, until sources_retry().
+ * read, until sources_retry(). *@why becomes the source's, so that nobody counts it twice.
  */
 int sources_check(struct sources *sources, size_t index, int code, struct error *why);
 

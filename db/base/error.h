@@ -57,10 +57,11 @@ static inline bool errno_is_failure(int errnum)
 	return error_is_failure(error_code(errnum));
 }
 
+/* Also what an entrydb_error of the library's caller begins with, hence may_alias. */
 struct error {
 	int code;      /* 0, or an enum error_code */
 	char *message; /* one line, malloc'd; NULL when there was no memory for it */
-};
+} __attribute__((may_alias));
 
 /*
  * Fill @error (NULL is accepted) with @code and the formatted line, replacing
