@@ -30,7 +30,6 @@
 #include "libquery/disk/tree/tree.h"
 #include "libquery/handle.h"
 #include "libquery/layout.h"
-#include "libquery/locate.h"
 #include "libquery/names.h"
 
 static void set_state(struct entrydb *db, struct path_entry *entry, enum entry_state state,

@@ -20,8 +20,7 @@
  *     result.c        holds the answers
  *     describe.c      where the answers come from
  *     resolve.c       from an entry point to its target
- *     policy_layers.c the rules about what may be loaded, policy_file.c their text
- *     policy.c        and what they say about an entry point
+ *     policy.c        the rules about what may be loaded, policy_file.c their text
  *     load.c          and into the process, if policy allows
  *     registry.c      names of a group, registered here or installed
  *     autoload.c      all of a group
@@ -31,6 +30,7 @@
 #define LIBQUERY_HANDLE_H
 
 #include <pthread.h>
+#include <sys/stat.h>
 
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/plugin_kinds.h"
@@ -92,5 +92,21 @@ bool handle_omits_names(const struct entrydb *db);
 
 /* Bring every path entry up to date at the handle's level; afterwards none is ENTRY_UNKNOWN. */
 int refresh(struct entrydb *db, struct error *error);
+
+/*
+ * Where the entry is: relative ones follow the current directory. 1: entry->path is known; 0:
+ * there is nothing to look at; or a failure.
+ */
+int locate_path(struct entrydb *db, struct path_entry *entry, struct error *error);
+
+/*
+ * The row of the entry, by its spelling, else by where symbolic links lead. @status is NULL
+ * where nobody looks. 0, with entry->source SOURCE_NONE where there is no row, or an error.
+ */
+int locate_row(struct entrydb *db, struct path_entry *entry, const struct stat *status,
+               struct error *error);
+
+/* Is there a database that may describe @path? 1, 0 or ERROR_NOMEM. */
+int locate_database(struct entrydb *db, const char *path, struct error *error);
 
 #endif

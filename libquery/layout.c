@@ -29,14 +29,12 @@ void coverage_free(struct coverage *coverage)
 
 bool layout_is_python(struct slice component)
 {
-	struct slice version;
+	static const char *const names[] = {"python", "pypy"};
+	struct slice version = {0};
 
-	if (slice_starts(component, SLICE("python")))
-		version = slice_from(component, 6);
-	else if (slice_starts(component, SLICE("pypy")))
-		version = slice_from(component, 4);
-	else
-		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (slice_starts(component, slice_of(names[i])))
+			version = slice_from(component, strlen(names[i]));
 	if (version.len == 0 || !isdigit((unsigned char)version.ptr[0]))
 		return false;
 	for (size_t i = 0; i < version.len; i++)
@@ -46,13 +44,6 @@ bool layout_is_python(struct slice component)
 	return true;
 }
 
-static bool is_site(struct slice component)
-{
-	return slice_equal(component, SLICE("site-packages")) ||
-	       slice_equal(component, SLICE("dist-packages")) ||
-	       slice_equal(component, SLICE("lib-dynload"));
-}
-
 static bool is_archive(struct slice component)
 {
 	return ascii_ends_ignoring_case(component, SLICE(".egg")) ||
@@ -60,61 +51,51 @@ static bool is_archive(struct slice component)
 	       ascii_ends_ignoring_case(component, SLICE(".whl"));
 }
 
-/* Take the next component off *rest, which begins with '/'; false at the end. */
-static bool next_component(struct slice *rest, struct slice *component)
-{
-	const char *slash;
-
-	if (rest->len == 0)
-		return false;
-	*rest = slice_from(*rest, 1);
-	slash = memchr(rest->ptr, '/', rest->len);
-	*component = slash ? slice_between(rest->ptr, slash) : *rest;
-	*rest = slice_from(*rest, component->len);
-	return true;
-}
-
-/* Is @rest, which follows PREFIX/lib, one of the layouts to its end? */
+/* Is @rest, which follows PREFIX/lib/, one of the layouts to its end? */
 static bool is_layout(struct slice rest)
 {
-	struct slice component;
+	struct slice python = slice_take(&rest, '/'), site;
 
-	if (!next_component(&rest, &component))
-		return false;
-	if (slice_ends(component, SLICE(".zip"))) /* python311.zip */
-		return rest.len == 0 && layout_is_python(slice_first(component, component.len - 4));
-	if (!layout_is_python(component))
-		return false;
-	if (!next_component(&rest, &component))
-		return true;
-	if (!is_site(component))
-		return false;
-	return !next_component(&rest, &component) || (is_archive(component) && rest.len == 0);
+	if (slice_ends(python, SLICE(".zip"))) /* python311.zip */
+		return rest.len == 0 && layout_is_python(slice_first(python, python.len - 4));
+	if (!layout_is_python(python) || rest.len == 0)
+		return layout_is_python(python);
+	site = slice_take(&rest, '/');
+	return (slice_equal(site, SLICE("site-packages")) ||
+	        slice_equal(site, SLICE("dist-packages")) ||
+	        slice_equal(site, SLICE("lib-dynload"))) &&
+	       (rest.len == 0 || (is_archive(rest) && !memchr(rest.ptr, '/', rest.len)));
 }
 
 /* The longest prefix of @path before a known layout; environments may lie inside others. */
-static bool find_prefix(struct slice path, struct slice *prefix)
+static bool find_prefix(const char *path, struct slice *prefix)
 {
-	struct slice rest = path, component;
+	struct slice rest = slice_of(path + (path[0] == '/'));
 	bool found = false;
 
-	while (next_component(&rest, &component)) {
-		if (!slice_equal(component, SLICE("lib")) &&
-		    !slice_equal(component, SLICE("lib64")))
+	while (rest.len > 0) {
+		struct slice component = slice_take(&rest, '/');
+
+		if ((!slice_equal(component, SLICE("lib")) &&
+		     !slice_equal(component, SLICE("lib64"))) ||
+		    !is_layout(rest))
 			continue;
-		if (!is_layout(rest))
-			continue;
-		*prefix = slice_between(path.ptr, component.ptr - 1);
+		*prefix = slice_between(path, component.ptr - 1);
 		found = true;
 	}
 	return found;
 }
 
-bool layout_is_known(const char *path)
+long layout_prefix(const char *path)
 {
 	struct slice prefix;
 
-	return find_prefix(slice_of(path), &prefix);
+	return find_prefix(path, &prefix) ? (long)prefix.len : -1;
+}
+
+bool layout_is_known(const char *path)
+{
+	return layout_prefix(path) >= 0;
 }
 
 static bool is_system(struct slice prefix)
@@ -125,11 +106,19 @@ static bool is_system(struct slice prefix)
 
 static bool is_user(struct slice prefix)
 {
-	const char *home = trust_environment("HOME");
-	size_t len = home ? strlen(home) : 0;
+	struct slice home = slice_of(trust_environment("HOME"));
 
-	return len > 0 && prefix.len > len && memcmp(prefix.ptr, home, len) == 0 &&
-	       slice_equal(slice_from(prefix, len), SLICE("/.local"));
+	return home.len > 0 && slice_starts(prefix, home) &&
+	       slice_equal(slice_from(prefix, home.len), SLICE("/.local"));
+}
+
+long layout_environment(const char *path)
+{
+	struct slice prefix;
+
+	if (!find_prefix(path, &prefix) || is_user(prefix))
+		return -1;
+	return is_system(prefix) ? 0 : (long)prefix.len;
 }
 
 static int fill(struct coverage *out, char *database, char *root_path)
@@ -145,7 +134,7 @@ int layout_of_prefix(const char *path, const char *sysroot, struct coverage *out
 {
 	struct slice prefix;
 
-	if (!find_prefix(slice_of(path), &prefix))
+	if (!find_prefix(path, &prefix))
 		return 0;
 	if (is_user(prefix))
 		return layout_of_user(path, out);
@@ -154,22 +143,6 @@ int layout_of_prefix(const char *path, const char *sysroot, struct coverage *out
 	return fill(out,
 	            text_format("%s%.*s" DATABASE, sysroot ? sysroot : "", (int)prefix.len, path),
 	            strdup(path + prefix.len + 1));
-}
-
-long layout_prefix(const char *path)
-{
-	struct slice prefix;
-
-	return find_prefix(slice_of(path), &prefix) ? (long)prefix.len : -1;
-}
-
-long layout_environment(const char *path)
-{
-	struct slice prefix;
-
-	if (!find_prefix(slice_of(path), &prefix) || is_user(prefix))
-		return -1;
-	return is_system(prefix) ? 0 : (long)prefix.len;
 }
 
 char *layout_policy(const char *sysroot, struct slice prefix)
@@ -219,23 +192,19 @@ bool layout_is_of_prefix(const char *database)
 
 char *layout_base(const char *database)
 {
-	struct slice file = slice_of(database);
-
-	if (slice_ends(file, SLICE(DATABASE)))
-		return strndup(database, file.len - (sizeof(DATABASE) - 1));
-	return strdup("");
+	return layout_is_of_prefix(database)
+	               ? strndup(database, strlen(database) - (sizeof(DATABASE) - 1))
+	               : strdup("");
 }
 
 char *layout_root_path(const char *database, const char *path)
 {
 	CLEANUP(cleanup_free) char *base = layout_base(database);
 	size_t len = base ? strlen(base) : 0;
+	bool is_below = layout_is_of_prefix(database) && base && strncmp(path, base, len) == 0 &&
+	                path[len] == '/';
 
-	if (!slice_ends(slice_of(database), SLICE(DATABASE)))
-		return strdup(path);
-	if (strncmp(path, base ? base : "", len) == 0 && path[len] == '/')
-		return strdup(path + len + 1);
-	return strdup(path);
+	return base ? strdup(is_below ? path + len + 1 : path) : NULL;
 }
 
 char *layout_path_of_root(const char *base, struct slice root_path)

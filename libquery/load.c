@@ -13,12 +13,11 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/sha256.h"
+#include "db/base/text.h"
+#include "libquery/disk/elf/elf_file.h"
 #include "libquery/layout.h"
 #include "libquery/names.h"
-#include "libquery/native/loader.h"
 #include "libquery/native/quarantine.h"
-#include "libquery/needed.h"
-#include "libquery/object_id.h"
 #include "libquery/policy.h"
 
 /* One load. */
@@ -83,6 +82,35 @@ static int find_object(struct load *load, struct error *error)
 	               : error_errno(error, errno, "%s", entrydb_target_object(load->target));
 }
 
+/* --- which build it is --- */
+
+#define BUILD_PREFIX "build-id-"
+
+int object_id(const char *object, char **id, struct error *error)
+{
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, object, 0);
+	CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;
+	char text[SHA256_HEX_SIZE + 1];
+	uint8_t digest[SHA256_SIZE];
+	const char *build_id;
+	struct error own = {0};
+	int code;
+
+	if (fd < 0)
+		return error_errno(error, errno, "cannot read %s", object);
+	elf_file_open(fd, &file, &own);
+	code = error_move_failure(error, &own);
+	if (code < 0)
+		return code;
+	build_id = file ? elf_file_header(file)->build_id : "";
+	if (!*build_id && (lseek(fd, 0, SEEK_SET) != 0 || sha256_of_file(fd, NULL, digest) != 0))
+		return error_errno(error, errno, "cannot read %s", object);
+	if (!*build_id)
+		sha256_hex(digest, text);
+	*id = *build_id ? text_format(BUILD_PREFIX "%s", build_id) : text_format("sha256-%s", text);
+	return *id ? 0 : error_nomem(error);
+}
+
 /* --- may it be opened? --- */
 
 static int identify(struct load *load, struct error *error)
@@ -143,10 +171,11 @@ static int check_same(const struct load *load, const char *what, const char *is,
 
 static int check_build(struct load *load, struct error *error)
 {
+	const size_t prefix = sizeof(BUILD_PREFIX) - 1;
 	int code = identify(load, error);
-	const char *build = code == 0 ? object_id_build(load->id) : NULL;
+	bool has_build = code == 0 && strncmp(load->id, BUILD_PREFIX, prefix) == 0;
 
-	return code == 0 ? check_same(load, "build-id", build ? build : "none",
+	return code == 0 ? check_same(load, "build-id", has_build ? load->id + prefix : "none",
 	                              ENTRYDB_TARGET_BUILD_ID, error)
 	                 : code;
 }

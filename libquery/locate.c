@@ -1,7 +1,7 @@
 /*
  * locate.c - where a path entry is, and which database describes it.
  */
-#include "libquery/locate.h"
+#include "libquery/handle.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -87,16 +87,17 @@ static bool is_up_to_date(const struct path_entry *entry, const struct stat *sta
  * The prefix's row, unless it is out of date and the user's own is not: where root has
  * indexed an environment, its owner's updates go elsewhere.
  */
-static int find_in_layouts(struct entrydb *db, struct path_entry *entry, const char *path,
-                           const struct stat *status, struct error *error)
+static int find_by_path(struct entrydb *db, struct path_entry *entry, const char *path,
+                        const struct stat *status, struct error *error)
 {
 	CLEANUP(coverage_free) struct coverage prefix = {0};
 	CLEANUP(coverage_free) struct coverage user = {0};
 	uid_t owner = status ? status->st_uid : geteuid();
-	int in_prefix = layout_of_prefix(path, db->sysroot, &prefix);
-	int in_user = 0;
+	int in_prefix = 0, in_user = 0;
 
-	if (in_prefix < 0)
+	if (db->database)
+		return find_in_given(db, entry, path, error);
+	if ((in_prefix = layout_of_prefix(path, db->sysroot, &prefix)) < 0)
 		return error_nomem(error);
 	if (in_prefix > 0)
 		in_prefix = find_row(db, entry, &prefix, owner, error);
@@ -109,13 +110,6 @@ static int find_in_layouts(struct entrydb *db, struct path_entry *entry, const c
 	if (in_user < 0 || !in_prefix || (in_user && is_up_to_date(entry, status)))
 		return in_user;
 	return find_row(db, entry, &prefix, owner, error);
-}
-
-static int find_anywhere(struct entrydb *db, struct path_entry *entry, const char *path,
-                         const struct stat *status, struct error *error)
-{
-	return db->database ? find_in_given(db, entry, path, error)
-	                    : find_in_layouts(db, entry, path, status, error);
 }
 
 /* The same for where symbolic links lead, if there are any in its path. */
@@ -131,7 +125,7 @@ static int find_resolved(struct entrydb *db, struct path_entry *entry, const str
 		return error_errno(error, errno, "%s", entry->path);
 	if (!resolved || strcmp(resolved, entry->path) == 0)
 		return 0;
-	return find_anywhere(db, entry, resolved, status, error);
+	return find_by_path(db, entry, resolved, status, error);
 }
 
 int locate_row(struct entrydb *db, struct path_entry *entry, const struct stat *status,
@@ -141,7 +135,7 @@ int locate_row(struct entrydb *db, struct path_entry *entry, const struct stat *
 	int code;
 
 	entry_forget_read(entry);
-	code = find_anywhere(db, entry, inside, status, error);
+	code = find_by_path(db, entry, inside, status, error);
 	if (code == 0 && !db->sysroot)
 		code = find_resolved(db, entry, status, error);
 	if (code < 0)

@@ -4,7 +4,7 @@
  */
 #include "libquery/names.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "db/record.h"
@@ -79,19 +79,15 @@ const char *entrydb_path_state_name(enum entrydb_path_state state)
 
 int entrydb_rules_parse(const char *text, enum entrydb_rules *out)
 {
-	char *end;
-	long minor;
+	int minor;
+	char more;
 
-	if (strcmp(text, "im10") == 0) {
+	if (strcmp(text, "im10") == 0)
 		*out = ENTRYDB_IM_10_1;
-		return 0;
-	}
-	if (strncmp(text, "3.", 2) != 0)
+	else if (sscanf(text, "3.%9d%c", &minor, &more) == 1 && minor >= 10)
+		*out = minor < 12 ? ENTRYDB_PYTHON_3_10 : ENTRYDB_PYTHON_3_12;
+	else
 		return ENTRYDB_EINVAL;
-	minor = strtol(text + 2, &end, 10);
-	if (end == text + 2 || *end || minor < 10)
-		return ENTRYDB_EINVAL;
-	*out = minor < 12 ? ENTRYDB_PYTHON_3_10 : ENTRYDB_PYTHON_3_12;
 	return 0;
 }
 

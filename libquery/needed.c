@@ -3,8 +3,9 @@
  * what they lead to. That a library is there is enough to ask: which of two is taken is for the
  * dynamic linker to say.
  */
-#include "libquery/needed.h"
+#include "libquery/load.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -32,10 +33,9 @@ struct needed {
 	struct arena arena;
 	struct run_paths inherited[LIBRARIES_MAX + 1]; /* RPATHs, which hold for all below, too */
 	size_t inherited_count;
-	/* Of the library that is being read: */
-	struct slice *names, runpath, rpath;
-	size_t name_count, name_room;
-	bool failed; /* no memory */
+	struct slice rpath, runpath, origin; /* of the library that is being read: the file's */
+	int code;                            /* the first error */
+	struct error *error;
 };
 
 static void needed_free(struct needed *needed)
@@ -43,131 +43,112 @@ static void needed_free(struct needed *needed)
 	name_map_free(&needed->met);
 	arena_free(&needed->arena);
 	free(needed->paths);
-	free(needed->names);
 }
 
-static bool keep_link(void *payload, enum elf_link what, struct slice text, struct slice of)
+/* @path ends in a NUL. */
+static int ask_about(struct needed *needed, struct slice path)
+{
+	struct loadable library = {.path = path.ptr, .distribution = needed->object->distribution};
+	bool failed = false;
+
+	if (access(path.ptr, F_OK) != 0 || name_map_get(&needed->met, path) != NAME_MAP_NONE)
+		return 0;
+	if (needed->count == LIBRARIES_MAX)
+		return error_set(needed->error, ERROR_LIMIT,
+		                 "%s (of %s) needs more than %d libraries", needed->object->path,
+		                 needed->object->distribution, LIBRARIES_MAX);
+	path = arena_copy(&needed->arena, path, &failed);
+	name_map_put(&needed->met, path, 0, &failed);
+	if (failed ||
+	    !array_grow(&needed->paths, needed->count, sizeof(*needed->paths), &needed->room))
+		return error_nomem(needed->error);
+	needed->paths[needed->count++] = path;
+	return loader_check(&library, needed->error);
+}
+
+static void ask_in(struct needed *needed, struct run_paths where, struct slice name)
+{
+	char expanded[PATH_MAX], text[PATH_MAX];
+	struct slice directory;
+
+	while (needed->code == 0 &&
+	       linkage_next_path(&where.paths, where.origin, expanded, &directory)) {
+		int length = snprintf(text, sizeof(text), "%.*s/%.*s", (int)directory.len,
+		                      directory.ptr, (int)name.len, name.ptr);
+
+		if (length > 0 && length < (int)sizeof(text))
+			needed->code = ask_about(needed, (struct slice){text, (size_t)length});
+	}
+}
+
+static bool keep_run_path(void *payload, enum elf_link what, struct slice text, struct slice of)
 {
 	struct needed *needed = payload;
 
 	(void)of;
 	if (what == ELF_RPATH)
-		needed->rpath = arena_copy(&needed->arena, text, &needed->failed);
+		needed->rpath = text;
 	if (what == ELF_RUNPATH)
-		needed->runpath = arena_copy(&needed->arena, text, &needed->failed);
+		needed->runpath = text;
+	return true;
+}
+
+/* A name with a slash is a path. */
+static bool ask_name(void *payload, enum elf_link what, struct slice name, struct slice of)
+{
+	struct needed *needed = payload;
+	int before = errno; /* where elf_file_links() finds its own failures */
+	char text[PATH_MAX];
+	struct slice path;
+
+	(void)of;
 	if (what != ELF_NEEDED)
 		return true;
-	if (!array_grow(&needed->names, needed->name_count, sizeof(*needed->names),
-	                &needed->name_room))
-		return !(needed->failed = true);
-	needed->names[needed->name_count++] = arena_copy(&needed->arena, text, &needed->failed);
-	return !needed->failed;
+	if (memchr(name.ptr, '/', name.len)) {
+		if (linkage_expand(name, needed->origin, text, &path))
+			needed->code = ask_about(needed, path);
+	} else if (needed->runpath.len) {
+		ask_in(needed, (struct run_paths){needed->runpath, needed->origin}, name);
+	} else {
+		for (size_t i = 0; i < needed->inherited_count; i++)
+			ask_in(needed, needed->inherited[i], name);
+	}
+	errno = before;
+	return needed->code == 0;
 }
 
 /* What is no shared object, the dynamic linker will refuse. */
-static int read_links(struct needed *needed, struct slice path, struct error *error)
+static int ask_needed_by(struct needed *needed, struct slice path)
 {
 	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path.ptr, 0);
 	CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;
 	struct error own = {0};
-	int code = fd < 0 ? 0 : elf_file_open(fd, &file, &own);
+	bool failed = false;
 
-	needed->name_count = 0;
 	needed->runpath = needed->rpath = (struct slice){0};
-	if (file)
-		code = elf_file_links(file, keep_link, needed, &own);
-	code = error_move_failure(error, &own);
-	return code == 0 && needed->failed ? error_nomem(error) : code;
-}
-
-/* @path ends in a NUL. */
-static int ask_about(struct needed *needed, struct slice path, struct error *error)
-{
-	struct loadable library = {.path = path.ptr, .distribution = needed->object->distribution};
-
-	if (access(path.ptr, F_OK) != 0 || name_map_get(&needed->met, path) != NAME_MAP_NONE)
-		return 0;
-	if (needed->count == LIBRARIES_MAX)
-		return error_set(error, ERROR_LIMIT, "%s (of %s) needs more than %d libraries",
-		                 needed->object->path, needed->object->distribution, LIBRARIES_MAX);
-	path = arena_copy(&needed->arena, path, &needed->failed);
-	name_map_put(&needed->met, path, 0, &needed->failed);
-	if (needed->failed ||
-	    !array_grow(&needed->paths, needed->count, sizeof(*needed->paths), &needed->room))
-		return error_nomem(error);
-	needed->paths[needed->count++] = path;
-	return loader_check(&library, error);
-}
-
-static int ask_below(struct needed *needed, struct slice directory, struct slice name,
-                     struct error *error)
-{
-	char text[PATH_MAX];
-	int length = snprintf(text, sizeof(text), "%.*s/%.*s", (int)directory.len, directory.ptr,
-	                      (int)name.len, name.ptr);
-
-	if (length < 0 || length >= (int)sizeof(text))
-		return 0;
-	return ask_about(needed, (struct slice){text, (size_t)length}, error);
-}
-
-/* By names with a slash, which are paths. */
-static int ask_named(struct needed *needed, struct slice origin, struct error *error)
-{
-	char text[PATH_MAX];
-	struct slice path;
-	int code = 0;
-
-	for (size_t i = 0; code == 0 && i < needed->name_count; i++)
-		if (memchr(needed->names[i].ptr, '/', needed->names[i].len) &&
-		    linkage_expand(needed->names[i], origin, text, &path))
-			code = ask_about(needed, path, error);
-	return code;
-}
-
-static int ask_in(struct needed *needed, struct run_paths where, struct error *error)
-{
-	char text[PATH_MAX];
-	struct slice directory;
-	int code = 0;
-
-	while (code == 0 && linkage_next_path(&where.paths, where.origin, text, &directory))
-		for (size_t i = 0; code == 0 && i < needed->name_count; i++)
-			if (!memchr(needed->names[i].ptr, '/', needed->names[i].len))
-				code = ask_below(needed, directory, needed->names[i], error);
-	return code;
-}
-
-/* RUNPATH is the library's own affair; RPATH, where there is none, that of all that it needs. */
-static int ask_run_paths(struct needed *needed, struct slice origin, struct error *error)
-{
-	int code = 0;
-
-	if (needed->runpath.len)
-		return ask_in(needed, (struct run_paths){needed->runpath, origin}, error);
-	if (needed->rpath.len)
-		needed->inherited[needed->inherited_count++] =
-		        (struct run_paths){needed->rpath, origin};
-	for (size_t i = 0; code == 0 && i < needed->inherited_count; i++)
-		code = ask_in(needed, needed->inherited[i], error);
-	return code;
+	needed->origin = path_directory(path);
+	if (fd >= 0 && elf_file_open(fd, &file, &own) == 0)
+		elf_file_links(file, keep_run_path, needed, &own);
+	/* RUNPATH is its own affair; RPATH, where there is none, that of all that it needs. */
+	if (needed->rpath.len && !needed->runpath.len)
+		needed->inherited[needed->inherited_count++] = (struct run_paths){
+		        arena_copy(&needed->arena, needed->rpath, &failed), needed->origin};
+	if (failed)
+		error_nomem(&own);
+	if (file && own.code == 0)
+		elf_file_links(file, ask_name, needed, &own);
+	if (needed->code == 0)
+		needed->code = error_move_failure(needed->error, &own);
+	error_clear(&own);
+	return needed->code;
 }
 
 int needed_check(const struct loadable *object, struct error *error)
 {
-	CLEANUP(needed_free) struct needed needed = {.object = object};
-	struct slice path = slice_of(object->path);
-	size_t next = 0;
-	int code;
+	CLEANUP(needed_free) struct needed needed = {.object = object, .error = error};
+	int code = ask_needed_by(&needed, slice_of(object->path));
 
-	for (;;) {
-		code = read_links(&needed, path, error);
-		if (code == 0)
-			code = ask_named(&needed, path_directory(path), error);
-		if (code == 0)
-			code = ask_run_paths(&needed, path_directory(path), error);
-		if (code < 0 || next == needed.count)
-			return code;
-		path = needed.paths[next++];
-	}
+	for (size_t next = 0; code == 0 && next < needed.count; next++)
+		code = ask_needed_by(&needed, needed.paths[next]);
+	return code;
 }

@@ -10,7 +10,7 @@
 #include "db/base/trust.h"
 #include "libquery/layout.h"
 #include "libquery/names.h"
-#include "libquery/shadowing.h"
+#include "libquery/select.h"
 #include "libquery/sites.h"
 
 #define OPTIONS_SIZE_0_1 sizeof(entrydb_options)

@@ -73,12 +73,14 @@ bool entry_make_places(struct path_entry *entry)
 	free(entry->places);
 	entry->places = calloc(count, sizeof(*entry->places));
 	entry->place_count = entry->places ? count : 0;
+	for (size_t i = 0; i < entry->place_count; i++)
+		entry->places[i] = ROW_HOLDS_NOT;
 	return entry->places != NULL;
 }
 
 void entry_place_row(struct path_entry *entry, int64_t id, uint32_t position)
 {
-	entry->places[number_of(id)] = (struct row_place){position, true};
+	entry->places[number_of(id)] = position;
 }
 
 bool entry_row_holds(const struct path_entry *entry, int64_t id, uint32_t *position)
@@ -87,8 +89,8 @@ bool entry_row_holds(const struct path_entry *entry, int64_t id, uint32_t *posit
 
 	if (!entry->places)
 		return true;
-	if (number >= entry->place_count || !entry->places[number].holds)
+	if (number >= entry->place_count || entry->places[number] == ROW_HOLDS_NOT)
 		return false;
-	*position = entry->places[number].position;
+	*position = entry->places[number];
 	return true;
 }

@@ -17,11 +17,7 @@ enum entry_state {
 	ENTRY_UNKNOWN,                        /* not looked at yet */
 };
 
-/* Where a row stands among what was found on the disk, if it holds (holds.h). */
-struct row_place {
-	uint32_t position;
-	bool holds;
-};
+#define ROW_HOLDS_NOT UINT32_MAX /* instead of a position; see holds.h */
 
 struct path_entry {
 	char *spelled; /* as the caller did */
@@ -36,7 +32,7 @@ struct path_entry {
 
 	enum entry_state state;
 	const char *reason;
-	struct row_place *places; /* by the number in the row's identifier; NULL: as recorded */
+	uint32_t *places; /* positions, by the number in the row's identifier; NULL: as recorded */
 	size_t place_count;
 	bool nameless; /* whether names and versions are those of the rows, nobody has looked */
 	struct root_record read; /* what was read from the disk, in positions among the rows' */

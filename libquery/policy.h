@@ -38,13 +38,10 @@ struct policy_verdict policy_decide(const struct policy *policy,
  */
 char *policy_reason(const struct policy_verdict *verdict);
 
-enum policy_age {
-	POLICY_AGE_NONE,   /* as the files are now */
-	POLICY_AGE_SECOND, /* as they were at most a second ago */
-};
+#define POLICY_AGE ((int64_t)1000000000) /* nanoseconds: of rules that do not guard a load */
 
-/* Read the files that count for the handle. */
-int policy_look(struct entrydb *db, enum policy_age age, struct error *error);
+/* Read the files that count for the handle, unless that was done less than @age ago. */
+int policy_look(struct entrydb *db, int64_t age, struct error *error);
 
 /* 0 if @entry_point may be loaded; ERROR_DISABLED and the rule; or why that is not known. */
 int policy_allows(struct entrydb *db, const struct entrydb_entry_point *entry_point,

@@ -90,7 +90,8 @@ static int discover(entrydb_registry *registry, struct error *error)
 	if (code != 0)
 		return code < 0 ? code : 0;
 	for (size_t i = 0; !failed && i < found->count; i++) {
-		struct item *item = provide(registry, found->entry_points[i].text[ENTRYDB_FIELD_NAME].ptr);
+		struct item *item =
+		        provide(registry, found->entry_points[i].text[ENTRYDB_FIELD_NAME].ptr);
 
 		failed = !item;
 		if (item && !item->entry_point)

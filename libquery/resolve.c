@@ -112,7 +112,7 @@ static int from_database(entrydb *db, const entrydb_entry_point *entry_point,
 		return 0;
 	source = &db->sources.items[entry_point->source];
 	reader = source_reader(source);
-	if (!reader || !source_is_own(source))
+	if (!reader || source->owner != TRUST_NO_OTHER)
 		return 0;
 	code = reader_target(reader, entry_point->row, record, error);
 	code = sources_check(&db->sources, entry_point->source, code, error);

@@ -203,7 +203,7 @@ int selection_read(struct selection *selection, struct path_entry *entry,
                    struct distribution_record *distribution, bool headers, struct error *error)
 {
 	struct arena *arena = &entry->read.arena;
-	struct error own = {0};
+	CLEANUP(error_clear) struct error own = {0};
 	struct tree *tree;
 	int code = 0;
 
@@ -215,38 +215,10 @@ int selection_read(struct selection *selection, struct path_entry *entry,
 		code = distribution_read_rest(tree, arena, distribution, &own);
 	if (tree && headers && code >= 0)
 		distribution_read_headers(tree, arena, distribution, &own);
-	if (!error_is_failure(own.code)) {
-		error_clear(&own);
-		return 0;
-	}
-	code = error_set(error, own.code, "%s: %.*s: %s", entry->path,
-	                 (int)distribution->directory.len, distribution->directory.ptr,
-	                 error_text(&own));
-	error_clear(&own);
-	return code;
-}
-
-static int add_entry_points_of(struct selection *selection, struct path_entry *entry,
-                               struct distribution_record *distribution,
-                               struct candidate *candidate, struct error *error)
-{
-	for (size_t i = 0; i < distribution->entry_point_count; i++) {
-		const struct entry_point_record *record = &distribution->entry_points[i];
-		int code = 0;
-
-		if (!selection_wants(selection, record->group, record->name))
-			continue;
-		code = selection_admits(selection, candidate, error);
-		if (code == 0)
-			return 0;
-		if (code > 0)
-			code = selection_read(selection, entry, distribution,
-			                      !handle_omits_names(selection->db), error);
-		if (code < 0)
-			return code;
-		selection_add(selection, candidate, (uint32_t)i, record);
-	}
-	return 0;
+	return error_is_failure(own.code) ? error_set(error, own.code, "%s: %.*s: %s", entry->path,
+	                                              (int)distribution->directory.len,
+	                                              distribution->directory.ptr, error_text(&own))
+	                                  : 0;
 }
 
 static int add_read(struct selection *selection, size_t index,
@@ -254,16 +226,26 @@ static int add_read(struct selection *selection, size_t index,
 {
 	struct path_entry *entry = &selection->db->entries[index];
 	struct candidate candidate = candidate_of(selection->db, index, distribution);
-	int code = 0;
+	int code = distribution->unread ? selection_admits(selection, &candidate, error) : 0;
 
-	if (distribution->unread) {
-		code = selection_admits(selection, &candidate, error);
-		if (code > 0)
-			code = selection_read(selection, entry, distribution, false, error);
-	}
+	if (code > 0)
+		code = selection_read(selection, entry, distribution, false, error);
 	if (code < 0 || !slice_is_null(distribution->error))
-		return code < 0 ? code : 0;
-	return add_entry_points_of(selection, entry, distribution, &candidate, error);
+		return code;
+	for (size_t i = 0; code == 0 && i < distribution->entry_point_count; i++) {
+		const struct entry_point_record *record = &distribution->entry_points[i];
+
+		if (!selection_wants(selection, record->group, record->name))
+			continue;
+		code = selection_admits(selection, &candidate, error);
+		if (code <= 0)
+			return code;
+		code = selection_read(selection, entry, distribution,
+		                      !handle_omits_names(selection->db), error);
+		if (code == 0)
+			selection_add(selection, &candidate, (uint32_t)i, record);
+	}
+	return code;
 }
 
 /* --- problems --- */
@@ -348,7 +330,7 @@ static int answer(struct entrydb *db, void *payload, struct error *error)
 	selection->set = calloc(1, sizeof(*selection->set));
 	code = selection->set ? 0 : error_nomem(error);
 	if (code == 0 && selection->what >= SELECT_ALLOWED)
-		code = policy_look(db, POLICY_AGE_SECOND, error);
+		code = policy_look(db, POLICY_AGE, error);
 	if (code == 0)
 		code = refresh(db, error);
 	if (code == 0)

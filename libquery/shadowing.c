@@ -3,7 +3,7 @@
  * database says of itself; the others are looked for in the databases, each name once, and among
  * what was read from the disk.
  */
-#include "libquery/shadowing.h"
+#include "libquery/select.h"
 
 #include <stdlib.h>
 
@@ -57,8 +57,8 @@ static bool index_roots(struct entrydb *db)
 size_t shadowing_entry_of(const struct entrydb *db, size_t source, int64_t root)
 {
 	const struct root_holder wanted = {source, root, 0};
-	const struct root_holder *found = bsearch(&wanted, db->shadowing.roots,
-	                                          db->shadowing.root_count, sizeof(wanted), by_root);
+	const struct root_holder *found = bsearch(
+	        &wanted, db->shadowing.roots, db->shadowing.root_count, sizeof(wanted), by_root);
 
 	return found ? found->entry : db->entry_count;
 }

@@ -65,10 +65,22 @@ static void search_failed(struct search *search, int code)
 		search->code = code;
 }
 
+/* Where the system says why; that nothing is there is no failure. */
+static void system_failed(struct search *search, const char *path)
+{
+	if (errno_is_failure(errno))
+		search_failed(search, error_errno(search->error, errno, "%s", path));
+}
+
+static void add_to(struct search *search, struct sites *sites, const char *path)
+{
+	if (!sites_add(sites, path))
+		search_failed(search, error_nomem(search->error));
+}
+
 static void add(struct search *search, const char *path)
 {
-	if (!sites_add(search->sites, path))
-		search_failed(search, error_nomem(search->error));
+	add_to(search, search->sites, path);
 }
 
 /* Formatted text, malloc'd; NULL without memory, which is noted. */
@@ -154,36 +166,36 @@ static bool names_python(const char *name)
 	return strcmp(name, "python3") != 0 && layout_is_python(slice_of(name));
 }
 
-/* The names in the directory @path, a path of this machine. */
-static void list_names(struct search *search, const char *path, struct sites *names)
+static bool names_version(const char *name)
 {
-	CLEANUP(cleanup_closedir) DIR *directory = file_open_directory(AT_FDCWD, path);
+	return name[0] != '.';
+}
+
+/* The names in the directory @path, a path of this machine, that are @wanted, newest first. */
+static void list_names(struct search *search, const char *path, bool (*wanted)(const char *name),
+                       struct sites *names)
+{
+	CLEANUP(cleanup_closedir)
+	DIR *directory = path ? file_open_directory(AT_FDCWD, path) : NULL;
 	const char *name;
 	int left = directory ? 1 : -1;
 
-	if (!directory && !errno_is_failure(errno))
-		return;
 	while (directory && (left = file_next(directory, &name)) > 0)
-		if (!sites_add(names, name))
-			search_failed(search, error_nomem(search->error));
-	if (left < 0)
-		search_failed(search, error_errno(search->error, errno, "cannot list %s", path));
+		if (wanted(name))
+			add_to(search, names, name);
+	if (path && left < 0)
+		system_failed(search, path);
+	if (names->count)
+		qsort(names->paths, names->count, sizeof(*names->paths), by_version);
 }
 
-/* The names pythonX.Y in PREFIX/LIB, newest first. */
+/* The names pythonX.Y in PREFIX/LIB. */
 static void find_pythons(struct search *search, const char *prefix, const char *lib,
                          struct sites *names)
 {
-	CLEANUP(sites_free) struct sites all = {0};
 	CLEANUP(cleanup_free) char *path = format(search, "%s%s/%s", search->sysroot, prefix, lib);
 
-	if (path)
-		list_names(search, path, &all);
-	for (size_t i = 0; i < all.count; i++)
-		if (names_python(all.paths[i]) && !sites_add(names, all.paths[i]))
-			search_failed(search, error_nomem(search->error));
-	if (names->count)
-		qsort(names->paths, names->count, sizeof(*names->paths), by_version);
+	list_names(search, path, names_python, names);
 }
 
 /* --- what is active --- */
@@ -213,8 +225,8 @@ static bool has_own_lib64(struct search *search, const char *prefix)
 
 	if (path && lstat(path, &status) == 0)
 		return !S_ISLNK(status.st_mode);
-	if (path && errno_is_failure(errno))
-		search_failed(search, error_errno(search->error, errno, "%s", path));
+	if (path)
+		system_failed(search, path);
 	return false;
 }
 
@@ -232,12 +244,10 @@ static void add_environment(struct search *search, const char *prefix, const cha
 static void system_python(struct search *search, const char *asked, char python[PYTHON_MAX])
 {
 	CLEANUP(cleanup_free) char *path = format(search, "%s/usr/bin/python3", search->sysroot);
-	ssize_t len = -1;
+	ssize_t len = path && !asked ? readlink(path, python, PYTHON_MAX - 1) : 0;
 
-	if (path && !asked)
-		len = readlink(path, python, PYTHON_MAX - 1);
-	if (path && !asked && len < 0 && errno != EINVAL && errno_is_failure(errno))
-		search_failed(search, error_errno(search->error, errno, "%s", path));
+	if (len < 0 && errno != EINVAL)
+		system_failed(search, path);
 	python[len > 0 ? len : 0] = '\0';
 	if (!names_python(python))
 		own_python(search, "/usr", asked, python);
@@ -348,20 +358,16 @@ int sites_of_prefix(struct sites *sites, const char *prefix, const char *sysroot
 /* PREFIX of PREFIX/bin/python3, links followed; a script (a shim) belongs to no prefix. */
 static void add_python_on_path(struct search *search, const char *directory)
 {
-	CLEANUP(cleanup_free) char *name = NULL;
-	CLEANUP(cleanup_free) char *real = NULL;
-	char *slash;
+	CLEANUP(cleanup_free)
+	char *name = directory[0] == '/' ? format(search, "%s/python3", directory) : NULL;
+	CLEANUP(cleanup_free)
+	char *real = name && access(name, X_OK) == 0 ? realpath(name, NULL) : NULL;
 
-	if (directory[0] == '/')
-		name = format(search, "%s/python3", directory);
-	if (!name)
-		return;
-	if (access(name, X_OK) == 0)
-		real = realpath(name, NULL);
-	if (!real && errno_is_failure(errno))
-		search_failed(search, error_errno(search->error, errno, "%s", name));
+	if (name && !real)
+		system_failed(search, name);
 	for (int up = 0; real && up < 2; up++) {
-		slash = strrchr(real, '/');
+		char *slash = strrchr(real, '/');
+
 		if (!slash || slash == real)
 			return;
 		*slash = '\0';
@@ -370,41 +376,39 @@ static void add_python_on_path(struct search *search, const char *directory)
 		add_prefix(search, real);
 }
 
-static void add_pyenv(struct search *search, const char *home)
+static void add_pyenv(struct search *search, const char *root, const char *below)
 {
-	const char *given = trust_environment("PYENV_ROOT");
 	CLEANUP(sites_free) struct sites names = {0};
-	CLEANUP(cleanup_free)
-	char *versions = given || home ? format(search, "%s%s/versions", given ? given : home,
-	                                        given ? "" : "/.pyenv")
-	                               : NULL;
+	CLEANUP(cleanup_free) char *versions = format(search, "%s%s/versions", root, below);
 
-	if (versions)
-		list_names(search, versions, &names);
+	list_names(search, versions, names_version, &names);
 	for (size_t i = 0; i < names.count; i++) {
 		CLEANUP(cleanup_free)
 		char *prefix = format(search, "%s/%s", versions, names.paths[i]);
 
-		if (prefix && names.paths[i][0] != '.')
+		if (prefix)
 			add_prefix(search, prefix);
 	}
 }
 
 static void add_this_machine(struct search *search)
 {
-	static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
 	const char *home = environment_variable(search, "HOME");
-	const char *path = trust_environment("PATH");
+	const char *venv = environment_variable(search, "VIRTUAL_ENV");
+	const char *conda = environment_variable(search, "CONDA_PREFIX");
+	const char *path = trust_environment("PATH"), *pyenv = trust_environment("PYENV_ROOT");
 	CLEANUP(cleanup_free) char *local = home ? format(search, "%s/.local", home) : NULL;
 
 	if (local)
 		add_prefix(search, local);
-	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++)
-		if (environment_variable(search, variables[i]))
-			add_prefix(search, environment_variable(search, variables[i]));
+	if (venv)
+		add_prefix(search, venv);
+	if (conda)
+		add_prefix(search, conda);
 	if (path)
 		each_item(search, path, add_python_on_path);
-	add_pyenv(search, home);
+	if (pyenv || home)
+		add_pyenv(search, pyenv ? pyenv : home, pyenv ? "" : "/.pyenv");
 }
 
 int sites_of_machine(struct sites *sites, const char *sysroot, struct error *error)

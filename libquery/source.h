@@ -82,10 +82,4 @@ static inline bool source_is_marked(const struct source *source)
 	return source->reader && reader_status(source->reader).is_marked_stale;
 }
 
-/* May what the source says decide what is loaded? */
-static inline bool source_is_own(const struct source *source)
-{
-	return source->owner == TRUST_NO_OTHER;
-}
-
 #endif

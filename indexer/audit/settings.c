@@ -18,8 +18,8 @@
 #include "indexer/audit/collect.h"
 #include "libquery/disk/tree/distname.h"
 #include "libquery/layout.h"
+#include "libquery/load.h"
 #include "libquery/native/quarantine.h"
-#include "libquery/object_id.h"
 
 #define LIST_MAX ((size_t)1 << 20) /* bytes */
 

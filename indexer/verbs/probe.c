@@ -24,8 +24,8 @@
 #include "indexer/interpreter.h"
 #include "indexer/verb.h"
 #include "libquery/layout.h"
+#include "libquery/load.h"
 #include "libquery/native/quarantine.h"
-#include "libquery/object_id.h"
 
 #define TIMEOUT     30   /* seconds, where --timeout is not given */
 #define MESSAGE_MAX 4096 /* bytes of what the child says */

@@ -14,7 +14,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/safe_path.h"
-#include "db/base/slice.h"
+#include "db/base/small_file.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
 
@@ -33,38 +33,33 @@ static bool is_trusted(int fd, const struct stat *status)
 	return S_ISREG(status->st_mode) && trust_of(fd, status, TRUST_NO_OTHER) == TRUST_BELIEVED;
 }
 
-/* The text of a trusted file, NUL-terminated; else empty. */
-static int read_record(int directory, const char *name, char text[RECORD_MAX + 1],
-                       struct error *error)
+/* The text of a trusted file: 1; 0: it is empty, not there or not trusted. */
+static int read_record(int directory, const char *name, char **text, struct error *error)
 {
 	CLEANUP(cleanup_close) int fd = file_open(directory, name, O_NOFOLLOW);
 	struct stat status;
-	ssize_t got = -1;
+	size_t len = 0;
+	int code;
 
-	text[0] = '\0';
 	if (fd < 0 && error_code(errno) == ERROR_NOTFOUND)
 		return 0;
-	if (fd >= 0 && fstat(fd, &status) == 0)
-		got = is_trusted(fd, &status) ? file_read(fd, text, RECORD_MAX) : 0;
-	if (got < 0)
+	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(error, errno, "cannot read what is set aside as %s", name);
-	text[got] = '\0';
-	return got > 0;
+	if (!is_trusted(fd, &status))
+		return 0;
+	code = small_file_read_fd(fd, name, RECORD_MAX, text, &len, error);
+	return code < 0 ? code : len > 0;
 }
 
 static int write_record(int directory, const char *name, const char *object, const char *reason,
                         struct error *error)
 {
 	CLEANUP(cleanup_free) char *text = text_format("%s\n%s", reason, object);
-	CLEANUP(cleanup_free) char *part = text_format("%s.%d.new", name, (int)getpid());
-	CLEANUP(cleanup_close) int fd = -1;
 
-	if (!text || !part)
+	if (!text)
 		return error_nomem(error);
-	unlinkat(directory, part, 0);
-	fd = safe_openat(directory, part, O_WRONLY | O_CREAT | O_EXCL, FILE_MODE);
-	if (fd < 0 || file_write(fd, text, strnlen(text, RECORD_MAX)) != 0 ||
-	    renameat(directory, part, directory, name) != 0)
+	if (small_file_write(directory, name, (struct slice){text, strnlen(text, RECORD_MAX)},
+	                     FILE_MODE) != 0)
 		return error_errno(error, errno, "cannot set %s aside", object);
 	return 0;
 }
@@ -101,20 +96,18 @@ static int open_loading(int directory, const char *name, int flags, int *out, st
 static int judge(int directory, const char *id, const char *loading, struct error *error)
 {
 	CLEANUP(cleanup_close) int fd = -1;
-	char object[RECORD_MAX + 1];
-	ssize_t got;
+	CLEANUP(cleanup_free) char *object = NULL;
+	size_t len = 0;
 	int code = open_loading(directory, loading, O_RDWR, &fd, error);
 
+	if (code > 0)
+		code = small_file_read_fd(fd, loading, RECORD_MAX, &object, &len, error);
 	if (code <= 0)
 		return code;
-	got = file_read(fd, object, RECORD_MAX);
-	if (got < 0)
-		return error_errno(error, errno, "cannot read %s", loading);
-	object[got] = '\0';
-	code = got > 0 ? write_record(directory, id, object, not_survived, error) : 0;
+	code = len > 0 ? write_record(directory, id, object, not_survived, error) : 0;
 	if (code == 0)
 		unlinkat(directory, loading, 0);
-	return code < 0 ? code : got > 0;
+	return code;
 }
 
 int quarantine_watch_begin(const char *directory, const char *id, const char *object,
@@ -162,20 +155,17 @@ static int open_existing(const char *path, int *fd, struct error *error)
 int quarantine_find(const char *directory, const char *id, char **reason, struct error *error)
 {
 	CLEANUP(cleanup_free) char *loading = text_format("%s" LOADING, id);
+	CLEANUP(cleanup_free) char *text = NULL;
 	CLEANUP(cleanup_close) int fd = -1;
-	char text[RECORD_MAX + 1];
-	int code = open_existing(directory, &fd, error);
+	int code = loading ? open_existing(directory, &fd, error) : error_nomem(error);
 
-	if (!loading)
-		return error_nomem(error);
-	if (code > 0)
-		code = judge(fd, id, loading, error);
-	if (code >= 0 && fd >= 0)
-		code = read_record(fd, id, text, error);
+	if (code > 0 && (code = judge(fd, id, loading, error)) == 0)
+		code = read_record(fd, id, &text, error);
 	if (code <= 0)
 		return code;
-	*reason = strndup(text, strcspn(text, "\n"));
-	return *reason ? 1 : error_nomem(error);
+	text[strcspn(text, "\n")] = '\0';
+	*reason = take(text);
+	return 1;
 }
 
 int quarantine_add(const char *directory, const char *id, const char *object, const char *reason,
@@ -204,8 +194,9 @@ int quarantine_remove(const char *directory, const char *id, struct error *error
 static int tell(int directory, const char *id, quarantine_each *each, void *payload,
                 struct error *error)
 {
-	char text[RECORD_MAX + 1], *end;
-	int code = read_record(directory, id, text, error);
+	CLEANUP(cleanup_free) char *text = NULL;
+	int code = read_record(directory, id, &text, error);
+	char *end;
 
 	if (code <= 0)
 		return code;
@@ -221,18 +212,13 @@ int quarantine_walk(const char *directory, quarantine_each *each, void *payload,
 	CLEANUP(cleanup_closedir) DIR *opened = NULL;
 	CLEANUP(cleanup_close) int fd = -1;
 	const char *name;
-	int more, code = open_existing(directory, &fd, error);
+	int more = 0, code = open_existing(directory, &fd, error);
 
 	if (code <= 0)
 		return code;
 	opened = file_open_directory(fd, ".");
-	if (!opened)
-		return error_errno(error, errno, "cannot read %s", directory);
-	for (code = 0; code == 0 && (more = file_next(opened, &name)) != 0;) {
-		if (more < 0)
-			return error_errno(error, errno, "cannot read %s", directory);
-		if (name[0] != '.' && !strchr(name, '.'))
+	for (code = 0; code == 0 && opened && (more = file_next(opened, &name)) > 0;)
+		if (!strchr(name, '.'))
 			code = tell(fd, name, each, payload, error);
-	}
-	return code;
+	return !opened || more < 0 ? error_errno(error, errno, "cannot read %s", directory) : code;
 }
