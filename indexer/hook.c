@@ -130,11 +130,7 @@ static struct slice base_name(struct slice path)
  */
 static struct slice program_name(const char *path)
 {
-	static const struct slice suffixes[] = {
-	        {"/__main__.py", 12},
-	        {".pyz", 4},
-	        {".py", 3},
-	};
+	static const struct slice suffixes[] = {{"/__main__.py", 12}, {".pyz", 4}, {".py", 3}};
 	struct slice name = slice_of(path);
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)

@@ -79,6 +79,29 @@ int say_not_found(const struct options *options, entrydb *db, const char *group,
 /* Where there are no entry points at all, print what to do next. False: there are some. */
 bool advise_on_nothing(const struct options *options, entrydb *db);
 
+/* --- the Python of an entry point --- */
+
+/*
+ * The interpreter of the environment that it is installed in, PREFIX/bin/pythonX.Y; else
+ * that of the first path entry which has one. malloc'd. ERROR_NOTFOUND, ERROR_NOMEM;
+ * ERROR_PERMISSION for root, where either is somebody else's.
+ */
+int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char **out,
+                     struct error *error);
+
+/*
+ * How a program for it begins that is to import an entry point: its arguments are the path
+ * entry, the module and the attribute. The current directory, which -c puts before all
+ * else, is not searched.
+ */
+#define INTERPRETER_BEGIN                                                                          \
+	"import sys\n"                                                                             \
+	"place, module, attribute = sys.argv[1:4]\n"                                               \
+	"if sys.path[:1] == ['']:\n"                                                               \
+	"    del sys.path[0]\n"                                                                    \
+	"if place not in sys.path:\n"                                                              \
+	"    sys.path.insert(0, place)\n"
+
 /* --- rows --- */
 
 /* What entry_put() puts into a column: its member cell. */

@@ -12,7 +12,6 @@
 
 #include "db/base/cleanup.h"
 #include "indexer/audit/collect.h"
-#include "indexer/progress.h"
 #include "indexer/update/startup.h"
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/target_record.h"

@@ -19,7 +19,6 @@
 #include "db/base/clock.h"
 #include "db/publish.h"
 #include "indexer/manifests.h"
-#include "indexer/progress.h"
 #include "indexer/update/edit.h"
 #include "indexer/update/events.h"
 #include "indexer/update/needed.h"

@@ -18,7 +18,6 @@
 #include "db/base/text.h"
 #include "indexer/archive/package.h"
 #include "indexer/archive/sdist.h"
-#include "indexer/progress.h"
 #include "indexer/update/edit.h"
 #include "indexer/verb.h"
 #include "libquery/disk/metadata/scan.h"
@@ -124,17 +123,6 @@ static void report_archive(struct add *add, const char *path, const struct root_
 	add->result.failed += broken;
 	add->result.unchanged += is_unchanged;
 	put(add, path, is_unchanged ? "unchanged" : "added", root, !is_unchanged, first);
-}
-
-static void report_ignored(struct add *add, const struct package *package)
-{
-	const struct members *members = &package->members;
-
-	if (members->ignored == 0)
-		return;
-	progress_erase(&add->progress);
-	note(add->options, "%s: ignored %zu members whose paths lead outside it, such as %.*s",
-	     package->path, members->ignored, (int)members->example.len, members->example.ptr);
 }
 
 static void summarize(const struct add *add)
@@ -245,7 +233,13 @@ static int read_archive(struct add *add, const char *path, const struct root_rec
 
 	if (code < 0)
 		return code;
-	report_ignored(add, &package);
+	if (package.members.ignored) {
+		progress_erase(&add->progress);
+		note(add->options,
+		     "%s: ignored %zu members whose paths lead outside it, such as %.*s", path,
+		     package.members.ignored, (int)package.members.example.len,
+		     package.members.example.ptr);
+	}
 	how.now = writer_time_on(add->writer, package.device, false);
 	return package_scan(&package, &how, root, error);
 }
@@ -314,17 +308,6 @@ static int add_archives(struct edit *edit, void *payload, struct error *error)
 	return code == 0 && interrupted() ? ERROR_IO : code;
 }
 
-static int find_catalogue(const struct options *options, struct databases *out, struct error *error)
-{
-	CLEANUP(coverage_free) struct coverage user = {0};
-
-	if (!options->database && layout_of_user("/", &user) == 0)
-		return error_set(error, ERROR_NOTFOUND,
-		                 "there is no $HOME for a database; name one with --db");
-	return databases_add_file(options->database ? options->database : user.database,
-	                          !options->database, out, error);
-}
-
 int command_add(const struct options *options, struct error *error)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
@@ -334,8 +317,14 @@ int command_add(const struct options *options, struct error *error)
 	        .progress = progress_begin("reading", options->quiet),
 	        .output = OUTPUT_BEGIN(columns, options->json),
 	};
-	int code = find_catalogue(options, &databases, error);
+	CLEANUP(coverage_free) struct coverage user = {0};
+	int code;
 
+	if (!options->database && layout_of_user("/", &user) == 0)
+		return error_set(error, ERROR_NOTFOUND,
+		                 "there is no $HOME for a database; name one with --db");
+	code = databases_add_file(options->database ? options->database : user.database,
+	                          !options->database, &databases, error);
 	if (code == 0)
 		code = load_kinds(options, &add.kinds, error);
 	if (code == 0)

@@ -262,24 +262,6 @@ static int judge_module(struct search *search, bool is_missing)
 	return judge_text(search, path);
 }
 
-static int judge(struct search *search, struct slice directory, bool is_missing)
-{
-	struct tree_request request = {directory, "RECORD", RECORD_MAX, false};
-	struct error own = {0};
-	int code = tree_open(search->path, &search->tree, &own);
-
-	if (code == 0 && search->tree && search->tree->kind == ROOT_DIRECTORY) {
-		code = tree_is_editable(search->tree, directory, search->error);
-		if (code != 0) /* its module lies elsewhere */
-			return code < 0 ? code : 0;
-		code = tree_read(search->tree, &request, &search->arena, &search->record.text,
-		                 &own);
-		code = code < 0 ? error_move_failure(search->error, &own) : 0;
-		return code < 0 ? code : judge_module(search, is_missing);
-	}
-	return code < 0 ? error_move_failure(search->error, &own) : 0;
-}
-
 int causes_find(const char *sysroot, const entrydb_entry_point *entry_point,
                 const entrydb_target *target, char **out, struct error *error)
 {
@@ -294,11 +276,24 @@ int causes_find(const char *sysroot, const entrydb_entry_point *entry_point,
 	        .out = out,
 	        .error = error,
 	};
+	struct tree_request request = {slice_of(slash ? slash + 1 : file), "RECORD", RECORD_MAX,
+	                               false};
+	struct error own = {0};
+	int code;
 
 	*out = NULL;
 	if (search.module.len == 0 ||
 	    (target && entrydb_target_kind(target) == ENTRYDB_KIND_NATIVE))
 		return 0;
-	return judge(&search, slice_of(slash ? slash + 1 : file),
-	             target && entrydb_target_state(target) == ENTRYDB_STATE_MISSING);
+	code = tree_open(search.path, &search.tree, &own);
+	if (code < 0 || !search.tree || search.tree->kind != ROOT_DIRECTORY)
+		return error_move_failure(error, &own);
+	code = tree_is_editable(search.tree, request.child, error);
+	if (code != 0) /* its module lies elsewhere */
+		return code < 0 ? code : 0;
+	tree_read(search.tree, &request, &search.arena, &search.record.text, &own);
+	code = error_move_failure(error, &own);
+	return code < 0 ? code
+	                : judge_module(&search, target && entrydb_target_state(target) ==
+	                                                          ENTRYDB_STATE_MISSING);
 }

@@ -35,38 +35,21 @@ static int forget_roots(struct edit *edit, void *payload, struct error *error)
 	return code;
 }
 
-/* An archive, or a site directory that could not be written, is in the user's own database. */
-static int add_user_databases(const struct options *options, struct databases *databases,
-                              struct error *error)
-{
-	int code = 0;
-
-	for (size_t i = 0; code == 0 && !options->database && i < options->argument_count; i++) {
-		CLEANUP(cleanup_free) char *path = layout_absolute(options->arguments[i]);
-		CLEANUP(coverage_free) struct coverage user = {0};
-		struct options own = *options;
-
-		if (!path && errno_is_failure(errno))
-			return error_errno(error, errno, "%s", options->arguments[i]);
-		code = path ? layout_of_user(path, &user) : 0;
-		if (code < 0)
-			return error_nomem(error);
-		if (code == 0)
-			continue;
-		own.database = user.database;
-		code = databases_add_path(&own, false, path, databases, error);
-	}
-	return code;
-}
-
 int command_forget(const struct options *options, struct error *error)
 {
 	CLEANUP(databases_free) struct databases databases = {0};
+	CLEANUP(coverage_free) struct coverage user = {0};
+	struct options in_users = *options;
 	struct edit_result result = {0};
 	int code = databases_of_arguments(options, false, &databases, error);
 
-	if (code == 0)
-		code = add_user_databases(options, &databases, error);
+	/* An archive, or a site directory that could not be written, is in the user's own. */
+	if (code == 0 && !options->database)
+		code = layout_of_user("/", &user) < 0 ? error_nomem(error) : user.database != NULL;
+	if (code > 0) {
+		in_users.database = user.database;
+		code = databases_of_arguments(&in_users, false, &databases, error);
+	}
 	for (size_t i = 0; code >= 0 && i < databases.count; i++) {
 		const struct database *database = &databases.items[i];
 

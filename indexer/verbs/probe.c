@@ -21,7 +21,6 @@
 #include "db/base/file.h"
 #include "db/base/libc.h"
 #include "db/base/text.h"
-#include "indexer/interpreter.h"
 #include "indexer/verb.h"
 #include "libquery/layout.h"
 #include "libquery/load.h"
@@ -114,27 +113,24 @@ static _Noreturn void run_child(const struct probe *probe, int fd)
 /* Until the child and all that it has started have closed the pipe, or time is up. */
 static bool wait_for_end(int fd, unsigned seconds, char *text)
 {
-	int64_t end = milliseconds_now() + (int64_t)seconds * 1000;
+	int64_t end = milliseconds_now() + (int64_t)seconds * 1000, left;
 	size_t length = 0;
+	char rest[256];
 
-	for (;;) {
+	while ((left = end - milliseconds_now()) > 0 && !interrupted()) {
 		struct pollfd waiting = {.fd = fd, .events = POLLIN};
-		int64_t left = end - milliseconds_now();
-		char rest[256];
+		bool is_kept = length < MESSAGE_MAX;
 		ssize_t got;
 
-		if (left <= 0 || interrupted())
-			return false;
 		if (poll(&waiting, 1, left > 1000 ? 1000 : (int)left) <= 0)
 			continue;
-		got = length < MESSAGE_MAX ? read(fd, text + length, MESSAGE_MAX - length)
-		                           : read(fd, rest, sizeof(rest));
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
+		got = is_kept ? read(fd, text + length, MESSAGE_MAX - length)
+		              : read(fd, rest, sizeof(rest));
+		if (got == 0 || (got < 0 && errno != EINTR))
 			return true;
-		length += length < MESSAGE_MAX ? (size_t)got : 0;
+		length += is_kept && got > 0 ? (size_t)got : 0;
 	}
+	return false;
 }
 
 static void watch_child(struct probe *probe, pid_t child, int fd)

@@ -11,7 +11,6 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/text.h"
-#include "indexer/interpreter.h"
 #include "indexer/verb.h"
 
 /* What the interpreter is given; more arguments are the name of the script, and its own. */

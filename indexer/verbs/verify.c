@@ -15,7 +15,6 @@
 #include "indexer/databases.h"
 #include "indexer/file_hash.h"
 #include "indexer/output.h"
-#include "indexer/progress.h"
 #include "indexer/update/startup.h"
 #include "libquery/disk/elf/linkage.h"
 #include "libquery/disk/metadata/scan.h"
@@ -34,12 +33,8 @@ struct verify {
 	size_t differences, distributions, hashes;
 };
 
-static const struct column columns[] = {
-        KEY("database"),
-        KEY("path"),
-        KEY("distribution"),
-        KEY("difference"),
-};
+static const struct column columns[] = {KEY("database"), KEY("path"), KEY("distribution"),
+                                        KEY("difference")};
 
 static void differ(struct verify *verify, struct slice distribution, const char *what)
 {

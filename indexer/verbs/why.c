@@ -42,16 +42,6 @@ find_path_entry(const entrydb_path *path, const entrydb_entry_point *entry_point
 	return NULL;
 }
 
-static int gather(const char *sysroot, entrydb *db, struct facts *facts, struct error *error)
-{
-	int code = find_target(db, facts->entry_point, &facts->target, error);
-
-	if (code == 0)
-		code = causes_find(sysroot, facts->entry_point, facts->target, &facts->problem,
-		                   error);
-	return code < 0 ? code : find_verdict(db, facts->entry_point, &facts->verdict, error);
-}
-
 static const char *state_of(const entrydb_path_entry *entry)
 {
 	return entry ? entrydb_path_state_name(entrydb_path_entry_state(entry)) : "unknown";
@@ -150,7 +140,12 @@ static int print_all(const struct options *options, const struct question *found
 		CLEANUP(facts_free)
 		struct facts facts = {e, find_path_entry(found->path, e, &from), NULL, NULL, NULL};
 
-		code = gather(options->sysroot, found->db, &facts, error);
+		code = find_target(found->db, e, &facts.target, error);
+		if (code == 0)
+			code = causes_find(options->sysroot, e, facts.target, &facts.problem,
+			                   error);
+		if (code == 0)
+			code = find_verdict(found->db, e, &facts.verdict, error);
 		if (code == 0 && options->json)
 			put(&output, &facts);
 		else if (code == 0)

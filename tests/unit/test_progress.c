@@ -2,7 +2,7 @@
  * test_progress.c - the line that says how far the work is, on a terminal: when it is
  * drawn, and that no name breaks it.
  */
-#include "indexer/progress.h"
+#include "indexer/message.h"
 
 #include <pty.h>
 
