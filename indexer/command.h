@@ -43,15 +43,12 @@ command_function command_add, command_audit, command_disable, command_enable, co
 
 /* --- options.c --- */
 
-/* Is all that follows @count arguments of the verb another program's? */
-typedef bool options_end(const char *verb, size_t count);
-
 /*
  * Fill @options from the command line; options->path has room for all its words. Options
- * may stand before and after arguments, up to "--" and to where @ends says so; the arguments
- * move to the front of @argv. Mistakes are reported.
+ * may stand before and after arguments, up to "--" and to what "run" starts; the arguments move to
+ * the front of @argv. Mistakes are reported.
  */
-enum status options_parse(char **argv, options_end *ends, struct options *options);
+enum status options_parse(char **argv, struct options *options);
 
 /* The name of a given option that is not among @names (spaces between two); NULL: there is none. */
 const char *options_not_among(const struct options *options, const char *names);
@@ -67,8 +64,6 @@ enum status usage_error(const char *verb, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 
 /* --- commands.c --- */
-
-options_end commands_pass_on;
 
 /* Run the command that the first argument names, or print help or the version. */
 enum status commands_run(struct options *options);

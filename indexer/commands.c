@@ -17,8 +17,7 @@ enum purpose { KEEPS, ASKS, DECIDES, CHECKS, PURPOSES };
 
 enum {
 	STOPPABLE = 1, /* asks interrupted(), so that it ends cleanly */
-	PASSES_ON = 2, /* what follows its first argument is another program's */
-	PATHS = 4,     /* its arguments are paths, and so is what --path gives */
+	PATHS = 2,     /* its arguments are paths, and so is what --path gives */
 };
 
 struct command {
@@ -127,7 +126,7 @@ static const struct command commands[] = {
 		"  entrydb log --path ~/venv/lib/python3.12/site-packages\n",
 		"0 found, 1 nothing was recorded, 2 usage, 3 could not"},
 	{"run", "NAME [ARG...]", command_run, ASKS,
-		COMMON "db path python fresh group print", PASSES_ON,
+		COMMON "db path python fresh group print", 0,
 		"start a console script",
 		"Start the console script NAME, or another entry point of --group, with the arguments "
 		"that follow. It is run by the interpreter of its environment, in place of entrydb.",
@@ -208,13 +207,6 @@ static const struct command *find_or_refuse(const char *name)
 	suggestion = suggest_near("", &nearest);
 	usage_error(NULL, "there is no command '%s'%s", name, suggestion ? suggestion : "");
 	return NULL;
-}
-
-bool commands_pass_on(const char *name, size_t count)
-{
-	const struct command *found = find(name);
-
-	return found && found->is & PASSES_ON && count >= 1;
 }
 
 /* --- help --- */

@@ -161,8 +161,7 @@ static int choose_database(const struct options *options, bool to_write, const c
 int databases_add_file(const char *file, bool may_replace, struct databases *out,
                        struct error *error)
 {
-	struct database item = {.file = file ? strdup(file) : NULL,
-	                        .may_replace = may_replace};
+	struct database item = {.file = file ? strdup(file) : NULL, .may_replace = may_replace};
 
 	if (!item.file || !array_grow(&out->items, out->count, sizeof(item), &out->room)) {
 		free(item.file);

@@ -61,11 +61,7 @@ bool hook_name_is_valid(const char *name)
  * These send nothing. What they leave on standard input is their own caller's, such
  * as the rest of a script that is being piped into a shell: not ours to read.
  */
-static bool sends_nothing(const char *name)
-{
-	return text_has_word("dpkg pip uv conda mamba poetry pdm pixi systemd spack nix",
-	                     slice_of(name));
-}
+static const char silent[] = "dpkg pip uv conda mamba poetry pdm pixi systemd spack nix";
 
 /* Only a pipe breaks; a file's place may be shared, and a terminal has no end. */
 static bool is_pipe(int fd)
@@ -92,7 +88,7 @@ void hook_begin(const char *name)
 {
 	catch_signals(true);
 	signal(SIGPIPE, SIG_IGN);
-	if (!sends_nothing(name) && is_pipe(STDIN_FILENO))
+	if (!text_has_word(silent, slice_of(name)) && is_pipe(STDIN_FILENO))
 		drain(STDIN_FILENO);
 }
 

@@ -76,7 +76,7 @@ static enum status run_line(int argc, char **argv, const char *hook)
 		message("out of memory");
 		return STATUS_COULD_NOT;
 	}
-	status = options_parse(argv, commands_pass_on, &options);
+	status = options_parse(argv, &options);
 	return status == STATUS_DONE ? finish_output(commands_run(&options)) : status;
 }
 

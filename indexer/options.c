@@ -96,12 +96,10 @@ static const struct fact {
 		"whose rules (default 3.12); im10: importlib_metadata's"},
 	{"fresh", "LEVEL", BY(set_fresh, "trust, roots or exact"),
 		"what is checked: trust, roots (the default) or exact"},
-	{"group", "GROUP", TO(group),
-		"list: as its argument; run: not console_scripts"},
+	{"group", "GROUP", TO(group), "list: as its argument; run: not console_scripts"},
 	{"prefix", "DIR", TO(prefix), "enable, disable: for this environment"},
 	{"user", NULL, TO(user), "enable, disable: for you"},
-	{"distribution", "NAME", TO(distribution),
-		"enable, disable: only what it provides"},
+	{"distribution", "NAME", TO(distribution), "enable, disable: only what it provides"},
 	{"program", "NAME", TO(program), "apply the rules for this program"},
 	{"priority", "NUMBER", BY(set_priority, "a whole number"),
 		"enable: higher ones are loaded first (default 0)"},
@@ -112,16 +110,13 @@ static const struct fact {
 	{"clear", NULL, TO(clear), "quarantine: let them be loaded again"},
 	{"hook", "NAME", BY(set_hook, "a short name of letters, digits and hyphens"),
 		"update: run by a package manager; quiet, exits with 0"},
-	{"sealed", NULL, TO(sealed),
-		"update: without times and events, for images"},
+	{"sealed", NULL, TO(sealed), "update: without times and events, for images"},
 	{"sarif", "FILE", TO(sarif), "audit: write SARIF 2.1.0, too; -: standard output"},
 	{"html", "FILE", TO(html), "audit: write a page for browsers, too"},
 	{"baseline", "FILE", TO(baseline),
 		"audit: leave out what is in this JSON of an earlier run"},
-	{"facts", "FILE", TO(facts),
-		"audit: keep what was found and the rules, for sqlite3"},
-	{"fail-on", "LEVEL", TO(fail_on),
-		"audit: note, warning (the default), error or none"},
+	{"facts", "FILE", TO(facts), "audit: keep what was found and the rules, for sqlite3"},
+	{"fail-on", "LEVEL", TO(fail_on), "audit: note, warning (the default), error or none"},
 	{"since", "TIME", TO(since), "audit: news, too: since a date, or '7 days'"},
 	{"rules", NULL, TO(explain), "audit: explain the rules"},
 	{"json", NULL, TO(json), "one JSON object per line"},
@@ -159,6 +154,8 @@ void options_print(const char *names)
 }
 
 /* --- the command line --- */
+
+#define PASSES_ON "run" /* what follows its first argument is another program's */
 
 static enum status unknown_option(const char *verb, struct slice name)
 {
@@ -201,7 +198,7 @@ static enum status read_option(const char *verb, char ***at, struct options *opt
 	return STATUS_DONE;
 }
 
-enum status options_parse(char **argv, options_end *ends, struct options *options)
+enum status options_parse(char **argv, struct options *options)
 {
 	enum status status = STATUS_DONE;
 	size_t count = 0;
@@ -210,7 +207,7 @@ enum status options_parse(char **argv, options_end *ends, struct options *option
 	options->arguments = (const char **)argv + 1;
 	for (char **at = argv + (argv[0] != NULL); status == STATUS_DONE && *at; at++) {
 		const char *verb = count > 0 ? argv[1] : NULL;
-		bool before = ended |= verb && ends(verb, count - 1);
+		bool before = ended |= count > 1 && strcmp(verb, PASSES_ON) == 0;
 
 		ended |= strcmp(*at, "--") == 0;
 		if (before || (*at)[0] != '-' || !(*at)[1])
