@@ -344,7 +344,7 @@ static enum status run(const struct command *command, struct options *options)
 	}
 	if (code == STATUS_DONE)
 		code = command->run(options, &error);
-	return code < 0 ? fail(&error) : (enum status)code;
+	return code < 0 ? fail(&error) : code;
 }
 
 enum status commands_run(struct options *options)
@@ -356,7 +356,7 @@ enum status commands_run(struct options *options)
 		return STATUS_DONE;
 	}
 	if (options->help)
-		return (enum status)help(options, NULL);
+		return help(options, NULL);
 	if (options->argument_count == 0)
 		return run(find("status"), options);
 	command = find_or_refuse(options->arguments[0]);

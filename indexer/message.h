@@ -16,6 +16,7 @@
 #include "libquery/entrydb.h"
 
 enum status {
+	STATUS_ERROR = -1,    /* and below: the code of an error, which is not printed yet */
 	STATUS_DONE = 0,      /* done, or found */
 	STATUS_NOT_FOUND = 1, /* not found, or differences found */
 	STATUS_USAGE = 2,

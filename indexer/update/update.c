@@ -472,8 +472,8 @@ int command_update(const struct options *options, struct error *error)
 			        databases.count - i, databases.count);
 			return STATUS_COULD_NOT;
 		}
-		one = (int)(options->hook ? update_by_hook(options, database)
-		                          : update_database(options, database, NULL));
+		one = options->hook ? update_by_hook(options, database)
+		                    : update_database(options, database, NULL);
 		status = one == STATUS_DONE ? status : one;
 	}
 	return databases.left_alone ? STATUS_COULD_NOT : status;
