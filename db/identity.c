@@ -38,20 +38,11 @@ static int read_header(int fd, unsigned char header[HEADER_SIZE], const char *fi
 	return got < 0 ? error_errno(error, errno, "cannot read %s", file) : (int)got;
 }
 
-static int check_version(uint32_t version, const char *file, struct error *error)
-{
-	if (version == SQL_USER_VERSION)
-		return 0;
-	return error_set(error, ERROR_FORMAT,
-	                 "%s: version %u of the database, this program reads version %u%s", file,
-	                 version, SQL_USER_VERSION,
-	                 version > SQL_USER_VERSION ? "" : "; 'entrydb update' rebuilds it");
-}
-
-int identity_check_header(int fd, const char *file, struct error *error)
+int identity_check_header(int fd, const char *file, uint32_t *version, struct error *error)
 {
 	unsigned char header[HEADER_SIZE] = {0};
 	int got = read_header(fd, header, file, error);
+	uint32_t claimed = big_endian(header + HEADER_USER_VERSION);
 
 	if (got < 0)
 		return got;
@@ -62,6 +53,8 @@ int identity_check_header(int fd, const char *file, struct error *error)
 	if (big_endian(header + HEADER_APPLICATION) != SQL_APPLICATION_ID)
 		return error_set(error, ERROR_INVALID,
 		                 "%s: a SQLite database, but not one of entrydb", file);
+	if (version)
+		*version = claimed;
 	if (header[HEADER_WRITE_VERSION] != VERSION_JOURNAL ||
 	    header[HEADER_WRITE_VERSION + 1] != VERSION_JOURNAL ||
 	    big_endian(header + HEADER_ENCODING) != ENCODING_UTF8)
@@ -69,7 +62,12 @@ int identity_check_header(int fd, const char *file, struct error *error)
 		                 "%s: the journal mode or the encoding is not one that entrydb "
 		                 "writes; 'entrydb update' repairs it",
 		                 file);
-	return check_version(big_endian(header + HEADER_USER_VERSION), file, error);
+	if (claimed == SQL_USER_VERSION)
+		return 0;
+	return error_set(error, ERROR_FORMAT,
+	                 "%s: version %u of the database, this program reads version %u%s", file,
+	                 claimed, SQL_USER_VERSION,
+	                 claimed > SQL_USER_VERSION ? "" : "; 'entrydb update' rebuilds it");
 }
 
 int identity_leave_wal(int fd, const char *file, struct error *error)
@@ -86,25 +84,9 @@ int identity_leave_wal(int fd, const char *file, struct error *error)
 	return 1;
 }
 
-int identity_newer(int fd, const char *file, uint32_t *version, struct error *error)
-{
-	unsigned char header[HEADER_SIZE] = {0};
-	int got = read_header(fd, header, file, error);
-
-	if (got < 0)
-		return got;
-	*version = big_endian(header + HEADER_USER_VERSION);
-	return memcmp(header, "SQLite format 3", 16) == 0 &&
-	       big_endian(header + HEADER_APPLICATION) == SQL_APPLICATION_ID &&
-	       *version > SQL_USER_VERSION;
-}
-
 /* --- the schema --- */
 
 #define STATEMENTS_MAX 31 /* a bit for each, and one to shift by */
-
-/* The columns of SQL_SCHEMA. */
-enum { SCHEMA_NAME, SCHEMA_SQL };
 
 /* The statements of schema.sql that make something. */
 struct schema {
@@ -153,7 +135,7 @@ static int foreign_schema(const struct sql *sql, struct slice name, struct error
  */
 int identity_check_schema(struct sql *sql, const char *only, struct error *error)
 {
-	sqlite3_stmt *row = sql_get(sql, SQL_SCHEMA, error);
+	sqlite3_stmt *row = sql_get(sql, "SELECT name, sql FROM sqlite_schema");
 	struct schema schema = our_schema();
 	unsigned wanted = 0, found = 0;
 	int code;
@@ -162,13 +144,13 @@ int identity_check_schema(struct sql *sql, const char *only, struct error *error
 		if (strncmp(schema.statements[i], only, strlen(only)) == 0)
 			wanted |= 1u << i;
 	while ((code = sql_step(sql, row, error)) > 0) {
-		struct slice text = sql_column(row, SCHEMA_SQL);
+		struct slice text = sql_column(row, 1);
 		unsigned bit = text.ptr ? find_statement(&schema, text) : 0;
 
 		found |= bit;
 		code = sql_check_row(sql, error);
 		if (code == 0 && text.ptr && !bit && !*only)
-			code = foreign_schema(sql, sql_column(row, SCHEMA_NAME), error);
+			code = foreign_schema(sql, sql_column(row, 0), error);
 		if (code < 0)
 			break;
 	}
@@ -181,7 +163,7 @@ int identity_check_schema(struct sql *sql, const char *only, struct error *error
 /* All pages are read, and each index is compared with its table, which would be published again. */
 int identity_check_pages(struct sql *sql, struct error *error)
 {
-	sqlite3_stmt *statement = sql_get(sql, SQL_CHECK, error);
+	sqlite3_stmt *statement = sql_get(sql, "PRAGMA integrity_check(1)");
 	int code = sql_step(sql, statement, error);
 
 	if (code > 0 && slice_equal(sql_column(statement, 0), SLICE("ok")))
@@ -198,8 +180,23 @@ int identity_check_pages(struct sql *sql, struct error *error)
  */
 int identity_check_rows(struct sql *sql, struct error *error)
 {
+	static const char text[] =
+	        "SELECT NOT EXISTS (SELECT 1 FROM distribution "
+	        "WHERE id >> 20 NOT IN (SELECT id FROM root)) "
+	        "AND NOT EXISTS (SELECT 1 FROM startup "
+	        "WHERE id >> 20 NOT IN (SELECT id FROM root)) "
+	        "AND NOT EXISTS (SELECT 1 FROM entry_point "
+	        "WHERE id >> 24 NOT IN (SELECT id FROM distribution)) "
+	        "AND NOT EXISTS (SELECT 1 FROM target "
+	        "WHERE entry_point NOT IN (SELECT id FROM entry_point) "
+	        "AND entry_point NOT IN (SELECT id FROM plugin)) "
+	        "AND NOT EXISTS (SELECT 1 FROM plugin "
+	        "WHERE id >> 24 NOT IN (SELECT id FROM distribution)) "
+	        "AND NOT EXISTS (SELECT 1 FROM root r WHERE (distributions, broken, watched) <> "
+	        "(SELECT count(*), count(error), total(watched <> 0) FROM distribution "
+	        "WHERE id BETWEEN r.id << 20 AND (r.id + 1 << 20) - 1))";
 	int64_t is_coherent = 0;
-	int code = sql_single(sql, sql_get(sql, SQL_IS_COHERENT, error), &is_coherent, error);
+	int code = sql_single(sql, sql_get(sql, text), &is_coherent, error);
 
 	return code == 0 && !is_coherent ? sql_damaged(sql, error) : code;
 }

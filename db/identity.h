@@ -16,15 +16,10 @@
 /*
  * Look at the header of the file that is open as @fd; @file is its name, for messages.
  * 0 for a database of ours, ERROR_INVALID for one of somebody else's, ERROR_FORMAT for
- * what is none, is damaged, or is of another version.
+ * what is none, is damaged, or is of another version. *@version: that of its schema, or 0 where it
+ * does not claim to be ours; or NULL.
  */
-int identity_check_header(int fd, const char *file, struct error *error);
-
-/*
- * Does its header claim to be that of a database of ours with a newer schema, whose
- * number then is in *version? 1, 0, or a negative code if it could not be read.
- */
-int identity_newer(int fd, const char *file, uint32_t *version, struct error *error);
+int identity_check_header(int fd, const char *file, uint32_t *version, struct error *error);
 
 /*
  * Undo the one change of the header that people make with sqlite3 and that does no

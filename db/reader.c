@@ -8,8 +8,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/escape.h"
 #include "db/base/file.h"
@@ -18,12 +20,11 @@
 #include "db/base/unicode.h"
 #include "db/identity.h"
 #include "db/publish.h"
-#include "db/reader_state.h"
 #include "db/tables.h"
 
 #define READ_AHEAD ((off_t)1 << 20) /* bytes */
 #define JSON_GROWS 8                /* times, at most: a byte may become \u001b, or \\x1b */
-#define DOCUMENT   5                /* tables that SQL_DOCUMENT takes rows of */
+#define DOCUMENT   5                /* arrays in the document */
 
 /*
  * Is the descriptor not the file any more? A daemon may close all that it does not know,
@@ -56,7 +57,7 @@ static int open_file(struct reader *reader, const char *file, struct error *erro
 
 static int open_database(struct reader *reader, const char *file, struct error *error)
 {
-	int code = identity_check_header(reader->fd, file, error);
+	int code = identity_check_header(reader->fd, file, NULL, error);
 
 	if (code == 0)
 		code = sql_open(&reader->sql, reader->fd, FILE_READ, file, error);
@@ -113,6 +114,15 @@ struct reader_status reader_status(const struct reader *reader)
 	};
 }
 
+int reader_publication(struct reader *reader, struct publication_record *out, struct error *error)
+{
+	sqlite3_stmt *row = sql_get(&reader->sql, SELECT_FROM(PUBLICATION_COLUMNS) "publication");
+	int code = row_next(&reader->sql, row, &publication_table, out, error);
+
+	sqlite3_reset(row);
+	return code;
+}
+
 int reader_carried(struct reader *reader, struct carried *out, struct error *error)
 {
 	struct publication_record said;
@@ -123,15 +133,297 @@ int reader_carried(struct reader *reader, struct carried *out, struct error *err
 	return found;
 }
 
-/* The statement for any group and name, for any group, for any name, for both. */
-typedef const enum sql_id selections[2][2];
+/* --- roots --- */
 
-static int start_selection(struct reader *reader, selections ids, struct slice group,
+int reader_root(struct reader *reader, struct slice path, struct root_record *out,
+                struct error *error)
+{
+	sqlite3_stmt *row = sql_get(&reader->sql, SELECT_FROM(ROOT_COLUMNS) "root WHERE path = ?1");
+	struct root_record root = {0};
+	int code;
+
+	sql_bind(&reader->sql, row, 1, path);
+	code = row_next(&reader->sql, row, &root_table, &root, error);
+	sqlite3_reset(row);
+	if (code > 0) {
+		*out = root;
+		out->path = path;
+	}
+	return code;
+}
+
+int reader_roots(struct reader *reader, root_each *each, void *payload, struct error *error)
+{
+	sqlite3_stmt *row = sql_get(&reader->sql, SELECT_FROM(ROOT_COLUMNS) "root ORDER BY id");
+	struct root_record root = {0};
+	int64_t last = 0; /* they begin with 1 */
+	int code;
+
+	while ((code = row_next(&reader->sql, row, &root_table, &root, error)) > 0) {
+		if (root.id <= last || slice_is_null(root.path))
+			code = sql_damaged(&reader->sql, error);
+		else
+			code = each(payload, &root);
+		if (code != 0)
+			break;
+		last = root.id;
+	}
+	sqlite3_reset(row);
+	return code;
+}
+
+/* --- arrays --- */
+
+/* Rows that become an array; ?1 of the statement is the identifier of a root or a distribution. */
+struct kind {
+	const char *statement;
+	const struct table *table;
+	size_t size; /* of one record */
+	/* Of entry points: where a distribution keeps them; 0: the rows belong to none. */
+	size_t count, array;
+	bool has_targets; /* whose columns follow, NULL where there is none */
+};
+
+struct reading {
+	const struct kind *kind;
+	struct arena *arena;
+	struct distribution_record *owner, *end; /* to which the rows may belong, by identifier */
+	char *items;
+	size_t count, room;
+	bool failed; /* no memory */
+};
+
+static void reading_free(struct reading *reading)
+{
+	free(reading->items);
+}
+
+static void *at_offset(struct distribution_record *distribution, size_t offset)
+{
+	return (char *)distribution + offset;
+}
+
+/* Both come by identifier. A row without a distribution belongs to none. */
+static bool find_owner(sqlite3_stmt *row, struct reading *reading)
+{
+	int64_t id = sqlite3_column_int64(row, 0) >> ENTRY_POINT_ID_SHIFT;
+
+	while (reading->owner < reading->end && reading->owner->id < id)
+		reading->owner++;
+	if (reading->owner == reading->end || reading->owner->id != id)
+		return false;
+	++*(size_t *)at_offset(reading->owner, reading->kind->count);
+	return true;
+}
+
+/* False for a row that lacks what it must have. */
+static bool read_record(sqlite3_stmt *row, struct reading *reading)
+{
+	const struct kind *kind = reading->kind;
+	void *record = reading->items + reading->count * kind->size;
+	int next = 1 + kind->table->count;
+	struct target_record *target;
+
+	if (kind->count && !find_owner(row, reading))
+		return true;
+	reading->count++;
+	memset(record, 0, kind->size);
+	if (!row_read(row, 0, kind->table, record))
+		return false;
+	row_keep(kind->table, record, reading->arena, &reading->failed);
+	if (!kind->has_targets || sqlite3_column_type(row, next) == SQLITE_NULL)
+		return true;
+	((struct entry_point_record *)record)->target = target =
+	        arena_calloc(reading->arena, 1, sizeof(*target));
+	reading->failed |= !target;
+	if (!target || !row_read(row, next, &target_table, target))
+		return !target;
+	row_keep(&target_table, target, reading->arena, &reading->failed);
+	return true;
+}
+
+/* All of them, in the arena; *@out stays where there are none. */
+static int read_rows(struct reader *reader, int64_t key, struct reading *reading, void **out,
+                     struct error *error)
+{
+	struct sql *sql = &reader->sql;
+	sqlite3_stmt *row = sql_get_of(sql, reading->kind->statement, key);
+	size_t size = reading->kind->size;
+	int code;
+
+	while ((code = sql_step(sql, row, error)) > 0) {
+		bool whole = true;
+
+		reading->failed =
+		        !array_grow(&reading->items, reading->count, size, &reading->room);
+		if (!reading->failed)
+			whole = read_record(row, reading);
+		if (reading->failed || sql_check_row(sql, NULL) < 0)
+			return error_nomem(error);
+		if (!whole)
+			return sql_damaged(sql, error);
+	}
+	if (code < 0 || reading->count == 0)
+		return code;
+	*out = arena_alloc(reading->arena, reading->count * size);
+	if (!*out)
+		return error_nomem(error);
+	memcpy(*out, reading->items, reading->count * size);
+	return 0;
+}
+
+/* There must be as many as the root row announces. */
+static int read_distributions(struct reader *reader, const struct kind *kind,
+                              struct root_record *root, struct error *error)
+{
+	CLEANUP(reading_free) struct reading reading = {.kind = kind, .arena = &root->arena};
+	size_t announced = root->distribution_count;
+	void *all = NULL;
+	int code;
+
+	if (announced <= DISTRIBUTIONS_MAX)
+		reading.items = reallocarray(NULL, announced, kind->size);
+	reading.room = reading.items ? announced : 0;
+	code = read_rows(reader, root->id, &reading, &all, error);
+	if (code == 0 && reading.count != announced)
+		code = sql_damaged(&reader->sql, error);
+	root->distributions = all;
+	root->distribution_count = code == 0 ? reading.count : 0;
+	for (size_t i = 0; i < root->distribution_count; i++)
+		root->distributions[i].has_headers = true;
+	return code;
+}
+
+static int read_belongings(struct reader *reader, const struct kind *kind, int64_t key,
+                           struct distribution_record *owners, size_t count, struct arena *arena,
+                           struct error *error)
+{
+	CLEANUP(reading_free)
+	struct reading reading = {
+	        .kind = kind, .arena = arena, .owner = owners, .end = owners + count};
+	void *all = NULL;
+	int code = read_rows(reader, key, &reading, &all, error);
+	char *next = all;
+
+	for (size_t i = 0; code == 0 && next && i < count; i++) {
+		memcpy(at_offset(&owners[i], kind->array), &next, sizeof(next));
+		next += kind->size * *(size_t *)at_offset(&owners[i], kind->count);
+	}
+	return code;
+}
+
+/* With what each of @kinds says, until a NULL; then in order of position. */
+static int read_root(struct reader *reader, struct root_record *root,
+                     const struct kind *const *kinds, struct error *error)
+{
+	int code = read_distributions(reader, *kinds, root, error);
+
+	while (code == 0 && *++kinds)
+		code = read_belongings(reader, *kinds, root->id, root->distributions,
+		                       root->distribution_count, &root->arena, error);
+	root_record_sort(root); /* cheaper than in SQL, which would copy every row once more */
+	return code;
+}
+
+#define BY_ID   " ORDER BY id"
+#define IN_ROOT DISTRIBUTIONS_OF_ROOT BY_ID
+#define WITH_TARGETS(list)                                                                         \
+	"SELECT " COLUMNS("id", list) ", " COLUMNS("entry_point", TARGET_COLUMNS) " FROM "
+#define SELECT_ENTRY_POINTS                                                                        \
+	WITH_TARGETS(ENTRY_POINT_COLUMNS)                                                          \
+	"entry_point LEFT JOIN target ON target.entry_point = entry_point.id WHERE id "
+#define OF_NONE(table, record) &table, sizeof(struct record), 0, 0, false
+#define BELONGING(count, array)                                                                    \
+	sizeof(struct entry_point_record), offsetof(struct distribution_record, count),            \
+	        offsetof(struct distribution_record, array)
+#define OF_ENTRY_POINTS &entry_point_table, BELONGING(entry_point_count, entry_points)
+
+int reader_distributions(struct reader *reader, struct root_record *root, bool belongings,
+                         struct error *error)
+{
+	static const struct kind all = {
+	        SELECT_FROM(DISTRIBUTION_COLUMNS) "distribution WHERE id " IN_ROOT,
+	        OF_NONE(distribution_table, distribution_record)};
+	static const struct kind entry_points = {SELECT_ENTRY_POINTS ENTRY_POINTS_OF_ROOT BY_ID,
+	                                         OF_ENTRY_POINTS, true};
+	static const struct kind plugins = {
+	        WITH_TARGETS(PLUGIN_COLUMNS) "plugin CROSS JOIN target ON entry_point = id WHERE "
+	                                     "id " ENTRY_POINTS_OF_ROOT BY_ID,
+	        &plugin_table, BELONGING(plugin_count, plugins), true};
+	const struct kind *kinds[] = {&all, belongings ? &entry_points : NULL, &plugins, NULL};
+
+	return read_root(reader, root, kinds, error);
+}
+
+int reader_listed(struct reader *reader, struct root_record *root, struct error *error)
+{
+	static const struct kind all = {
+	        SELECT_FROM(LISTED_COLUMNS) "distribution WHERE id " IN_ROOT,
+	        OF_NONE(listed_table, distribution_record)};
+	static const struct kind lines = {
+	        SELECT_FROM(ENTRY_POINT_COLUMNS) "entry_point WHERE id " ENTRY_POINTS_OF_ROOT BY_ID,
+	        OF_ENTRY_POINTS, false};
+
+	return read_root(reader, root, (const struct kind *[]){&all, &lines, NULL}, error);
+}
+
+int reader_entry_points(struct reader *reader, struct distribution_record *distribution,
+                        struct arena *arena, struct error *error)
+{
+	static const struct kind all = {SELECT_ENTRY_POINTS ENTRY_POINTS_OF_DISTRIBUTION BY_ID,
+	                                OF_ENTRY_POINTS, true};
+
+	distribution->entry_point_count = 0;
+	return read_belongings(reader, &all, distribution->id, distribution, 1, arena, error);
+}
+
+int reader_startups(struct reader *reader, struct root_record *root, struct error *error)
+{
+	static const struct kind all = {SELECT_FROM(STARTUP_COLUMNS) "startup WHERE id " IN_ROOT,
+	                                OF_NONE(startup_table, startup_record)};
+	CLEANUP(reading_free) struct reading reading = {.kind = &all, .arena = &root->arena};
+	void *read = NULL;
+	int code = read_rows(reader, root->id, &reading, &read, error);
+
+	if (code == 0 && reading.count > STARTUPS_MAX)
+		code = sql_damaged(&reader->sql, error);
+	root->startups = read;
+	root->startup_count = code == 0 ? reading.count : 0;
+	return code;
+}
+
+/* --- selections --- */
+
+#define SELECT                                                                                     \
+	"SELECT " COLUMNS("e.id",                                                                  \
+	                  SELECTED_COLUMNS) " FROM entry_point e "                                 \
+	                                    "CROSS JOIN distribution d ON d.id = e.distribution "
+
+/* Plugins, as if they were entry points in a group called as their kind. */
+#define SELECT_PLUGINS                                                                             \
+	"SELECT " COLUMNS(                                                                         \
+	        "e.id",                                                                            \
+	        SELECTED_COLUMNS) " FROM (SELECT p.id, p.distribution, "                           \
+	                          "p.plugin_kind AS group_name, p.name, t.object || ':' || "       \
+	                          "t.symbol AS value, "                                            \
+	                          "t.object AS module, t.symbol AS attr, NULL AS extras "          \
+	                          "FROM plugin p CROSS JOIN target t ON t.entry_point = p.id) e "  \
+	                          "CROSS JOIN distribution d ON d.id = e.distribution "
+
+/* The same for any group and name, for any group, for any name, for both. */
+#define SELECTIONS(select)                                                                         \
+	{                                                                                          \
+		{select, select "WHERE e.name = ?2"},                                              \
+		        {select "WHERE e.group_name = ?1",                                         \
+		         select "WHERE e.group_name = ?1 AND e.name = ?2"},                        \
+	}
+
+static int start_selection(struct reader *reader, const char *const texts[2][2], struct slice group,
                            struct slice name, struct error *error)
 {
 	bool by_group = !slice_is_null(group), by_name = !slice_is_null(name);
 
-	reader->selection = sql_get(&reader->sql, ids[by_group][by_name], error);
+	reader->selection = sql_get(&reader->sql, texts[by_group][by_name]);
 	if (by_group)
 		sql_bind(&reader->sql, reader->selection, 1, group);
 	if (by_name)
@@ -141,23 +433,17 @@ static int start_selection(struct reader *reader, selections ids, struct slice g
 
 int reader_select(struct reader *reader, struct slice group, struct slice name, struct error *error)
 {
-	static selections ids = {
-	        {SQL_SELECT_ALL, SQL_SELECT_NAME},
-	        {SQL_SELECT_GROUP, SQL_SELECT_GROUP_NAME},
-	};
+	static const char *const texts[2][2] = SELECTIONS(SELECT);
 
-	return start_selection(reader, ids, group, name, error);
+	return start_selection(reader, texts, group, name, error);
 }
 
 int reader_select_plugins(struct reader *reader, struct slice kind, struct slice name,
                           struct error *error)
 {
-	static selections ids = {
-	        {SQL_SELECT_PLUGINS, SQL_SELECT_PLUGIN_NAME},
-	        {SQL_SELECT_PLUGIN_KIND, SQL_SELECT_PLUGIN_KIND_NAME},
-	};
+	static const char *const texts[2][2] = SELECTIONS(SELECT_PLUGINS);
 
-	return start_selection(reader, ids, kind, name, error);
+	return start_selection(reader, texts, kind, name, error);
 }
 
 int reader_next(struct reader *reader, struct reader_row *row, struct error *error)
@@ -187,7 +473,9 @@ static int each_row(struct reader *reader, sqlite3_stmt *row, const struct table
 int reader_holders(struct reader *reader, struct slice normalized_name, reader_each *each,
                    void *payload, struct error *error)
 {
-	sqlite3_stmt *row = sql_get(&reader->sql, SQL_HOLDERS, error);
+	sqlite3_stmt *row =
+	        sql_get(&reader->sql,
+	                SELECT_FROM(HOLDER_COLUMNS) "distribution WHERE normalized_name = ?1");
 
 	sql_bind(&reader->sql, row, 1, normalized_name);
 	return each_row(reader, row, &holder_table, each, payload, error);
@@ -196,7 +484,14 @@ int reader_holders(struct reader *reader, struct slice normalized_name, reader_e
 int reader_called(struct reader *reader, int64_t root, struct slice normalized_name,
                   reader_each *each, void *payload, struct error *error)
 {
-	sqlite3_stmt *row = sql_get_of(&reader->sql, SQL_CALLED, root, error);
+	/* A child with another end than these may be called otherwise than its METADATA says. */
+	sqlite3_stmt *row = sql_get_of(
+	        &reader->sql,
+	        SELECT_FROM(HOLDER_COLUMNS) "distribution WHERE id " DISTRIBUTIONS_OF_ROOT
+	                                    " AND (normalized_name = ?2 OR ?2 IS NULL OR "
+	                                    "directory NOT GLOB '*.dist-info' AND "
+	                                    "directory NOT GLOB '*.egg-info')",
+	        root);
 
 	sql_bind(&reader->sql, row, 2, normalized_name);
 	return each_row(reader, row, &holder_table, each, payload, error);
@@ -205,26 +500,33 @@ int reader_called(struct reader *reader, int64_t root, struct slice normalized_n
 int reader_broken(struct reader *reader, int64_t root, reader_each *each, void *payload,
                   struct error *error)
 {
+	static const char text[] =
+	        SELECT_FROM(PROBLEM_COLUMNS) "distribution WHERE error IS NOT NULL AND "
+	                                     "id " DISTRIBUTIONS_OF_ROOT " ORDER BY position";
 	int code = sql_execute(&reader->sql, "PRAGMA temp_store = MEMORY", error);
 
-	if (code < 0)
-		return code;
-	return each_row(reader, sql_get_of(&reader->sql, SQL_BROKEN, root, error), &problem_table,
-	                each, payload, error);
+	return code < 0 ? code
+	                : each_row(reader, sql_get_of(&reader->sql, text, root), &problem_table,
+	                           each, payload, error);
 }
 
 int reader_target(struct reader *reader, int64_t entry_point, struct target_record *out,
                   struct error *error)
 {
-	return row_next(&reader->sql, sql_get_of(&reader->sql, SQL_TARGET, entry_point, error),
-	                &target_table, out, error);
+	sqlite3_stmt *row =
+	        sql_get_of(&reader->sql,
+	                   "SELECT " COLUMNS("entry_point",
+	                                     TARGET_COLUMNS) " FROM target WHERE entry_point = ?1",
+	                   entry_point);
+
+	return row_next(&reader->sql, row, &target_table, out, error);
 }
 
 int reader_events(struct reader *reader,
                   int (*each)(void *payload, const struct event_record *event), void *payload,
                   struct error *error)
 {
-	sqlite3_stmt *row = sql_get(&reader->sql, SQL_EVENTS, error);
+	sqlite3_stmt *row = sql_get(&reader->sql, SELECT_EVENTS);
 	struct event_record event;
 	int code;
 
@@ -257,29 +559,58 @@ static void show(sqlite3_context *context, int count, sqlite3_value **values)
 		sqlite3_result_error_nomem(context);
 }
 
-static sqlite3_stmt *begin_document(struct reader *reader, struct error *error)
-{
-	sqlite3 *db = reader->sql.db;
-	int most = sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1);
-	int code = sqlite3_create_function_v2(
-	        db, "shown", -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL, show,
-	        NULL, NULL, NULL);
+/*
+ * A key is what a fleet's server has an index on, which takes 2,704 bytes: the first few. More
+ * of it can be read here; a name of a thousand letters must not keep all else away.
+ */
+#define KEY(column) "shown(" column ", 300)"
+#define TITLE       KEY("coalesce(d.name, d.directory)")
 
-	if (code != SQLITE_OK) {
-		sql_error(&reader->sql, code, error);
-		return NULL;
-	}
-	sqlite3_limit(db, SQLITE_LIMIT_LENGTH,
-	              most < INT_MAX / JSON_GROWS ? JSON_GROWS * most : INT_MAX);
-	return sql_get(&reader->sql, SQL_DOCUMENT, error);
-}
+static const char select_document[] =
+        "SELECT 0, json_array(shown(r.path), shown(d.directory), " TITLE
+        ", " KEY("d.version") ", shown(d.error)) FROM distribution d CROSS JOIN root r ON r.id = "
+                              "d.root "
+                              "UNION ALL SELECT 1, json_array(shown(r.path), " TITLE
+                              ", " KEY("e.group_name") ", " KEY(
+                                      "e.name") ", shown(e.value), shown(coalesce(t.kind, "
+                                                "'python')), "
+                                                "shown(coalesce(t.state, 'ok')), shown(t.object)) "
+                                                "FROM entry_point e "
+                                                "CROSS JOIN distribution d ON d.id = "
+                                                "e.distribution CROSS JOIN root r ON r.id = d.root "
+                                                "LEFT JOIN target t ON t.entry_point = e.id "
+                                                "UNION ALL SELECT 2, "
+                                                "json_array(shown(r.path), " TITLE
+                                                ", shown(p.plugin_kind), "
+                                                "shown(p.name), shown(t.object), shown(t.symbol), "
+                                                "shown(t.state)) FROM plugin p "
+                                                "CROSS JOIN target t ON t.entry_point = p.id "
+                                                "CROSS JOIN distribution d ON d.id = "
+                                                "p.distribution CROSS JOIN root r ON r.id = d.root "
+                                                "UNION ALL SELECT 3, json_array(shown(r.path), "
+                                                "shown(s.file), s.line, shown(s.kind), "
+                                                "shown(s.code)) FROM startup s CROSS JOIN root r "
+                                                "ON r.id = s.root "
+                                                "UNION ALL SELECT 4, json_array(time, "
+                                                "shown(action), shown(root), shown(distribution), "
+                                                "shown(old_version), shown(version), "
+                                                "shown(detail), shown(command), uid) FROM event";
 
 int reader_document(struct reader *reader, FILE *stream, size_t *rows, struct error *error)
 {
-	sqlite3_stmt *statement = begin_document(reader, error);
+	sqlite3 *db = reader->sql.db;
+	int most = sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1), table = 0, code;
 	const char *between = "";
-	int table = 0, code;
+	sqlite3_stmt *statement;
 
+	code = sqlite3_create_function_v2(db, "shown", -1,
+	                                  SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
+	                                  NULL, show, NULL, NULL, NULL);
+	if (code != SQLITE_OK)
+		return sql_error(&reader->sql, code, error);
+	sqlite3_limit(db, SQLITE_LIMIT_LENGTH,
+	              most < INT_MAX / JSON_GROWS ? JSON_GROWS * most : INT_MAX);
+	statement = sql_get(&reader->sql, select_document);
 	*rows = 0;
 	fputs("[[", stream);
 	while ((code = sql_step(&reader->sql, statement, error)) > 0) {

@@ -14,7 +14,7 @@
 #include "db/base/arena.h"
 #include "db/base/slice.h"
 
-/* See the identifiers in schema.sql. */
+/* See the identifiers in schema.sql. A root, a distribution, a row begin with theirs. */
 #define DISTRIBUTION_ID_SHIFT 20
 #define ENTRY_POINT_ID_SHIFT  24
 #define PLUGIN_ID_BIT         ((int64_t)1 << 23) /* of a plugin's number, among entry points' */
@@ -88,15 +88,9 @@ struct target_record {
 void target_texts(struct target_record *target, struct slice *texts[TARGET_TEXTS]);
 
 struct entry_point_record {
-	struct slice group, name, value;
+	struct slice group, name, value;    /* of a plugin, group is the kind */
 	struct slice module, attr, extras;  /* null where absent; extras comma-separated */
 	const struct target_record *target; /* NULL: a Python module at hand, or not resolved */
-};
-
-/* A native plugin, known by a symbol that it exports. */
-struct plugin_record {
-	struct slice kind, name;
-	struct target_record target;
 };
 
 /* What is kept of a file when it is carried elsewhere; see carried.h. */
@@ -129,7 +123,7 @@ struct distribution_record {
 	struct outline entry_points_txt, metadata;
 	struct entry_point_record *entry_points;
 	size_t entry_point_count;
-	struct plugin_record *plugins;
+	struct entry_point_record *plugins; /* known by a symbol: a kind, a name and a target */
 	size_t plugin_count;
 };
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/base/array.h"
 #include "db/base/libc.h"
 
 #define STEPS_PER_BYTE 32        /* instructions of SQLite; one row takes about 30, and 20 bytes */
@@ -15,6 +16,12 @@
 #define STEPS_BETWEEN  100000
 #define ROW_MAX        (256 << 20) /* bytes of a row that is written */
 #define ROW_MIN        4096        /* bytes of a row that may be read in any case */
+
+/* One of the statements that are kept. */
+struct sql_prepared {
+	const char *text;
+	sqlite3_stmt *statement;
+};
 
 /* --- failures --- */
 
@@ -48,6 +55,8 @@ int sql_error(const struct sql *sql, int code, struct error *error)
 	const char *why = sql->db ? sqlite3_errmsg(sql->db) : sqlite3_errstr(code);
 	int errnum = sql->db ? sqlite3_system_errno(sql->db) : 0;
 
+	if (code == SQLITE_NOMEM)
+		return error_nomem(error);
 	if ((code & 0xff) == SQLITE_IOERR && errnum)
 		return error_set(error, code_of_sqlite(sql, code), "%s: %s: %s", sql->file, why,
 		                 errno_text(errnum));
@@ -111,8 +120,9 @@ int sql_open(struct sql *sql, int fd, enum file_use use, const char *file, struc
 
 void sql_close(struct sql *sql)
 {
-	for (int i = 0; i < SQL_COUNT; i++)
-		sqlite3_finalize(sql->prepared[i]);
+	for (size_t i = 0; i < sql->count; i++)
+		sqlite3_finalize(sql->prepared[i].statement);
+	free(sql->prepared);
 	sqlite3_close(sql->db);
 	free(sql->file);
 	*sql = (struct sql){0};
@@ -171,27 +181,35 @@ int sql_execute(struct sql *sql, const char *text, struct error *error)
 	return code == SQLITE_OK ? 0 : sql_error(sql, code, error);
 }
 
-sqlite3_stmt *sql_get(struct sql *sql, enum sql_id id, struct error *error)
+static sqlite3_stmt *prepare(struct sql *sql, const char *text)
 {
-	sqlite3_stmt **statement = &sql->prepared[id];
-	int code;
+	sqlite3_stmt *statement = NULL;
 
-	if (*statement) {
-		sqlite3_reset(*statement);
-		sqlite3_stmt_status(*statement, SQLITE_STMTSTATUS_VM_STEP, 1);
-		return *statement;
-	}
 	sql->left = sql->allowed;
-	code = sqlite3_prepare_v3(sql->db, sql_statements[id], -1, SQLITE_PREPARE_PERSISTENT,
-	                          statement, NULL);
-	if (code != SQLITE_OK)
-		sql_error(sql, code, error);
-	return *statement;
+	sql->code = array_grow(&sql->prepared, sql->count, sizeof(*sql->prepared), &sql->room)
+	                    ? sqlite3_prepare_v3(sql->db, text, -1, SQLITE_PREPARE_PERSISTENT,
+	                                         &statement, NULL)
+	                    : SQLITE_NOMEM;
+	if (statement)
+		sql->prepared[sql->count++] = (struct sql_prepared){text, statement};
+	return statement;
 }
 
-sqlite3_stmt *sql_get_of(struct sql *sql, enum sql_id id, int64_t key, struct error *error)
+sqlite3_stmt *sql_get(struct sql *sql, const char *text)
 {
-	sqlite3_stmt *statement = sql_get(sql, id, error);
+	for (size_t i = 0; i < sql->count; i++) {
+		if (sql->prepared[i].text != text)
+			continue;
+		sqlite3_reset(sql->prepared[i].statement);
+		sqlite3_stmt_status(sql->prepared[i].statement, SQLITE_STMTSTATUS_VM_STEP, 1);
+		return sql->prepared[i].statement;
+	}
+	return prepare(sql, text);
+}
+
+sqlite3_stmt *sql_get_of(struct sql *sql, const char *text, int64_t key)
+{
+	sqlite3_stmt *statement = sql_get(sql, text);
 
 	if (statement)
 		sqlite3_bind_int64(statement, 1, key);
@@ -209,11 +227,9 @@ static int check_stopped(const struct sql *sql, struct error *error)
 
 int sql_step(struct sql *sql, sqlite3_stmt *statement, struct error *error)
 {
-	int code = sql->bind_code;
+	int code = sql->code;
 
-	if (!statement)
-		return code_of_sqlite(sql, sqlite3_errcode(sql->db));
-	sql->bind_code = SQLITE_OK;
+	sql->code = SQLITE_OK;
 	if (code != SQLITE_OK)
 		return sql_error(sql, code, error);
 	if (check_stopped(sql, error) < 0)
@@ -251,7 +267,7 @@ void sql_bind(struct sql *sql, sqlite3_stmt *statement, int index, struct slice 
 		               : sqlite3_bind_text64(statement, index, text.ptr, text.len,
 		                                     SQLITE_STATIC, SQLITE_UTF8);
 	if (code != SQLITE_OK)
-		sql->bind_code = code;
+		sql->code = code;
 }
 
 struct slice sql_column(sqlite3_stmt *statement, int index)

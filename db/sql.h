@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "db/base/error.h"
 #include "db/base/slice.h"
@@ -19,73 +20,24 @@ extern const char sql_schema[];
 #define SQL_APPLICATION_ID 1162888265u
 #define SQL_USER_VERSION   1u
 
-/* Every statement of the project; the texts stand in sql_statements.c. */
-enum sql_id {
-	SQL_ROOT_BY_PATH,
-	SQL_ROOTS,
-	SQL_DISTRIBUTIONS,
-	SQL_LISTED,
-	SQL_ENTRY_POINTS,
-	SQL_LISTED_ENTRY_POINTS,
-	SQL_ENTRY_POINTS_OF,
-	SQL_PLUGINS,
-	SQL_STARTUPS,
-	SQL_SELECT_GROUP_NAME,
-	SQL_SELECT_GROUP,
-	SQL_SELECT_NAME,
-	SQL_SELECT_ALL,
-	SQL_SELECT_PLUGIN_KIND_NAME,
-	SQL_SELECT_PLUGIN_KIND,
-	SQL_SELECT_PLUGIN_NAME,
-	SQL_SELECT_PLUGINS,
-	SQL_HOLDERS,
-	SQL_CALLED,
-	SQL_BROKEN,
-	SQL_TARGET,
-	SQL_EVENTS,
-	SQL_DOCUMENT,
-	SQL_PUBLICATION,
-	SQL_SCHEMA,
-	SQL_CHECK,
-	SQL_IS_COHERENT,
-	SQL_PUT_ROOT,
-	SQL_DROP_ROOT,
-	SQL_DROP_ROOT_DISTRIBUTIONS,
-	SQL_DROP_ROOT_ENTRY_POINTS,
-	SQL_DROP_ROOT_PLUGINS,
-	SQL_DROP_ROOT_TARGETS,
-	SQL_LAST_ROOT,
-	SQL_LAST_DISTRIBUTION,
-	SQL_PUT_DISTRIBUTION,
-	SQL_ANCHOR_DISTRIBUTION,
-	SQL_DROP_DISTRIBUTION,
-	SQL_PUT_ENTRY_POINT,
-	SQL_DROP_ENTRY_POINTS,
-	SQL_PUT_PLUGIN,
-	SQL_DROP_PLUGINS,
-	SQL_PUT_TARGET,
-	SQL_DROP_TARGETS,
-	SQL_PUT_STARTUP,
-	SQL_DROP_ROOT_STARTUPS,
-	SQL_PUT_EVENT,
-	SQL_PUT_PUBLICATION,
-	SQL_CONTEST,
-	SQL_CONTEST_NAME,
-	SQL_CONTEST_NAME_OF,
-	SQL_COUNT,
-};
-
-extern const char *const sql_statements[SQL_COUNT];
-
 /* An open file and the statements prepared on it so far; it stays where it is. */
 struct sql {
 	sqlite3 *db;
 	struct file_vfs vfs;
 	char *file; /* for messages */
-	sqlite3_stmt *prepared[SQL_COUNT];
+	struct sql_prepared *prepared;
+	size_t count, room;    /* of these */
 	int allowed, left;     /* see sql_limit(); allowed is 0 without limit */
 	bool (*stopped)(void); /* see sql_stop() */
-	int bind_code;         /* SQLite's, of a sql_bind() that failed since the last step */
+	int code;              /* SQLite's, of what has failed since the last step */
+};
+
+/* A database that is open for reading: a published one, or the copy of a writer. */
+struct reader {
+	struct sql sql;
+	struct stat opened; /* the published file */
+	int fd;
+	sqlite3_stmt *selection;
 };
 
 /*
@@ -116,19 +68,16 @@ void sql_close(struct sql *sql);
 int sql_execute(struct sql *sql, const char *text, struct error *error);
 
 /*
- * The statement, reset, prepared at first use. Each of its parameters is to be bound, each time.
- * NULL on failure, with @error filled, which the functions below accept; it stays the property
- * of @sql.
+ * The statement, reset, prepared at first use and known by where @text stands: a literal. Each of
+ * its parameters is to be bound, each time. NULL on failure, which the functions below accept and
+ * sql_step() reports; it stays the property of @sql.
  */
-sqlite3_stmt *sql_get(struct sql *sql, enum sql_id id, struct error *error);
+sqlite3_stmt *sql_get(struct sql *sql, const char *text);
 
 /* The same with @key bound to ?1. */
-sqlite3_stmt *sql_get_of(struct sql *sql, enum sql_id id, int64_t key, struct error *error);
+sqlite3_stmt *sql_get_of(struct sql *sql, const char *text, int64_t key);
 
-/*
- * Step: 1 for a row, 0 at the end, or a negative code with @error filled. Where sql_get() gave
- * NULL: the code of that.
- */
+/* Step: 1 for a row, 0 at the end, or a negative code with @error filled. */
 int sql_step(struct sql *sql, sqlite3_stmt *statement, struct error *error);
 
 /*

@@ -9,14 +9,10 @@
 
 /* How a column is kept in its member. */
 enum column_type {
-	COLUMN_TEXT,   /* a slice, null for NULL */
-	COLUMN_NEEDED, /* the same, never NULL */
-	COLUMN_INT64,
-	COLUMN_UINT32,
-	COLUMN_SIZE, /* size_t */
-	COLUMN_BOOL,
-	COLUMN_KNOWN, /* int64_t; 0 stands for NULL, what is not known */
-	COLUMN_KNOWN32,
+	COLUMN_TEXT,         /* a slice, null for NULL */
+	COLUMN_NEEDED,       /* the same, never NULL */
+	COLUMN_NUMBER,       /* an integer of any size, or a bool */
+	COLUMN_KNOWN,        /* the same; 0 stands for NULL, what is not known */
 	COLUMN_WATCHED,      /* of a distribution_record; the member is its first */
 	COLUMN_OUTLINE_SIZE, /* struct outline; both NULL where it does not exist */
 	COLUMN_OUTLINE_TIME,
@@ -35,77 +31,77 @@ static const struct words *const words_of[] = {
 
 struct column {
 	enum column_type type;
-	size_t offset;
+	unsigned size, offset;
 };
 
-#define COLUMN_MAP(of, text, type, member) {COLUMN_##type, offsetof(struct of, member)},
-#define TABLE(list, of)                                                                            \
+#define COLUMN_MAP(of, text, type, member)                                                         \
+	{COLUMN_##type, sizeof(((struct of *)0)->member), offsetof(struct of, member)},
+#define TABLE(list, of, has_id)                                                                    \
 	{                                                                                          \
-		(const struct column[]){list(COLUMN_MAP, COLUMN_MAP, of)},                         \
-		        sizeof((struct column[]){list(COLUMN_MAP, COLUMN_MAP, of)}) /              \
-		                sizeof(struct column)                                              \
+		(const struct column[]){list(COLUMN_MAP, of)},                                     \
+		        sizeof((struct column[]){list(COLUMN_MAP, of)}) / sizeof(struct column),   \
+		        has_id                                                                     \
 	}
 
-const struct table root_table = TABLE(ROOT_COLUMNS, root_record);
-const struct table distribution_table = TABLE(DISTRIBUTION_COLUMNS, distribution_record);
-const struct table anchored_table = TABLE(ANCHORED_COLUMNS, distribution_record);
-const struct table listed_table = TABLE(LISTED_COLUMNS, distribution_record);
-const struct table entry_point_table = TABLE(ENTRY_POINT_COLUMNS, entry_point_record);
-const struct table plugin_table = TABLE(PLUGIN_COLUMNS, plugin_record);
-const struct table target_table = TABLE(TARGET_COLUMNS, target_record);
-const struct table publication_table = TABLE(PUBLICATION_COLUMNS, publication_record);
-const struct table startup_table = TABLE(STARTUP_COLUMNS, startup_record);
-const struct table event_table = TABLE(EVENT_COLUMNS, event_record);
-const struct table selected_table = TABLE(SELECTED_COLUMNS, reader_row);
-const struct table holder_table = TABLE(HOLDER_COLUMNS, distribution_record);
-const struct table problem_table = TABLE(PROBLEM_COLUMNS, distribution_record);
+const struct table root_table = TABLE(ROOT_COLUMNS, root_record, true);
+const struct table distribution_table = TABLE(DISTRIBUTION_COLUMNS, distribution_record, true);
+const struct table anchored_table = TABLE(ANCHORED_COLUMNS, distribution_record, true);
+const struct table listed_table = TABLE(LISTED_COLUMNS, distribution_record, true);
+const struct table entry_point_table = TABLE(ENTRY_POINT_COLUMNS, entry_point_record, false);
+const struct table plugin_table = TABLE(PLUGIN_COLUMNS, entry_point_record, false);
+const struct table target_table = TABLE(TARGET_COLUMNS, target_record, false);
+const struct table publication_table = TABLE(PUBLICATION_COLUMNS, publication_record, false);
+const struct table startup_table = TABLE(STARTUP_COLUMNS, startup_record, false);
+const struct table event_table = TABLE(EVENT_COLUMNS, event_record, false);
+const struct table selected_table = TABLE(SELECTED_COLUMNS, reader_row, true);
+const struct table holder_table = TABLE(HOLDER_COLUMNS, distribution_record, true);
+const struct table problem_table = TABLE(PROBLEM_COLUMNS, distribution_record, true);
 
 /* --- rows --- */
 
-static bool read_column(sqlite3_stmt *row, int at, enum column_type type, void *member)
+static void set_number(void *member, unsigned size, int64_t number)
+{
+	if (size == sizeof(int64_t))
+		*(int64_t *)member = number;
+	else if (size == sizeof(uint32_t))
+		*(uint32_t *)member = (uint32_t)number;
+	else
+		*(bool *)member = number != 0;
+}
+
+static int64_t get_number(const void *member, unsigned size)
+{
+	if (size == sizeof(int64_t))
+		return *(const int64_t *)member;
+	return size == sizeof(uint32_t) ? *(const uint32_t *)member : *(const bool *)member;
+}
+
+static bool read_column(sqlite3_stmt *row, int at, const struct column *column, void *member)
 {
 	struct outline *outline = member;
 
-	switch (type) {
+	switch (column->type) {
 	case COLUMN_TEXT:
-		*(struct slice *)member = sql_column(row, at);
-		return true;
 	case COLUMN_NEEDED:
 		*(struct slice *)member = sql_column(row, at);
-		return !slice_is_null(*(struct slice *)member);
-	case COLUMN_INT64:
+		return column->type == COLUMN_TEXT || !slice_is_null(*(struct slice *)member);
+	case COLUMN_NUMBER:
 	case COLUMN_KNOWN:
-		*(int64_t *)member = sqlite3_column_int64(row, at);
-		break;
-	case COLUMN_UINT32:
-		*(uint32_t *)member = (uint32_t)sqlite3_column_int64(row, at);
-		break;
-	case COLUMN_SIZE:
-		*(size_t *)member = (size_t)sqlite3_column_int64(row, at);
-		break;
-	case COLUMN_BOOL:
-		*(bool *)member = sqlite3_column_int(row, at) != 0;
-		break;
-	case COLUMN_KNOWN32:
-		*(int *)member = sqlite3_column_int(row, at);
-		break;
+		set_number(member, column->size, sqlite3_column_int64(row, at));
+		return true;
 	case COLUMN_WATCHED:
 		distribution_set_watched(member, sqlite3_column_int(row, at));
-		break;
+		return true;
 	case COLUMN_OUTLINE_SIZE:
 		outline->exists = sqlite3_column_type(row, at) != SQLITE_NULL;
 		outline->size = sqlite3_column_int64(row, at);
-		break;
+		return true;
 	case COLUMN_OUTLINE_TIME:
 		outline->mtime = sqlite3_column_int64(row, at);
-		break;
-	case COLUMN_ROOT_KIND:
-	case COLUMN_TARGET_KIND:
-	case COLUMN_TARGET_STATE:
-	case COLUMN_STARTUP_KIND:
-		return words_find(words_of[type], sql_column(row, at), member);
+		return true;
+	default:
+		return words_find(words_of[column->type], sql_column(row, at), member);
 	}
-	return true;
 }
 
 /* Never a copy in its callers, each with calls of read_column(): a third of a selection's time. */
@@ -114,10 +110,29 @@ __attribute__((noinline)) bool row_read(sqlite3_stmt *row, int first, const stru
 {
 	bool whole = true;
 
+	if (table->has_id)
+		*(int64_t *)record = sqlite3_column_int64(row, first);
 	for (int i = 0; i < table->count; i++)
-		whole &= read_column(row, first + i, table->columns[i].type,
+		whole &= read_column(row, first + 1 + i, &table->columns[i],
 		                     (char *)record + table->columns[i].offset);
 	return whole;
+}
+
+int row_next(struct sql *sql, sqlite3_stmt *row, const struct table *table, void *record,
+             struct error *error)
+{
+	int code = sql_step(sql, row, error);
+
+	if (code > 0) {
+		bool whole = row_read(row, 0, table, record);
+
+		code = sql_check_row(sql, error);
+		if (code == 0)
+			code = whole ? 1 : sql_damaged(sql, error);
+	}
+	if (code < 0)
+		sqlite3_reset(row);
+	return code;
 }
 
 void row_keep(const struct table *table, void *record, struct arena *arena, bool *failed)
@@ -130,52 +145,34 @@ void row_keep(const struct table *table, void *record, struct arena *arena, bool
 	}
 }
 
-static void bind_column(struct sql *sql, sqlite3_stmt *statement, int at, enum column_type type,
-                        const void *member)
+static void bind_column(struct sql *sql, sqlite3_stmt *statement, int at,
+                        const struct column *column, const void *member)
 {
 	const struct outline *outline = member;
 	bool is_known = true;
-	int64_t number = 0;
+	int64_t number;
 
-	switch (type) {
+	switch (column->type) {
 	case COLUMN_TEXT:
 	case COLUMN_NEEDED:
 		sql_bind(sql, statement, at, *(const struct slice *)member);
 		return;
-	case COLUMN_INT64:
-		number = *(const int64_t *)member;
-		break;
+	case COLUMN_NUMBER:
 	case COLUMN_KNOWN:
-		number = *(const int64_t *)member;
-		is_known = number != 0;
-		break;
-	case COLUMN_UINT32:
-		number = *(const uint32_t *)member;
-		break;
-	case COLUMN_SIZE:
-		number = (int64_t) * (const size_t *)member;
-		break;
-	case COLUMN_BOOL:
-		number = *(const bool *)member;
-		break;
-	case COLUMN_KNOWN32:
-		number = *(const int *)member;
-		is_known = number != 0;
+		number = get_number(member, column->size);
+		is_known = number != 0 || column->type == COLUMN_NUMBER;
 		break;
 	case COLUMN_WATCHED:
 		number = distribution_watched(member);
 		break;
 	case COLUMN_OUTLINE_SIZE:
-		number = outline->size;
-		is_known = outline->exists;
-		break;
 	case COLUMN_OUTLINE_TIME:
-		number = outline->mtime;
+		number = column->type == COLUMN_OUTLINE_SIZE ? outline->size : outline->mtime;
 		is_known = outline->exists;
 		break;
 	default:
 		sql_bind(sql, statement, at,
-		         slice_of(words_of[type]->all[*(const unsigned *)member]));
+		         slice_of(words_of[column->type]->all[*(const unsigned *)member]));
 		return;
 	}
 	if (is_known)
@@ -184,10 +181,10 @@ static void bind_column(struct sql *sql, sqlite3_stmt *statement, int at, enum c
 		sqlite3_bind_null(statement, at);
 }
 
-void row_bind(struct sql *sql, sqlite3_stmt *statement, int first, const struct table *table,
+void row_bind(struct sql *sql, sqlite3_stmt *statement, const struct table *table,
               const void *record)
 {
 	for (int i = 0; i < table->count; i++)
-		bind_column(sql, statement, first + i, table->columns[i].type,
+		bind_column(sql, statement, 2 + i, &table->columns[i],
 		            (const char *)record + table->columns[i].offset);
 }

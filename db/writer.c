@@ -1,6 +1,6 @@
 /*
- * writer.c - a writer from the lock to the publication. The copy
- * is private until the rename: it needs no journal and no synchronous writes; fsync comes
+ * writer.c - a writer from the lock to the publication, and the rows that it puts and drops. The
+ * copy is private until the rename: it needs no journal and no synchronous writes; fsync comes
  * once, in publication_finish().
  */
 #include "db/writer.h"
@@ -13,13 +13,29 @@
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/identity.h"
-#include "db/writer_state.h"
+#include "db/publish.h"
+#include "db/tables.h"
 
 #define SET_ASIDE_SUFFIX "damaged"
 #define TICK_PART        1000000 /* nanoseconds: a part of a tick of the kernel's clock, */
 #define TICK_PARTS       20      /* and more of them than the longest tick has */
 
-/* @size: of what the file holds that is not to be believed yet, or 0. */
+/* After more changes than this, all names are looked at once, when all is done. */
+#define CONTESTS_ONE_BY_ONE 16
+
+struct writer {
+	struct reader reader; /* of the copy */
+	struct publication publication;
+	const char *command;
+	struct error why_rebuilt;
+	uint32_t version;  /* that the header of the published file claims; 0: none */
+	int64_t last_id;   /* given to a distribution */
+	unsigned contests; /* changes that may have made a name contested, or uncontested */
+	bool (*stopped)(void);
+	bool sealed;
+	bool changed;
+};
+
 static int open_sql(struct writer *writer, struct sql *sql, int fd, enum file_use use,
                     struct error *error)
 {
@@ -65,6 +81,241 @@ static int create_schema(struct writer *writer, struct error *error)
 	return code;
 }
 
+/* --- rows --- */
+
+/* Run @text, whose ?1 is @id. */
+static int run_for_id(struct writer *writer, const char *text, int64_t id, struct error *error)
+{
+	struct sql *sql = &writer->reader.sql;
+
+	writer->changed = true;
+	return sql_single(sql, sql_get_of(sql, text, id), NULL, error);
+}
+
+/* Put a row; @id: 0 for one that is given to it. */
+static int put(struct writer *writer, const char *text, int64_t id, const struct table *table,
+               const void *record, struct error *error)
+{
+	struct sql *sql = &writer->reader.sql;
+	sqlite3_stmt *statement = sql_get(sql, text);
+
+	if (statement && id)
+		sqlite3_bind_int64(statement, 1, id);
+	if (statement)
+		row_bind(sql, statement, table, record);
+	writer->changed = true;
+	return sql_single(sql, statement, NULL, error);
+}
+
+int writer_put_root(struct writer *writer, struct root_record *root, struct error *error)
+{
+	static const char text[] = PUT("INSERT OR REPLACE", "root", "id", ROOT_COLUMNS);
+	struct sql *sql = &writer->reader.sql;
+	int64_t last = 0;
+	int code =
+	        root->id ? 0
+	                 : sql_single(sql, sql_get(sql, "SELECT max(id) FROM root"), &last, error);
+
+	if (code < 0)
+		return code;
+	if (last >= ROOTS_MAX)
+		return error_set(error, ERROR_LIMIT,
+		                 "%s: more than %u directories were ever recorded here; remove it "
+		                 "and update again",
+		                 writer->publication.path, ROOTS_MAX);
+	if (!root->id)
+		root->id = last + 1;
+	return put(writer, text, root->id, &root_table, root, error);
+}
+
+/* Identifiers are given in turn within a root; the last one is looked up once per root. */
+static int give_id(struct writer *writer, const struct root_record *root,
+                   struct distribution_record *distribution, struct error *error)
+{
+	static const char text[] =
+	        "SELECT max(id) FROM distribution WHERE id " DISTRIBUTIONS_OF_ROOT;
+	struct sql *sql = &writer->reader.sql;
+	int64_t base = root->id << DISTRIBUTION_ID_SHIFT, last = writer->last_id;
+	int code = 0;
+
+	if (ROOT_OF_DISTRIBUTION(last) != root->id) {
+		last = base - 1;
+		code = sql_single(sql, sql_get_of(sql, text, root->id), &last, error);
+	}
+	if (code < 0)
+		return code;
+	if (last >= base + DISTRIBUTIONS_MAX - 1)
+		return error_set(error, ERROR_LIMIT,
+		                 "%.*s: more than %u distributions were ever recorded here; "
+		                 "'entrydb forget' it and update again",
+		                 (int)root->path.len, root->path.ptr, DISTRIBUTIONS_MAX);
+	distribution->id = writer->last_id = last + 1;
+	return 0;
+}
+
+/* Entry points, or plugins, with their targets; @first: the identifier of the first. */
+static int put_entry_points(struct writer *writer, const char *text, const struct table *table,
+                            int64_t first, const struct entry_point_record *rows, size_t count,
+                            struct error *error)
+{
+	static const char put_target[] = PUT("INSERT", "target", "entry_point", TARGET_COLUMNS);
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < count; i++) {
+		int64_t id = first + (int64_t)i;
+
+		code = put(writer, text, id, table, &rows[i], error);
+		if (code == 0 && rows[i].target)
+			code = put(writer, put_target, id, &target_table, rows[i].target, error);
+	}
+	return code;
+}
+
+/*
+ * Correct the mark "contested" of those that share a name with distribution @id, which has been
+ * added (@others: 1) or is to be dropped (2): is it that of more than so many?
+ */
+static int contest_name(struct writer *writer, int64_t id, int64_t others, struct error *error)
+{
+	static const char text[] =
+	        "UPDATE distribution SET contested = NOT contested WHERE normalized_name = (SELECT "
+	        "normalized_name FROM distribution WHERE id = ?1) AND contested <> (?2 < (SELECT "
+	        "count(*) FROM distribution WHERE normalized_name = (SELECT normalized_name FROM "
+	        "distribution WHERE id = ?1)))";
+	struct sql *sql = &writer->reader.sql;
+	sqlite3_stmt *statement;
+
+	if (writer->contests++ >= CONTESTS_ONE_BY_ONE)
+		return 0;
+	statement = sql_get_of(sql, text, id);
+	if (statement)
+		sqlite3_bind_int64(statement, 2, others);
+	return sql_single(sql, statement, NULL, error);
+}
+
+/* Where that has not been done with each change. */
+static int contest_names(struct writer *writer, struct error *error)
+{
+	return writer->contests <= CONTESTS_ONE_BY_ONE
+	               ? 0
+	               : sql_execute(
+	                         &writer->reader.sql,
+	                         "UPDATE distribution SET contested = NOT contested "
+	                         "WHERE normalized_name IS NOT NULL AND contested <> "
+	                         "(normalized_name IN (SELECT normalized_name FROM distribution "
+	                         "WHERE normalized_name IS NOT NULL "
+	                         "GROUP BY normalized_name HAVING count(*) > 1))",
+	                         error);
+}
+
+int writer_put_distribution(struct writer *writer, const struct root_record *root,
+                            struct distribution_record *distribution, struct error *error)
+{
+	static const char text[] =
+	        PUT("INSERT OR REPLACE", "distribution", "id", DISTRIBUTION_COLUMNS);
+	static const char put_entry_point[] =
+	        PUT("INSERT", "entry_point", "id", ENTRY_POINT_COLUMNS);
+	static const char put_plugin[] = PUT("INSERT", "plugin", "id", PLUGIN_COLUMNS);
+	int64_t first;
+	int code = distribution->id ? writer_drop_distribution(writer, distribution->id, error)
+	                            : give_id(writer, root, distribution, error);
+
+	if (code == 0)
+		code = put(writer, text, distribution->id, &distribution_table, distribution,
+		           error);
+	if (code == 0)
+		code = contest_name(writer, distribution->id, 1, error);
+	first = distribution->id << ENTRY_POINT_ID_SHIFT;
+	if (code == 0)
+		code = put_entry_points(writer, put_entry_point, &entry_point_table, first,
+		                        distribution->entry_points, distribution->entry_point_count,
+		                        error);
+	if (code == 0)
+		code = put_entry_points(writer, put_plugin, &plugin_table, first | PLUGIN_ID_BIT,
+		                        distribution->plugins, distribution->plugin_count, error);
+	return code;
+}
+
+int writer_anchor_distribution(struct writer *writer,
+                               const struct distribution_record *distribution, struct error *error)
+{
+	static const char text[] =
+	        "UPDATE distribution SET position = ?2, settled = ?3, watched = ?4, "
+	        "directory_stamp = ?5, files_stamp = ?6, entry_points_size = ?7, "
+	        "entry_points_mtime = ?8, metadata_size = ?9, metadata_mtime = ?10 WHERE id = ?1";
+
+	return put(writer, text, distribution->id, &anchored_table, distribution, error);
+}
+
+#define DROP_STARTUPS "DELETE FROM startup WHERE id " DISTRIBUTIONS_OF_ROOT
+
+int writer_put_startups(struct writer *writer, const struct root_record *root, struct error *error)
+{
+	static const char text[] = PUT("INSERT", "startup", "id", STARTUP_COLUMNS);
+	int64_t first = root->id << DISTRIBUTION_ID_SHIFT;
+	int code = run_for_id(writer, DROP_STARTUPS, root->id, error);
+
+	for (size_t i = 0; code == 0 && i < root->startup_count; i++)
+		code = put(writer, text, first + (int64_t)i, &startup_table, &root->startups[i],
+		           error);
+	return code;
+}
+
+/* Each of @texts, until a NULL. */
+static int run_all_for_id(struct writer *writer, const char *const *texts, int64_t id,
+                          struct error *error)
+{
+	int code = 0;
+
+	while (code == 0 && *texts)
+		code = run_for_id(writer, *texts++, id, error);
+	return code;
+}
+
+int writer_drop_distribution(struct writer *writer, int64_t id, struct error *error)
+{
+	static const char *const texts[] = {
+	        "DELETE FROM target WHERE entry_point " ENTRY_POINTS_OF_DISTRIBUTION,
+	        "DELETE FROM plugin WHERE id " ENTRY_POINTS_OF_DISTRIBUTION,
+	        "DELETE FROM entry_point WHERE id " ENTRY_POINTS_OF_DISTRIBUTION,
+	        "DELETE FROM distribution WHERE id = ?1",
+	        NULL,
+	};
+	int code = contest_name(writer, id, 2, error);
+
+	return code < 0 ? code : run_all_for_id(writer, texts, id, error);
+}
+
+int writer_drop_root(struct writer *writer, int64_t id, struct error *error)
+{
+	static const char *const texts[] = {
+	        "DELETE FROM target WHERE entry_point " ENTRY_POINTS_OF_ROOT,
+	        "DELETE FROM plugin WHERE id " ENTRY_POINTS_OF_ROOT,
+	        "DELETE FROM entry_point WHERE id " ENTRY_POINTS_OF_ROOT,
+	        "DELETE FROM distribution WHERE id " DISTRIBUTIONS_OF_ROOT,
+	        DROP_STARTUPS,
+	        "DELETE FROM root WHERE id = ?1",
+	        NULL,
+	};
+
+	writer->contests += CONTESTS_ONE_BY_ONE + 1;
+	return run_all_for_id(writer, texts, id, error);
+}
+
+static const char put_event[] = PUT("INSERT", "event", "id", EVENT_COLUMNS);
+
+int writer_log(struct writer *writer, const struct event_record *event, struct error *error)
+{
+	struct event_record row = *event;
+
+	if (writer->sealed)
+		return 0;
+	row.time = writer->publication.began.tv_sec;
+	row.uid = getuid();
+	row.command = slice_of(writer->command);
+	return put(writer, put_event, 0, &event_table, &row, error);
+}
+
 /* --- what is published --- */
 
 /* Copy what is published, and believe nothing of it before it has been looked at. */
@@ -73,18 +324,18 @@ static int open_published(struct writer *writer, struct error *error)
 	struct publication *publication = &writer->publication;
 	struct sql *sql = &writer->reader.sql;
 	int code = publication_copy(publication, error);
-	int mended;
 
 	if (code < 0)
 		return code;
 	writer->reader.opened = publication->published;
 	if (publication->published.st_size == 0) /* no more a database than a missing one */
 		return error_set(error, ERROR_NOTFOUND, "%s: empty", publication->path);
-	mended = identity_leave_wal(publication->new_fd, publication->path, error);
-	if (mended < 0)
-		return mended;
-	writer->changed |= mended > 0;
-	code = identity_check_header(publication->new_fd, publication->path, error);
+	code = identity_leave_wal(publication->new_fd, publication->path, error);
+	if (code < 0)
+		return code;
+	writer->changed |= code > 0;
+	code = identity_check_header(publication->new_fd, publication->path, &writer->version,
+	                             error);
 	if (code == 0)
 		code = open_copy(writer, error);
 	if (code == 0)
@@ -99,56 +350,57 @@ static int open_published(struct writer *writer, struct error *error)
 /* --- what takes its place --- */
 
 /*
- * Is it the database of a newer entrydb, and not ours with a damaged header? It says so, it
- * is sound, and its schema is another one. 1, 0, or a negative code if that is not known.
+ * What this program would lose, it leaves to the one that made it: the database of a newer
+ * entrydb, and not ours with a damaged header. It says so, it is sound, and its schema is another
+ * one.
  */
-static int is_newer(struct writer *writer, uint32_t *version, struct error *error)
-{
-	const struct publication *publication = &writer->publication;
-	int code = identity_newer(publication->new_fd, publication->path, version, error);
-
-	if (code <= 0)
-		return code;
-	code = open_copy(writer, error);
-	if (code == 0)
-		code = identity_check_pages(&writer->reader.sql, error);
-	if (code < 0)
-		return code == ERROR_FORMAT ? 0 : code;
-	code = identity_check_schema(&writer->reader.sql, "", error);
-	return code == ERROR_FORMAT ? 1 : code;
-}
-
-/* What this program would lose, it leaves to the one that made it. */
 static int leave_newer(struct writer *writer, struct error *error)
 {
+	struct sql *sql = &writer->reader.sql;
 	struct error own = {0};
-	uint32_t version = 0;
-	int code = is_newer(writer, &version, &own);
+	bool is_sound;
+	int code;
 
-	if (code < 0)
+	if (writer->version <= SQL_USER_VERSION)
+		return 0;
+	code = open_copy(writer, &own);
+	if (code == 0)
+		code = identity_check_pages(sql, &own);
+	is_sound = code == 0;
+	if (is_sound)
+		code = identity_check_schema(sql, "", &own);
+	if (code != ERROR_FORMAT)
 		return error_move(error, &own);
 	error_clear(&own);
-	if (code == 0)
+	if (!is_sound)
 		return 0;
 	return error_set(error, ERROR_FORMAT,
 	                 "%s: made by a newer entrydb (version %u of the database, this program "
 	                 "writes version %u) and left alone; use that one, or name another file "
 	                 "with --db",
-	                 writer->publication.path, version, SQL_USER_VERSION);
+	                 writer->publication.path, writer->version, SQL_USER_VERSION);
 }
 
-/* The history survives: the events of what was set aside are copied. */
+/*
+ * The history survives: the events of what was set aside are copied, up to the first that cannot
+ * be read, for what is damaged is no loss that anybody could mend.
+ */
 static int carry_over(struct writer *writer, struct error *error)
 {
 	CLEANUP(sql_close) struct sql old = {0};
 	struct error why = {0};
+	struct event_record event;
+	sqlite3_stmt *from;
 	int code, fd = writer->publication.published_fd;
 
 	if (fd < 0)
 		return 0;
 	code = open_sql(writer, &old, fd, FILE_READ, &why);
 	if (code == 0)
-		code = writer_carry_over(writer, &old, &why);
+		code = identity_check_schema(&old, "CREATE TABLE event ", &why);
+	from = code == 0 ? sql_get(&old, SELECT_EVENTS) : NULL;
+	while (code == 0 && (code = row_next(&old, from, &event_table, &event, &why)) > 0)
+		code = put(writer, put_event, 0, &event_table, &event, &why);
 	if (code != ERROR_FORMAT)
 		return error_move(error, &why);
 	error_clear(&why);
@@ -246,6 +498,8 @@ void writer_close(struct writer *writer)
 /* The file keeps its inode, and gets the time of the rename, a moment from now. */
 static int describe_publication(struct writer *writer, struct error *error)
 {
+	static const char text[] =
+	        PUT("INSERT OR REPLACE", "publication", "id", PUBLICATION_COLUMNS);
 	struct publication_record said = {.sealed = writer->sealed};
 	struct stat status;
 
@@ -256,7 +510,7 @@ static int describe_publication(struct writer *writer, struct error *error)
 		said.inode = (int64_t)status.st_ino;
 		said.time = nanoseconds_of(writer->publication.began);
 	}
-	return writer_put_publication(writer, &said, error);
+	return put(writer, text, 1, &publication_table, &said, error);
 }
 
 int writer_commit(struct writer *writer, mode_t mode, struct error *error)
@@ -265,7 +519,7 @@ int writer_commit(struct writer *writer, mode_t mode, struct error *error)
 
 	if (!writer->changed)
 		return 0;
-	code = writer_mark_contested(writer, error);
+	code = contest_names(writer, error);
 	if (code == 0)
 		code = describe_publication(writer, error);
 	if (code == 0)

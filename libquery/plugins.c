@@ -39,18 +39,14 @@ static void look_free(struct look *look)
 static int add_plugin(struct look *look, const struct candidate *candidate,
                       struct distribution_record *distribution, size_t ordinal, struct error *error)
 {
-	const struct plugin_record *plugin = &distribution->plugins[ordinal];
-	const struct target_record *target = &plugin->target;
+	struct entry_point_record record = distribution->plugins[ordinal];
+	struct slice object = record.target->object, symbol = record.target->symbol;
 	struct entrydb_set *set = look->selection->set;
-	const struct entry_point_record record = {
-	        .group = plugin->kind,
-	        .name = plugin->name,
-	        .value = set_join(set, set_join(set, target->object, SLICE(":")), target->symbol),
-	        .module = target->object,
-	        .attr = target->symbol,
-	};
 	int code = 0;
 
+	record.value = set_join(set, set_join(set, object, SLICE(":")), symbol);
+	record.module = object;
+	record.attr = symbol;
 	if (!distribution->has_headers)
 		code = distribution_read_headers(look->tree, &look->arena, distribution, error);
 	if (code >= 0)
@@ -70,7 +66,7 @@ static int add_plugins_of(struct look *look, const struct distribution_record *k
 	distribution.entry_point_count = distribution.plugin_count = 0;
 	code = target_records(look->tree, &look->context, &distribution, &look->arena, error);
 	for (size_t i = 0; code == 0 && i < distribution.plugin_count; i++) {
-		if (!selection_wants(look->selection, distribution.plugins[i].kind,
+		if (!selection_wants(look->selection, distribution.plugins[i].group,
 		                     distribution.plugins[i].name))
 			continue;
 		code = selection_admits(look->selection, &candidate, error);

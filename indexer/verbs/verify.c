@@ -88,9 +88,9 @@ static bool same_plugins(const struct distribution_record *a, const struct distr
 	bool same = a->plugin_count == b->plugin_count;
 
 	for (size_t i = 0; same && i < a->plugin_count; i++)
-		same = slice_equal(a->plugins[i].kind, b->plugins[i].kind) &&
+		same = slice_equal(a->plugins[i].group, b->plugins[i].group) &&
 		       slice_equal(a->plugins[i].name, b->plugins[i].name) &&
-		       same_target(&a->plugins[i].target, &b->plugins[i].target);
+		       same_target(a->plugins[i].target, b->plugins[i].target);
 	return same;
 }
 

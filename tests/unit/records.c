@@ -31,8 +31,9 @@ static const struct target_record target = {
         .python_by = TEXT("libp.so"),
 };
 
-/* Filled when it is first needed: a struct that holds a copy is no constant. */
-static struct plugin_record plugins[1];
+static struct entry_point_record plugins[] = {
+        {.group = TEXT("k"), .name = TEXT("plug"), .target = &target},
+};
 
 static struct entry_point_record entry_points[] = {
         {.group = TEXT("g"), .name = TEXT("n\0x"), .value = TEXT("not a value")},
@@ -46,7 +47,6 @@ struct root_record records_root(const char *path, size_t count)
 	static struct distribution_record rows[RECORDS_MAX];
 	static char names[RECORDS_MAX][32];
 
-	plugins[0] = (struct plugin_record){SLICE("k"), SLICE("plug"), target};
 	for (size_t i = 0; i < count; i++) {
 		int length = snprintf(names[i], sizeof(names[i]), "d%zu-1.dist-info", i);
 
@@ -146,15 +146,6 @@ static void put_target(struct dump *dump, const struct target_record *to)
 	put_numbers(dump, (int64_t[]){to->machine, to->size}, 2);
 }
 
-static void put_plugin(struct dump *dump, const struct plugin_record *row)
-{
-	fputs("    ", dump->stream);
-	put(dump, row->kind);
-	put(dump, row->name);
-	put_target(dump, &row->target);
-	putc('\n', dump->stream);
-}
-
 static void put_entry_point(struct dump *dump, const struct entry_point_record *row)
 {
 	fputs("    ", dump->stream);
@@ -189,7 +180,7 @@ static void put_distribution(struct dump *dump, const struct distribution_record
 	for (size_t i = 0; i < row->entry_point_count; i++)
 		put_entry_point(dump, &row->entry_points[i]);
 	for (size_t i = 0; i < row->plugin_count; i++)
-		put_plugin(dump, &row->plugins[i]);
+		put_entry_point(dump, &row->plugins[i]);
 }
 
 static int put_one_root(void *payload, const struct root_record *root)

@@ -88,7 +88,8 @@ static const char *dump(struct fixture *f)
 	"libp.so|62|1099511627776|\n"
 #define ENTRY_POINTS                                                                               \
 	"    g|n0x|not a value|-|-|-|\n"                                                           \
-	"    g|native|p.n:entry [x,y]|p.n|entry|x,y|" TARGET "    |||-|-|-|\n    k|plug|" TARGET
+	"    g|native|p.n:entry [x,y]|p.n|entry|x,y|" TARGET                                       \
+	"    |||-|-|-|\n    k|plug|-|-|-|-|" TARGET
 
 /* By position, not by id. */
 static void test_round_trip(void **state)

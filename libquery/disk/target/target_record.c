@@ -172,7 +172,7 @@ bool target_plugin_is_sound(struct slice object)
 }
 
 struct plugins {
-	struct plugin_record *rows;
+	struct entry_point_record *rows;
 	size_t count, room;
 };
 
@@ -200,14 +200,17 @@ static int add_plugins(struct plugins *plugins, const struct object_site *site,
 	target.object = arena_copy(arena, target.object, &failed);
 	target.sha256 = arena_copy(arena, target.sha256, &failed);
 	do {
-		if (!array_grow(&plugins->rows, plugins->count, sizeof(*plugins->rows),
-		                &plugins->room))
+		struct target_record *copy = arena_alloc(arena, sizeof(*copy));
+
+		if (!copy || !array_grow(&plugins->rows, plugins->count, sizeof(*plugins->rows),
+		                         &plugins->room))
 			return error_nomem(error);
-		target.symbol = arena_copy(arena, found.symbol, &failed);
-		plugins->rows[plugins->count++] = (struct plugin_record){
-		        .kind = arena_copy(arena, found.kind, &failed),
+		*copy = target;
+		copy->symbol = arena_copy(arena, found.symbol, &failed);
+		plugins->rows[plugins->count++] = (struct entry_point_record){
+		        .group = arena_copy(arena, found.kind, &failed),
 		        .name = arena_copy(arena, found.name, &failed),
-		        .target = target,
+		        .target = copy,
 		};
 	} while (plugin_match_next(match, &at, &found));
 	return failed ? error_nomem(error) : 0;
