@@ -7,53 +7,27 @@
  */
 #include "db/entry_points_txt.h"
 
+#include "db/base/cleanup.h"
+#include "db/base/escape.h"
 #include "db/base/unicode.h"
 
-#include <stdint.h>
+#define QUOTED_BYTES 60 /* of a bad line, as many as an error message repeats */
 
-#define QUOTED_BYTES  60 /* of a bad line, as many as an error message repeats */
-#define EACH_BYTE(c)  ((uint64_t)(c)*0x0101010101010101u)
-#define ESCAPED_WIDTH 4 /* characters of "\xNN" */
-
-/* The top bit of each byte of @word that is @c. */
-static uint64_t bytes_equal(uint64_t word, char c)
-{
-	uint64_t differ = word ^ EACH_BYTE(c);
-
-	return ~(((differ & EACH_BYTE(0x7F)) + EACH_BYTE(0x7F)) | differ) & EACH_BYTE(0x80);
-}
-
-/* All bytes of @word are ASCII and, apart from '\n' and '\t', no control characters. */
-static bool is_plain_word(uint64_t word)
-{
-	uint64_t control = ~((word & EACH_BYTE(0x7F)) + EACH_BYTE(0x60)) & EACH_BYTE(0x80);
-
-	control &= ~bytes_equal(word, '\n') & ~bytes_equal(word, '\t');
-	return control == 0 && (word & EACH_BYTE(0x80)) == 0;
-}
-
-/* No line end but '\n', and nothing that is not ASCII. May say no where that is so. */
+/* No line end but '\n', and nothing that is not ASCII. */
 static bool is_plain(struct slice text)
 {
-	uint64_t word;
+	bool plain = utf8_span_ascii(text.ptr, text.ptr + text.len) == text.len;
 
-	for (; text.len >= sizeof(word); text = slice_from(text, sizeof(word))) {
-		memcpy(&word, text.ptr, sizeof(word));
-		if (!is_plain_word(word))
-			return false;
-	}
-	word = EACH_BYTE(' ');
-	if (text.len > 0)
-		memcpy(&word, text.ptr, text.len);
-	return is_plain_word(word);
+	for (const char *end = "\v\f\r\x1c\x1d\x1e"; plain && *end; end++)
+		plain = !memchr(text.ptr, *end, text.len);
+	return plain;
 }
 
 void entry_points_txt_begin(struct entry_points_txt *txt, struct slice text)
 {
-	*txt = (struct entry_points_txt){
-	        .rest = slice_is_null(text) ? SLICE("") : text,
-	        .plain = is_plain(text),
-	};
+	if (slice_is_null(text))
+		text = SLICE("");
+	*txt = (struct entry_points_txt){.rest = text, .plain = is_plain(text)};
 }
 
 /* The first line end in @text, whose length is put into *width; the text's end if none. */
@@ -118,31 +92,16 @@ static struct slice strip_brackets(struct slice line)
 	return line;
 }
 
-static size_t escape(char c, char *out)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	if (c >= ' ' && c <= '~' && c != '"' && c != '\\') {
-		*out = c;
-		return 1;
-	}
-	out[0] = '\\';
-	out[1] = 'x';
-	out[2] = digits[(unsigned char)c >> 4];
-	out[3] = digits[(unsigned char)c & 15];
-	return ESCAPED_WIDTH;
-}
-
 static int no_equals_sign(size_t number, struct slice line, struct error *error)
 {
-	char quoted[QUOTED_BYTES * ESCAPED_WIDTH];
 	bool cut = line.len > QUOTED_BYTES;
-	size_t n = 0;
+	CLEANUP(cleanup_free)
+	char *quoted = escape_text(slice_first(line, utf8_cut(line, QUOTED_BYTES)));
 
-	for (size_t i = 0; i < (cut ? QUOTED_BYTES : line.len); i++)
-		n += escape(line.ptr[i], quoted + n);
-	return error_set(error, ERROR_FORMAT, "line %zu: no '=' in \"%.*s\"%s", number, (int)n,
-	                 quoted, cut ? "..." : "");
+	if (!quoted)
+		return error_nomem(error);
+	return error_set(error, ERROR_FORMAT, "line %zu: no '=' in \"%s\"%s", number, quoted,
+	                 cut ? "..." : "");
 }
 
 static int split(const struct entry_points_txt *txt, struct slice line,

@@ -31,14 +31,14 @@ struct entry_points_txt {
 };
 
 /*
- * Start reading @text, which must outlive the reader and all it gives. Nothing is
- * allocated. Python fails on text that is not strict UTF-8: ask utf8_valid() first.
+ * Start reading @text, which must outlive the reader and all it gives. Python fails on text that is
+ * not strict UTF-8: ask utf8_valid() first.
  */
 void entry_points_txt_begin(struct entry_points_txt *txt, struct slice text);
 
 /*
  * Read the next item into @out. Returns 1; 0 at the end; or ERROR_FORMAT for a line
- * without '=', where Python raises TypeError and drops the whole file. @out is
+ * without '=', where Python raises TypeError and drops the whole file; or ERROR_NOMEM. @out is
  * written only for 1. After an error the next call goes on with the line that
  * follows, for callers that report every such line.
  */

@@ -120,7 +120,7 @@ int reader_events(struct reader *reader,
 
 /*
  * Write all that a fleet is sent, as JSON: for each of distributions, entry points, plugins,
- * start-up code and events an array of rows, which are arrays (SQL_DOCUMENT). Text that is no
+ * start-up code and events an array of rows, which are arrays. Text that is no
  * UTF-8 is escaped. *@rows: how many there are.
  */
 int reader_document(struct reader *reader, FILE *stream, size_t *rows, struct error *error);

@@ -17,7 +17,7 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
-#include "db/base/small_file.h"
+#include "db/base/file.h"
 #include "db/base/text.h"
 #include "db/base/unicode.h"
 #include "indexer/command.h"

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/file.h"
 #include "db/base/name_map.h"
 #include "db/base/safe_path.h"
 #include "db/base/sha256.h"
-#include "db/base/small_file.h"
 #include "db/base/text.h"
 #include "indexer/verb.h"
 #include "libquery/layout.h"

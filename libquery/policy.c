@@ -12,7 +12,7 @@
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
-#include "db/base/small_file.h"
+#include "db/base/file.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
 #include "libquery/disk/tree/distname.h"

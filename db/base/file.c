@@ -8,6 +8,7 @@
 #include <linux/openat2.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "db/base/libc.h"
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
+#include "db/base/trust.h"
 
 /* --- below a sysroot --- */
 
@@ -196,4 +198,72 @@ int file_next(DIR *directory, const char **name)
 		return errno ? -1 : 0;
 	*name = entry->d_name;
 	return 1;
+}
+
+/* --- small files --- */
+
+int small_file_read_fd(int fd, const char *path, size_t limit, char **text, size_t *len,
+                       struct error *error)
+{
+	CLEANUP(cleanup_free) char *bytes = NULL;
+	struct stat status;
+	ssize_t got;
+
+	if (fd < 0 && !errno_is_failure(errno))
+		return 0;
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return error_errno(error, errno, "cannot open %s", path);
+	if (!S_ISREG(status.st_mode))
+		return 0;
+	bytes = malloc(limit + 1);
+	if (!bytes)
+		return error_nomem(error);
+	got = file_read(fd, bytes, limit);
+	if (got < 0)
+		return error_errno(error, errno, "cannot read %s", path);
+	bytes[got] = '\0';
+	*len = (size_t)got;
+	*text = take(bytes);
+	return 1;
+}
+
+int small_file_read(const char *path, size_t limit, char **text, size_t *len, struct error *error)
+{
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, 0);
+
+	return small_file_read_fd(fd, path, limit, text, len, error);
+}
+
+int small_file_read_trusted(const char *path, size_t limit, uid_t owner, char **text, size_t *len,
+                            struct error *error)
+{
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, 0);
+	struct stat status;
+	int code;
+
+	if (fd < 0 && error_code(errno) == ERROR_NOTFOUND)
+		return 0;
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return error_errno(error, errno, "cannot read %s", path);
+	code = trust_check(path, fd, &status, owner, error);
+	return code < 0 ? code : small_file_read_fd(fd, path, limit, text, len, error);
+}
+
+int small_file_write(int directory, const char *name, struct slice text, mode_t mode)
+{
+	CLEANUP(cleanup_free) char *part = text_format("%s.entrydb-part", name);
+	CLEANUP(cleanup_close) int fd = -1;
+	int why;
+
+	if (!part)
+		return -1;
+	unlinkat(directory, part, 0); /* of a process that was killed */
+	fd = safe_openat(directory, part, O_WRONLY | O_CREAT | O_EXCL, mode);
+	if (fd >= 0 && file_write(fd, text.ptr, text.len) == 0 && fsync(fd) == 0 &&
+	    fchmod(fd, mode) == 0 && renameat(directory, part, directory, name) == 0)
+		return 0;
+	why = errno;
+	unlinkat(directory, part, 0);
+	errno = why;
+	return -1;
 }

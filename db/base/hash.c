@@ -58,34 +58,24 @@ static uint64_t load_rest(const char *end, size_t len, size_t left)
 	return word;
 }
 
-static void begin(uint64_t v[4], struct hash_key key)
+uint64_t hash_keyed(struct hash_key key, const void *bytes, size_t len)
 {
-	v[0] = key.words[0] ^ 0x736f6d6570736575u;
-	v[1] = key.words[1] ^ 0x646f72616e646f6du;
-	v[2] = key.words[0] ^ 0x6c7967656e657261u;
-	v[3] = key.words[1] ^ 0x7465646279746573u;
-}
+	uint64_t v[4] = {
+	        key.words[0] ^ 0x736f6d6570736575u,
+	        key.words[1] ^ 0x646f72616e646f6du,
+	        key.words[0] ^ 0x6c7967656e657261u,
+	        key.words[1] ^ 0x7465646279746573u,
+	};
+	const char *at = bytes;
+	size_t left = len;
 
-/* @rest: the bytes behind the last whole word. */
-static uint64_t finish(uint64_t v[4], uint64_t rest, size_t len)
-{
-	take_word(v, rest | (uint64_t)len << 56);
+	for (; left >= sizeof(*v); at += sizeof(*v), left -= sizeof(*v))
+		take_word(v, load_word(at));
+	take_word(v, load_rest(at + left, len, left) | (uint64_t)len << 56);
 	v[2] ^= 0xff;
 	for (int i = 0; i < FINAL_ROUNDS; i++)
 		round_once(v);
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
-}
-
-uint64_t hash_keyed(struct hash_key key, const void *bytes, size_t len)
-{
-	uint64_t v[4];
-	const char *at = bytes;
-	size_t left = len;
-
-	begin(v, key);
-	for (; left >= sizeof(*v); at += sizeof(*v), left -= sizeof(*v))
-		take_word(v, load_word(at));
-	return finish(v, load_rest(at + left, len, left), len);
 }
 
 uint64_t hash_stable(const void *bytes, size_t len)
@@ -95,12 +85,11 @@ uint64_t hash_stable(const void *bytes, size_t len)
 
 uint64_t hash_numbers(const uint64_t *numbers, size_t count)
 {
-	uint64_t v[4];
+	uint64_t bytes[HASH_NUMBERS_MAX];
 
-	begin(v, (struct hash_key){{0, 0}});
 	for (size_t i = 0; i < count; i++)
-		take_word(v, numbers[i]);
-	return finish(v, 0, count * sizeof(*numbers));
+		bytes[i] = htole64(numbers[i]);
+	return hash_stable(bytes, count * sizeof(*bytes));
 }
 
 /*

@@ -24,7 +24,9 @@ struct hash_key hash_own_key(void);
 /* Under the key zero. Databases hold it, so it must never change. */
 uint64_t hash_stable(const void *bytes, size_t len);
 
-/* hash_stable() of the numbers, each in eight bytes, the lowest byte first. */
+#define HASH_NUMBERS_MAX 16
+
+/* hash_stable() of so many numbers, each in eight bytes, the lowest byte first. */
 uint64_t hash_numbers(const uint64_t *numbers, size_t count);
 
 #endif

@@ -48,11 +48,11 @@ static bool grow(struct name_map *map)
 	return true;
 }
 
-/* The slot of @name, free if it has none; NULL, and *failed is set, without memory for one more. */
-static struct name_map_slot *slot_for(struct name_map *map, struct slice name, bool *failed)
+/* Where the number of @name stands, NAME_MAP_NONE if it had none; NULL without memory. */
+static uint32_t *number_of(struct name_map *map, struct slice name, bool *failed)
 {
-	uint64_t hash;
 	struct name_map_slot *slot;
+	uint64_t hash;
 
 	if (map->count * 2 >= map->room && !grow(map)) {
 		*failed = true;
@@ -60,39 +60,28 @@ static struct name_map_slot *slot_for(struct name_map *map, struct slice name, b
 	}
 	hash = hash_of(map, name);
 	slot = find(map, name, hash);
-	slot->hash = hash;
-	return slot;
-}
-
-static void fill(struct name_map *map, struct name_map_slot *slot, struct slice name,
-                 uint32_t number)
-{
-	slot->name = name.ptr ? name : SLICE("");
-	slot->number = number;
-	map->count++;
+	if (slice_is_null(slot->name)) {
+		*slot = (struct name_map_slot){name.ptr ? name : SLICE(""), hash, NAME_MAP_NONE};
+		map->count++;
+	}
+	return &slot->number;
 }
 
 uint32_t name_map_put(struct name_map *map, struct slice name, uint32_t fresh, bool *failed)
 {
-	struct name_map_slot *slot = slot_for(map, name, failed);
+	uint32_t *number = number_of(map, name, failed);
 
-	if (!slot)
-		return fresh;
-	if (!slice_is_null(slot->name))
-		return slot->number;
-	if (fresh != NAME_MAP_NONE)
-		fill(map, slot, name, fresh);
-	return fresh;
+	if (number && *number == NAME_MAP_NONE)
+		*number = fresh;
+	return number ? *number : fresh;
 }
 
 void name_map_set(struct name_map *map, struct slice name, uint32_t number, bool *failed)
 {
-	struct name_map_slot *slot = slot_for(map, name, failed);
+	uint32_t *old = number_of(map, name, failed);
 
-	if (slot && slice_is_null(slot->name))
-		fill(map, slot, name, number);
-	else if (slot)
-		slot->number = number;
+	if (old)
+		*old = number;
 }
 
 uint32_t name_map_get(const struct name_map *map, struct slice name)

@@ -20,10 +20,7 @@ struct name_map {
 	struct hash_key key;
 };
 
-/*
- * The number of @name; when it has none, give it @fresh, unless that is
- * NAME_MAP_NONE, and return @fresh. *failed is set when there is no memory.
- */
+/* The number of @name, @fresh if it had none. *failed is set when there is no memory. */
 uint32_t name_map_put(struct name_map *map, struct slice name, uint32_t fresh, bool *failed);
 
 /* Give @name that number, whatever it had; NAME_MAP_NONE takes its number away. */

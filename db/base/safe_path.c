@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
-#include "db/base/fd_path.h"
 #include "db/base/libc.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
@@ -79,27 +78,6 @@ static const char *name_of(const struct walk *walk)
 	return walk->done[0] ? walk->done : "/";
 }
 
-/* For what is loaded: the owner of a directory, and all who can write to it, decide what is in it.
- */
-static int check_hop(const struct walk *walk, struct error *error)
-{
-	switch (trust_of(walk->fd, &walk->status, TRUST_NO_OTHER)) {
-	case TRUST_FOREIGN:
-		return error_set(error, ERROR_PERMISSION,
-		                 "%s belongs to user %u, neither root nor you; install it again as "
-		                 "yourself or as root",
-		                 name_of(walk), walk->status.st_uid);
-	case TRUST_WRITABLE:
-		return error_set(
-		        error, ERROR_PERMISSION,
-		        "others may write to %s; chmod go-w it if you trust what is there now",
-		        name_of(walk));
-	case TRUST_BELIEVED:
-		break;
-	}
-	return 0;
-}
-
 static bool is_everybodys(const struct stat *status)
 {
 	return S_ISDIR(status->st_mode) && (status->st_mode & (S_IWOTH | S_ISVTX)) == S_IWOTH;
@@ -118,8 +96,11 @@ static int enter(struct walk *walk, int fd, char *done, struct error *error)
 		return error_errno(error, errno, "%s", name_of(walk));
 	if (S_ISDIR(walk->status.st_mode))
 		walk->search &= (walk->status.st_mode & 0111) << 2;
-	if (walk->rule != RULE_TERRITORY)
-		return walk->rule == RULE_LOAD ? check_hop(walk, error) : 0;
+	/* The owner of a directory, and all who can write to it, decide what is in it. */
+	if (walk->rule == RULE_LOAD)
+		return trust_believe(name_of(walk), fd, &walk->status, TRUST_NO_OTHER, error);
+	if (walk->rule == RULE_LOOK)
+		return 0;
 	walk->foreign = !trust_owner(walk->status.st_uid, walk->top);
 	if (!walk->foreign && is_everybodys(&walk->status))
 		return error_set(error, ERROR_PERMISSION,

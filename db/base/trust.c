@@ -12,8 +12,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "db/base/fd_path.h"
-
 #define OVERFLOW_UID 65534 /* the kernel's default for users that are not mapped */
 #define ACL          "system.posix_acl_access"
 
@@ -100,23 +98,30 @@ enum trust trust_of_path(const char *path, const struct stat *status, uid_t othe
 	return is_writable(path, status) ? TRUST_WRITABLE : TRUST_BELIEVED;
 }
 
-int trust_check(const char *path, int fd, const struct stat *status, uid_t other,
-                struct error *error)
+int trust_believe(const char *path, int fd, const struct stat *status, uid_t other,
+                  struct error *error)
 {
-	if (!S_ISREG(status->st_mode))
-		return error_set(error, ERROR_FORMAT, "%s: not a regular file", path);
 	switch (trust_of(fd, status, other)) {
 	case TRUST_FOREIGN:
-		return error_set(
-		        error, ERROR_PERMISSION,
-		        "%s: not believed: it belongs to user %u, who is neither root, nor "
-		        "you, nor the owner of what it describes",
-		        path, status->st_uid);
+		return error_set(error, ERROR_PERMISSION,
+		                 "not believed: %s belongs to user %u; make it yours or root's, "
+		                 "install it again as one of these, or delete it",
+		                 path, status->st_uid);
 	case TRUST_WRITABLE:
 		return error_set(error, ERROR_PERMISSION,
-		                 "%s: not believed: others may write it; chmod go-w it", path);
+		                 "not believed: others may write to %s; chmod go-w it if you trust "
+		                 "what is there now",
+		                 path);
 	case TRUST_BELIEVED:
 		break;
 	}
 	return 0;
+}
+
+int trust_check(const char *path, int fd, const struct stat *status, uid_t other,
+                struct error *error)
+{
+	return S_ISREG(status->st_mode)
+	               ? trust_believe(path, fd, status, other, error)
+	               : error_set(error, ERROR_FORMAT, "%s: not a regular file", path);
 }

@@ -9,6 +9,7 @@
 #define DB_BASE_TRUST_H
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -22,6 +23,14 @@ enum trust {
 	TRUST_FOREIGN,  /* it belongs to somebody else */
 	TRUST_WRITABLE, /* others than its owner may write it */
 };
+
+#define FILE_FD_PATH_ROOM (sizeof("/proc/self/fd/") + 3 * sizeof(int))
+
+/* A path by which what @fd stands for can be opened, or asked about, again: written to @path. */
+static inline void file_fd_path(char path[FILE_FD_PATH_ROOM], int fd)
+{
+	snprintf(path, FILE_FD_PATH_ROOM, "/proc/self/fd/%d", fd);
+}
 
 /*
  * Has the process, or had it when it was started, rights that its user has not? Also
@@ -52,10 +61,11 @@ enum trust trust_of(int fd, const struct stat *status, uid_t other);
 /* The same of what @path leads to, which @status is of. */
 enum trust trust_of_path(const char *path, const struct stat *status, uid_t other);
 
-/*
- * May the file that is open as @fd, called @path, be believed? 0, ERROR_FORMAT for what is no
- * regular file, or ERROR_PERMISSION.
- */
+/* May what is open as @fd, called @path, be believed? 0, or ERROR_PERMISSION, and what to do. */
+int trust_believe(const char *path, int fd, const struct stat *status, uid_t other,
+                  struct error *error);
+
+/* The same of a file: ERROR_FORMAT for what is no regular one. */
 int trust_check(const char *path, int fd, const struct stat *status, uid_t other,
                 struct error *error);
 

@@ -7,6 +7,7 @@
 #include "db/base/unicode.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #define COUNT_BITS          11 /* of a packed range; the rest is its first code point */
 #define RANGE(first, count) ((uint32_t)(first) << COUNT_BITS | ((uint32_t)(count)-1))
@@ -33,24 +34,17 @@ static const char *slice_end(struct slice s)
 	return s.len > 0 ? s.ptr + s.len : s.ptr;
 }
 
+static int compare_range(const void *key, const void *range)
+{
+	uint32_t c = *(const uint32_t *)key, packed = *(const uint32_t *)range;
+	uint32_t first = packed >> COUNT_BITS, last = first + (packed & ((1u << COUNT_BITS) - 1));
+
+	return c < first ? -1 : c > last;
+}
+
 static bool in_ranges(const uint32_t *ranges, size_t n, uint32_t c)
 {
-	uint32_t last = RANGE(c, 1u << COUNT_BITS); /* no range that starts at @c is beyond it */
-	size_t low = 0;
-
-	while (n > 0) {
-		size_t half = n / 2;
-
-		if (ranges[low + half] <= last) {
-			low += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
-	if (low == 0)
-		return false;
-	return c - (ranges[low - 1] >> COUNT_BITS) <= (ranges[low - 1] & ((1u << COUNT_BITS) - 1));
+	return bsearch(&c, ranges, n, sizeof(*ranges), compare_range) != NULL;
 }
 
 static bool is_ascii_space(uint32_t c)
@@ -252,30 +246,21 @@ bool ascii_ends_ignoring_case(struct slice text, struct slice ascii)
 	return true;
 }
 
-static const struct lower_run *find_run(uint32_t c)
+static int compare_run(const void *key, const void *item)
 {
-	size_t low = 0, high = COUNT(lower_runs);
+	const struct lower_run *run = item;
+	uint32_t c = *(const uint32_t *)key;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (lower_runs[middle].first <= c)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 ? &lower_runs[low - 1] : NULL;
+	return c < run->first ? -1 : c > run->first + (run->count - 1u) * run->step;
 }
 
 /* The lower case of every character that has one of one character. */
 static uint32_t lower_one(uint32_t c)
 {
-	const struct lower_run *run = find_run(c);
-	uint32_t distance = run ? c - run->first : 0;
+	const struct lower_run *run =
+	        bsearch(&c, lower_runs, COUNT(lower_runs), sizeof(*lower_runs), compare_run);
 
-	if (!run || distance % run->step != 0 || distance / run->step >= run->count)
-		return c;
-	return (uint32_t)((int32_t)c + run->delta);
+	return run && (c - run->first) % run->step == 0 ? (uint32_t)((int32_t)c + run->delta) : c;
 }
 
 /* Whether sigma sees a letter before it, or after it, once @c has been passed too. */
@@ -300,21 +285,12 @@ static bool letter_follows(const char *at, const char *end)
 
 char *utf8_put(char *out, uint32_t c)
 {
-	if (c < 0x80) {
-		*out++ = (char)c;
-	} else if (c < 0x800) {
-		*out++ = (char)(0xC0 | c >> 6);
-		*out++ = (char)(0x80 | (c & 0x3F));
-	} else if (c < 0x10000) {
-		*out++ = (char)(0xE0 | c >> 12);
-		*out++ = (char)(0x80 | (c >> 6 & 0x3F));
-		*out++ = (char)(0x80 | (c & 0x3F));
-	} else {
-		*out++ = (char)(0xF0 | c >> 18);
-		*out++ = (char)(0x80 | (c >> 12 & 0x3F));
-		*out++ = (char)(0x80 | (c >> 6 & 0x3F));
-		*out++ = (char)(0x80 | (c & 0x3F));
-	}
+	static const unsigned char leads[] = {0, 0xC0, 0xE0, 0xF0};
+	unsigned more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+
+	*out++ = (char)(leads[more] | c >> 6 * more);
+	while (more-- > 0)
+		*out++ = (char)(0x80 | (c >> 6 * more & 0x3F));
 	return out;
 }
 

@@ -5,7 +5,6 @@
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
-#include "db/base/small_file.h"
 #include "db/base/text.h"
 
 bool collect_goes_on(struct collect *collect)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/file.h"
 #include "db/base/sha256.h"
-#include "db/base/small_file.h"
 
 #define BASELINE_MAX     ((size_t)64 << 20) /* bytes */
 #define LENGTH_SIZE      24                 /* bytes of a number of bytes and its colon */

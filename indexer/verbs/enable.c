@@ -13,7 +13,6 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/safe_path.h"
-#include "db/base/small_file.h"
 #include "db/base/text.h"
 #include "db/entry_points_txt.h"
 #include "db/publish.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
-#include "db/base/small_file.h"
+#include "db/base/file.h"
 #include "db/base/text.h"
 #include "db/reader.h"
 #include "indexer/verb.h"

@@ -431,7 +431,7 @@ class Rules(Site):
         os.mkfifo(f"{other}/etc/entrydb/policy.conf")
         reply = self.run_program("audit", other, self.prefix, status=COULD_NOT)
         self.assertIn("command-lookalike", reply.out)
-        self.assertIn("policy.conf is not a file", reply.err)
+        self.assertIn("policy.conf: not a regular file", reply.err)
 
     def test_a_path_that_is_not_there(self):
         reply = self.run_program("audit", self.prefix, f"{self.top}/misspelt", status=COULD_NOT)

@@ -129,8 +129,8 @@ class Files(PolicyTest):
 
     def test_files_that_cannot_be_trusted(self):
         cases = {"larger than 65536 bytes": lambda: self.write_policy(self.user_file, "#" * 70000),
-                 "others can write it": lambda: os.chmod(self.user_file, 0o646),
-                 "is not a file": lambda: (os.unlink(self.user_file), os.mkfifo(self.user_file))}
+                 "others may write to": lambda: os.chmod(self.user_file, 0o646),
+                 "not a regular file": lambda: (os.unlink(self.user_file), os.mkfifo(self.user_file))}
         for reason, spoil in cases.items():
             self.write_policy(self.user_file, "[g]\nn = disable\n")
             spoil()

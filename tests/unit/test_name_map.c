@@ -36,14 +36,6 @@ static void test_first_is_kept(void **state)
 	assert_int_equal(map.count, 2);
 }
 
-static void test_ask_without_giving(void **state)
-{
-	assert_int_equal(put("a", NAME_MAP_NONE), NAME_MAP_NONE);
-	assert_int_equal(map.count, 0);
-	assert_int_equal(put("a", 0), 0);
-	assert_int_equal(put("a", NAME_MAP_NONE), 0);
-}
-
 static void test_set(void **state)
 {
 	bool failed = false;
@@ -99,5 +91,5 @@ static void test_key(void **state)
 #undef TEST
 #define TEST(function) cmocka_unit_test_teardown(function, teardown)
 
-RUN_TESTS(TEST(test_first_is_kept), TEST(test_ask_without_giving), TEST(test_set),
-          TEST(test_empty_and_nul), TEST(test_many), TEST(test_key))
+RUN_TESTS(TEST(test_first_is_kept), TEST(test_set), TEST(test_empty_and_nul), TEST(test_many),
+          TEST(test_key))

@@ -56,7 +56,7 @@ static void test_entry_points_errors(void **state)
 {
 	static const char *const rows[][2] = {
 	        {"[g]\n[h] # c\n", "line 2: no '=' in \"[h] # c\""},
-	        {"[g]\n\x01\"\\\xC3\xA9", "line 2: no '=' in \"\\x01\\x22\\x5c\\xc3\\xa9\""},
+	        {"[g]\n\x01\"\\\xC3\xA9", "line 2: no '=' in \"\\x01\"\\\\\xC3\xA9\""},
 	        {"[g]\n0123456789012345678901234567890123456789012345678901234567890",
 	         "line 2: no '=' in "
 	         "\"012345678901234567890123456789012345678901234567890123456789\"..."},

@@ -12,7 +12,6 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/path.h"
-#include "db/base/small_file.h"
 #include "db/base/text.h"
 
 #define CACHE "/etc/ld.so.cache"

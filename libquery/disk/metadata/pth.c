@@ -10,7 +10,6 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/path.h"
-#include "db/base/small_file.h"
 #include "db/base/text.h"
 #include "db/base/unicode.h"
 #include "libquery/disk/tree/path_index.h"

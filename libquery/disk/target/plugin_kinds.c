@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/file.h"
 #include "db/base/hash.h"
-#include "db/base/small_file.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
