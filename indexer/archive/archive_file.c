@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/libc.h"
 
@@ -217,17 +218,12 @@ static int walk_nested(struct walk *outer)
 static int read_bytes(struct walk *walk, size_t limit, struct slice *out)
 {
 	CLEANUP(cleanup_free) char *bytes = NULL;
-	size_t length = 0, room = 0;
+	size_t length = 0, room = CHUNK / 2;
 	la_ssize_t n = 1;
 
 	while (n > 0 && length <= limit) {
-		if (length + 1 >= room) {
-			char *bigger = realloc(bytes, room = room ? 2 * room : CHUNK);
-
-			if (!bigger)
-				return error_nomem(walk->error);
-			bytes = bigger;
-		}
+		if ((!bytes || length + 1 == room) && !array_grow(&bytes, room, 1, &room))
+			return error_nomem(walk->error);
 		n = read_data(walk, bytes + length, room - length - 1);
 		if (n < 0)
 			return (int)n;

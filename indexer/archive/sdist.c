@@ -6,9 +6,8 @@
  */
 #include "indexer/archive/sdist.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 
-#include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/path.h"
 #include "db/base/text.h"
@@ -29,9 +28,10 @@ struct reading {
 	bool failed; /* no memory */
 	/* of pyproject.toml: */
 	bool has_project, is_dynamic;
-	bool other_backend; /* it has it built by other means than setuptools */
-	struct entry_points_line *lines;
-	size_t count, room;
+	bool other_backend;          /* it has it built by other means than setuptools */
+	FILE *stream;                /* what it declares is written there, */
+	struct entry_points_txt txt; /* and read back */
+	bool differs;
 };
 
 /* --- which files --- */
@@ -131,15 +131,15 @@ static struct slice find_egg_info(struct reading *reading, struct slice name)
 
 /* --- what is declared --- */
 
-static struct slice copy_of(struct reading *reading, struct pyproject_text text)
+static struct slice slice_of_text(struct pyproject_text text)
 {
-	return arena_copy(reading->arena, (struct slice){text.text, text.length}, &reading->failed);
+	return (struct slice){text.text, text.length};
 }
 
 static int take_fact(void *payload, enum pyproject_fact fact, struct pyproject_text text)
 {
 	struct reading *reading = payload;
-	struct slice value = copy_of(reading, text);
+	struct slice value = arena_copy(reading->arena, slice_of_text(text), &reading->failed);
 
 	if (fact == PYPROJECT_NAME)
 		reading->out->name = value;
@@ -152,101 +152,75 @@ static int take_fact(void *payload, enum pyproject_fact fact, struct pyproject_t
 	return reading->failed;
 }
 
-static int take_entry_point(void *payload, struct pyproject_text group, struct pyproject_text name,
-                            struct pyproject_text value)
+static int write_entry_point(void *payload, struct pyproject_text group, struct pyproject_text name,
+                             struct pyproject_text value)
 {
-	struct reading *reading = payload;
+	FILE *stream = ((struct reading *)payload)->stream;
 
-	if (!array_grow(&reading->lines, reading->count, sizeof(*reading->lines), &reading->room))
-		return reading->failed = true;
-	reading->lines[reading->count++] =
-	        (struct entry_points_line){.group = copy_of(reading, group),
-	                                   .name = copy_of(reading, name),
-	                                   .value = copy_of(reading, value)};
-	return reading->failed;
-}
-
-static void put(struct slice text, const char *behind, FILE *stream)
-{
-	fwrite(text.ptr, 1, text.len, stream);
-	fputs(behind, stream);
-}
-
-/* Make the declarations the distribution's entry_points.txt. */
-static void render(struct reading *reading)
-{
-	CLEANUP(cleanup_free) char *text = NULL;
-	struct slice group = {0};
-	size_t size;
-	FILE *stream = reading->count > 0 ? open_memstream(&text, &size) : NULL;
-
-	reading->failed |= reading->count > 0 && !stream;
-	if (!stream)
-		return;
-	for (size_t i = 0; i < reading->count; i++) {
-		const struct entry_points_line *line = &reading->lines[i];
-
-		if (i == 0 || !slice_equal(line->group, group)) {
-			putc('[', stream);
-			put(line->group, "]\n", stream);
-		}
-		group = line->group;
-		put(line->name, " = ", stream);
-		put(line->value, "\n", stream);
-	}
-	if (text_close(stream, &text))
-		reading->out->entry_points =
-		        arena_copy(reading->arena, (struct slice){text, size}, &reading->failed);
-	else
-		reading->failed = true;
+	putc('[', stream);
+	fwrite(group.text, 1, group.length, stream);
+	fputs("]\n", stream);
+	fwrite(name.text, 1, name.length, stream);
+	fputs(" = ", stream);
+	fwrite(value.text, 1, value.length, stream);
+	putc('\n', stream);
+	return 0;
 }
 
 /* Does the text, read back, say what was declared? TOML's strings may hold anything. */
-static bool is_faithful(const struct reading *reading)
+static int compare_entry_point(void *payload, struct pyproject_text group,
+                               struct pyproject_text name, struct pyproject_text value)
 {
+	struct reading *reading = payload;
 	struct entry_points_line line;
-	struct entry_points_txt txt;
-	size_t i = 0;
 
-	entry_points_txt_begin(&txt, reading->out->entry_points);
-	while (entry_points_txt_next(&txt, &line, NULL) > 0) {
-		const struct entry_points_line *declared = &reading->lines[i];
-
-		if (i++ == reading->count || !slice_equal(line.group, declared->group) ||
-		    !slice_equal(line.name, unicode_strip(declared->name)) ||
-		    !slice_equal(line.value, unicode_strip(declared->value)))
-			return false;
-	}
-	return i == reading->count;
+	reading->differs |= entry_points_txt_next(&reading->txt, &line, NULL) <= 0 ||
+	                    !slice_equal(line.group, slice_of_text(group)) ||
+	                    !slice_equal(line.name, unicode_strip(slice_of_text(name))) ||
+	                    !slice_equal(line.value, unicode_strip(slice_of_text(value)));
+	return reading->differs;
 }
-
-/* --- pyproject.toml --- */
 
 /* Does it answer? Else it leaves that to the back end. */
 static bool read_pyproject(struct reading *reading, struct slice text)
 {
-	struct pyproject_sink sink = {reading, take_fact, take_entry_point};
+	struct pyproject_sink sink = {reading, take_fact, write_entry_point};
 	struct sdist *out = reading->out;
 	char problem[PYPROJECT_PROBLEM_SIZE] = "";
-	enum pyproject_status status = reading->pyproject(text.ptr, text.len, &sink, problem);
+	CLEANUP(cleanup_free) char *written = NULL;
+	CLEANUP(cleanup_free) char *reason = NULL;
+	struct entry_points_line line;
+	enum pyproject_status status = PYPROJECT_NOMEM;
+	size_t size = 0;
 
-	reading->failed |= status == PYPROJECT_NOMEM;
+	reading->stream = open_memstream(&written, &size);
+	if (reading->stream)
+		status = reading->pyproject(text.ptr, text.len, &sink, problem);
+	if (!reading->stream || !text_close(reading->stream, &written) || status == PYPROJECT_NOMEM)
+		return reading->failed = true;
 	if (status != PYPROJECT_OK) {
-		CLEANUP(cleanup_free) char *reason = text_format("pyproject.toml: %s", problem);
-
+		reason = text_format("pyproject.toml: %s", problem);
 		reading->failed |= !reason;
 		out->error = arena_copy(reading->arena, slice_of(reason), &reading->failed);
-	} else if (reading->is_dynamic) {
-		out->error = SLICE("dynamic, " SDIST_NEEDS_BUILD);
-	} else if (reading->has_project) {
-		render(reading);
-		if (!is_faithful(reading)) {
-			out->entry_points = (struct slice){0};
-			out->error = SLICE("pyproject.toml: entry_points.txt cannot express one of "
-			                   "its groups, names or values");
-		}
+		return true;
 	}
-	return status != PYPROJECT_OK || reading->has_project;
+	if (reading->is_dynamic)
+		out->error = SLICE("dynamic, " SDIST_NEEDS_BUILD);
+	if (reading->is_dynamic || !reading->has_project || size == 0)
+		return reading->has_project;
+	out->entry_points =
+	        arena_copy(reading->arena, (struct slice){written, size}, &reading->failed);
+	entry_points_txt_begin(&reading->txt, (struct slice){written, size});
+	sink.entry_point = compare_entry_point;
+	status = reading->pyproject(text.ptr, text.len, &sink, problem);
+	if (reading->differs || entry_points_txt_next(&reading->txt, &line, NULL) > 0) {
+		out->entry_points = (struct slice){0};
+		out->error = SLICE("pyproject.toml: entry_points.txt cannot express one of its "
+		                   "groups, names or values");
+	} else if (status != PYPROJECT_OK) {
+		reading->failed = true;
+	}
+	return true;
 }
 
 /* --- the whole --- */
@@ -321,6 +295,5 @@ int sdist_read(const struct members *members, struct slice top, struct slice fil
 
 	*out = (struct sdist){0};
 	read_all(&reading, file);
-	free(reading.lines);
 	return reading.failed ? error_nomem(error) : 0;
 }

@@ -39,17 +39,9 @@ CREATE INDEX distribution_name ON distribution (normalized_name);
 CREATE INDEX distribution_title ON distribution (site, title);
 
 CREATE TABLE entry_point (
-	id           INTEGER PRIMARY KEY,
-	distribution INTEGER NOT NULL,
-	group_name   TEXT NOT NULL,
-	name         TEXT NOT NULL,
-	value        TEXT NOT NULL,
-	module       TEXT,
-	kind         TEXT NOT NULL,
-	state        TEXT NOT NULL,
-	object       TEXT,
-	missing      TEXT,
-	is_command   INTEGER AS (group_name IN ('console_scripts', 'gui_scripts')) STORED
+	id INTEGER PRIMARY KEY, distribution INTEGER NOT NULL, group_name TEXT NOT NULL, name TEXT NOT NULL,
+	value TEXT NOT NULL, module TEXT, kind TEXT NOT NULL, state TEXT NOT NULL, object TEXT, missing TEXT,
+	is_command INTEGER AS (group_name IN ('console_scripts', 'gui_scripts')) STORED
 ) STRICT;
 CREATE INDEX entry_point_command ON entry_point (name) WHERE is_command;
 CREATE INDEX entry_point_module ON entry_point (module);
@@ -124,16 +116,8 @@ CREATE TABLE object (path TEXT PRIMARY KEY, build TEXT NOT NULL) STRICT, WITHOUT
 CREATE TABLE forbidden_entry (entry_point INTEGER PRIMARY KEY, reason TEXT NOT NULL) STRICT;
 
 CREATE TABLE event (
-	id           INTEGER PRIMARY KEY,
-	site         INTEGER NOT NULL,
-	time         INTEGER NOT NULL,
-	action       TEXT NOT NULL,
-	distribution TEXT,
-	old_version  TEXT,
-	version      TEXT,
-	detail       TEXT,
-	command      TEXT,
-	uid          INTEGER NOT NULL
+	id INTEGER PRIMARY KEY, site INTEGER NOT NULL, time INTEGER NOT NULL, action TEXT NOT NULL, distribution TEXT,
+	old_version TEXT, version TEXT, detail TEXT, command TEXT, uid INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX event_of ON event (site, distribution);
 

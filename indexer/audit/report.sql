@@ -2,14 +2,8 @@
 
 -- All that the rules say, one after the other; the program fills it from their views.
 CREATE TABLE finding (
-	id           INTEGER PRIMARY KEY,
-	rule         TEXT NOT NULL,
-	site         INTEGER NOT NULL,
-	distribution INTEGER,
-	entry_point  INTEGER,
-	file         TEXT,
-	evidence     TEXT,
-	message      TEXT
+	id INTEGER PRIMARY KEY, rule TEXT NOT NULL, site INTEGER NOT NULL, distribution INTEGER, entry_point INTEGER,
+	file TEXT, evidence TEXT, message TEXT
 ) STRICT;
 
 -- Each with whom it concerns, in the order in which it is told: by level, by rule, by whom.

@@ -105,26 +105,16 @@ static int ask_known(struct push *push, struct error *error)
 
 /* --- what there is to send --- */
 
-/* JSON, in memory: what @put writes of @from. */
-struct document {
-	char *text;
-	size_t rows;
-};
-
-static void cleanup_document(struct document *document)
-{
-	free(document->text);
-}
-
-static int write_document(struct document *document,
+/* JSON, malloc'd: what @put writes of @from. */
+static int write_document(char **out, size_t *rows,
                           int (*put)(void *from, FILE *, size_t *rows, struct error *), void *from,
                           struct error *error)
 {
 	size_t size = 0;
-	FILE *stream = open_memstream(&document->text, &size);
-	int code = stream ? put(from, stream, &document->rows, error) : ERROR_NOMEM;
+	FILE *stream = open_memstream(out, &size);
+	int code = stream ? put(from, stream, rows, error) : ERROR_NOMEM;
 
-	if (!stream || !text_close(stream, &document->text))
+	if (!stream || !text_close(stream, out))
 		return error_nomem(error);
 	if (code == 0 && size > JSON_MAX)
 		return error_set(error, ERROR_LIMIT,
@@ -165,8 +155,8 @@ static int put_findings(void *from, FILE *stream, size_t *rows, struct error *er
 }
 
 /* What the rules find in the site directories of this database, as they are now. */
-static int judge(const struct push *push, const struct database *database,
-                 struct document *document, struct error *error)
+static int judge(const struct push *push, const struct database *database, char **findings,
+                 size_t *rows, struct error *error)
 {
 	const struct databases one = {.items = (struct database *)database, .count = 1};
 	CLEANUP(cleanup_worksheet) struct worksheet *sheet = NULL;
@@ -177,11 +167,10 @@ static int judge(const struct push *push, const struct database *database,
 		code = collect(sheet, push->options, &one, EVERYBODY, &incomplete, error);
 	if (code == 0)
 		code = findings_judge(sheet, error);
-	return code < 0 ? code : write_document(document, put_findings, sheet, error);
+	return code < 0 ? code : write_document(findings, rows, put_findings, sheet, error);
 }
 
-static int read_rows(const struct database *database, struct document *document,
-                     struct error *error)
+static int read_rows(const struct database *database, char **out, size_t *rows, struct error *error)
 {
 	CLEANUP(cleanup_reader) struct reader *reader = NULL;
 	struct safe_way way;
@@ -191,17 +180,18 @@ static int read_rows(const struct database *database, struct document *document,
 	if (code == 0 && (reader_status(reader).mode & way.search & EVERYBODY) != EVERYBODY)
 		code = error_set(error, ERROR_PERMISSION,
 		                 "%s is not pushed: not everybody may read it", database->file);
-	return code < 0 ? code : write_document(document, put_rows, reader, error);
+	return code < 0 ? code : write_document(out, rows, put_rows, reader, error);
 }
 
 static int push_database(struct push *push, const struct database *database, struct error *error)
 {
-	CLEANUP(cleanup_document) struct document rows = {0};
-	CLEANUP(cleanup_document) struct document findings = {0};
+	CLEANUP(cleanup_free) char *rows = NULL;
+	CLEANUP(cleanup_free) char *findings = NULL;
 	CLEANUP(cleanup_free) char *room = NULL;
 	struct slice path = escape_unless_text(slice_of(database->file), &room);
 	CLEANUP(cleanup_free) char *known = NULL;
 	char digest[SHA256_HEX_SIZE + 1];
+	size_t count = 0;
 	int code = path.ptr ? file_hash(database->file, digest, error) : error_nomem(error);
 
 	if (code == ERROR_NOTFOUND) { /* nothing was indexed there */
@@ -214,20 +204,20 @@ static int push_database(struct push *push, const struct database *database, str
 	if (code == 0 && !known)
 		code = error_nomem(error);
 	if (code == 0)
-		code = read_rows(database, &rows, error);
+		code = read_rows(database, &rows, &count, error);
 	if (code == 0)
-		code = judge(push, database, &findings, error);
+		code = judge(push, database, &findings, &count, error);
 	if (code == 0)
 		code = ask(push,
 		           &(const struct fleet_statement){
 		                   .text = "SELECT entrydb.push($1, $2, $3, $4)",
-		                   .values = {path.ptr, digest, rows.text, findings.text},
+		                   .values = {path.ptr, digest, rows, findings},
 		                   .count = 4},
 		           NULL, error);
 	if (code < 0)
 		return code;
 	push->sent++;
-	push->rows += rows.rows + findings.rows;
+	push->rows += count;
 	return 0;
 }
 

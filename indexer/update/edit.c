@@ -26,9 +26,10 @@ static uint64_t work_id(const struct database *database)
 	return pair[0] | 1;
 }
 
-static int open_writer(const struct options *options, const struct database *database,
-                       struct writer **out, struct error *error)
+int edit_database(const struct options *options, const struct database *database, edit_work *work,
+                  void *payload, struct edit_result *result, struct error *error)
 {
+	CLEANUP(cleanup_writer) struct writer *writer = NULL;
 	bool is_hook = options->hook != NULL;
 	struct writer_options how = {
 	        .file = database->file,
@@ -40,38 +41,24 @@ static int open_writer(const struct options *options, const struct database *dat
 	        .may_replace = database->may_replace,
 	        .sealed = options->sealed,
 	};
-
-	return writer_open(&how, out, error);
-}
-
-static int edit(struct edit *edit, edit_work *work, void *payload, struct error *error)
-{
-	CLEANUP(cleanup_writer) struct writer *writer = NULL;
+	struct edit edit = {.options = options, .database = database, .result = result};
 	const char *why_rebuilt;
-	int code = open_writer(edit->options, edit->database, &writer, error);
+	int code = database_check_owner(database, options->command, error);
 
+	if (code == 0)
+		code = writer_open(&how, &writer, error);
 	if (code != 0)
 		return code < 0 ? code : EDIT_NOTHING;
 	why_rebuilt = writer_was_rebuilt(writer);
 	if (why_rebuilt)
-		message("%s; set aside as %s.damaged and rebuilt", why_rebuilt,
-		        edit->database->file);
-	edit->writer = writer;
-	code = database_mode(edit->database, &edit->mode, error);
+		message("%s; set aside as %s.damaged and rebuilt", why_rebuilt, database->file);
+	edit.writer = writer;
+	code = database_mode(database, &edit.mode, error);
 	if (code == 0)
-		code = work(edit, payload, error);
+		code = work(&edit, payload, error);
 	if (code < 0 && interrupted())
 		return error_set(error, ERROR_IO, "interrupted; nothing was changed");
 	if (code < 0 || (code == EDIT_NOTHING && !why_rebuilt))
 		return code;
-	return writer_commit(writer, edit->mode, error);
-}
-
-int edit_database(const struct options *options, const struct database *database, edit_work *work,
-                  void *payload, struct edit_result *result, struct error *error)
-{
-	struct edit change = {.options = options, .database = database, .result = result};
-	int code = database_check_owner(database, options->command, error);
-
-	return code == 0 ? edit(&change, work, payload, error) : code;
+	return writer_commit(writer, edit.mode, error);
 }

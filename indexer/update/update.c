@@ -31,13 +31,13 @@
 #include "libquery/layout.h"
 
 struct update {
+	struct progress progress; /* the first, for progress_ask() */
 	const struct options *options;
 	const struct database *database;
 	const struct database_root *wanted; /* the root that is being read, */
 	struct stat status;                 /* and what it was when that began */
 	struct writer *writer;
 	struct edit_result *result;
-	struct progress progress;
 	struct linkage *linkage;
 	struct plugin_kinds *kinds;
 	mode_t readers; /* who will be able to read what is published; see scan.h */
@@ -169,13 +169,6 @@ static void report_unread(void *payload, struct slice directory, const struct er
 	update->result->failed++;
 }
 
-static int show_progress(void *payload, size_t done, size_t total)
-{
-	struct update *update = payload;
-
-	return progress_ask(&update->progress, done, total);
-}
-
 /*
  * Was what is known of the root carried, by *room? NULL: it was not, or all is to be read
  * that times do not prove.
@@ -209,7 +202,7 @@ static int scan(struct update *update, const struct root_record *known, struct r
 	        .place = slice_of(wanted->inside),
 	        .now = seal_time,
 	        .now_after = update->options->sealed ? NULL : now_after,
-	        .on_progress = show_progress,
+	        .on_progress = progress_ask,
 	        .on_unread = report_unread,
 	        .payload = update,
 	};

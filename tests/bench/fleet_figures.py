@@ -5,6 +5,7 @@ processor time of its processes, connections included: hosts have processors of 
 what else a push does there is for them, an audit for the most part.
 """
 
+import os
 import sys
 import time
 
@@ -20,6 +21,7 @@ class Pushes:
     def __init__(self, bench, server):
         self.bench, self.server, self.count = bench, server, 0
         self.prefix = f"{bench.scratch}/fleet"
+        os.chmod(bench.scratch, 0o755)  # what is pushed, everybody may read
         fleet_server.make_site(f"{self.prefix}/lib/python3.13/site-packages", bench.size(150, 20), EACH)
         bench.update(self.prefix)
         self.first()
