@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <uchar.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/escape.h"
@@ -16,26 +17,21 @@
  * mathematics and those in circles follow from rules.
  */
 static const struct {
-	uint32_t c;
-	char latin;
+	const char32_t *letters;
+	const char *latin; /* in the same order */
 } confusables[] = {
-        {0x0131, 'i'}, {0x0251, 'a'}, {0x0261, 'g'}, {0x0391, 'A'}, {0x0392, 'B'}, {0x0395, 'E'},
-        {0x0396, 'Z'}, {0x0397, 'H'}, {0x0399, 'I'}, {0x039A, 'K'}, {0x039C, 'M'}, {0x039D, 'N'},
-        {0x039F, 'O'}, {0x03A1, 'P'}, {0x03A4, 'T'}, {0x03A5, 'Y'}, {0x03A7, 'X'}, {0x03B1, 'a'},
-        {0x03B3, 'y'}, {0x03B9, 'i'}, {0x03BD, 'v'}, {0x03BF, 'o'}, {0x03C1, 'p'}, {0x03C3, 'o'},
-        {0x03C5, 'u'}, {0x03F2, 'c'}, {0x0405, 'S'}, {0x0406, 'I'}, {0x0408, 'J'}, {0x0410, 'A'},
-        {0x0412, 'B'}, {0x0415, 'E'}, {0x041A, 'K'}, {0x041C, 'M'}, {0x041D, 'H'}, {0x041E, 'O'},
-        {0x0420, 'P'}, {0x0421, 'C'}, {0x0422, 'T'}, {0x0425, 'X'}, {0x0430, 'a'}, {0x0433, 'r'},
-        {0x0435, 'e'}, {0x043E, 'o'}, {0x043F, 'n'}, {0x0440, 'p'}, {0x0441, 'c'}, {0x0443, 'y'},
-        {0x0445, 'x'}, {0x044C, 'b'}, {0x0455, 's'}, {0x0456, 'i'}, {0x0458, 'j'}, {0x04BB, 'h'},
-        {0x04CF, 'l'}, {0x0501, 'd'}, {0x051B, 'q'}, {0x051D, 'w'}, {0x0561, 'w'}, {0x0563, 'q'},
-        {0x0570, 'h'}, {0x0578, 'n'}, {0x057D, 'u'}, {0x0581, 'g'}, {0x0585, 'o'}, {0x13F4, 'B'},
-        {0x2010, '-'}, {0x2011, '-'}, {0x2012, '-'}, {0x2013, '-'}, {0x2014, '-'}, {0x2212, '-'},
-        {0x2170, 'i'}, {0x2174, 'v'}, {0x2179, 'x'}, {0x217C, 'l'}, {0x217D, 'c'}, {0x217E, 'd'},
-        {0x217F, 'm'}, {0x0262, 'g'}, {0x026A, 'i'}, {0x0274, 'n'}, {0x0280, 'r'}, {0x0299, 'b'},
-        {0x029C, 'h'}, {0x029F, 'l'}, {0x1D00, 'a'}, {0x1D04, 'c'}, {0x1D05, 'd'}, {0x1D07, 'e'},
-        {0x1D0A, 'j'}, {0x1D0B, 'k'}, {0x1D0D, 'm'}, {0x1D0F, 'o'}, {0x1D18, 'p'}, {0x1D1B, 't'},
-        {0x1D1C, 'u'}, {0x1D20, 'v'}, {0x1D21, 'w'}, {0x1D22, 'z'}, {0x2113, 'l'},
+        {U"\u0131\u0251\u0261\u13F4\u0262\u026A\u0274\u0280\u0299\u029C\u029F", "iagBginrbhl"},
+        {U"\u1D00\u1D04\u1D05\u1D07\u1D0A\u1D0B\u1D0D\u1D0F\u1D18\u1D1B\u1D1C", "acdejkmoptu"},
+        {U"\u1D20\u1D21\u1D22\u2113", "vwzl"},
+        {U"\u0391\u0392\u0395\u0396\u0397\u0399\u039A\u039C\u039D\u039F\u03A1", "ABEZHIKMNOP"},
+        {U"\u03A4\u03A5\u03A7\u03B1\u03B3\u03B9\u03BD\u03BF\u03C1\u03C3\u03C5", "TYXayivopou"},
+        {U"\u03F2", "c"},
+        {U"\u0405\u0406\u0408\u0410\u0412\u0415\u041A\u041C\u041D\u041E\u0420", "SIJABEKMHOP"},
+        {U"\u0421\u0422\u0425\u0430\u0433\u0435\u043E\u043F\u0440\u0441\u0443", "CTXareonpcy"},
+        {U"\u0445\u044C\u0455\u0456\u0458\u04BB\u04CF\u0501\u051B\u051D", "xbsijhldqw"},
+        {U"\u0561\u0563\u0570\u0578\u057D\u0581\u0585", "wqhnugo"},
+        {U"\u2170\u2174\u2179\u217C\u217D\u217E\u217F", "ivxlcdm"},
+        {U"\u2010\u2011\u2012\u2013\u2014\u2212", "------"},
 };
 
 static char latin_of(uint32_t c)
@@ -51,8 +47,9 @@ static char latin_of(uint32_t c)
 	if (c >= 0x24B6 && c <= 0x24E9) /* in circles */
 		return letters[c - 0x24B6];
 	for (size_t i = 0; i < sizeof(confusables) / sizeof(*confusables); i++)
-		if (confusables[i].c == c)
-			return confusables[i].latin;
+		for (size_t at = 0; confusables[i].letters[at]; at++)
+			if (confusables[i].letters[at] == c)
+				return confusables[i].latin[at];
 	return '\0';
 }
 

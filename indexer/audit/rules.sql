@@ -11,11 +11,8 @@
 
 -- error: nothing honest looks like this. warning: somebody should look. note: good to know.
 CREATE TABLE rule (
-	position INTEGER PRIMARY KEY,
-	name     TEXT NOT NULL UNIQUE,
-	level    TEXT NOT NULL CHECK (level IN ('error', 'warning', 'note')),
-	what     TEXT NOT NULL, -- one sentence
-	remedy   TEXT NOT NULL  -- one sentence
+	position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, level TEXT NOT NULL,
+	what TEXT NOT NULL, remedy TEXT NOT NULL -- one sentence each
 ) STRICT;
 INSERT INTO rule (name, level, what, remedy) VALUES
 	('command-hijack', 'error',
