@@ -67,9 +67,9 @@ static struct slice action_of_change(struct slice old, struct slice now)
 
 /* --- what differs --- */
 
-/* Pointers to records, sorted. */
+/* Pointers to entry points, sorted. */
 struct sorted {
-	const void **items;
+	const struct entry_point_record **items;
 	size_t count;
 };
 
@@ -79,41 +79,6 @@ static void cleanup_sorted(struct sorted *sorted)
 {
 	free(sorted->items);
 }
-
-static bool sort(struct sorted *out, const void *items, size_t count, size_t size,
-                 order_function *order)
-{
-	out->items = calloc(count + 1, sizeof(*out->items));
-	if (!out->items)
-		return false;
-	for (out->count = 0; out->count < count; out->count++)
-		out->items[out->count] = (const char *)items + out->count * size;
-	qsort(out->items, count, sizeof(*out->items), order);
-	return true;
-}
-
-/* Drop from both what they have in common. */
-static void drop_common(struct sorted *a, struct sorted *b, order_function *order)
-{
-	size_t i = 0, j = 0, left = 0, right = 0;
-
-	while (i < a->count || j < b->count) {
-		int which = i == a->count   ? 1
-		            : j == b->count ? -1
-		                            : order(&a->items[i], &b->items[j]);
-
-		if (which < 0)
-			a->items[left++] = a->items[i];
-		else if (which > 0)
-			b->items[right++] = b->items[j];
-		i += which <= 0;
-		j += which >= 0;
-	}
-	a->count = left;
-	b->count = right;
-}
-
-/* --- the entry points of one that stays --- */
 
 static int order_by_name(const void *left, const void *right)
 {
@@ -133,50 +98,85 @@ static int order_by_value(const void *left, const void *right)
 	return order ? order : slice_compare(a->value, b->value);
 }
 
-/* One that differs: @old and @now, NULL where it is not there. */
-static int put_entry_point(struct events *events, struct slice distribution,
-                           const struct entry_point_record *old,
-                           const struct entry_point_record *now)
+static bool sort(struct sorted *out, const struct distribution_record *row)
+{
+	out->items = calloc(row->entry_point_count + 1, sizeof(*out->items));
+	if (!out->items)
+		return false;
+	for (; out->count < row->entry_point_count; out->count++)
+		out->items[out->count] = &row->entry_points[out->count];
+	qsort(out->items, out->count, sizeof(*out->items), order_by_value);
+	return true;
+}
+
+/* Drop from both what they have in common. */
+static void drop_common(struct sorted *a, struct sorted *b)
+{
+	size_t i = 0, j = 0, left = 0, right = 0;
+
+	while (i < a->count || j < b->count) {
+		int which = i == a->count   ? 1
+		            : j == b->count ? -1
+		                            : order_by_value(&a->items[i], &b->items[j]);
+
+		if (which < 0)
+			a->items[left++] = a->items[i];
+		else if (which > 0)
+			b->items[right++] = b->items[j];
+		i += which <= 0;
+		j += which >= 0;
+	}
+	a->count = left;
+	b->count = right;
+}
+
+/*
+ * One that differs: @old and @now, NULL where it is not there. @kind: the word of its coming.
+ * A line of start-up code has neither distribution nor name.
+ */
+static int put_change(struct events *events, const char *kind, struct slice distribution,
+                      const struct entry_point_record *old, const struct entry_point_record *now)
 {
 	const struct entry_point_record *one = now ? now : old;
+	bool is_code = slice_is_null(distribution);
+	CLEANUP(cleanup_free)
+	char *action = text_format("%s%s", kind, !old ? "" : !now ? "-gone" : "-changed");
 	CLEANUP(cleanup_free)
 	char *before = old && now ? text_format("%.*s -> ", SHOWN(old->value)) : strdup("");
 	CLEANUP(cleanup_free)
-	char *detail = text_format("%.*s/%.*s: %s%.*s", SHOWN(one->group), SHOWN(one->name),
+	char *detail = text_format("%.*s%s%.*s%s%s%.*s", SHOWN(one->group), is_code ? "" : "/",
+	                           SHOWN(one->name), is_code && !one->value.len ? "" : ": ",
 	                           before ? before : "", SHOWN(one->value));
 
-	if (!detail || !before)
+	if (!action || !before || !detail)
 		return error_nomem(events->error);
-	return put(events, &(struct event_record){
-	                           .action = !old   ? SLICE("entry-point")
-	                                     : !now ? SLICE("entry-point-gone")
-	                                            : SLICE("entry-point-changed"),
-	                           .root = events->root,
-	                           .distribution = distribution,
-	                           .detail = slice_of(detail),
-	                   });
+	return put(events, &(struct event_record){.action = slice_of(action),
+	                                          .root = events->root,
+	                                          .distribution = distribution,
+	                                          .detail = slice_of(detail)});
 }
 
-static int compare_entry_points(struct events *events, const struct distribution_record *old,
-                                const struct distribution_record *now)
+/* Of @distribution, or of none: then all are told, and none is another one changed. */
+static int compare(struct events *events, const char *kind, struct slice distribution,
+                   const struct distribution_record *old, const struct distribution_record *now)
 {
 	CLEANUP(cleanup_sorted) struct sorted before = {0}, after = {0};
+	bool is_code = slice_is_null(distribution);
+	order_function *order = is_code ? order_by_value : order_by_name;
+	size_t most = is_code ? SIZE_MAX : CHANGES_TOLD;
 	int code = 0;
 
-	if (!sort(&before, old->entry_points, old->entry_point_count, sizeof(*old->entry_points),
-	          order_by_value) ||
-	    !sort(&after, now->entry_points, now->entry_point_count, sizeof(*now->entry_points),
-	          order_by_value))
+	if (!sort(&before, old) || !sort(&after, now))
 		return error_nomem(events->error);
-	drop_common(&before, &after, order_by_value);
+	drop_common(&before, &after);
 	for (size_t i = 0, j = 0, told = 0;
-	     code == 0 && (i < before.count || j < after.count) && told < CHANGES_TOLD; told++) {
+	     code == 0 && (i < before.count || j < after.count) && told < most; told++) {
 		int which = i == before.count  ? 1
 		            : j == after.count ? -1
-		                               : order_by_name(&before.items[i], &after.items[j]);
+		                               : order(&before.items[i], &after.items[j]);
 
-		code = put_entry_point(events, title(now), which <= 0 ? before.items[i++] : NULL,
-		                       which >= 0 ? after.items[j++] : NULL);
+		code = put_change(events, kind, distribution, which <= 0 ? before.items[i++] : NULL,
+		                  which >= 0 ? after.items[j++] : NULL);
 	}
 	return code;
 }
@@ -205,51 +205,32 @@ int events_distribution(struct events *events, const struct distribution_record 
 	if (code < 0 || !old || !now)
 		return code;
 	code = reader_entry_points(writer_reader(events->writer), &rows, &arena, events->error);
-	return code < 0 ? code : compare_entry_points(events, &rows, now);
+	return code < 0 ? code : compare(events, "entry-point", title(now), &rows, now);
 }
 
 /* --- start-up code --- */
 
-/* What makes a line the same line: not its number. */
-static int order_of_startups(const void *left, const void *right)
+/* As entry points: the file is the group, the line the value; its number makes no difference. */
+static bool as_entry_points(const struct root_record *root, struct distribution_record *out)
 {
-	const struct startup_record *a = *(const void *const *)left;
-	const struct startup_record *b = *(const void *const *)right;
-	int order = slice_compare(a->file, b->file);
-
-	return order ? order : slice_compare(a->code, b->code);
-}
-
-static int put_startups(struct events *events, struct slice action, const struct sorted *startups)
-{
-	int code = 0;
-
-	for (size_t i = 0; code == 0 && i < startups->count; i++) {
-		const struct startup_record *row = startups->items[i];
-		CLEANUP(cleanup_free)
-		char *detail = text_format("%.*s%s%.*s", (int)row->file.len, row->file.ptr,
-		                           row->code.len ? ": " : "", SHOWN(row->code));
-
-		code = detail ? put(events, &(struct event_record){.action = action,
-		                                                   .root = events->root,
-		                                                   .detail = slice_of(detail)})
-		              : error_nomem(events->error);
+	*out = (struct distribution_record){.entry_point_count = root->startup_count};
+	out->entry_points = calloc(root->startup_count + 1, sizeof(*out->entry_points));
+	for (size_t i = 0; out->entry_points && i < root->startup_count; i++) {
+		out->entry_points[i].group = root->startups[i].file;
+		out->entry_points[i].value = root->startups[i].code;
 	}
-	return code;
+	return out->entry_points;
 }
 
 int events_startups(struct events *events, const struct root_record *old,
                     const struct root_record *now)
 {
-	CLEANUP(cleanup_sorted) struct sorted before = {0}, after = {0};
-	int code;
+	struct distribution_record before, after = {0};
+	int code = as_entry_points(old, &before) && as_entry_points(now, &after)
+	                   ? compare(events, "startup", (struct slice){0}, &before, &after)
+	                   : error_nomem(events->error);
 
-	if (!sort(&before, old->startups, old->startup_count, sizeof(*old->startups),
-	          order_of_startups) ||
-	    !sort(&after, now->startups, now->startup_count, sizeof(*now->startups),
-	          order_of_startups))
-		return error_nomem(events->error);
-	drop_common(&before, &after, order_of_startups);
-	code = put_startups(events, SLICE("startup"), &after);
-	return code < 0 ? code : put_startups(events, SLICE("startup-gone"), &before);
+	free(before.entry_points);
+	free(after.entry_points);
+	return code;
 }
