@@ -17,7 +17,6 @@
 #define USER_STATE    "/.local/state"
 #define POLICY        "/etc/entrydb/policy.conf"
 #define QUARANTINE    "/entrydb/quarantine"
-#define USER_POLICY   "/entrydb/policy.conf"
 #define USER_CONFIG   "/.config"
 
 void coverage_free(struct coverage *coverage)
@@ -166,9 +165,9 @@ static int user_file(const char *variable, const char *otherwise, const char *na
 	return *out ? 0 : ERROR_NOMEM;
 }
 
-int layout_user_policy(char **out)
+int layout_user_config(const char *name, char **out)
 {
-	return user_file("XDG_CONFIG_HOME", USER_CONFIG, USER_POLICY, out);
+	return user_file("XDG_CONFIG_HOME", USER_CONFIG, name, out);
 }
 
 int layout_quarantine(char **out)

@@ -47,8 +47,12 @@ long layout_environment(const char *path);
 /* Where the rules are of the environment at @prefix ("": the system), and of the user. malloc'd. */
 char *layout_policy(const char *sysroot, struct slice prefix);
 
-/* *out is NULL if there is no home directory. ERROR_NOMEM. */
-int layout_user_policy(char **out);
+/* The user's rules, and additions to the lists of audits. */
+#define LAYOUT_USER_POLICY "/entrydb/policy.conf"
+#define LAYOUT_USER_AUDIT  "/entrydb/audit.conf"
+
+/* Where that file is; *out is NULL if there is no home directory. ERROR_NOMEM. */
+int layout_user_config(const char *name, char **out);
 
 /* Where the user's shared objects that crashed are noted; *out is NULL as above. ERROR_NOMEM. */
 int layout_quarantine(char **out);

@@ -187,7 +187,7 @@ static int list_layers(struct entrydb *db)
 	const char *sysroot = db->sysroot ? db->sysroot : "";
 	bool is_privileged = trust_is_privileged();
 	char *user = NULL;
-	int code = is_privileged || db->sysroot ? 0 : layout_user_policy(&user);
+	int code = is_privileged || db->sysroot ? 0 : layout_user_config(LAYOUT_USER_POLICY, &user);
 
 	if (code == 0 && user)
 		code = add_layer(policy, user, NULL, NULL);

@@ -87,14 +87,9 @@ static void read_list(struct collect *collect, const char *file)
 
 void settings_read_lists(struct collect *collect)
 {
-	const char *config = trust_environment("XDG_CONFIG_HOME"),
-	           *home = trust_environment("HOME");
 	CLEANUP(cleanup_free) char *own = NULL;
 
-	if (config && config[0] == '/')
-		own = collect_path(collect, "%s/entrydb/audit.conf", config);
-	else if (home && home[0] == '/')
-		own = collect_path(collect, "%s/.config/entrydb/audit.conf", home);
+	collect->no_memory |= layout_user_config(LAYOUT_USER_AUDIT, &own) < 0;
 	read_list(collect, "/etc/entrydb/audit.conf");
 	read_list(collect, own);
 }

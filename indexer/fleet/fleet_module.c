@@ -68,33 +68,6 @@ static void cleanup_settings(PQconninfoOption **settings)
 	PQconninfoFree(*settings);
 }
 
-/*
- * Can libpq read it? Asked before anything else, for what libpq says of a URL quotes it, and so
- * the password in it; and where one is not encoded, its end is taken for a host.
- */
-static int check_url(const char *url, struct error *error)
-{
-	char *message = NULL;
-	CLEANUP(cleanup_settings) PQconninfoOption *settings = PQconninfoParse(url, &message);
-	const char *quoted = message ? strstr(message, ": \"") : NULL;
-
-	if (!settings && !message)
-		return error_nomem(error);
-	if (!settings)
-		error_set(error, ERROR_INVALID, "the fleet's URL: %.*s",
-		          (int)(quoted ? (size_t)(quoted - message) : strcspn(message, "\n")),
-		          message);
-	PQfreemem(message);
-	for (PQconninfoOption *at = settings; at && at->keyword; at++)
-		if ((strcmp(at->keyword, "host") == 0 || strcmp(at->keyword, "dbname") == 0) &&
-		    at->val && at->val[0] != '/' && strchr(at->val, '@'))
-			return error_set(
-			        error, ERROR_INVALID,
-			        "the fleet's URL: in a password '@' is written %%40, '/' %%2F, "
-			        "'?' %%3F and '#' %%23");
-	return settings ? 0 : ERROR_INVALID;
-}
-
 /* --- TLS --- */
 
 static const char *value_of(const PQconninfoOption *settings, const char *keyword)
@@ -131,9 +104,8 @@ static bool are_local(const char *hosts)
  * What stands in the environment counts less than the URL and the service's file: so what they
  * say is obeyed, and what nobody says is "require".
  */
-static int ask_for_tls(const char *url, struct error *error)
+static int ask_for_tls(const PQconninfoOption *own, struct error *error)
 {
-	CLEANUP(cleanup_settings) PQconninfoOption *own = PQconninfoParse(url, NULL);
 	CLEANUP(cleanup_settings) PQconninfoOption *others = NULL;
 	const char *service = value_of(own, "service"), *host;
 
@@ -144,9 +116,37 @@ static int ask_for_tls(const char *url, struct error *error)
 	host = host ? host : value_of(own, "host");
 	host = host ? host : value_of(others, "hostaddr");
 	host = host ? host : value_of(others, "host");
-	if (host && !are_local(host) && setenv("PGSSLMODE", "require", 0) != 0)
+	if (!others || (host && !are_local(host) && setenv("PGSSLMODE", "require", 0) != 0))
 		return error_nomem(error);
-	return own && others ? 0 : error_nomem(error);
+	return 0;
+}
+
+/*
+ * Can libpq read it? Asked before anything else, for what libpq says of a URL quotes it, and so
+ * the password in it; and where one is not encoded, its end is taken for a host.
+ */
+static int prepare(const char *url, struct error *error)
+{
+	char *message = NULL;
+	CLEANUP(cleanup_settings) PQconninfoOption *own = PQconninfoParse(url, &message);
+	const char *quoted = message ? strstr(message, ": \"") : NULL;
+	const char *host = value_of(own, "host"), *name = value_of(own, "dbname");
+
+	if (!own && !message)
+		return error_nomem(error);
+	if (!own)
+		error_set(error, ERROR_INVALID, "the fleet's URL: %.*s",
+		          (int)(quoted ? (size_t)(quoted - message) : strcspn(message, "\n")),
+		          message);
+	PQfreemem(message);
+	if (!own)
+		return ERROR_INVALID;
+	if ((host && host[0] != '/' && strchr(host, '@')) ||
+	    (name && name[0] != '/' && strchr(name, '@')))
+		return error_set(error, ERROR_INVALID,
+		                 "the fleet's URL: in a password '@' is written %%40, '/' %%2F, "
+		                 "'?' %%3F and '#' %%23");
+	return ask_for_tls(own, error);
 }
 
 /* --- connecting --- */
@@ -181,10 +181,8 @@ static int fleet_connect(const char *url, bool (*stopped)(void), struct fleet **
                          struct error *error)
 {
 	struct fleet *fleet;
-	int code = check_url(url, error);
+	int code = prepare(url, error);
 
-	if (code == 0)
-		code = ask_for_tls(url, error);
 	if (code < 0)
 		return code;
 	fleet = calloc(1, sizeof(*fleet));

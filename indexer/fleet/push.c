@@ -105,15 +105,16 @@ static int ask_known(struct push *push, struct error *error)
 
 /* --- what there is to send --- */
 
-/* JSON, malloc'd: what @put writes of @from. */
+/* JSON, malloc'd: what @put writes of @from; its rows are added to *@rows. */
 static int write_document(char **out, size_t *rows,
                           int (*put)(void *from, FILE *, size_t *rows, struct error *), void *from,
                           struct error *error)
 {
-	size_t size = 0;
+	size_t size = 0, count = 0;
 	FILE *stream = open_memstream(out, &size);
-	int code = stream ? put(from, stream, rows, error) : ERROR_NOMEM;
+	int code = stream ? put(from, stream, &count, error) : ERROR_NOMEM;
 
+	*rows += count;
 	if (!stream || !text_close(stream, out))
 		return error_nomem(error);
 	if (code == 0 && size > JSON_MAX)

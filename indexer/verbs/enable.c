@@ -158,7 +158,7 @@ static int find_file(const struct options *options, char **out, struct error *er
 		if (inside && access(inside, F_OK) != 0)
 			return error_errno(error, errno, "%s", inside);
 	}
-	if (options->user && layout_user_policy(out) == 0 && !*out)
+	if (options->user && layout_user_config(LAYOUT_USER_POLICY, out) == 0 && !*out)
 		return error_set(error, ERROR_NOTFOUND,
 		                 "HOME is not set: there is no place for your rules");
 	if (!options->user && (inside || !options->prefix))
