@@ -1,6 +1,5 @@
 /*
- * archive_file.c - reads archives by libarchive; the only file that includes <archive.h>. It is
- * a part of the module of archive_module.h.
+ * archive_file.c - reads archives by libarchive; the only file that includes <archive.h>.
  *
  * An archive may come from anywhere, so what it declares is not believed. What
  * counts against the limits is what the decompressor has put out, and it is
@@ -8,7 +7,7 @@
  * skipped may be a bomb, too. The formats are named one by one: the others that
  * libarchive knows carry no Python packages, and some of them refer to other files.
  */
-#include "indexer/archive/archive_module.h"
+#include "indexer/archive/archive_file.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -313,8 +312,3 @@ int archive_file_walk(const struct archive_source *source, const struct archive_
 	error_clear(&own);
 	return code;
 }
-
-__attribute__((visibility("default"))) const struct archive_module entrydb_archive_module = {
-        .walk = archive_file_walk,
-        .read_pyproject = pyproject_read,
-};

@@ -1,10 +1,7 @@
 /*
- * collect.c - reads all environments before any is judged: what a rule says of one may depend on
- * another. And what all that read stand on: the first failure, which sticks.
+ * collect.c - what all that read for an audit stand on: the first failure, which sticks.
  */
 #include "indexer/audit/collect.h"
-
-#include <unistd.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
@@ -73,47 +70,4 @@ void site_complain(const struct site *site, const char *rule, int64_t distributi
 	worksheet_put(
 	        site->collect->sheet, "complaint",
 	        FACTS(fact(rule), fact(site->id), fact_id(distribution), fact(file), fact(what)));
-}
-
-static void read_database(struct collect *collect, const struct database *database, int64_t *sites)
-{
-	CLEANUP(cleanup_reader) struct reader *reader = NULL;
-	struct error error = {0};
-	int code = reader_open(database->file, geteuid(), &reader, &error);
-
-	/* Only the past is in no other place. */
-	if (code < 0 && code != ERROR_NOTFOUND) {
-		collect->incomplete |= collect->options->since || error_is_failure(code);
-		fail(&error);
-	}
-	error_clear(&error);
-	for (size_t i = 0; i < database->root_count; i++) {
-		site_read(collect, ++*sites, &database->roots[i], reader);
-		collect_tell(collect);
-	}
-}
-
-int collect(struct worksheet *sheet, const struct options *options,
-            const struct databases *databases, mode_t readers, bool *incomplete,
-            struct error *error)
-{
-	static void (*const together[])(struct collect *) = {
-	        files_locate,        pyc_read,
-	        commands_read,       settings_read_quarantine,
-	        record_requirements, settings_read_policy,
-	};
-	struct collect all = {
-	        .options = options, .databases = databases, .sheet = sheet, .readers = readers};
-	int64_t sites = 0;
-
-	settings_read_lists(&all);
-	for (size_t i = 0; i < databases->count && collect_goes_on(&all); i++)
-		read_database(&all, &databases->items[i], &sites);
-	for (size_t i = 0; i < sizeof(together) / sizeof(*together) && collect_goes_on(&all); i++) {
-		together[i](&all);
-		collect_tell(&all);
-	}
-	collect_goes_on(&all);
-	*incomplete |= all.incomplete;
-	return error_move(error, &all.error);
 }

@@ -1,6 +1,7 @@
 /*
  * collect.h - what an audit reads of environments, into the tables of facts.sql.
  *
+ *     environments all of it, one after the other
  *     site         of each site directory: its rows, new from the disk, and its history
  *     places       the other places that Python starts from
  *     record       what installers have written: RECORD, INSTALLER, direct_url.json

@@ -1,0 +1,51 @@
+/*
+ * environments.c - an audit reads all environments before it judges: what a rule says of one
+ * may depend on another.
+ */
+#include <unistd.h>
+
+#include "db/base/cleanup.h"
+#include "indexer/audit/collect.h"
+
+static void read_database(struct collect *collect, const struct database *database, int64_t *sites)
+{
+	CLEANUP(cleanup_reader) struct reader *reader = NULL;
+	struct error error = {0};
+	int code = reader_open(database->file, geteuid(), &reader, &error);
+
+	/* Only the past is in no other place. */
+	if (code < 0 && code != ERROR_NOTFOUND) {
+		collect->incomplete |= collect->options->since || error_is_failure(code);
+		fail(&error);
+	}
+	error_clear(&error);
+	for (size_t i = 0; i < database->root_count; i++) {
+		site_read(collect, ++*sites, &database->roots[i], reader);
+		collect_tell(collect);
+	}
+}
+
+int collect(struct worksheet *sheet, const struct options *options,
+            const struct databases *databases, mode_t readers, bool *incomplete,
+            struct error *error)
+{
+	static void (*const together[])(struct collect *) = {
+	        files_locate,        pyc_read,
+	        commands_read,       settings_read_quarantine,
+	        record_requirements, settings_read_policy,
+	};
+	struct collect all = {
+	        .options = options, .databases = databases, .sheet = sheet, .readers = readers};
+	int64_t sites = 0;
+
+	settings_read_lists(&all);
+	for (size_t i = 0; i < databases->count && collect_goes_on(&all); i++)
+		read_database(&all, &databases->items[i], &sites);
+	for (size_t i = 0; i < sizeof(together) / sizeof(*together) && collect_goes_on(&all); i++) {
+		together[i](&all);
+		collect_tell(&all);
+	}
+	collect_goes_on(&all);
+	*incomplete |= all.incomplete;
+	return error_move(error, &all.error);
+}
