@@ -44,13 +44,12 @@ static void update(enum status expected)
 {
 	const char *arguments[] = {scratch_path("venv")};
 	struct options options = {
-	        .command = "fuzz",
-	        .quiet = true,
-	        .arguments = arguments,
-	        .argument_count = 1,
-	};
+	        .command = "fuzz", .quiet = true, .arguments = arguments, .argument_count = 1};
+	struct error error = {0};
+	int code = command_update(&options, &error);
 
-	require(command_update(&options) == expected);
+	error_clear(&error);
+	require((code < 0 ? STATUS_COULD_NOT : code) == (int)expected);
 }
 
 /* What one statement says of the database. */
