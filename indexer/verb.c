@@ -325,12 +325,13 @@ static void put_field(struct output *output, const entrydb_entry_point *e, enum 
 static void put_cell(struct output *output, int cell, const entrydb_entry_point *e,
                      const entrydb_target *target)
 {
-	const char *distribution = entrydb_entry_point_distribution(e);
 	/* To people, a plugin without its object is missing. */
 	const char *none = output->form == OUTPUT_JSON ? NULL : "missing";
 
-	if (cell == CELL_PROVIDER)
-		output_string(output, distribution ? distribution : entrydb_entry_point_file(e));
+	if (cell == CELL_PROVIDER && !entrydb_entry_point_distribution(e))
+		output_string(output, entrydb_entry_point_file(e));
+	else if (cell == CELL_PROVIDER)
+		output_string(output, entrydb_entry_point_distribution(e));
 	else if (cell >= CELL_FIELD && cell < CELL_TARGET)
 		put_field(output, e, (enum entrydb_field)(cell - CELL_FIELD));
 	else if (!target)
