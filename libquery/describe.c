@@ -3,7 +3,6 @@
  */
 #include <stdlib.h>
 
-#include "db/base/cleanup.h"
 #include "libquery/handle.h"
 #include "libquery/names.h"
 
@@ -26,15 +25,9 @@ void entrydb_path_free(entrydb_path *path)
 	free(path);
 }
 
-static void cleanup_path(entrydb_path **path)
-{
-	entrydb_path_free(*path);
-}
-
 /* @out: the caller's pointer to a path. */
 static int describe(struct entrydb *db, void *out, struct error *error)
 {
-	CLEANUP(cleanup_path)
 	entrydb_path *path = calloc(1, sizeof(*path) + db->entry_count * sizeof(*path->entries));
 	bool failed = false, known = true;
 	int code = path ? 0 : error_nomem(error);
@@ -57,8 +50,10 @@ static int describe(struct entrydb *db, void *out, struct error *error)
 	}
 	if (code == 0 && failed)
 		code = error_nomem(error);
-	if (code == 0)
-		*(entrydb_path **)out = take(path);
+	if (code < 0)
+		entrydb_path_free(path);
+	else
+		*(entrydb_path **)out = path;
 	return code;
 }
 

@@ -13,8 +13,6 @@
 #include "libquery/select.h"
 #include "libquery/sites.h"
 
-#define OPTIONS_SIZE_0_1 sizeof(entrydb_options)
-
 const char *entrydb_version(void)
 {
 	return ENTRYDB_VERSION;
@@ -27,29 +25,21 @@ static void cleanup_handle(struct entrydb **db)
 
 /* --- options --- */
 
-static bool is_zero(const char *bytes, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (bytes[i])
-			return false;
-	return true;
-}
-
 /*
- * The caller's options as this library lays them out. An older program has fewer of
- * them; a newer one may have more, but must not want any of those.
+ * The caller's options as this library lays them out. A newer program may have more of them, but
+ * must not want any of those.
  */
 static bool read_options(const entrydb_options *given, entrydb_options *out)
 {
 	*out = (entrydb_options)ENTRYDB_OPTIONS_INIT;
 	if (!given)
 		return true;
-	if (given->size < OPTIONS_SIZE_0_1)
+	if (given->size < sizeof(*out)) /* there is no older program yet */
 		return false;
-	if (given->size > sizeof(*out) &&
-	    !is_zero((const char *)given + sizeof(*out), given->size - sizeof(*out)))
-		return false;
-	memcpy(out, given, given->size < sizeof(*out) ? given->size : sizeof(*out));
+	for (size_t i = sizeof(*out); i < given->size; i++)
+		if (((const char *)given)[i])
+			return false;
+	*out = *given;
 	return (int)out->rules >= 0 && out->rules <= ENTRYDB_IM_10_1 && (int)out->fresh >= 0 &&
 	       out->fresh <= ENTRYDB_FRESH_EXACT && out->omit <= ENTRYDB_OMIT_METADATA;
 }
@@ -168,8 +158,8 @@ int entrydb_open(const char *const *path, size_t count, const entrydb_options *o
 static int add_row(void *payload, const struct root_record *row)
 {
 	struct entrydb *db = payload;
-	CLEANUP(cleanup_free)
-	char *path = layout_path_of_root(db->sources.items[0].base, row->path);
+	CLEANUP(cleanup_free) char *base = layout_base(db->database);
+	CLEANUP(cleanup_free) char *path = base ? layout_path_of_root(base, row->path) : NULL;
 	int code = path ? add_entry(db, path, NULL) : ERROR_NOMEM;
 
 	if (code == 0)

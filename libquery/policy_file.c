@@ -83,19 +83,16 @@ static bool read_word(struct policy_rules *rules, struct policy_rule *rule, stru
 
 static void read_value(struct policy_rules *rules, struct policy_rule *rule, bool *failed)
 {
+	const struct policy_rule named = *rule;
 	struct slice rest = rule->value, word;
 	bool clear = true;
 
 	while (clear && next_word(&rest, &word))
 		clear = read_word(rules, rule, word, failed);
-	if (!clear || (rule->action == POLICY_SILENT && !rule->has_priority))
-		*rule = (struct policy_rule){
-		        .group = rule->group,
-		        .name = rule->name,
-		        .number = rule->number,
-		        .value = rule->value,
-		        .action = POLICY_UNCLEAR,
-		};
+	if (clear && (rule->action != POLICY_SILENT || rule->has_priority))
+		return;
+	*rule = named;
+	rule->action = POLICY_UNCLEAR;
 }
 
 /* @line: NULL for one without '=', which disables its group. */

@@ -165,12 +165,7 @@ static bool names_python(const char *name)
 	return strcmp(name, "python3") != 0 && layout_is_python(slice_of(name));
 }
 
-static bool names_version(const char *name)
-{
-	return name[0] != '.';
-}
-
-/* The names in the directory @path, a path of this machine, that are @wanted, newest first. */
+/* The names in @path, a directory of this machine or NULL, newest first; hidden ones left out. */
 static void list_names(struct search *search, const char *path, bool (*wanted)(const char *name),
                        struct sites *names)
 {
@@ -180,7 +175,7 @@ static void list_names(struct search *search, const char *path, bool (*wanted)(c
 	int left = directory ? 1 : -1;
 
 	while (directory && (left = file_next(directory, &name)) > 0)
-		if (wanted(name))
+		if (name[0] != '.' && (!wanted || wanted(name)))
 			add_to(search, names, name);
 	if (path && left < 0)
 		system_failed(search, path);
@@ -380,7 +375,7 @@ static void add_pyenv(struct search *search, const char *root, const char *below
 	CLEANUP(sites_free) struct sites names = {0};
 	CLEANUP(cleanup_free) char *versions = format(search, "%s%s/versions", root, below);
 
-	list_names(search, versions, names_version, &names);
+	list_names(search, versions, NULL, &names);
 	for (size_t i = 0; i < names.count; i++) {
 		CLEANUP(cleanup_free)
 		char *prefix = format(search, "%s/%s", versions, names.paths[i]);

@@ -10,7 +10,6 @@
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
-#include "libquery/layout.h"
 
 /* A file that cannot be opened now as it could not before changes nothing. */
 static void open_source(struct sources *sources, struct source *source)
@@ -30,7 +29,6 @@ static void free_source(struct source *source)
 	reader_close(source->reader);
 	error_clear(&source->why);
 	free(source->file);
-	free(source->base);
 }
 
 static size_t add_source(struct sources *sources, const char *file, uid_t owner)
@@ -39,12 +37,11 @@ static size_t add_source(struct sources *sources, const char *file, uid_t owner)
 	                          &sources->room);
 	struct source source = {
 	        .file = strdup(file),
-	        .base = layout_base(file),
 	        .owner = owner,
 	        .older = name_map_get(&sources->by_file, slice_of(file)),
 	};
 
-	failed |= !source.file || !source.base;
+	failed |= !source.file;
 	if (!failed)
 		name_map_set(&sources->by_file, slice_of(source.file), (uint32_t)sources->count,
 		             &failed);

@@ -26,7 +26,6 @@
 struct source {
 	char *file;
 	uint32_t older;        /* another of the same file, or NAME_MAP_NONE */
-	char *base;            /* what relative paths in it are relative to */
 	struct reader *reader; /* NULL: absent or unusable; see why */
 	struct error why;
 	struct carried carried; /* how it was, once source_carried() has been asked, */
