@@ -12,7 +12,6 @@ from ._databases import database, finders, item, path_entries, split
 WALK_BEGINS = 4       # distributions of one path entry that were asked for, one by one
 WALK_PAUSE_MAX = 4096
 WALKS_MAX = 64        # path entries
-READS_BETWEEN_LOOKS = 256
 
 by_group = attrgetter("group")
 
@@ -83,7 +82,6 @@ class Answer:
         self.replacement = replacement
         self.module = replacement.module
         self.caller = None
-        self.since_look = 0
 
     def __call__(self, params):
         found = self.find(params)
@@ -105,12 +103,9 @@ class Answer:
         return known is not None
 
     def read(self, distribution):
-        """The property of a distribution that the walker cannot vouch for. If it is because of
-        a patch, whoever only walks notices after a while that it has gone."""
-        self.since_look += 1
-        if self.since_look >= READS_BETWEEN_LOOKS:
-            self.since_look = 0
-            self.is_own()
+        """The property of a distribution that the walker cannot vouch for: what has changed may be
+        harmless, or gone again."""
+        self.is_own()
         return self.replacement.property.fget(distribution)
 
     def find(self, params):

@@ -7,8 +7,8 @@ table below. What is not in it is left alone.
 
 No state of the module is believed to be its own because it was met first: a function is
 its own if its code was loaded from the module's directory and runs in its namespace,
-which nobody's wrapper does (see native/recognize.c). What was found so is compared by identity
-before each answer; of the rest of Python, what the answer would be read with.
+which nobody's wrapper does (see native/recognize.c). Whether what was found so has changed is seen
+before each answer (see native/parts.c); of the rest of Python, what the answer would be read with.
 """
 
 import os
@@ -134,15 +134,14 @@ class Paths(dict):
 
 
 def recognise(module, originals, ours):
-    """The MetadataModule; None where its code is not known, or a part of it is not its own."""
-    found = _native.recognise(module, originals, ours)
-    if found is None:
-        return None
+    """The MetadataModule, None where its code is not known, or a part of it is not its own; and a
+    function that tells whether all that this rests upon is as it was."""
+    digest, naming, unchanged, names = _native.recognise(module, originals, ours)
     try:
-        known = MetadataModule(module, *found) if found[0] in _KNOWN else None
+        known = MetadataModule(module, digest, naming, unchanged, names) if digest in _KNOWN else None
     except (AttributeError, KeyError):
-        return None
-    return known if known and known.unchanged() else None  # another thread may have patched it
+        known = None
+    return known if unchanged() else None, unchanged  # another thread may have patched it
 
 
 # --- the modules of this process ---
@@ -153,22 +152,25 @@ class Recognition:
     def __init__(self, module):
         self.module = module
         self.wait = self.pause = 0
-        self.known = recognise(module, *_replaced(module))
+        self.known = None
+        self.look()
 
     def current(self):
         """The MetadataModule, if all of it is its own at this moment."""
-        known, wait = self.known, self.wait
-        if known is not None and known.unchanged():
-            return known
+        known, unchanged = self.seen
+        if not unchanged():
+            return self.look()
+        wait = self.wait
+        if known is None and not wait:
+            return self.look()
         if wait:
             self.wait = wait - 1  # of what it was: threads that count at once do not get below 0
-            return None
-        return self.look()
+        return known
 
     def look(self):
-        """A patch that was there before may be gone, and another may be harmless. One of the
-        other kind is not looked at each time."""
-        found = recognise(self.module, *_replaced(self.module))
+        """A patch that was there before may be gone, and another may be harmless. Where one of the
+        other kind was seen, and no change since, it is looked at ever more rarely."""
+        found, _ = self.seen = recognise(self.module, *_replaced(self.module))
         if found is None:  # what is known stays: it will be that again
             self.wait = self.pause = min(2 * self.pause + 1, QUESTIONS_WAITED_MAX)
         else:
@@ -208,9 +210,10 @@ def now(module):
     """The same, looked at however short a time ago that was done in vain."""
     seen = _recognised.get(module.__name__)
     found = _recognition(module)
-    if found is not seen:
-        return found.known
-    return found.known if found.known and found.known.unchanged() else found.look()
+    if found is seen:
+        found.wait = 0
+        return found.current()
+    return found.known
 
 
 def of(module):

@@ -14,12 +14,13 @@
 PyDoc_STRVAR(
         recognise_doc,
         "recognise(module, originals, ours, /)\n--\n\n"
-        "(digest, digest, seen, names) of a metadata module: a number for what its parts do\n"
-        "that answer; one for those that find a distribution by its name, or 0; a function\n"
-        "that tells whether all that these rest upon is as it was; and a dict of the module's, as "
-        "seen. None if a part of it, or\n"
-        "of what it reads the disk with, is not its own. originals: a dict from (class, name)\n"
-        "to what acceleration has replaced; ours: a tuple of what it has put in.");
+        "(digest, digest, same, names) of a metadata module: a number for what its parts do\n"
+        "that answer, or 0 if a part of it, or of what it reads the disk with, is not its own; "
+        "one\n"
+        "for those that find a distribution by its name, or 0; a function that tells whether all\n"
+        "that was looked at is as it was; and a dict of the module's, as seen. originals: a dict\n"
+        "from (class, name) to what acceleration has replaced; ours: a tuple of what it has put "
+        "in.");
 
 PyDoc_STRVAR(
         walker_doc,

@@ -5,8 +5,7 @@
  *     database.c  Database: a handle of libentrydb's on path entries
  *     walker.c    the property entry_points of importlib.metadata's distributions
  *     entry.c     entry points of a class that is given
- *     parts.c     whether parts of a metadata module are still what they were
- *     watch.c     whether a dict has changed
+ *     parts.c     whether a metadata module is still what it was
  *     recognize.c which metadata module is this, and is all of it its own?
  *     fork.c      threads in the library, and forks
  *
@@ -26,7 +25,7 @@
 /* Of the module, in one interpreter. */
 struct state {
 	PyTypeObject *database;
-	int watcher; /* of dicts; see watch.c */
+	int watcher; /* of dicts; see parts.c */
 	/* Interned. The attributes of an entry point, */
 	PyObject *name, *value, *group, *dist, *module;
 	/* of a distribution and of a path, */
@@ -110,26 +109,8 @@ PyObject *recognise(PyObject *self, PyObject *arguments); /* see recognise_doc i
 
 /* --- parts.c --- */
 
-#ifdef Py_GIL_DISABLED
-#define BEGIN_CRITICAL_SECTION(object) Py_BEGIN_CRITICAL_SECTION(object)
-#define END_CRITICAL_SECTION()         Py_END_CRITICAL_SECTION()
-#else /* and neither is part of the limited API */
-#define BEGIN_CRITICAL_SECTION(object) {
-#define END_CRITICAL_SECTION()         }
-#endif
-
-/* A function without arguments: is what is compared, (namespaces, places, pinned), what it is now?
- * See parts.c. */
-PyObject *make_same(int watcher, PyObject *compared);
-
-/* The same, of the self of that function. No error is set. */
-bool all_same(PyObject *self);
-
-/* --- walker.c --- */
-
-PyObject *walker(PyObject *module, PyObject *arguments); /* see walker_doc in module.c */
-
-/* --- watch.c --- */
+/* Of the stable ABI, and not in its headers. */
+extern PyTypeObject PyFunction_Type;
 
 /* 12 for Python 3.12: of the interpreter that runs. */
 long minor_version(void);
@@ -140,8 +121,22 @@ int watch_begin(void);
 /* From now on; false: what happens to it will not be known. */
 bool watch_dict(int watcher, PyObject *dict);
 
-/* A number above 0 that grows whenever one of these dicts changes, all of them watched. */
-unsigned long long watch_changes(int watcher, PyObject *const *dicts, size_t count);
+/* The number of the last change of any dict that is watched. */
+unsigned long long last_change(void);
+
+/* Put what no dict tells of a function, or of a class that is not built in, into the dict @pins. */
+bool pin(PyObject *pins, PyObject *owner);
+
+/* A function without arguments: since that change, are these dicts, all watched, and what is
+ * pinned as they were? */
+PyObject *make_same(PyObject *dicts, PyObject *pins, unsigned long long since);
+
+/* The same, of the self of that function. No error is set. */
+bool all_same(PyObject *self);
+
+/* --- walker.c --- */
+
+PyObject *walker(PyObject *module, PyObject *arguments); /* see walker_doc in module.c */
 
 /* --- fork.c --- */
 

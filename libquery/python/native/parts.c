@@ -1,211 +1,139 @@
 /*
- * parts.c - are the parts of a metadata module still what they were?
+ * parts.c - is a metadata module still what it was?
  *
- * They are (namespaces, places, pinned). namespaces: of (dict, (key, value, key, value, ...)), all
- * that is in it, in this order, an Ellipsis for any value; places: of (dict, key, value), an
- * Ellipsis where there was none; pinned: of (function, its code) and (class, its order).
+ * Asked before each answer, and as often as there are distributions by whoever walks over all. All
+ * that was looked at stands in dicts, and CPython can tell whether one has changed: since 3.12 it
+ * calls whoever watches a dict; before, each dict had the number of its last change (PEP 509),
+ * and numbers only grew. Neither is in the limited API: so both are asked for as they may be
+ * there, and where nothing is, or all watchers are taken, no module is known. What has changed may
+ * be harmless; _metadata_module.py then looks at all anew.
  *
- * Asked before each answer, so all is compared by identity, and a namespace in one pass:
- * a dict keeps its order while values are replaced and put back. What is noticed that
- * way may be harmless; _metadata_module.py then looks at it anew. And where all dicts can be
- * watched, a comparison stands for as long as none of them changes: but for what is pinned,
- * which is in no dict, and is one pointer each.
+ * In no dict are the code of a function and the bases of a class: they are pinned, and compared.
+ *
+ * A change is told before it is made. Without Python's lock another thread may look in between;
+ * but whoever changes a dict holds the dict's own lock meanwhile. So whoever takes the number first
+ * and then looks, with that lock, sees either the change, or next time another number.
  */
 #include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "libquery/python/native/native.h"
 
-/* A function and its code, or a class and its bases: by which all comes into the order in
- * which attributes are looked for. */
-struct pin {
-	PyObject *owner;
-	void *value;
-	bool is_class;
-};
+#define WATCHERS_SINCE 12 /* minor version */
 
-/* Of one module; all pointers are into what is compared. */
-struct parts {
-	PyObject **dicts;
-	struct pin *pins;
-	size_t dict_count, pin_count;
-	int watcher;
-	bool watched;
-	atomic_ullong stood_at; /* after how many changes was all the same? 0: never */
-};
+#ifdef Py_LIMITED_API
+typedef int PyDict_WatchEvent;
+typedef int (*PyDict_WatchCallback)(PyDict_WatchEvent event, PyObject *dict, PyObject *key,
+                                    PyObject *value);
+#endif
 
+extern int PyDict_AddWatcher(PyDict_WatchCallback callback) __attribute__((weak));
+extern int PyDict_Watch(int watcher, PyObject *dict) __attribute__((weak));
 extern PyObject *PyFunction_GetCode(PyObject *function) __attribute__((weak));
 
-/* --- comparison --- */
+static atomic_ullong changes = 1; /* of all dicts that are watched, in any interpreter */
 
-static bool is_any(PyObject *value)
+static int count_change(PyDict_WatchEvent Py_UNUSED(event), PyObject *Py_UNUSED(dict),
+                        PyObject *Py_UNUSED(key), PyObject *Py_UNUSED(value))
 {
-	return value == Py_Ellipsis;
+	atomic_fetch_add(&changes, 1);
+	return 0;
 }
 
-/* Does @dict hold these keys and values, (key, value, key, value, ...), and no others? */
-static bool holds_in_order(PyObject *dict, PyObject *items)
+/* "3.13.0 (main, ...". */
+long minor_version(void)
 {
-	Py_ssize_t position = 0, at = 0, count = PyTuple_Size(items);
-	PyObject *key, *value;
-
-	while (PyDict_Next(dict, &position, &key, &value)) {
-		PyObject *expected;
-
-		if (at >= count || PyTuple_GetItem(items, at) != key)
-			return false;
-		expected = PyTuple_GetItem(items, at + 1);
-		if (expected != value && !is_any(expected))
-			return false;
-		at += 2;
-	}
-	return at == count;
+	return strtol(Py_GetVersion() + strlen("3."), NULL, 10);
 }
 
-static bool is_same_namespace(PyObject *part)
+static bool has_watchers(void)
 {
-	PyObject *dict = PyTuple_GetItem(part, 0);
-	bool same;
-
-	BEGIN_CRITICAL_SECTION(dict);
-	same = holds_in_order(dict, PyTuple_GetItem(part, 1));
-	END_CRITICAL_SECTION();
-	return same;
+	return minor_version() >= WATCHERS_SINCE;
 }
 
-static bool is_same_place(PyObject *part)
+int watch_begin(void)
 {
-	PyObject *expected = PyTuple_GetItem(part, 2), *found;
-	bool same;
+	int watcher = -1;
 
-	BEGIN_CRITICAL_SECTION(PyTuple_GetItem(part, 0));
-	found = PyDict_GetItemWithError(PyTuple_GetItem(part, 0), PyTuple_GetItem(part, 1));
-	same = found ? found == expected : is_any(expected);
-	END_CRITICAL_SECTION();
-	return same;
+	if (has_watchers() && PyDict_AddWatcher && PyDict_Watch)
+		watcher = PyDict_AddWatcher(count_change);
+	PyErr_Clear(); /* all are taken */
+	return watcher;
 }
 
-static bool all_of(PyObject *parts, bool (*is_same)(PyObject *part))
+bool watch_dict(int watcher, PyObject *dict)
 {
-	Py_ssize_t count = PyTuple_Size(parts);
-
-	for (Py_ssize_t i = 0; i < count; i++)
-		if (!is_same(PyTuple_GetItem(parts, i)))
-			return false;
-	return true;
+	return !has_watchers() || (watcher >= 0 && PyDict_Watch(watcher, dict) == 0);
 }
 
-static void *pointer_of(const struct pin *pin)
+/* How a dict began in the versions that number changes. */
+static unsigned long long number_of(PyObject *dict)
 {
-	if (pin->is_class)
-		return PyType_GetSlot((PyTypeObject *)pin->owner, Py_tp_bases);
-	return PyFunction_GetCode ? PyFunction_GetCode(pin->owner) : NULL;
+	const struct {
+		PyObject_HEAD Py_ssize_t used;
+		uint64_t number;
+	} *numbered = (const void *)dict;
+
+	return numbered->number;
 }
 
-static bool all_pinned(const struct parts *parts)
+unsigned long long last_change(void)
 {
-	for (size_t i = 0; i < parts->pin_count; i++)
-		if (pointer_of(&parts->pins[i]) != parts->pins[i].value)
-			return false;
-	return true;
+	unsigned long long number;
+	PyObject *newest;
+
+	if (has_watchers())
+		return atomic_load(&changes);
+	newest = PyDict_New(); /* that is a change, too */
+	number = newest ? number_of(newest) : 0;
+	Py_XDECREF(newest);
+	return number;
 }
 
-#define SELF "entrydb._native.parts" /* of the capsule with them */
+/* None of these dicts, a tuple; or of all that are watched, where it is None. */
+static bool have_not_changed(PyObject *dicts, unsigned long long since)
+{
+	bool have_not = true;
+
+	if (dicts == Py_None)
+		return atomic_load(&changes) == since;
+	for (Py_ssize_t i = PyTuple_Size(dicts) - 1; have_not && i >= 0; i--)
+		have_not = number_of(PyTuple_GetItem(dicts, i)) <= since;
+	return have_not;
+}
+
+/* Borrowed. */
+static PyObject *pinned(PyObject *owner)
+{
+	if (Py_TYPE(owner) == &PyFunction_Type)
+		return PyFunction_GetCode ? PyFunction_GetCode(owner) : NULL;
+	return PyType_GetSlot((PyTypeObject *)owner, Py_tp_bases);
+}
+
+bool pin(PyObject *pins, PyObject *owner)
+{
+	PyObject *value = pinned(owner);
+
+	return value && PyDict_SetItem(pins, owner, value) == 0;
+}
+
+struct pin {
+	PyObject *owner, *value;
+};
 
 bool all_same(PyObject *self)
 {
-	PyObject *compared = PyTuple_GetItem(self, 0);
-	struct parts *parts = PyCapsule_GetPointer(PyTuple_GetItem(self, 1), SELF);
-	unsigned long long changes = 0;
-	bool is = true;
+	const struct pin *pins = (const void *)PyBytes_AsString(PyTuple_GetItem(self, 1));
+	const struct pin *end =
+	        pins + PyBytes_Size(PyTuple_GetItem(self, 1)) / (Py_ssize_t)sizeof(*pins);
+	bool are = have_not_changed(PyTuple_GetItem(self, 0),
+	                            PyLong_AsUnsignedLongLong(PyTuple_GetItem(self, 2)));
 
-	if (parts->watched)
-		changes = watch_changes(parts->watcher, parts->dicts, parts->dict_count);
-	if (!changes || changes != atomic_load(&parts->stood_at)) {
-		is = all_of(PyTuple_GetItem(compared, 0), is_same_namespace) &&
-		     all_of(PyTuple_GetItem(compared, 1), is_same_place);
-		PyErr_Clear();
-		if (is)
-			atomic_store(&parts->stood_at, changes);
-	}
-	return is && all_pinned(parts);
-}
-
-/* --- as they are --- */
-
-static bool add_pin(struct parts *parts, PyObject *owner, void *value)
-{
-	struct pin *pins = PyMem_Realloc(parts->pins, (parts->pin_count + 1) * sizeof(*pins)), *pin;
-
-	if (!pins)
-		return false;
-	parts->pins = pins;
-	pin = &pins[parts->pin_count++];
-	*pin = (struct pin){owner, value, PyType_Check(owner)};
-	if (pin->is_class)
-		pin->value = pointer_of(pin);
-	return true;
-}
-
-/* All classes of an order whose bases could be others. */
-static bool pin_order(struct parts *parts, PyObject *order)
-{
-	bool done = true;
-
-	for (Py_ssize_t i = 0; done && i < PyTuple_Size(order); i++) {
-		PyTypeObject *kind = (PyTypeObject *)PyTuple_GetItem(order, i);
-
-		if (PyType_GetFlags(kind) & Py_TPFLAGS_HEAPTYPE)
-			done = add_pin(parts, (PyObject *)kind, NULL);
-	}
-	return done;
-}
-
-static bool pin_all(struct parts *parts, PyObject *pinned)
-{
-	bool done = true;
-
-	for (Py_ssize_t i = 0; done && i < PyTuple_Size(pinned); i++) {
-		PyObject *pair = PyTuple_GetItem(pinned, i);
-		PyObject *owner = PyTuple_GetItem(pair, 0), *value = PyTuple_GetItem(pair, 1);
-
-		done = PyType_Check(owner) ? pin_order(parts, value) : add_pin(parts, owner, value);
-	}
-	return done;
-}
-
-static bool watch_all(struct parts *parts, PyObject *list)
-{
-	bool done = true;
-
-	for (Py_ssize_t i = 0; done && i < PyTuple_Size(list); i++) {
-		PyObject *dict = PyTuple_GetItem(PyTuple_GetItem(list, i), 0);
-
-		done = watch_dict(parts->watcher, dict);
-		parts->dicts[parts->dict_count++] = dict;
-	}
-	return done;
-}
-
-static bool init(struct parts *parts, int watcher, PyObject *compared)
-{
-	PyObject *namespaces = PyTuple_GetItem(compared, 0), *places = PyTuple_GetItem(compared, 1);
-	size_t count = (size_t)(PyTuple_Size(namespaces) + PyTuple_Size(places));
-
-	parts->watcher = watcher;
-	parts->dicts = PyMem_Calloc(count + 1, sizeof(*parts->dicts));
-	if (!parts->dicts || !pin_all(parts, PyTuple_GetItem(compared, 2)))
-		return false;
-	parts->watched = watch_all(parts, namespaces) && watch_all(parts, places);
-	return true;
-}
-
-static void destroy(PyObject *capsule)
-{
-	struct parts *parts = PyCapsule_GetPointer(capsule, SELF);
-
-	PyMem_Free(parts->dicts);
-	PyMem_Free(parts->pins);
-	PyMem_Free(parts);
+	for (; are && pins < end; pins++)
+		are = pinned(pins->owner) == pins->value;
+	return are;
 }
 
 static PyObject *same(PyObject *self, PyObject *Py_UNUSED(unused))
@@ -217,17 +145,25 @@ PyDoc_STRVAR(same_doc, "same()\n--\n\nAre all parts of a metadata module as they
 
 static PyMethodDef same_method = {"same", same, METH_NOARGS, same_doc};
 
-PyObject *make_same(int watcher, PyObject *compared)
+/* The dict in an array, which takes less time. */
+static PyObject *array_of(PyObject *pins)
 {
-	struct parts *parts = PyMem_Calloc(1, sizeof(*parts));
-	PyObject *capsule = parts ? PyCapsule_New(parts, SELF, destroy) : PyErr_NoMemory();
-	PyObject *self = capsule ? PyTuple_Pack(2, compared, capsule) : NULL, *function = NULL;
+	Py_ssize_t position = 0, size = PyDict_Size(pins) * (Py_ssize_t)sizeof(struct pin);
+	PyObject *array = PyBytes_FromStringAndSize(NULL, size);
+	struct pin *at = array ? (void *)PyBytes_AsString(array) : NULL;
 
-	if (!capsule)
-		PyMem_Free(parts);
-	if (self && init(parts, watcher, compared))
-		function = PyCFunction_New(&same_method, self);
-	Py_XDECREF(capsule);
+	while (array && PyDict_Next(pins, &position, &at->owner, &at->value))
+		at++;
+	return array;
+}
+
+PyObject *make_same(PyObject *dicts, PyObject *pins, unsigned long long since)
+{
+	PyObject *self =
+	        Py_BuildValue("(NNKO)", has_watchers() ? Py_NewRef(Py_None) : PyList_AsTuple(dicts),
+	                      array_of(pins), since, pins);
+	PyObject *function = self ? PyCFunction_New(&same_method, self) : NULL;
+
 	Py_XDECREF(self);
 	return function;
 }
