@@ -515,70 +515,52 @@ static PyObject *database_has_policy(PyObject *self, PyObject *Py_UNUSED(unused)
 
 /* --- opening --- */
 
-/* The path entries as the file system spells them, in a new tuple of bytes. */
-static PyObject *encode_path(PyObject *path)
-{
-	Py_ssize_t count = PyTuple_Size(path);
-	PyObject *encoded = count < 0 ? NULL : PyTuple_New(count);
-
-	for (Py_ssize_t i = 0; encoded && i < count; i++) {
-		PyObject *bytes = PyUnicode_EncodeFSDefault(PyTuple_GetItem(path, i));
-
-		if (!bytes || PyTuple_SetItem(encoded, i, bytes) < 0)
-			Py_CLEAR(encoded);
-	}
-	return encoded;
-}
-
-static int open_path(PyObject *encoded, int rules, const char *program, entrydb **out,
+/* The path entries as the file system spells them. A NUL inside is refused, with ValueError. */
+static int open_path(PyObject *path, const entrydb_options *options, entrydb **out,
                      entrydb_error *error)
 {
-	entrydb_options options = ENTRYDB_OPTIONS_INIT;
-	Py_ssize_t count = PyTuple_Size(encoded);
-	const char **path = PyMem_Malloc((size_t)(count + 1) * sizeof(*path));
-	int code = path ? 0 : ENTRYDB_ENOMEM;
+	Py_ssize_t count = PyTuple_Size(path);
+	const char **entries = PyMem_Calloc((size_t)count + 1, sizeof(*entries));
+	PyObject *held = PyList_New(0), *bytes;
+	int code = entries && held ? 0 : ENTRYDB_ENOMEM;
+	PyThreadState *thread;
 
-	options.rules = (enum entrydb_rules)rules;
-	options.program = program;
-	options.omit = ENTRYDB_OMIT_METADATA; /* a distribution is an object that asks for itself */
 	for (Py_ssize_t i = 0; code == 0 && i < count; i++) {
-		char *entry;
-
-		/* A NUL inside is refused, with ValueError. */
-		if (PyBytes_AsStringAndSize(PyTuple_GetItem(encoded, i), &entry, NULL) < 0)
+		bytes = NULL;
+		if (!PyUnicode_FSConverter(PyTuple_GetItem(path, i), &bytes) ||
+		    PyList_Append(held, bytes) < 0)
 			code = ENTRYDB_EINVAL;
 		else
-			path[i] = entry;
+			entries[i] = PyBytes_AsString(bytes);
+		Py_XDECREF(bytes);
 	}
 	if (code == 0) {
-		PyThreadState *thread = enter_library();
-
-		code = entrydb_open(path, (size_t)count, &options, out, error);
+		thread = enter_library();
+		code = entrydb_open(entries, (size_t)count, options, out, error);
 		leave_library(thread);
 	}
-	PyMem_Free(path);
+	Py_XDECREF(held);
+	PyMem_Free(entries);
 	return code;
 }
 
-static PyObject *database_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+static PyObject *database_new(PyTypeObject *type, PyObject *arguments,
+                              PyObject *Py_UNUSED(keywords))
 {
-	static char *names[] = {"path", "rules", "program", NULL};
 	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+	entrydb_options options = ENTRYDB_OPTIONS_INIT;
 	entrydb_error error = ENTRYDB_ERROR_INIT;
 	int rules = ENTRYDB_RULES_DEFAULT, code;
 	struct database *database;
-	const char *program = NULL;
-	PyObject *path, *encoded, *kept;
+	PyObject *path, *kept;
 	entrydb *db = NULL;
 
-	if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!|iz:Database", names,
-	                                 &PyTuple_Type, &path, &rules, &program))
+	if (!PyArg_ParseTuple(arguments, "O!|iz:Database", &PyTuple_Type, &path, &rules,
+	                      &options.program))
 		return NULL;
-	encoded = encode_path(path);
-	if (!encoded)
-		return NULL;
-	code = open_path(encoded, rules, program, &db, &error);
-	Py_DECREF(encoded);
+	options.rules = (enum entrydb_rules)rules;
+	options.omit = ENTRYDB_OMIT_METADATA; /* a distribution is an object that asks for itself */
+	code = open_path(path, &options, &db, &error);
 	if (code < 0)
 		return raise(code, &error);
 	kept = PyDict_New();

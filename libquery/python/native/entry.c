@@ -31,7 +31,7 @@ static PyObject *make_tuple(const struct maker *maker, PyObject *fields, PyObjec
 	PyObject *made = arguments ? maker->construct(maker->type, arguments, NULL) : NULL;
 
 	Py_XDECREF(arguments);
-	if (made && PyObject_SetAttr(made, maker->state->dist, dist) < 0)
+	if (made && PyObject_SetAttr(made, maker->state->names[DIST], dist) < 0)
 		Py_CLEAR(made);
 	return made;
 }
@@ -39,7 +39,7 @@ static PyObject *make_tuple(const struct maker *maker, PyObject *fields, PyObjec
 /* As the class parses its value: its own code, since the result is kept in the object. */
 static bool parse(const struct maker *maker, PyObject *made)
 {
-	PyObject *module = PyObject_GetAttr(made, maker->state->module);
+	PyObject *module = PyObject_GetAttr(made, maker->state->names[MODULE]);
 
 	Py_XDECREF(module);
 	return module != NULL;
@@ -55,11 +55,11 @@ static PyObject *make_object(const struct maker *maker, PyObject *items, Py_ssiz
 	PyObject *attributes = made ? PyObject_GenericGetDict(made, NULL) : NULL;
 
 	if (!attributes ||
-	    PyDict_SetItem(attributes, state->name, PyTuple_GetItem(items, at)) < 0 ||
-	    PyDict_SetItem(attributes, state->value, PyTuple_GetItem(items, at + 1)) < 0 ||
-	    PyDict_SetItem(attributes, state->group, PyTuple_GetItem(items, at + 2)) < 0 ||
+	    PyDict_SetItem(attributes, state->names[NAME], PyTuple_GetItem(items, at)) < 0 ||
+	    PyDict_SetItem(attributes, state->names[VALUE], PyTuple_GetItem(items, at + 1)) < 0 ||
+	    PyDict_SetItem(attributes, state->names[GROUP], PyTuple_GetItem(items, at + 2)) < 0 ||
 	    (maker->parses && !parse(maker, made)) ||
-	    PyDict_SetItem(attributes, state->dist, dist) < 0)
+	    PyDict_SetItem(attributes, state->names[DIST], dist) < 0)
 		Py_CLEAR(made);
 	Py_XDECREF(attributes);
 	Py_XDECREF(none);

@@ -1,7 +1,6 @@
 /*
  * module.c - the module entrydb._native; see native.h.
  */
-#include <stddef.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -84,32 +83,19 @@ static PyMethodDef module_methods[] = {
         {0},
 };
 
-/* The interned strings of a state. */
-static const struct {
-	size_t offset;
-	const char *text;
-} names[] = {
-        {offsetof(struct state, name), "name"},     {offsetof(struct state, value), "value"},
-        {offsetof(struct state, group), "group"},   {offsetof(struct state, dist), "dist"},
-        {offsetof(struct state, module), "module"}, {offsetof(struct state, path), "_path"},
-        {offsetof(struct state, text), "_str"},     {offsetof(struct state, find), "find"},
-        {offsetof(struct state, view), "view"},
+static const char *const names[NAMES] = {
+        [NAME] = "name", [VALUE] = "value",   [GROUP] = "group",
+        [DIST] = "dist", [MODULE] = "module", [PATH] = "_path",
+        [TEXT] = "_str", [FIND] = "find",     [VIEW] = "view",
 };
-
-static PyObject **object_at(struct state *state, size_t offset)
-{
-	return (PyObject **)((char *)state + offset);
-}
 
 static int module_exec(PyObject *module)
 {
 	struct state *state = PyModule_GetState(module);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		PyObject *name = PyUnicode_InternFromString(names[i].text);
-
-		*object_at(state, names[i].offset) = name;
-		if (!name)
+	for (size_t i = 0; i < NAMES; i++) {
+		state->names[i] = PyUnicode_InternFromString(names[i]);
+		if (!state->names[i])
 			return -1;
 	}
 	state->watcher = watch_begin();
@@ -133,8 +119,8 @@ static int module_clear(PyObject *module)
 	struct state *state = PyModule_GetState(module);
 
 	Py_CLEAR(state->database);
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		Py_CLEAR(*object_at(state, names[i].offset));
+	for (size_t i = 0; i < NAMES; i++)
+		Py_CLEAR(state->names[i]);
 	return 0;
 }
 
@@ -144,28 +130,19 @@ static void module_free(void *module)
 }
 
 /*
- * All state is the module's own, so each interpreter may have it, and its own lock.
- * An interpreter refuses slots that are newer than itself: hence three tables.
+ * All state is the module's own, so each interpreter may have it, and its own lock. An
+ * interpreter refuses slots that are newer than itself, and begins after these.
  */
-static PyModuleDef_Slot slots_3_13[] = {
-        {SLOT_MULTIPLE_INTERPRETERS, (void *)2 /* each with a lock of its own */},
+static PyModuleDef_Slot slots[] = {
         {SLOT_GIL, (void *)1 /* not used */},
-        {Py_mod_exec, (void *)module_exec},
-        {0, NULL},
-};
-static PyModuleDef_Slot slots_3_12[] = {
-        {SLOT_MULTIPLE_INTERPRETERS, (void *)2},
-        {Py_mod_exec, (void *)module_exec},
-        {0, NULL},
-};
-static PyModuleDef_Slot slots_3_10[] = {
+        {SLOT_MULTIPLE_INTERPRETERS, (void *)2 /* each with a lock of its own */},
         {Py_mod_exec, (void *)module_exec},
         {0, NULL},
 };
 
 static PyModuleDef definition = {
         PyModuleDef_HEAD_INIT,          .m_name = "entrydb._native", .m_doc = module_doc,
-        .m_size = sizeof(struct state), .m_methods = module_methods, .m_slots = slots_3_10,
+        .m_size = sizeof(struct state), .m_methods = module_methods, .m_slots = slots,
         .m_traverse = module_traverse,  .m_clear = module_clear,     .m_free = module_free,
 };
 
@@ -174,9 +151,6 @@ PyMODINIT_FUNC PyInit__native(void)
 	long minor = minor_version();
 
 	watch_forks();
-	if (minor >= 13)
-		definition.m_slots = slots_3_13;
-	else if (minor == 12)
-		definition.m_slots = slots_3_12;
+	definition.m_slots = &slots[minor >= 13 ? 0 : minor == 12 ? 1 : 2];
 	return PyModuleDef_Init(&definition);
 }

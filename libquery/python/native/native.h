@@ -22,16 +22,14 @@
 
 #include "libquery/entrydb.h"
 
+/* The attributes of an entry point, of a distribution and a path, and of a Walk. */
+enum name { NAME, VALUE, GROUP, DIST, MODULE, PATH, TEXT, FIND, VIEW, NAMES };
+
 /* Of the module, in one interpreter. */
 struct state {
 	PyTypeObject *database;
-	int watcher; /* of dicts; see parts.c */
-	/* Interned. The attributes of an entry point, */
-	PyObject *name, *value, *group, *dist, *module;
-	/* of a distribution and of a path, */
-	PyObject *path, *text;
-	/* and of a Walk. */
-	PyObject *find, *view;
+	int watcher;            /* of dicts; see parts.c */
+	PyObject *names[NAMES]; /* interned */
 };
 
 extern PyType_Spec database_spec;

@@ -107,12 +107,6 @@ static PyObject *item(struct look *look, PyObject *dict, PyObject *key)
 	return key ? hold(look, item_of(dict, key)) : NULL;
 }
 
-static bool is_text(PyObject *object, const char *chars)
-{
-	return object && PyUnicode_Check(object) &&
-	       PyUnicode_CompareWithASCIIString(object, chars) == 0;
-}
-
 static bool same_text(PyObject *a, PyObject *b)
 {
 	return a && b && PyUnicode_Check(a) && PyUnicode_Check(b) && PyUnicode_Compare(a, b) == 0;
@@ -279,46 +273,28 @@ static bool is_own_function(struct look *look, PyObject *key, PyObject *function
 /* Of a usual type, whose objects run nothing. */
 static bool is_plain(const struct look *look, PyObject *value)
 {
-	PyTypeObject *const types[] = {
-	        &PyUnicode_Type,
-	        &PyBytes_Type,
-	        &PyLong_Type,
-	        &PyBool_Type,
-	        &PyFloat_Type,
-	        &PyTuple_Type,
-	        &PyList_Type,
-	        &PyDict_Type,
-	        &PySet_Type,
-	        &PyFrozenSet_Type,
-	        &PyGetSetDescr_Type,
-	        &PyMemberDescr_Type,
-	        (PyTypeObject *)look->pattern,
-	};
+	PyTypeObject *type = Py_TYPE(value);
 
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-		if (Py_TYPE(value) == types[i])
-			return true;
-	return value == Py_None;
+	return value == Py_None || type == &PyUnicode_Type || type == &PyBytes_Type ||
+	       type == &PyLong_Type || type == &PyBool_Type || type == &PyFloat_Type ||
+	       type == &PyTuple_Type || type == &PyList_Type || type == &PyDict_Type ||
+	       type == &PySet_Type || type == &PyFrozenSet_Type || type == &PyGetSetDescr_Type ||
+	       type == &PyMemberDescr_Type || (PyObject *)type == look->pattern;
 }
 
-static bool is_right_module(struct look *look, PyObject *key, PyObject *value)
+/* A module or a class. */
+static bool is_right_import(struct look *look, PyObject *key, PyObject *value)
 {
-	PyObject *name = get(look, value, "__name__");
+	bool is_module = PyModule_Check(value);
+	PyObject *name = get(look, value, "__name__"), *home, *namespace;
 
-	return owner_of(look, value) ||
-	       (same_text(name, key) && item(look, look->loaded, name) == value &&
-	        (is_standard(look, name) || is_text(name, "zipp"))); /* importlib_metadata's */
-}
-
-static bool is_right_class(struct look *look, PyObject *key, PyObject *value)
-{
-	PyObject *home = get(look, value, "__module__"), *namespace;
-
-	if (!same_text(get(look, value, "__name__"), key))
-		return false;
 	if (owner_of(look, value))
-		return true;
-	namespace = is_standard(look, home) ? namespace_named(look, home) : NULL;
+		return is_module || same_text(name, key);
+	home = is_module ? name : get(look, value, "__module__");
+	if (!same_text(name, key) ||
+	    !(is_standard(look, home) || is_any_of(home, " zipp "))) /* importlib_metadata's */
+		return false;
+	namespace = is_module ? look->loaded : namespace_named(look, home);
 	return namespace && item(look, namespace, key) == value;
 }
 
@@ -341,9 +317,8 @@ static bool is_own(struct look *look, PyObject *key, PyObject *value)
 		return true;
 	if (Py_TYPE(value) == &PyFunction_Type)
 		return is_own_function(look, key, value);
-	if (PyModule_CheckExact(value))
-		return is_right_module(look, key, value);
-	if (PyType_Check(value) && is_right_class(look, key, value))
+	if ((PyModule_CheckExact(value) || PyType_Check(value)) &&
+	    is_right_import(look, key, value))
 		return true;
 	if (PyCFunction_CheckExact(value))
 		return is_standard(look, get(look, value, "__module__")) &&

@@ -17,7 +17,7 @@ static PyObject *given(PyObject *self, enum given which)
 /* A path keeps its text once it was asked for it. */
 static PyObject *file_of_path(const struct state *state, PyObject *path)
 {
-	PyObject *file = PyObject_GetAttr(path, state->text);
+	PyObject *file = PyObject_GetAttr(path, state->names[TEXT]);
 
 	if (file && PyUnicode_CheckExact(file))
 		return file;
@@ -67,11 +67,11 @@ static PyObject *rows_of_file(PyObject *self, const struct state *state, PyObjec
 {
 	PyObject *directory = directory_of(file);
 	PyObject *walk = directory ? PyObject_GetItem(given(self, WALKS), directory) : NULL;
-	PyObject *view = walk ? PyObject_GetAttr(walk, state->view) : NULL;
+	PyObject *view = walk ? PyObject_GetAttr(walk, state->names[VIEW]) : NULL;
 	PyObject *rows = view ? rows_in_view(state, view, file) : NULL;
 
 	if (view && !rows)
-		rows = PyObject_CallMethodObjArgs(walk, state->find, file, NULL);
+		rows = PyObject_CallMethodObjArgs(walk, state->names[FIND], file, NULL);
 	Py_XDECREF(view);
 	Py_XDECREF(walk);
 	Py_XDECREF(directory);
@@ -96,7 +96,7 @@ static PyObject *rows_of_distribution(PyObject *self, const struct state *state,
 
 	if ((PyObject *)Py_TYPE(distribution) != given(self, KIND) || !is_plain(distribution))
 		Py_RETURN_NONE;
-	path = PyObject_GetAttr(distribution, state->path);
+	path = PyObject_GetAttr(distribution, state->names[PATH]);
 	if (!path)
 		return NULL;
 	if ((PyObject *)Py_TYPE(path) != given(self, PATH_TYPE) || !all_same(given(self, SAME))) {
