@@ -107,8 +107,8 @@ PyObject *recognise(PyObject *self, PyObject *arguments); /* see recognise_doc i
 
 /* --- parts.c --- */
 
-/* Of the stable ABI, and not in its headers. */
-extern PyTypeObject PyFunction_Type;
+/* Of CPython since ever, and not in the headers of the limited API. */
+extern PyTypeObject PyFunction_Type, PyCell_Type;
 
 /* 12 for Python 3.12: of the interpreter that runs. */
 long minor_version(void);

@@ -279,7 +279,8 @@ static bool is_plain(const struct look *look, PyObject *value)
 	       type == &PyLong_Type || type == &PyBool_Type || type == &PyFloat_Type ||
 	       type == &PyTuple_Type || type == &PyList_Type || type == &PyDict_Type ||
 	       type == &PySet_Type || type == &PyFrozenSet_Type || type == &PyGetSetDescr_Type ||
-	       type == &PyMemberDescr_Type || (PyObject *)type == look->pattern;
+	       type == &PyMemberDescr_Type || type == &PyCell_Type ||
+	       (PyObject *)type == look->pattern;
 }
 
 /* A module or a class. */
@@ -482,7 +483,7 @@ static bool are_own(struct look *look, PyObject *dict, const char *names, PyObje
 		                (home && same_text(get(look, kind, "__module__"), home)));
 		PyErr_Clear();
 	}
-	return are;
+	return are && !PyErr_Occurred();
 }
 
 /* Also of what Path() makes here: no question asks for the type itself. */
@@ -631,7 +632,7 @@ static bool add_parts(struct look *look, const struct place *of)
 		done = add_word(look, hold(look, PyUnicode_FromFormat("%s.%U", of->owner, name))) &&
 		       add_part(look, part ? part : Py_None);
 	}
-	return done;
+	return done && !PyErr_Occurred();
 }
 
 /* Of the names that parts use: those that stand for plain data in the module or its classes. */
