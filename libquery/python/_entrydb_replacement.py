@@ -81,13 +81,18 @@ class Replacement:
         return self.read >= worth or self.read == ONE_BY_ONE and self.is_question_worth_it() \
             or self.read < ONE_BY_ONE and may_have_rules()
 
-    def names_can_be_asked(self):
-        """To read a name or version Python imports a parser of e-mail, from 3.13 on only then: that
-        takes longer than to load entrydb. Where somebody has imported it, to list the directories
-        does not."""
-        if not self.ask and (not worth or "email.message" not in sys.modules):
+    def can_find(self):
+        """To find one by its name Python lists all directories, and takes every name in them apart."""
+        if not self.ask and count_distributions(2 * worth) >= 2 * worth:
             self.connect()
         return self.ask and self.ask_name
+
+    def can_read(self):
+        """To read a name or version Python imports a parser of e-mail, from 3.13 on only then: that
+        takes longer than to load entrydb."""
+        if not self.ask and (not worth or "email.message" not in sys.modules):
+            self.connect()
+        return self.ask and self.ask_header
 
     def ask_python(self, params):
         """Its function asks for every distribution; that it is worth it has been decided."""
@@ -179,7 +184,7 @@ def make_entry_points(replacement, found):
 
 def make_distribution(replacement, own):
     def distribution(distribution_name):
-        ask = replacement.active and replacement.names_can_be_asked()
+        ask = replacement.active and replacement.can_find()
         found = ask and ask(distribution_name)
         return found or own(distribution_name)
 
@@ -198,8 +203,8 @@ def make_header(replacement, found, which):
     own = getter_of(found)
 
     def header(self):
-        value = replacement.active and replacement.names_can_be_asked() \
-            and replacement.ask_header(self, which)
+        ask = replacement.active and replacement.can_read()
+        value = ask and ask(self, which)
         return value or own(self)
 
     return property(looking_like(own, header), doc=found.__doc__)

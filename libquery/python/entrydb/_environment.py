@@ -21,10 +21,10 @@ MODULE = "_entrydb_site.py"
 LOADED = (MODULE, "_entrydb_replacement.py", *(f"entrydb/{name}.py" for name in (
     "_accelerated", "_databases", "_metadata_module", "_hook", "_program", "_refresh")))
 
-# Run, and so compiled, twice in a virtual environment, and maybe where the module is gone or
-# damaged: site would print six lines at each start.
-PTH_TEXT = ('import sys; exec("try: __import__(\'_entrydb_site\').{}()\\n'
-            'except Exception: pass")\n')
+# Run twice in a virtual environment, so it compiles the rest once; and maybe where the module is gone
+# or damaged: site would print six lines at each start.
+PTH_TEXT = ('import sys; "_entrydb_site" in sys.modules or exec("try: __import__'
+            '(\'_entrydb_site\').{}()\\nexcept Exception: pass")\n')
 START_TEXT = "_entrydb_site:{}\n"
 FILES = {"entrydb.start": START_TEXT, "entrydb.pth": PTH_TEXT}
 

@@ -326,15 +326,15 @@ bool database_number(PyObject *self, unsigned long long *number)
 
 PyDoc_STRVAR(find_doc,
              "find(name, /)\n--\n\n"
-             "(path entry, metadata directory) of the distribution of that name; None where\n"
-             "importlib.metadata has to be asked.");
+             "(path entry, metadata directory) of the distribution of that name, () if there is\n"
+             "none; None where importlib.metadata has to be asked.");
 
 static PyObject *place_of(const entrydb_set *set)
 {
 	const entrydb_distribution *found = entrydb_set_distribution(set, 0);
 
 	if (!found)
-		Py_RETURN_NONE;
+		return PyTuple_New(0);
 	return Py_BuildValue("(NN)", PyUnicode_DecodeFSDefault(entrydb_distribution_path(found)),
 	                     PyUnicode_DecodeFSDefault(entrydb_distribution_file(found)));
 }
