@@ -7,12 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
@@ -244,28 +242,12 @@ int publication_begin(struct publication *publication, const char *path,
 
 /* --- the copy --- */
 
-static int copy_by_hand(int from, int to)
-{
-	CLEANUP(cleanup_free) char *buffer = malloc(COPY_BUFFER);
-	ssize_t got;
-
-	if (!buffer) {
-		errno = ENOMEM;
-		return -1;
-	}
-	do {
-		got = file_read(from, buffer, COPY_BUFFER);
-	} while (got > 0 && file_write(to, buffer, (size_t)got) == 0);
-	return got == 0 ? 0 : -1;
-}
-
-/* A reflink where the file system can, else a copy within the kernel, else by hand. */
+/* By the kernel, which shares the blocks where the file system can, else by hand. */
 static int copy_file(int from, int to)
 {
+	char buffer[COPY_BUFFER];
 	ssize_t n;
 
-	if (ioctl(to, FICLONE, from) == 0)
-		return 0;
 	do {
 		n = TEMP_FAILURE_RETRY(copy_file_range(from, NULL, to, NULL, COPY_CHUNK, 0));
 	} while (n > 0);
@@ -275,31 +257,26 @@ static int copy_file(int from, int to)
 		return -1;
 	if (lseek(from, 0, SEEK_SET) < 0 || ftruncate(to, 0) != 0 || lseek(to, 0, SEEK_SET) < 0)
 		return -1;
-	return copy_by_hand(from, to);
+	do {
+		n = file_read(from, buffer, sizeof(buffer));
+	} while (n > 0 && file_write(to, buffer, (size_t)n) == 0);
+	return n == 0 ? 0 : -1;
 }
 
 /* Open what is published, and judge it; what is no regular file may refuse to be opened. */
 static int open_published(struct publication *publication, int *fd, struct stat *status,
                           struct error *error)
 {
-	int directory = publication->directory_fd, code, errnum;
-	bool is_known;
-
-	*fd = safe_openat(directory, publication->name, O_RDONLY | O_NONBLOCK, 0);
-	errnum = errno;
-	if (*fd >= 0)
-		is_known = fstat(*fd, status) == 0;
-	else
-		is_known =
-		        fstatat(directory, publication->name, status, AT_SYMLINK_NOFOLLOW) == 0 &&
-		        !S_ISREG(status->st_mode);
-	if (!is_known)
-		return error_errno(error, *fd >= 0 ? errno : errnum, "cannot read %s",
-		                   publication->path);
-	code = trust_check(publication->path, *fd, status, TRUST_NO_OTHER, error);
-	if (code == ERROR_PERMISSION && error)
+	*fd = safe_openat(publication->directory_fd, publication->name, O_RDONLY | O_NONBLOCK, 0);
+	if (*fd >= 0 ? fstat(*fd, status) != 0 : error_code(errno) != ERROR_FORMAT)
+		return error_errno(error, errno, "cannot read %s", publication->path);
+	if (*fd < 0)
+		*status = (struct stat){0};
+	if (trust_check(publication->path, *fd, status, TRUST_NO_OTHER, error) == 0)
+		return 0;
+	if (error)
 		error->code = ERROR_FORMAT;
-	return code < 0 ? ERROR_FORMAT : 0;
+	return ERROR_FORMAT;
 }
 
 int publication_copy(struct publication *publication, struct error *error)

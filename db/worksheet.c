@@ -11,15 +11,13 @@
 #include <string.h>
 
 #include "db/base/cleanup.h"
-#include "db/base/text.h"
 
 #define STATEMENTS_MAX 128
+#define TEXT_SIZE      256 /* bytes of a statement */
+#define MARKS          "?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?"
 
 struct worksheet_rows {
 	struct worksheet *worksheet;
-	char *name; /* of the table or view; malloc'd where there is a statement */
-	bool is_put;
-	int values; /* that are bound to it */
 	sqlite3_stmt *statement;
 };
 
@@ -74,69 +72,32 @@ void worksheet_close(struct worksheet *worksheet)
 {
 	if (!worksheet)
 		return;
-	for (size_t i = 0; i < worksheet->count; i++) {
+	for (size_t i = 0; i < worksheet->count; i++)
 		sqlite3_finalize(worksheet->statements[i].statement);
-		free(worksheet->statements[i].name);
-	}
 	sqlite3_close(worksheet->db);
 	free(worksheet);
 }
 
 /* --- statements --- */
 
-/* "INSERT INTO name VALUES (?, ?)", "SELECT * FROM name WHERE key = ?"; malloc'd. */
-static char *make_text(const struct worksheet_rows *wanted)
+static struct worksheet_rows *find(struct worksheet *worksheet, const char *text)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *stream;
+	struct worksheet_rows *rows = worksheet->statements, *end = rows + worksheet->count;
 
-	if (!wanted->is_put)
-		return text_format("SELECT * FROM \"%s\"%s", wanted->name,
-		                   wanted->values ? " WHERE key = ?" : "");
-	stream = open_memstream(&text, &size);
-	if (!stream)
+	while (rows < end && strcmp(sqlite3_sql(rows->statement), text) != 0)
+		rows++;
+	if (rows < end)
+		return rows;
+	rows->worksheet = worksheet;
+	fail(worksheet,
+	     worksheet->count == STATEMENTS_MAX
+	             ? SQLITE_FULL
+	             : sqlite3_prepare_v3(worksheet->db, text, -1, SQLITE_PREPARE_PERSISTENT,
+	                                  &rows->statement, NULL));
+	if (worksheet->failure != SQLITE_OK)
 		return NULL;
-	fprintf(stream, "INSERT INTO \"%s\" VALUES (", wanted->name);
-	for (int i = 0; i < wanted->values; i++)
-		fputs(i ? ", ?" : "?", stream);
-	putc(')', stream);
-	return text_close(stream, &text) ? text : NULL;
-}
-
-static struct worksheet_rows *prepare(struct worksheet *worksheet,
-                                      const struct worksheet_rows *wanted)
-{
-	CLEANUP(cleanup_free) char *text = make_text(wanted);
-	CLEANUP(cleanup_free) char *name = strdup(wanted->name);
-	struct worksheet_rows *rows = &worksheet->statements[worksheet->count];
-	int code = text && name ? SQLITE_OK : SQLITE_NOMEM;
-
-	if (worksheet->count == STATEMENTS_MAX)
-		code = SQLITE_FULL;
-	if (code == SQLITE_OK) {
-		*rows = *wanted;
-		code = sqlite3_prepare_v3(worksheet->db, text, -1, SQLITE_PREPARE_PERSISTENT,
-		                          &rows->statement, NULL);
-	}
-	fail(worksheet, code);
-	if (code != SQLITE_OK)
-		return NULL;
-	rows->name = take(name);
 	worksheet->count++;
 	return rows;
-}
-
-static struct worksheet_rows *find(struct worksheet *worksheet, const struct worksheet_rows *wanted)
-{
-	for (size_t i = 0; i < worksheet->count; i++) {
-		struct worksheet_rows *rows = &worksheet->statements[i];
-
-		if (rows->is_put == wanted->is_put && rows->values == wanted->values &&
-		    strcmp(rows->name, wanted->name) == 0)
-			return rows;
-	}
-	return prepare(worksheet, wanted);
 }
 
 static int bind(sqlite3_stmt *statement, int at, const struct fact *fact)
@@ -152,32 +113,38 @@ static int bind(sqlite3_stmt *statement, int at, const struct fact *fact)
 	}
 }
 
-/* The statement with its values; NULL after a failure. */
-static struct worksheet_rows *begin(struct worksheet *worksheet, const char *name, bool is_put,
+/* The statement with its values, until the last; NULL after a failure. */
+static struct worksheet_rows *begin(struct worksheet *worksheet, const char *text,
                                     const struct fact *values)
 {
-	struct worksheet_rows wanted = {worksheet, (char *)name, is_put, 0, NULL}, *rows;
+	struct worksheet_rows *rows = worksheet->failure ? NULL : find(worksheet, text);
 
-	while (values && values[wanted.values].kind != FACT_END)
-		wanted.values++;
-	rows = worksheet->failure == SQLITE_OK ? find(worksheet, &wanted) : NULL;
-	if (!rows)
-		return NULL;
-	sqlite3_reset(rows->statement);
-	for (int i = 0; i < wanted.values; i++)
+	if (rows)
+		sqlite3_reset(rows->statement);
+	for (int i = 0; rows && values && values[i].kind != FACT_END; i++)
 		fail(worksheet, bind(rows->statement, i + 1, &values[i]));
 	return rows;
 }
 
 void worksheet_put(struct worksheet *worksheet, const char *table, const struct fact *row)
 {
-	worksheet_next(begin(worksheet, table, true, row));
+	char text[TEXT_SIZE];
+	int count = 0;
+
+	while (row[count].kind != FACT_END)
+		count++;
+	snprintf(text, sizeof(text), "INSERT INTO \"%s\" VALUES (%.*s)", table, 2 * count - 1,
+	         MARKS);
+	worksheet_next(begin(worksheet, text, row));
 }
 
 struct worksheet_rows *worksheet_walk(struct worksheet *worksheet, const char *view,
                                       const struct fact *key)
 {
-	return begin(worksheet, view, false, key);
+	char text[TEXT_SIZE];
+
+	snprintf(text, sizeof(text), "SELECT * FROM \"%s\"%s", view, key ? " WHERE key = ?" : "");
+	return begin(worksheet, text, key);
 }
 
 bool worksheet_next(struct worksheet_rows *rows)
