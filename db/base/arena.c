@@ -73,15 +73,6 @@ struct slice arena_copy(struct arena *arena, struct slice s, bool *failed)
 	return (struct slice){copy, s.len};
 }
 
-size_t arena_size(const struct arena *arena)
-{
-	size_t total = 0;
-
-	for (const struct arena_block *b = arena->blocks; b; b = b->older)
-		total += sizeof(*b) + b->size;
-	return total;
-}
-
 void arena_free(struct arena *arena)
 {
 	while (arena->blocks) {

@@ -29,9 +29,6 @@ void *arena_calloc(struct arena *arena, size_t count, size_t size);
  */
 struct slice arena_copy(struct arena *arena, struct slice s, bool *failed);
 
-/* Bytes held from the system, for reports. */
-size_t arena_size(const struct arena *arena);
-
 /* Release everything; the arena is empty and usable afterwards. */
 void arena_free(struct arena *arena);
 

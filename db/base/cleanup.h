@@ -41,12 +41,6 @@ static inline void cleanup_close(int *fd)
 		close(*fd);
 }
 
-static inline void cleanup_fclose(FILE **file)
-{
-	if (*file)
-		fclose(*file);
-}
-
 static inline void cleanup_closedir(DIR **directory)
 {
 	if (*directory)

@@ -21,14 +21,13 @@ static void replace(struct error *error, int code, char *message)
 
 int error_set(struct error *error, int code, const char *format, ...)
 {
-	char *message = NULL;
+	char *message;
 	va_list arguments;
 
 	if (!error)
 		return code;
 	va_start(arguments, format);
-	if (vasprintf(&message, format, arguments) < 0)
-		message = NULL;
+	message = text_format_list(format, arguments);
 	va_end(arguments);
 	replace(error, code, message);
 	return code;
@@ -60,15 +59,14 @@ int error_code(int errnum)
 
 int error_errno(struct error *error, int errnum, const char *format, ...)
 {
-	char *what = NULL, *message = NULL;
+	char *what, *message = NULL;
 	va_list arguments;
 
 	errno = errnum; /* for callers that ask for no message */
 	if (!error)
 		return error_code(errnum);
 	va_start(arguments, format);
-	if (vasprintf(&what, format, arguments) < 0)
-		what = NULL;
+	what = text_format_list(format, arguments);
 	va_end(arguments);
 	if (what)
 		message = text_format("%s: %s", what, errno_text(errnum));

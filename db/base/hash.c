@@ -36,26 +36,14 @@ static void take_word(uint64_t v[4], uint64_t word)
 	v[0] ^= word;
 }
 
-static uint64_t load_word(const char *at)
-{
-	uint64_t word;
-
-	memcpy(&word, at, sizeof(word));
-	return le64toh(word);
-}
-
-/* The last @left of @len bytes, fewer than a word, before @end; copied whole where they can be. */
-static uint64_t load_rest(const char *end, size_t len, size_t left)
+/* The lowest byte first; of @size bytes, at most those of a word. */
+static inline uint64_t load_word(const char *at, size_t size)
 {
 	uint64_t word = 0;
 
-	if (left == 0)
-		return 0;
-	if (len >= sizeof(word))
-		return load_word(end - sizeof(word)) >> (8 * (sizeof(word) - left));
-	for (size_t i = 0; i < left; i++)
-		word |= (uint64_t)(unsigned char)end[(ptrdiff_t)i - (ptrdiff_t)left] << (8 * i);
-	return word;
+	if (size > 0)
+		memcpy(&word, at, size);
+	return le64toh(word);
 }
 
 uint64_t hash_keyed(struct hash_key key, const void *bytes, size_t len)
@@ -70,8 +58,8 @@ uint64_t hash_keyed(struct hash_key key, const void *bytes, size_t len)
 	size_t left = len;
 
 	for (; left >= sizeof(*v); at += sizeof(*v), left -= sizeof(*v))
-		take_word(v, load_word(at));
-	take_word(v, load_rest(at + left, len, left) | (uint64_t)len << 56);
+		take_word(v, load_word(at, sizeof(*v)));
+	take_word(v, load_word(at, left) | (uint64_t)len << 56);
 	v[2] ^= 0xff;
 	for (int i = 0; i < FINAL_ROUNDS; i++)
 		round_once(v);
