@@ -53,8 +53,8 @@ static void read_number(const void *payload, size_t index, struct ahead_file *ou
 	if (!sigismember(&blocked, SIGUSR1) || !sigismember(&blocked, SIGTERM))
 		unblocked = true;
 	pause_for((long)(index * 7 % 5) * 100);
-	out->errnum = *(const int *)payload + (int)index;
-	out->bytes = strdup("bytes");
+	out->answer = *(const int *)payload + (int)index;
+	out->text = arena_copy(&out->arena, SLICE("bytes"), &out->left);
 }
 
 static int take_number(struct ahead *ahead, size_t index)
@@ -62,9 +62,9 @@ static int take_number(struct ahead *ahead, size_t index)
 	struct ahead_file file;
 
 	ahead_take(ahead, index, &file);
-	assert_string_equal(file.bytes, "bytes");
-	free(file.bytes);
-	return file.errnum;
+	assert_string_equal(file.text.ptr, "bytes");
+	ahead_file_free(&file);
+	return file.answer;
 }
 
 static void test_in_order(void **state)

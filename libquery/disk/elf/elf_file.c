@@ -181,37 +181,31 @@ int elf_file_find(struct elf_file *file, struct slice wanted_symbol, struct slic
 
 /* --- the file as a whole --- */
 
-/* The build-id among the notes of one section; false when it is not there. */
-static bool find_build_id(Elf_Data *data, char *to)
-{
-	size_t offset = 0, name_at, bytes_at;
-	GElf_Nhdr note;
-
-	while ((offset = gelf_getnote(data, offset, &note, &name_at, &bytes_at)) > 0) {
-		const char *notes = data->d_buf;
-
-		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof(ELF_NOTE_GNU) ||
-		    memcmp(notes + name_at, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) != 0 ||
-		    note.n_descsz > ELF_BUILD_ID_MAX)
-			continue;
-		hex_of(notes + bytes_at, note.n_descsz, to);
-		return true;
-	}
-	return false;
-}
-
+/* The first build-id among the notes. */
 static void read_build_id(Elf *elf, char *to)
 {
 	Elf_Scn *section = NULL;
+	size_t name_at, bytes_at;
 	GElf_Shdr header;
-	Elf_Data *data;
+	GElf_Nhdr note;
 
 	while ((section = elf_nextscn(elf, section)) != NULL) {
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_NOTE)
-			continue;
-		data = section_data(section, &header);
-		if (data && find_build_id(data, to))
+		bool has_notes = gelf_getshdr(section, &header) && header.sh_type == SHT_NOTE;
+		Elf_Data *data = has_notes ? section_data(section, &header) : NULL;
+		size_t offset = 0;
+
+		while (data &&
+		       (offset = gelf_getnote(data, offset, &note, &name_at, &bytes_at)) > 0) {
+			const char *notes = data->d_buf;
+
+			if (note.n_type != NT_GNU_BUILD_ID ||
+			    note.n_namesz != sizeof(ELF_NOTE_GNU) ||
+			    memcmp(notes + name_at, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) != 0 ||
+			    note.n_descsz > ELF_BUILD_ID_MAX)
+				continue;
+			hex_of(notes + bytes_at, note.n_descsz, to);
 			return;
+		}
 	}
 }
 

@@ -292,31 +292,25 @@ bool plugin_kinds_want(const struct plugin_kinds *kinds, struct slice name)
 	return false;
 }
 
-/* auditwheel puts a digest into the names of libraries: "libpocl-21062cec.so" is pocl's. */
-#define DIGEST_LENGTH 9 /* with its hyphen */
+#define DIGEST_DIGITS 8
 
-static struct slice without_digest(struct slice name)
-{
-	struct slice end;
-
-	if (name.len <= DIGEST_LENGTH)
-		return name;
-	end = slice_from(name, name.len - DIGEST_LENGTH);
-	for (size_t i = 1; i < DIGEST_LENGTH; i++)
-		if (!memchr("0123456789abcdef", end.ptr[i], 16))
-			return name;
-	return end.ptr[0] == '-' ? slice_first(name, name.len - DIGEST_LENGTH) : name;
-}
-
-/* Without "lib" and suffix. */
+/*
+ * Without "lib" and suffix, and without the digest that auditwheel puts into the names of
+ * libraries: "libpocl-21062cec.so" is pocl's.
+ */
 static struct slice stem_of(struct slice name)
 {
-	size_t suffix = object_name_suffix(name);
+	size_t suffix = object_name_suffix(name), digits = 0;
 	const char *dot = memrchr(name.ptr, '.', name.len);
 
 	if (suffix == 0 && dot)
 		suffix = (size_t)(name.ptr + name.len - dot);
-	name = without_digest(slice_first(name, name.len - suffix));
+	name.len -= suffix;
+	while (digits < name.len && memchr("0123456789abcdef", name.ptr[name.len - 1 - digits], 16))
+		digits++;
+	if (digits == DIGEST_DIGITS && name.len > digits + 1 &&
+	    name.ptr[name.len - 1 - digits] == '-')
+		name.len -= digits + 1;
 	return name.len > 3 && slice_starts(name, SLICE("lib")) ? slice_from(name, 3) : name;
 }
 

@@ -117,27 +117,21 @@ struct ahead *ahead_begin(ahead_read *read, const void *payload, size_t first, s
 	return NULL;
 }
 
-/* The next file, under the lock. */
-static struct ahead_file take_next(struct ahead *ahead)
-{
-	struct place *place = place_of(ahead, ahead->taken);
-	struct ahead_file file;
-
-	while (!place->filled)
-		pthread_cond_wait(&ahead->filled, &ahead->lock);
-	file = place->file;
-	*place = (struct place){0};
-	ahead->taken++;
-	pthread_cond_signal(&ahead->emptied);
-	return file;
-}
-
 void ahead_take(struct ahead *ahead, size_t index, struct ahead_file *out)
 {
+	*out = (struct ahead_file){0};
 	pthread_mutex_lock(&ahead->lock);
-	while (ahead->taken < index)
-		free(take_next(ahead).bytes);
-	*out = take_next(ahead);
+	while (ahead->taken <= index) {
+		struct place *place = place_of(ahead, ahead->taken);
+
+		while (!place->filled)
+			pthread_cond_wait(&ahead->filled, &ahead->lock);
+		ahead_file_free(out);
+		*out = place->file;
+		*place = (struct place){0};
+		ahead->taken++;
+		pthread_cond_signal(&ahead->emptied);
+	}
 	pthread_mutex_unlock(&ahead->lock);
 }
 
@@ -152,7 +146,7 @@ void ahead_end(struct ahead *ahead)
 	for (size_t i = 0; i < ahead->thread_count; i++)
 		pthread_join(ahead->threads[i], NULL);
 	for (size_t i = 0; i < AHEAD_WINDOW; i++)
-		free(ahead->ring[i].file.bytes);
+		ahead_file_free(&ahead->ring[i].file);
 	pthread_cond_destroy(&ahead->emptied);
 	pthread_cond_destroy(&ahead->filled);
 	pthread_mutex_destroy(&ahead->lock);

@@ -12,24 +12,29 @@
 #ifndef LIBQUERY_DISK_TREE_AHEAD_H
 #define LIBQUERY_DISK_TREE_AHEAD_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <sys/stat.h>
+
+#include "db/base/arena.h"
+#include "db/base/error.h"
 
 #define AHEAD_THREADS 16
 #define AHEAD_WINDOW  128                 /* files that may be read and not taken yet */
 #define AHEAD_BYTES   ((size_t)64 * 1024) /* a larger file is left to the caller */
 
-/* What was found at a name. */
+/* What was found out about a file. */
 struct ahead_file {
-	int errnum;         /* why it could not be opened or read; 0: it was */
-	int answer;         /* for callers that look at files without reading them */
-	bool left;          /* nothing was found out: read it yourself */
-	struct stat status; /* where it was opened */
-	char *bytes;        /* malloc'd, of a regular file; NULL: of none, or it is left */
-	size_t len;
+	bool left;  /* nothing was: ask yourself */
+	int answer; /* and what comes with it: */
+	struct slice text;
+	struct arena arena; /* of the text */
+	struct error error;
 };
+
+static inline void ahead_file_free(struct ahead_file *file)
+{
+	arena_free(&file->arena);
+	error_clear(&file->error);
+}
 
 /* Find out about file number @index into *@out, zeroed; in any thread, in any order. */
 typedef void ahead_read(const void *payload, size_t index, struct ahead_file *out);
@@ -61,7 +66,7 @@ struct ahead *ahead_begin(ahead_read *read, const void *payload, size_t first, s
 
 /*
  * File number @index, which is not less than any that was taken before; those between are
- * dropped. Waits for it. out->bytes is the caller's.
+ * dropped. Waits for it. The caller frees *@out.
  */
 void ahead_take(struct ahead *ahead, size_t index, struct ahead_file *out);
 

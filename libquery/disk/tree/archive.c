@@ -42,8 +42,7 @@ struct archive {
 	 * The place of the last file of each name, and the directories in children. A zip of
 	 * thousands of distributions is not to be walked for each of them.
 	 */
-	struct name_map index;
-	bool is_indexed;
+	struct name_map index;    /* made when it is first needed */
 	struct path_index beside; /* see listing(); made when it is asked for */
 	bool is_listed;
 	struct unpacked unpacked[2];
@@ -119,9 +118,11 @@ static int find(struct archive *archive, struct slice directory, struct slice na
 	struct slice whole = directory.len ? directory : name;
 	bool failed = false;
 
-	for (size_t i = 0; !archive->is_indexed && !failed && i < archive->count; i++)
+	for (size_t i = archive->index.count ? archive->count : 0; !failed && i < archive->count;
+	     i++)
 		index_file(archive, (uint32_t)i, &failed);
-	archive->is_indexed |= !failed;
+	if (failed)
+		name_map_free(&archive->index);
 	if (directory.len && name.len && !failed) {
 		path = malloc(path_room(directory, name));
 		failed = !path;

@@ -116,48 +116,35 @@ static int open_file(struct tree *tree, const char *name)
 	return fd >= 0 || errno != ELOOP ? fd : open_by_links(tree, name);
 }
 
-/* 1: *@size bytes of it are to be read; 0: it is no file; or an error. */
-static int judge(struct tree *tree, const struct tree_request *request, const struct stat *status,
-                 size_t *size, struct error *error)
-{
-	uint64_t bytes = (uint64_t)status->st_size;
-
-	if (S_ISDIR(status->st_mode))
-		return 0;
-	if (!S_ISREG(status->st_mode))
-		return error_set(error, ERROR_FORMAT, "not a regular file");
-	tree_withhold_unless(tree, status->st_mode);
-	if (request->first && bytes > FIRST_BYTES)
-		bytes = FIRST_BYTES;
-	if (bytes > request->limit)
-		return error_set(error, ERROR_LIMIT, "%llu bytes; the limit is %zu",
-		                 (unsigned long long)bytes, request->limit);
-	*size = (size_t)bytes;
-	return 1;
-}
-
 static int read_now(struct tree *tree, const struct tree_request *request, struct arena *arena,
                     struct slice *out, struct error *error)
 {
 	char name[NAME_ROOM], *bytes;
 	CLEANUP(cleanup_close) int fd = -1;
 	struct stat status;
-	size_t size;
+	uint64_t size;
 	ssize_t len;
-	int code;
 
 	if (!name_of(name, request->child, request->file))
 		return error_errno(error, ENAMETOOLONG, "cannot open");
 	fd = open_file(tree, name);
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return is_absent(errno) ? 0 : error_errno(error, errno, "cannot open");
-	code = judge(tree, request, &status, &size, error);
-	if (code <= 0)
-		return code;
-	bytes = arena_alloc(arena, size + 1);
+	if (S_ISDIR(status.st_mode))
+		return 0;
+	if (!S_ISREG(status.st_mode))
+		return error_set(error, ERROR_FORMAT, "not a regular file");
+	tree_withhold_unless(tree, status.st_mode);
+	size = (uint64_t)status.st_size;
+	if (request->first && size > FIRST_BYTES)
+		size = FIRST_BYTES;
+	if (size > request->limit)
+		return error_set(error, ERROR_LIMIT, "%llu bytes; the limit is %zu",
+		                 (unsigned long long)size, request->limit);
+	bytes = arena_alloc(arena, (size_t)size + 1);
 	if (!bytes)
 		return error_nomem(error);
-	len = file_read(fd, bytes, size);
+	len = file_read(fd, bytes, (size_t)size);
 	if (len < 0)
 		return error_errno(error, errno, "cannot read");
 	bytes[len] = '\0';
@@ -167,51 +154,18 @@ static int read_now(struct tree *tree, const struct tree_request *request, struc
 
 /* --- reading ahead --- */
 
+/* What cannot be read now, as with too many open files, the caller may be able to read. */
 static void read_one_ahead(const void *payload, size_t index, struct ahead_file *out)
 {
 	const struct directory *directory = payload;
-	CLEANUP(cleanup_close) int fd = -1;
-	char name[NAME_ROOM];
-	ssize_t len = -1;
+	const struct distribution_record *one = &directory->expected[index];
+	const struct tree_request request = {one->directory, EXPECTED, AHEAD_BYTES, false};
 
-	out->left = true;
-	if (directory->expected[index].unread || directory->expected[index].reused ||
-	    !name_of(name, directory->expected[index].directory, EXPECTED))
-		return;
-	fd = file_open(directory->tree.fd, name, 0);
-	if (fd < 0) {
-		out->errnum = errno;
-		out->left = errno_is_failure(errno); /* such as too many open files */
-		return;
-	}
-	if (fstat(fd, &out->status) != 0 ||
-	    (S_ISREG(out->status.st_mode) && (uint64_t)out->status.st_size > AHEAD_BYTES))
-		return;
-	if (S_ISREG(out->status.st_mode))
-		out->bytes = malloc((size_t)out->status.st_size + 1);
-	if (out->bytes)
-		len = file_read(fd, out->bytes, (size_t)out->status.st_size);
-	out->len = len < 0 ? 0 : (size_t)len;
-	out->left = S_ISREG(out->status.st_mode) && len < 0;
-}
-
-/* What was read ahead, as if it were read now. */
-static int use_file(struct tree *tree, const struct ahead_file *file,
-                    const struct tree_request *request, struct arena *arena, struct slice *out,
-                    struct error *error)
-{
-	bool failed = false;
-	size_t size;
-	int code;
-
-	if (file->errnum)
-		return is_absent(file->errnum) ? 0
-		                               : error_errno(error, file->errnum, "cannot open");
-	code = judge(tree, request, &file->status, &size, error);
-	if (code <= 0)
-		return code;
-	*out = arena_copy(arena, (struct slice){file->bytes, file->len}, &failed);
-	return failed ? error_nomem(error) : 1;
+	out->left = one->unread || one->reused;
+	if (!out->left)
+		out->answer = read_now((struct tree *)&directory->tree, &request, &out->arena,
+		                       &out->text, &out->error);
+	out->left |= out->answer == ERROR_LIMIT || error_is_failure(out->answer);
 }
 
 /* Ahead, if it is the next file that is expected, some being left out. */
@@ -221,7 +175,8 @@ static int read_file(struct tree *tree, const struct tree_request *request, stru
 	struct directory *directory = (struct directory *)tree;
 	size_t next = directory->next, count = directory->expected_count;
 	bool is_expected = strcmp(request->file, EXPECTED) == 0;
-	struct ahead_file file;
+	CLEANUP(ahead_file_free) struct ahead_file file = {.left = true};
+	bool failed = false;
 	int64_t began;
 	int code;
 
@@ -231,17 +186,18 @@ static int read_file(struct tree *tree, const struct tree_request *request, stru
 	if (!is_expected || next == count)
 		return read_now(tree, request, arena, out, error);
 	directory->next = next + 1;
-	if (!directory->ahead) {
-		began = nanoseconds_now(CLOCK_MONOTONIC);
-		code = read_now(tree, request, arena, out, error);
-		if (ahead_pays(&directory->pace, began, count - next - 1))
-			directory->ahead = ahead_begin(read_one_ahead, directory, next + 1, count);
-		return code;
+	if (directory->ahead)
+		ahead_take(directory->ahead, next, &file);
+	if (!file.left && file.text.len <= request->limit) {
+		*out = arena_copy(arena, file.text, &failed);
+		return failed            ? error_nomem(error)
+		       : file.answer < 0 ? error_move(error, &file.error)
+		                         : file.answer;
 	}
-	ahead_take(directory->ahead, next, &file);
-	code = file.left ? read_now(tree, request, arena, out, error)
-	                 : use_file(tree, &file, request, arena, out, error);
-	free(file.bytes);
+	began = nanoseconds_now(CLOCK_MONOTONIC);
+	code = read_now(tree, request, arena, out, error);
+	if (!directory->ahead && ahead_pays(&directory->pace, began, count - next - 1))
+		directory->ahead = ahead_begin(read_one_ahead, directory, next + 1, count);
 	return code;
 }
 
