@@ -165,23 +165,6 @@ void closure_begin(struct closure *closure)
 		forget_libraries(closure->linkage);
 }
 
-/* The library becomes the linkage's: 1 or ERROR_NOMEM. */
-static int remember(struct linkage *linkage, struct library *library, struct error *error)
-{
-	bool failed = !array_grow(&linkage->libraries, linkage->count, sizeof(struct library *),
-	                          &linkage->room);
-
-	if (!failed)
-		name_map_put(&linkage->by_path, library->path, (uint32_t)linkage->count, &failed);
-	if (failed) {
-		library_free(library);
-		return error_nomem(error);
-	}
-	linkage->libraries[linkage->count++] = library;
-	linkage->symbols += library->export_count;
-	return 1;
-}
-
 /* --- reading one --- */
 
 /*
@@ -250,6 +233,7 @@ static int find_installed(struct closure *closure, struct slice path, bool is_sy
 {
 	struct linkage *linkage = closure->linkage;
 	uint32_t at = name_map_get(&linkage->by_path, path);
+	bool failed;
 	int code;
 
 	if (at != NAME_MAP_NONE) {
@@ -257,7 +241,19 @@ static int find_installed(struct closure *closure, struct slice path, bool is_sy
 		return 1;
 	}
 	code = read_library(closure, path, false, is_system, out);
-	return code > 0 ? remember(linkage, *out, closure->error) : code;
+	if (code <= 0)
+		return code;
+	failed = !array_grow(&linkage->libraries, linkage->count, sizeof(struct library *),
+	                     &linkage->room);
+	if (!failed)
+		name_map_put(&linkage->by_path, (*out)->path, (uint32_t)linkage->count, &failed);
+	if (failed) {
+		library_free(*out);
+		return error_nomem(closure->error);
+	}
+	linkage->symbols += (*out)->export_count;
+	linkage->libraries[linkage->count++] = *out;
+	return 1;
 }
 
 /* --- looking for one by name --- */

@@ -29,11 +29,6 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-static bool is_newline(char c)
-{
-	return c == '\n' || c == '\r';
-}
-
 /*
  * Take a line from *rest, without its end: '\n', '\r' or "\r\n". *ended tells whether it
  * has one.
@@ -43,7 +38,7 @@ static struct slice take_line(struct slice *rest, bool *ended)
 	struct slice text = *rest;
 	size_t n = 0, next;
 
-	while (n < text.len && !is_newline(text.ptr[n]))
+	while (n < text.len && text.ptr[n] != '\n' && text.ptr[n] != '\r')
 		n++;
 	*ended = n < text.len;
 	next = n + *ended;

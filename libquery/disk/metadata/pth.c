@@ -32,19 +32,16 @@ static bool is_pth(struct slice name)
 
 /* --- the lines --- */
 
-static bool ends_line(uint32_t point, bool everywhere)
-{
-	return everywhere ? unicode_is_line_break(point) : point == '\n' || point == '\r';
-}
-
 static struct slice next_line(struct slice *text, bool everywhere)
 {
 	const char *begin = text->ptr, *at = begin, *end = begin + text->len, *stop = begin;
 	bool ended = false;
+	uint32_t point;
 
 	while (at < end && !ended) {
 		stop = at;
-		ended = ends_line(utf8_next(&at, end), everywhere);
+		point = utf8_next(&at, end);
+		ended = everywhere ? unicode_is_line_break(point) : point == '\n' || point == '\r';
 	}
 	if (!ended)
 		stop = at;

@@ -11,12 +11,8 @@
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/base/unicode.h"
-#include "libquery/disk/metadata/distribution.h"
-#include "libquery/disk/metadata/holds.h"
-#include "libquery/disk/target/target_record.h"
 #include "libquery/disk/tree/ahead.h"
 #include "libquery/disk/tree/distname.h"
-#include "libquery/disk/tree/tree.h"
 
 #define SCAN_TRIES   10 /* how often a directory that changes meanwhile is read */
 #define ASK_PROGRESS 16 /* distributions between two calls */
@@ -128,15 +124,6 @@ static void take_row(struct distribution_record *distribution,
 	distribution->reused = true;
 }
 
-/* Plugins of other kinds may be in what has not changed. */
-static bool knows_other_kinds(const struct scan *scan)
-{
-	const struct scan_options *options = scan->options;
-
-	return options->kinds && options->known &&
-	       options->known->kinds != plugin_kinds_digest(options->kinds);
-}
-
 /* --- rows that hold, by one look at each --- */
 
 static int holds(const struct scan *scan, size_t i, struct error *error)
@@ -220,27 +207,16 @@ static bool is_past(struct scan *scan, int64_t newest)
 	return newest + scan->settled_after < scan->now;
 }
 
-/* Keep what the row says, with the stamps that the distribution has now. */
-static void anchor(struct distribution_record *distribution,
-                   const struct distribution_record *known)
-{
-	const struct distribution_record now = *distribution;
-
-	take_row(distribution, known);
-	distribution->directory_stamp = now.directory_stamp;
-	distribution->files_stamp = now.files_stamp;
-	distribution->entry_points_txt = now.entry_points_txt;
-	distribution->metadata = now.metadata;
-	distribution->settled = now.settled;
-	distribution_set_watched(distribution, now.watched);
-}
-
 /* 1: the known row will do; 0: it is to be read; or a failure. */
 static int compare_stamps(struct scan *scan, struct distribution_record *distribution,
                           const struct distribution_record *known, struct error *error)
 {
-	const struct carried *carried = scan->options->carried;
-	bool may_reuse = known && scan->tree->kind == ROOT_DIRECTORY && !knows_other_kinds(scan);
+	const struct scan_options *options = scan->options;
+	const struct carried *carried = options->carried;
+	/* Plugins of other kinds may be in what has not changed. */
+	bool may_reuse =
+	        known && scan->tree->kind == ROOT_DIRECTORY &&
+	        (!options->kinds || options->known->kinds == plugin_kinds_digest(options->kinds));
 	int64_t newest = 0;
 	int code = row_stamps(scan->tree, known, distribution, &newest, error);
 
@@ -259,7 +235,16 @@ static int compare_stamps(struct scan *scan, struct distribution_record *distrib
 		return code;
 	if (may_reuse && carried && !scan->tree->withheld &&
 	    row_matches(carried, known, distribution)) {
-		anchor(distribution, known);
+		/* What the row says, with the stamps that the distribution has now. */
+		const struct distribution_record now = *distribution;
+
+		take_row(distribution, known);
+		distribution->directory_stamp = now.directory_stamp;
+		distribution->files_stamp = now.files_stamp;
+		distribution->entry_points_txt = now.entry_points_txt;
+		distribution->metadata = now.metadata;
+		distribution->settled = now.settled;
+		distribution_set_watched(distribution, now.watched);
 		return 1;
 	}
 	distribution->young = !distribution->watched && newest + WATCHED_FOR >= scan->began;
@@ -452,14 +437,6 @@ static bool is_settled(const struct scan *scan)
 	return newest + scan->settled_after < scan->began;
 }
 
-/* Of a directory, each file system has another idea. */
-static int64_t size_of(const struct tree *tree)
-{
-	struct stat status;
-
-	return tree->kind == ROOT_ZIP && fstat(tree->fd, &status) == 0 ? status.st_size : 0;
-}
-
 int64_t scan_kinds(enum root_kind kind, const struct plugin_kinds *kinds)
 {
 	return kind == ROOT_ABSENT ? 0 : plugin_kinds_digest(kinds);
@@ -484,6 +461,7 @@ int scan_tree(struct tree *tree, const struct scan_options *options, struct root
 	        .out = &root,
 	        .egg = distname_is_egg_base(options->egg_base),
 	};
+	struct stat status;
 	int code;
 
 	set_clock(&scan);
@@ -508,19 +486,12 @@ int scan_tree(struct tree *tree, const struct scan_options *options, struct root
 		return code;
 	root.stamp = tree->stamp;
 	root.kinds = options->kinds ? scan_kinds(tree->kind, options->kinds) : 0;
-	root.size = size_of(tree);
+	if (tree->kind == ROOT_ZIP && fstat(tree->fd, &status) == 0)
+		root.size = status.st_size; /* of a directory, each file system has another idea */
 	root.settled = !scan.unread && is_settled(&scan);
 	*out = root;
 	root = (struct root_record){0};
 	return 0;
-}
-
-/* Has the directory changed since @tree was opened? */
-static bool has_changed(const struct tree *tree)
-{
-	struct stat status;
-
-	return fstat(tree->fd, &status) != 0 || !stamp_equal(stamp_of(&status), tree->stamp);
 }
 
 int scan_opened(struct tree *tree, const char *path, const struct scan_options *options,
@@ -530,7 +501,8 @@ int scan_opened(struct tree *tree, const char *path, const struct scan_options *
 	CLEANUP(root_record_free) struct root_record root = {0};
 	CLEANUP(error_clear) struct error own = {0};
 	struct scan_options how = *options;
-	bool changed = true;
+	struct stat status;
+	bool changed = true; /* since it was opened */
 	int code = 0;
 
 	for (int tries = 0; code == 0 && changed && tries < SCAN_TRIES; tries++) {
@@ -542,7 +514,8 @@ int scan_opened(struct tree *tree, const char *path, const struct scan_options *
 		}
 		if (code == 0)
 			code = scan_tree(opened, &how, &root, &own);
-		changed = code == 0 && has_changed(opened);
+		changed = code == 0 && (fstat(opened->fd, &status) != 0 ||
+		                        !stamp_equal(stamp_of(&status), opened->stamp));
 		root.settled &= !changed;
 		how.met = NULL; /* it has met the distribution itself */
 		tree_close(take(opened));

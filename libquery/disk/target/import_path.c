@@ -70,10 +70,7 @@ static bool add_text(struct search *search, struct slice s)
 }
 
 /* Without this, a value such as "a/../../b" would lead out of the path entry. */
-static bool is_stray(char c)
-{
-	return c == '/' || c == '\0' || c == '\n' || c == '"' || c == ',';
-}
+static const char stray[] = "/\0\n\",";
 
 /* a.b.c becomes a/b/c. False for what import would not take: an empty part, a stray byte. */
 static bool add_module(struct search *search, struct slice module)
@@ -85,7 +82,7 @@ static bool add_module(struct search *search, struct slice module)
 	for (size_t i = 0; i < search->length; i++) {
 		bool dot = search->text[i] == '.';
 
-		if (is_stray(search->text[i]) || (dot && begins))
+		if (memchr(stray, search->text[i], sizeof(stray) - 1) || (dot && begins))
 			return false;
 		if (dot)
 			search->text[i] = '/';

@@ -144,15 +144,6 @@ static int judge(const struct object_site *site, const struct object *object, st
 	                              site->fetch ? &archive : NULL, arena, report, error);
 }
 
-static enum target_state state_of(const struct linkage_report *report)
-{
-	if (report->not_examined)
-		return TARGET_NOT_EXAMINED;
-	if (!slice_is_null(report->missing))
-		return TARGET_MISSING_DEPENDENCY;
-	return slice_is_null(report->undefined) ? TARGET_OK : TARGET_NEEDS_HOST;
-}
-
 int object_judge(const struct object_site *site, const struct object *object, struct arena *arena,
                  struct target_record *target, struct error *error)
 {
@@ -174,7 +165,10 @@ int object_judge(const struct object_site *site, const struct object *object, st
 		target->kind = TARGET_EXTENSION;
 		target->python_by = report.python_by;
 	} else {
-		target->state = state_of(&report);
+		target->state = report.not_examined                ? TARGET_NOT_EXAMINED
+		                : !slice_is_null(report.missing)   ? TARGET_MISSING_DEPENDENCY
+		                : !slice_is_null(report.undefined) ? TARGET_NEEDS_HOST
+		                                                   : TARGET_OK;
 		target->missing = report.missing;
 		target->undefined = report.undefined;
 	}

@@ -185,10 +185,8 @@ static int search_package(const struct resolution *work, struct slice symbol, st
 
 static int resolve_python(const struct resolution *work, const struct import_file *found)
 {
-	*work->target = (struct target_record){
-	        .object = found->file.path,
-	        .sha256 = found->file.sha256,
-	};
+	work->target->object = found->file.path;
+	work->target->sha256 = found->file.sha256;
 	return set(work, TARGET_PYTHON, TARGET_OK);
 }
 

@@ -39,26 +39,20 @@ static struct place *place_of(struct ahead *ahead, size_t index)
 
 /* --- the threads --- */
 
-/* The number of the next file to be read, under the lock; false: there is no more. */
-static bool claim(struct ahead *ahead, size_t *index)
-{
-	while (ahead->next < ahead->count && ahead->next - ahead->taken >= AHEAD_WINDOW)
-		pthread_cond_wait(&ahead->emptied, &ahead->lock);
-	if (ahead->next >= ahead->count)
-		return false;
-	*index = ahead->next++;
-	return true;
-}
-
 static void *work(void *argument)
 {
 	struct ahead *ahead = argument;
-	size_t index;
 
 	pthread_mutex_lock(&ahead->lock);
-	while (claim(ahead, &index)) {
+	while (ahead->next < ahead->count) {
 		struct ahead_file file = {0};
+		size_t index = ahead->next;
 
+		if (index - ahead->taken >= AHEAD_WINDOW) {
+			pthread_cond_wait(&ahead->emptied, &ahead->lock);
+			continue;
+		}
+		ahead->next++;
 		pthread_mutex_unlock(&ahead->lock);
 		ahead->read(ahead->payload, index, &file);
 		pthread_mutex_lock(&ahead->lock);
