@@ -296,16 +296,14 @@ static int try_in(struct closure *closure, struct slice directory, struct slice 
 
 bool linkage_expand(struct slice entry, struct slice origin, char to[PATH_MAX], struct slice *out)
 {
-	static const char *const tokens[] = {"$ORIGIN", "${ORIGIN}"};
-	struct slice before = SLICE("");
+	const struct slice plain = SLICE("$ORIGIN"), braced = SLICE("${ORIGIN}");
+	struct slice token = slice_starts(entry, plain) ? plain : braced, before = SLICE("");
 	int length;
 
-	for (size_t i = 0; i < sizeof(tokens) / sizeof(*tokens); i++)
-		if (slice_starts(entry, slice_of(tokens[i]))) {
-			before = origin;
-			entry = slice_from(entry, strlen(tokens[i]));
-			break;
-		}
+	if (slice_starts(entry, token)) {
+		before = origin;
+		entry = slice_from(entry, token.len);
+	}
 	if (memchr(entry.ptr, '$', entry.len))
 		return false;
 	length = snprintf(to, PATH_MAX, "%.*s%.*s", (int)before.len, before.ptr, (int)entry.len,

@@ -62,12 +62,6 @@ int pth_read(struct slice text, bool everywhere, pth_line *each, void *payload)
 	return code;
 }
 
-static bool is_code_or_nothing(struct slice line)
-{
-	return line.len == 0 || line.ptr[0] == '#' || slice_starts(line, SLICE("import ")) ||
-	       slice_starts(line, SLICE("import\t"));
-}
-
 static int give_line(void *payload, size_t number, struct slice line)
 {
 	const struct walk *walk = payload;
@@ -76,8 +70,9 @@ static int give_line(void *payload, size_t number, struct slice line)
 	(void)number;
 	while (line.len > 0 && strchr(" \t\f\v", line.ptr[line.len - 1]))
 		line.len--;
-	if (is_code_or_nothing(line) || memchr(line.ptr, '\0', line.len))
-		return 0;
+	if (line.len == 0 || line.ptr[0] == '#' || slice_starts(line, SLICE("import ")) ||
+	    slice_starts(line, SLICE("import\t")) || memchr(line.ptr, '\0', line.len))
+		return 0; /* code, or nothing */
 	if (line.ptr[0] == '/')
 		path = strndup(line.ptr, line.len);
 	else
