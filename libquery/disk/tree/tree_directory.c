@@ -11,14 +11,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/base/file.h"
-#include "db/base/hash.h"
 #include "db/base/libc.h"
 #include "db/base/path.h"
 #include "db/base/safe_path.h"
