@@ -28,8 +28,7 @@ END
 # What the build needs, anywhere: name | test whether it is there | Debian's package.
 needs() {
     cat <<'END'
-C compiler|command -v cc|build-essential
-C library headers|header stdio.h|build-essential
+C compiler and library|header stdio.h|build-essential
 C++ compiler|command -v c++|build-essential
 CMake 3.25|has_cmake|cmake
 ninja|command -v ninja|ninja-build
@@ -47,7 +46,7 @@ END
 packages() {
     case $1 in
     build) ;;
-    wheel) say libbz2-dev liblz4-dev liblzma-dev libzstd-dev python3-dev python3-pip python3-venv ;;
+    wheel) say python3-dev python3-pip python3-venv ;;
     deb) say debhelper dh-python dpkg-dev git libcmocka-dev libpq-dev python3-dev ;;
     quick) say libcmocka-dev python3 python3-dev python3-pip python3-venv strace ;;
     tests)
@@ -71,8 +70,9 @@ python_suite() {
     apt-cache depends python3 2>/dev/null | sed -n 's/.*Depends: \(python3\.[0-9]*\)$/lib\1-testsuite/p'
 }
 
+# Each of the words on a line.
 say() {
-    printf '%s\n' "$*"
+    printf '%s\n' "$@"
 }
 
 die() {
@@ -131,15 +131,9 @@ header() {
 
 # The first CMake that runs and is new enough; a shim may lead nowhere.
 has_cmake() {
-    for candidate in cmake /usr/bin/cmake /usr/local/bin/cmake; do
-        version=$($candidate --version 2>/dev/null | sed -n 's/^cmake version //p')
-        major=${version%%.*}
-        minor=${version#*.}
-        minor=${minor%%.*}
-        if [ "${major:-0}" -gt 3 ] || { [ "${major:-0}" = 3 ] && [ "$minor" -ge 25 ]; }; then
-            cmake=$candidate
-            return 0
-        fi
+    for cmake in cmake /usr/bin/cmake /usr/local/bin/cmake; do
+        version=$($cmake --version 2>/dev/null | sed -n 's/^cmake version //p')
+        [ -z "$version" ] || ! say 3.25 "$version" | sort -cV 2>/dev/null || return 0
     done
     return 1
 }
@@ -148,13 +142,13 @@ has_cmake() {
 missing() {
     needs | while IFS='|' read -r name test package; do
         $test >/dev/null 2>&1 </dev/null || say "$name|$package"
-    done | cut -d '|' -f "$1" | sort -u
+    done | cut -d '|' -f "$1" | sort -u | paste -s -d "$2" -
 }
 
 # Those of the packages that are not installed.
 lacking() {
     for package in $(packages "$1"); do
-        [ "$(dpkg-query --show --showformat '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || say "$package"
+        dpkg-query --show --showformat '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || say "$package"
     done
 }
 
@@ -183,21 +177,20 @@ apt_get() {
 }
 
 install_packages() {
+    tools=$(missing 1 ,)
     if ! command -v apt-get >/dev/null; then
-        tools=$(missing 1 | paste -s -d , - | sed 's/,/, /g')
         [ -z "$tools" ] || die "these are missing: $tools; install them and run this again"
-        [ "$1" = build ] || say "Debian's packages for the rest are" "$(packages "$1" | tr '\n' ' ')"
+        [ "$1" = build ] || say "Debian's packages for the rest are $(packages "$1" | xargs)"
         return
     fi
-    names=$({ missing 2 && lacking "$1"; } | sort -u | tr '\n' ' ')
-    [ -n "$names" ] || return 0
-    can_be_root || die "these packages are missing: ${names}- run this as root, or with sudo set up"
-    say "Installing packages: $names"
+    new_packages=$(say "$(missing 2 ' ')" "$(lacking "$1")" | xargs)
+    [ -n "$new_packages" ] || return 0
+    can_be_root || die "these packages are missing: $new_packages - run this as root, or with sudo set up"
+    say "Installing packages: $new_packages"
     apt_get update
     # shellcheck disable=SC2086 # a list of names
-    apt_get install --no-install-recommends $names
-    new_packages=$names
-    tools=$(missing 1 | paste -s -d , -)
+    apt_get install --no-install-recommends $new_packages
+    tools=$(missing 1 ,)
     [ -z "$tools" ] || die "this release of the distribution is too old: it lacks $tools"
 }
 
@@ -211,11 +204,11 @@ build() {
     quietly "$cmake" "$cmake" --build "$scratch/build"
 }
 
-# What will be in PREFIX, by a rehearsal in a scratch directory; new directories, too.
+# What will be in PREFIX, by a rehearsal in a scratch directory; new directories, too. An earlier
+# version may have had a file that this one has not.
 write_record() {
     quietly "$cmake" env DESTDIR="$scratch/stage" "$cmake" --install "$scratch/build"
-    (cd "$scratch/stage" && find . ! -type d | sed 's/^\.//') >"$scratch/files"
-    say "$record" >>"$scratch/files"
+    { sort -u "$scratch/build/install_manifest.txt" && say "" "$record"; } | grep . >"$scratch/files"
     while read -r file; do
         say "file $file"
         directory=$(dirname "$file")
@@ -227,13 +220,11 @@ write_record() {
     for package in ${new_packages-}; do
         say "package $package"
     done >>"$scratch/record"
-    if [ -e "$record" ]; then
-        # An earlier version may have had a file that this one has not.
-        recorded file "$record" | while read -r file; do
-            grep -qxF -- "$file" "$scratch/files" || as "$prefix_owner" rm -f "$file"
-        done
-        grep -v '^file ' "$record" >>"$scratch/record" || :
-    fi
+    [ -e "$record" ] || return 0
+    recorded file "$record" | grep -vxF -f "$scratch/files" | while read -r file; do
+        as "$prefix_owner" rm -f "$file"
+    done
+    grep -v '^file ' "$record" >>"$scratch/record" || :
 }
 
 # recorded KIND RECORD: what it has of that kind.
@@ -258,9 +249,7 @@ install_program() {
 
 # Of the system's libraries, where root has changed them.
 run_ldconfig() {
-    [ "$prefix_owner" = 0 ] || return 0
-    PATH=$PATH:/usr/sbin:/sbin
-    ! command -v ldconfig >/dev/null || as 0 ldconfig || :
+    [ "$prefix_owner" != 0 ] || ! command -v ldconfig >/dev/null || as 0 ldconfig || :
 }
 
 # --- index and show ---
@@ -286,7 +275,6 @@ update() {
 # Each has an audit trail from its first update; that of a damaged one begins anew.
 index_machine() {
     say "Indexing the Python environments of this machine"
-    : >"$scratch/update"
     began=$(date +%s)
     if [ "$(id -u)" = 0 ] || ! can_be_root; then
         update "$(id -u)"
@@ -301,7 +289,7 @@ index_machine() {
         sort -u >"$scratch/databases"
     while read -r database; do
         is_new=$(ask "$database" "SELECT min(time) >= $began AND sum(action = 'repair') = 0 FROM event")
-        [ "$is_new" != 1 ] || say "database $database"
+        if [ "$is_new" = 1 ]; then say "database $database"; else say "older $database"; fi
     done <"$scratch/databases" >>"$scratch/record"
     save_record
 }
@@ -311,111 +299,74 @@ ask() {
     sqlite3 -readonly "file:$1?immutable=1" "$2" 2>/dev/null || :
 }
 
-# show HEADINGS COMMAND...: the first lines, in columns; the widest are cut to 80 in all.
+# show HEADINGS COMMAND...: the first lines, in columns of 80 characters in all.
 show() {
     headings=$1
     shift
     "$program" "$@" >"$scratch/shown" 2>/dev/null </dev/null || :
-    say ""
-    say "\$ entrydb $*"
-    { say "$headings" && head -n "$lines_shown" "$scratch/shown"; } | awk -F '\t' '
-        { for (i = 1; i <= NF; i++) { cell[NR, i] = $i; if (length($i) > width[i]) width[i] = length($i) } }
-        END {
-            for (i in width) total += width[i] + 2
-            for (; total > 82; total--) {
-                widest = 1
-                for (i in width) if (width[i] > width[widest]) widest = i
-                width[widest]--
-            }
-            for (row = 1; row <= NR; row++) {
-                line = ""
-                for (i = 1; i in width; i++) line = line sprintf("%-" (width[i] + 2) "s", substr(cell[row, i], 1, width[i]))
-                sub(/ +$/, "", line); print line } }'
+    say "" "\$ entrydb $*"
+    { say "$headings" && head -n "$lines_shown" "$scratch/shown"; } | awk -F '\t' '{
+        line = sprintf("%-21.21s %-16.16s %-22.22s %-12.12s %.5s", $1, $2, $3, $4, $5)
+        sub(/ +$/, "", line); print line }'
     total=$(wc -l <"$scratch/shown")
     [ "$total" -le "$lines_shown" ] || say "... ($total lines in all)"
 }
 
-show_groups_and_list() {
-    show 'GROUP	COUNT' groups --db "$1"
-    show 'GROUP	NAME	VALUE	DISTRIBUTION	VERSION' list --db "$1"
-}
-
-# A machine without any Python package has nothing to show: one made up, then.
-show_example() {
-    say ""
-    say "This machine has no Python package with entry points yet. Once it has, run"
-    say "'entrydb update'. An example, in a directory that is removed again:"
-    info=$scratch/example/lib/python3.11/site-packages/example-1.0.dist-info
-    mkdir -p "$info"
-    printf 'Metadata-Version: 2.1\nName: example\nVersion: 1.0\n' >"$info/METADATA"
-    printf '[console_scripts]\nexample = example:main\n\n[example.plugins]\nfirst = example.first\n' \
-        >"$info/entry_points.txt"
-    "$program" --quiet update "$scratch/example" </dev/null || return 0
-    database=$scratch/example/var/lib/entrydb/entry_points.db
-    show_groups_and_list "$database"
-}
-
+# Of the database with most entry points. A machine without any Python package has nothing to show:
+# one made up, then.
 show_findings() {
     lines_shown=12
-    # "COUNT FILE" of the database with most entry points.
     fullest=$(while read -r database; do
         say "$(ask "$database" 'SELECT count(*) FROM entry_point') $database"
     done <"$scratch/databases" | sort -rn | head -n 1)
     if [ "${fullest%% *}" -gt 0 ] 2>/dev/null; then
-        show_groups_and_list "${fullest#* }"
+        fullest=${fullest#* }
     else
-        show_example
+        say "" "This machine has no Python package with entry points yet. Once it has, run" \
+            "'entrydb update'. An example, in a directory that is removed again:"
+        info=$scratch/example/lib/python3.11/site-packages/example-1.0.dist-info
+        mkdir -p "$info"
+        say 'Metadata-Version: 2.1' 'Name: example' 'Version: 1.0' >"$info/METADATA"
+        say '[console_scripts]' 'example = example:main' '[example.plugins]' 'first = example.first' \
+            >"$info/entry_points.txt"
+        "$program" --quiet update "$scratch/example" </dev/null || return 0
+        fullest=$scratch/example/var/lib/entrydb/entry_points.db
     fi
-    say ""
-    say "Installed: $program. Databases: $(wc -l <"$scratch/databases")."
-    say "Next: entrydb list, entrydb why GROUP NAME, man entrydb."
+    show 'GROUP	COUNT' groups --db "$fullest"
+    show 'GROUP	NAME	VALUE	DISTRIBUTION	VERSION' list --db "$fullest"
+    say "" "Installed: $program. Databases: $(wc -l <"$scratch/databases")." \
+        "Next: entrydb list, entrydb why GROUP NAME, man entrydb."
 }
 
 # --- removal ---
 
-# Another installation of entrydb, such as a package's.
-find_other_program() (
-    IFS=:
-    for directory in $PATH /usr/bin /usr/local/bin; do
-        other=$directory/entrydb
-        if [ -x "$other" ] && [ "$(readlink -f "$other")" != "$(readlink -f "$program")" ]; then
-            say "$other"
-            return
-        fi
-    done
-)
-
 remove_database() {
     directory=$(dirname "$1")
     changer=$(changer_of "$directory")
-    reason=
     # Somebody may have come to rely on it since it was made.
     if ! is_safe_for "$changer" "$1"; then
-        reason="another user's directory leads to it; that user may remove it"
+        stays "$1" "another user's directory leads to it; that user may remove it"
     elif [ -n "$other_program" ]; then
-        reason="$other_program uses it"
+        stays "$1" "$other_program uses it"
     elif [ "$(ask "$1" "SELECT count(*) > 0 FROM root WHERE kind IN ('zip', 'archive')")" = 1 ]; then
-        reason="archives are catalogued in it"
+        stays "$1" "archives are catalogued in it"
+    else
+        as "$changer" rm -f "$1" "$1.lock" "$1.new" "$1.damaged"
+        # The directories that hold nothing else; the last two, var/lib, often do.
+        for _ in 1 2 3; do
+            as "$changer" rmdir "$directory" 2>/dev/null || break
+            directory=$(dirname "$directory")
+        done
     fi
-    if [ -n "$reason" ]; then
-        say "$1 stays: $reason"
-        return
-    fi
-    as "$changer" rm -f "$1" "$1.lock" "$1.new" "$1.damaged"
-    # The directories that hold nothing else; the last two, var/lib, often do.
-    for _ in 1 2 3; do
-        as "$changer" rmdir "$directory" 2>/dev/null || break
-        directory=$(dirname "$directory")
-    done
+}
+
+stays() {
+    [ ! -e "$1" ] || say "$1 stays: $2" "    to remove it: rm $1*"
 }
 
 uninstall() {
     [ -e "$record" ] || die "$record: no such file; nothing was installed in $prefix by this script"
     cp "$record" "$scratch/record"
-    other_program=$(find_other_program)
-    recorded database "$scratch/record" | while read -r database; do
-        remove_database "$database"
-    done
     recorded file "$scratch/record" | while read -r file; do
         as "$prefix_owner" rm -f "$file"
     done
@@ -424,12 +375,17 @@ uninstall() {
         as "$prefix_owner" rmdir "$directory" 2>/dev/null || :
     done
     run_ldconfig
+    other_program=$(command -v entrydb || :)
+    recorded database "$scratch/record" | while read -r database; do
+        remove_database "$database"
+    done
+    recorded older "$scratch/record" | while read -r database; do
+        grep -qxF "database $database" "$scratch/record" || stays "$database" "it was there before"
+    done
     say "Removed from $prefix."
-    packages=$(recorded package "$scratch/record" | tr '\n' ' ')
-    if [ -n "$packages" ]; then
-        say "These packages were installed for the build; other things may use them by now:"
-        say "    apt-get purge --autoremove $packages"
-    fi
+    packages=$(recorded package "$scratch/record" | xargs)
+    [ -z "$packages" ] || say "These packages were installed for the build; other things may use them by now:" \
+        "    apt-get purge --autoremove $packages"
 }
 
 # --- the whole ---
@@ -441,8 +397,7 @@ purpose=build
 while [ $# -gt 0 ]; do
     case $1 in
     --prefix)
-        [ $# -ge 2 ] || die "--prefix lacks its argument"
-        prefix=$2
+        prefix=${2:?--prefix lacks its argument}
         shift
         ;;
     --prefix=*) prefix=${1#--prefix=} ;;
@@ -454,14 +409,8 @@ while [ $# -gt 0 ]; do
         fi
         ;;
     --uninstall) action=uninstall ;;
-    -h | --help)
-        usage
-        exit 0
-        ;;
-    *)
-        usage >&2
-        exit 2
-        ;;
+    -h | --help) usage && exit 0 ;;
+    *) usage >&2 && exit 2 ;;
     esac
     shift
 done
@@ -470,7 +419,7 @@ case $prefix in
 *) prefix=$PWD/$prefix ;;
 esac
 
-export LC_ALL=C
+export LC_ALL=C PATH="$PATH:/usr/local/bin:/usr/bin:/usr/sbin:/sbin"
 umask 022
 record=$prefix/share/entrydb/installed
 program=$prefix/bin/entrydb

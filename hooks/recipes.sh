@@ -88,10 +88,9 @@ debian_source() {
     mv "$scratch"/entrydb_"$version"* "$directory"
 }
 
-for each in rpm/entrydb.spec pacman/PKGBUILD pacman/entrydb.install apk/APKBUILD \
-    apk/entrydb.post-deinstall apk/entrydb.post-install apk/entrydb.trigger conda/recipe.yaml nix/entrydb.nix \
-    nix/environment.nix spack/package.py; do
-    put "$hooks/$each" "$directory"
+for each in "$hooks"/rpm/* "$hooks"/pacman/PKGBUILD "$hooks"/pacman/*.install "$hooks"/apk/* "$hooks"/conda/*.yaml \
+    "$hooks"/nix/* "$hooks"/spack/*; do
+    put "$each" "$directory"
 done
 fill "$hooks/easybuild/entrydb.eb" >"$directory/entrydb-$version.eb"
 if command -v dpkg-source >/dev/null; then

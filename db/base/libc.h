@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* The text of an errno, the same in every locale where that can be had; never NULL. */
@@ -47,6 +48,8 @@ static inline const char *errno_text(int errnum)
 #undef getdents64
 #define dirent64                     dirent
 #define getdents64(fd, buffer, size) getdents(fd, (struct dirent *)(void *)(buffer), size)
+#elif __GLIBC__ == 2 && __GLIBC_MINOR__ < 30
+#define getdents64(fd, buffer, size) syscall(SYS_getdents64, fd, buffer, size)
 #endif
 
 #endif

@@ -42,13 +42,11 @@ _entrydb_value() {
 _entrydb_argument() {
     local program=$1 word=$2
     case $command:${#arguments[@]} in
-    :*) _entrydb_offer "$word" < <(_entrydb_listed "$program" | grep -v '^-') ;;
-    help:0) _entrydb_offer "$word" < <(_entrydb_listed "$program" | grep -v '^-') ;;
+    :* | help:0) _entrydb_offer "$word" < <(_entrydb_listed "$program" | grep -v '^-') ;;
     list:0 | why:0 | disable:0 | enable:0 | probe:0) _entrydb_offer "$word" < <("$program" groups "${context[@]}" 2>/dev/null | cut -f 1) ;;
     list:1 | why:1 | probe:1) _entrydb_offer "$word" < <("$program" list "${context[@]}" -- "${arguments[0]}" 2>/dev/null | cut -f 2) ;;
     run:0) _entrydb_offer "$word" < <("$program" list "${context[@]}" -- console_scripts 2>/dev/null | cut -f 2) ;;
-    add:*) _entrydb_offer_files -f "$word" ;;
-    update:* | verify:* | audit:* | forget:*) _entrydb_offer_files -f "$word" ;;
+    add:* | update:* | verify:* | audit:* | forget:*) _entrydb_offer_files -f "$word" ;;
     esac
 }
 

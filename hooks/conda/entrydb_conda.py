@@ -32,23 +32,16 @@ def update(command):
         tell(failure)
 
 
-def post_command():
-    """Where conda keeps the class has changed; None where it has none that takes this."""
+def conda_post_commands():
+    """None where conda has no class that takes this, which has moved once."""
     try:
         try:
             from conda.plugins.types import CondaPostCommand
         except ImportError:
             from conda.plugins import CondaPostCommand
-        return CondaPostCommand(name="entrydb", action=update, run_for=CHANGING)
+        yield CondaPostCommand(name="entrydb", action=update, run_for=CHANGING)
     except Exception as failure:
         tell(failure)
-        return None
-
-
-def conda_post_commands():
-    found = post_command()
-    if found is not None:
-        yield found
 
 
 try:

@@ -67,7 +67,7 @@ class Install(FreshTest):
         for path in (plain, catalogue):
             self.run_there(KEPT_PROGRAM, "update", SITE, "--db", path)
         said = self.uninstall_after(plain, catalogue)
-        self.assertIn(f"{catalogue} stays: archives are catalogued in it\n", said)
+        self.assertIn(f"{catalogue} stays: archives are catalogued in it\n    to remove it: rm {catalogue}*\n", said)
         self.assertNotIn(plain, said)
         self.assertFalse(os.path.exists(self.root.on_disk(os.path.dirname(plain))))
         self.run_there(KEPT_PROGRAM, "update", SITE, "--db", plain)

@@ -37,7 +37,7 @@ class Packages(FreshTest):
         self.copyright = self.root.put("/usr/share/doc/dpkg/copyright")
         support.write(self.root.on_disk("/etc/apt/apt.conf.d/yes"), 'APT::Get::Assume-Yes "true";\n')
         with open(f"{support.TOP}/hooks/README.md", encoding="utf-8") as stream:
-            documented = re.search(r"## dpkg and apt\n\n```sh\n(.*?)```", stream.read(), re.DOTALL)[1]
+            documented = re.search(r"## dpkg, .*\n\n```sh\n((?:.*\n)*?)```", stream.read())[1]
         self.run_script(REPOSITORY)
         more = f"entrydb_*.deb ../libentrydb0_*.deb ../python3-entrydb_*.deb {' '.join(debian_root.PACKAGES)}"
         built = documented.replace("entrydb_*.deb", more)

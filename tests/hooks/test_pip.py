@@ -273,6 +273,9 @@ class Failures(PipTest):
         done = self.environment.pip("uninstall", "-y", "entrydb")
         self.assertNotIn("Traceback", done.stdout)
         self.assertNotIn("rror", done.stdout)
+        state = f"{self.environment.prefix}/var/lib/entrydb"
+        self.assertIn(f"entrydb: {state}/entry_points.db stays, and nothing updates it any more; "
+                      f"to remove it: rm -r {state}\n", done.stdout)
         self.assertEqual(glob.glob(f"{self.environment.site}/entrydb.*"), [])
         self.environment.pip("install", WHEEL)
         self.assertEqual(glob.glob(f"{self.environment.site}/entrydb.*"), [])

@@ -160,7 +160,7 @@ class RootTest(unittest.TestCase):
             os.mknod(f"{self.root}/dev/null", 0o20666, os.makedev(1, 3))
         except PermissionError:  # in some containers; an empty file does as well
             support.write(f"{self.root}/dev/null", b"")
-        for name in ("/bin/sh", "/bin/mv", "/bin/rm", "/usr/bin/timeout"):
+        for name in ("/bin/sh", "/bin/mv", "/bin/rm", "/usr/bin/link", "/usr/bin/unlink", "/usr/bin/timeout"):
             add_program(self.root, os.path.realpath(name), name)
         for each in (*libraries(support.PROGRAM), library_of_gcc()):
             copy_inside(self.root, each)

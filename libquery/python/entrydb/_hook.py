@@ -21,8 +21,15 @@ def update(tell):
     """tell: is given a message where it fails."""
     if any(_OF_A_BUILD in argument for argument in sys.argv):
         return
+    places = changed(sys.argv)
+    if not os.path.exists(__file__):  # it is this package that pip has just uninstalled
+        for place in places:
+            if os.path.exists(f"{place}/{_DATABASE}"):
+                print(f"entrydb: {place}/{_DATABASE} stays, and nothing updates it any more; "
+                      f"to remove it: rm -r {place}/{os.path.dirname(_DATABASE)}", file=sys.stderr)
+        return
     try:
-        _program.run_beside("update", "--hook", "pip", *changed(sys.argv))
+        _program.run_beside("update", "--hook", "pip", *places)
     except OSError as error:
         tell(f"entrydb: {_program.PATH}: {error.strerror}")
     except KeyboardInterrupt:
