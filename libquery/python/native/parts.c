@@ -92,16 +92,18 @@ unsigned long long last_change(void)
 	return number;
 }
 
-/* None of these dicts, a tuple; or of all that are watched, where it is None. */
+/* None of these dicts, an array in bytes; or of all that are watched, where it is None. */
 static bool have_not_changed(PyObject *dicts, unsigned long long since)
 {
-	bool have_not = true;
+	PyObject *const *at, *const *end;
 
 	if (dicts == Py_None)
 		return atomic_load(&changes) == since;
-	for (Py_ssize_t i = PyTuple_Size(dicts) - 1; have_not && i >= 0; i--)
-		have_not = number_of(PyTuple_GetItem(dicts, i)) <= since;
-	return have_not;
+	at = (void *)PyBytes_AsString(dicts);
+	end = at + PyBytes_Size(dicts) / (Py_ssize_t)sizeof(*at);
+	while (at < end && number_of(*at) <= since)
+		at++;
+	return at == end;
 }
 
 /* Borrowed. */
@@ -145,7 +147,17 @@ PyDoc_STRVAR(same_doc, "same()\n--\n\nAre all parts of a metadata module as they
 
 static PyMethodDef same_method = {"same", same, METH_NOARGS, same_doc};
 
-/* The dict in an array, which takes less time. */
+/* The list, or the dict, in an array, which takes less time. */
+static PyObject *array_of_list(PyObject *list)
+{
+	Py_ssize_t count = PyList_Size(list);
+	PyObject *array = PyBytes_FromStringAndSize(NULL, count * (Py_ssize_t)sizeof(list));
+
+	for (Py_ssize_t i = 0; array && i < count; i++)
+		((PyObject **)(void *)PyBytes_AsString(array))[i] = PyList_GetItem(list, i);
+	return array;
+}
+
 static PyObject *array_of(PyObject *pins)
 {
 	Py_ssize_t position = 0, size = PyDict_Size(pins) * (Py_ssize_t)sizeof(struct pin);
@@ -160,8 +172,8 @@ static PyObject *array_of(PyObject *pins)
 PyObject *make_same(PyObject *dicts, PyObject *pins, unsigned long long since)
 {
 	PyObject *self =
-	        Py_BuildValue("(NNKO)", has_watchers() ? Py_NewRef(Py_None) : PyList_AsTuple(dicts),
-	                      array_of(pins), since, pins);
+	        Py_BuildValue("(NNKOO)", has_watchers() ? Py_NewRef(Py_None) : array_of_list(dicts),
+	                      array_of(pins), since, pins, dicts);
 	PyObject *function = self ? PyCFunction_New(&same_method, self) : NULL;
 
 	Py_XDECREF(self);
