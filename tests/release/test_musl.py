@@ -18,6 +18,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import unittest
 
@@ -32,9 +33,9 @@ OPTIONS = ("-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-fPIC"
 # Of libraries that are not there for musl; and the system's own, which are there for all.
 HEADERS = ("archive.h", "archive_entry.h", "gelf.h", "libelf.h", "libpq-fe.h",
            "pg_config_ext.h", "postgres_ext.h", "sqlite3.h", "zconf.h", "zlib.h", "asm", "asm-generic",
-           "linux")
+           "linux", *filter(None, [sysconfig.get_config_var("MULTIARCH")]))  # where Debian has a header of Python's
 OTHER_LIBRARIES = re.compile(r"(?:archive|elf|gelf|sqlite3)_\w+|crc32\w*|inflate\w*"
-                             r"|PQ\w+|pyproject_\w+|_GLOBAL_OFFSET_TABLE_|__dso_handle")
+                             r"|PQ\w+|_?Py\w+|pyproject_\w+|_GLOBAL_OFFSET_TABLE_|__dso_handle")
 # Until 1.2.3 musl had the names with 64 for whoever defines _GNU_SOURCE; later ones have not.
 OLD_CONDITION = re.compile(r"#if defined\(_LARGEFILE64_SOURCE\) \|\| defined\(_GNU_SOURCE\)")
 NEW_CONDITION = "#if defined(_LARGEFILE64_SOURCE)"
@@ -63,7 +64,7 @@ def sources():
     with open(f"{BUILD}/compile_commands.json", encoding="utf-8") as stream:
         files = {row["file"] for row in json.load(stream)}
     tops = "|".join(re.escape(os.path.realpath(top)) for top in (BUILD, TOP))
-    rooms = re.compile(rf"(?:{tops})/(?:db|libquery|indexer)/(?!python/).*\.c")
+    rooms = re.compile(rf"(?:{tops})/(?:db|libquery|indexer)/.*\.c")
     return sorted(file for file in files if rooms.fullmatch(os.path.realpath(file)))
 
 
@@ -102,6 +103,7 @@ class Musl(unittest.TestCase):
     def compile(self, source, number):
         target = f"{self.scratch}/{number}.o"
         done = subprocess.run([COMPILER, *OPTIONS, "-isystem", self.include, f"-I{TOP}",
+                               "-DPy_LIMITED_API=0x030a0000", "-isystem", sysconfig.get_path("include"),
                                f"-I{TOP}/libquery",  # of the example, for which it is installed
                                "-c", "-o", target, source], stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 0, done.stderr[-4000:])

@@ -16,9 +16,11 @@ static void init_in_library(void)
 {
 	pthread_rwlockattr_t how;
 
-	/* New threads do not keep a fork waiting. */
+	/* New threads do not keep a fork waiting; musl knows no such kind. */
 	pthread_rwlockattr_init(&how);
+#ifdef __GLIBC__
 	pthread_rwlockattr_setkind_np(&how, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+#endif
 	pthread_rwlock_init(&in_library, &how);
 	pthread_rwlockattr_destroy(&how);
 }
