@@ -45,4 +45,27 @@ void entry_points_txt_begin(struct entry_points_txt *txt, struct slice text);
 int entry_points_txt_next(struct entry_points_txt *txt, struct entry_points_line *out,
                           struct error *error);
 
+/*
+ * The grammar of a value: "module:attr [extras]". Python matches values by a regular expression
+ * that is more liberal than the specification, and only when somebody asks for module, attr or
+ * extras. So a value that does not match is kept as it is and is not an error of the file.
+ */
+struct value {
+	struct slice module;
+	struct slice attr;   /* null when there is none */
+	struct slice extras; /* from '[' to ']', both included; null when there are none */
+};
+
+/*
+ * Take @text apart; the parts point into it. False, with @out untouched, when Python's
+ * pattern does not match. @text must be valid UTF-8.
+ */
+bool value_parse(struct slice text, struct value *out);
+
+/*
+ * The next name among the extras: a run of \w, wherever it stands. *rest begins as
+ * value.extras (null is accepted) and is moved past the name. False when none is left.
+ */
+bool value_next_extra(struct slice *rest, struct slice *word);
+
 #endif

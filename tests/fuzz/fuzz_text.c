@@ -4,7 +4,6 @@
  */
 #include "db/base/unicode.h"
 #include "db/entry_points_txt.h"
-#include "db/value.h"
 #include "libquery/disk/metadata/metadata.h"
 #include "libquery/disk/tree/distname.h"
 #include "tests/fuzz/input.h"

@@ -6,7 +6,6 @@
 #include "db/base/sha256.h"
 #include "db/base/unicode.h"
 #include "db/entry_points_txt.h"
-#include "db/value.h"
 #include "indexer/version.h"
 #include "libquery/disk/metadata/metadata.h"
 #include "libquery/disk/tree/distname.h"

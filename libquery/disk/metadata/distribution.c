@@ -9,7 +9,6 @@
 #include "db/base/cleanup.h"
 #include "db/base/unicode.h"
 #include "db/entry_points_txt.h"
-#include "db/value.h"
 #include "libquery/disk/tree/distname.h"
 
 /* --- names --- */
