@@ -16,7 +16,6 @@
 #include "db/base/cleanup.h"
 #include "db/base/escape.h"
 #include "db/base/name_map.h"
-#include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "db/reader.h"
 #include "indexer/archive/archive_module.h"
@@ -174,11 +173,9 @@ static int judge(const struct push *push, const struct database *database, char 
 static int read_rows(const struct database *database, char **out, size_t *rows, struct error *error)
 {
 	CLEANUP(cleanup_reader) struct reader *reader = NULL;
-	struct safe_way way;
 	int code = reader_open(database->file, geteuid(), &reader, error);
 
-	safe_path_look(database->file, database->sysroot, &way, NULL);
-	if (code == 0 && (reader_status(reader).mode & way.search & EVERYBODY) != EVERYBODY)
+	if (code == 0 && (reader_status(reader).mode & EVERYBODY) != EVERYBODY)
 		code = error_set(error, ERROR_PERMISSION,
 		                 "%s is not pushed: not everybody may read it", database->file);
 	return code < 0 ? code : write_document(out, rows, put_rows, reader, error);

@@ -21,7 +21,6 @@ class Pushes:
     def __init__(self, bench, server):
         self.bench, self.server, self.count = bench, server, 0
         self.prefix = f"{bench.scratch}/fleet"
-        os.chmod(bench.scratch, 0o755)  # what is pushed, everybody may read
         fleet_server.make_site(f"{self.prefix}/lib/python3.13/site-packages", bench.size(150, 20), EACH)
         bench.update(self.prefix)
         self.first()
