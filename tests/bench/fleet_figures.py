@@ -5,7 +5,6 @@ processor time of its processes, connections included: hosts have processors of 
 what else a push does there is for them, an audit for the most part.
 """
 
-import os
 import sys
 import time
 
