@@ -5,7 +5,6 @@
  * twice. Whatever cannot be vouched for is answered by None: then importlib.metadata is
  * asked.
  */
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -14,9 +13,8 @@
 
 struct database {
 	PyObject_HEAD entrydb *db;
-	pid_t pid;           /* whose handle it is: a child must not touch it */
-	atomic_bool indexed; /* at the last question, all path entries stood in databases */
-	PyObject *kept;      /* from a question to (state of the disk, answer) */
+	pid_t pid;      /* whose handle it is: a child must not touch it */
+	PyObject *kept; /* from a question to (state of the disk, answer) */
 };
 
 #define KEPT_MAX 256 /* questions */
@@ -188,17 +186,13 @@ struct question {
 
 static PyObject *ask_library(struct database *database, const struct question *question)
 {
-	enum entrydb_path_state least = ENTRYDB_PATH_SCANNED;
 	entrydb_error error = ENTRYDB_ERROR_INIT;
 	PyThreadState *thread = enter_library();
 	entrydb_set *set = NULL;
 	int code = question->ask(database->db, question->group, question->name, &set, &error);
 	PyObject *answer;
 
-	if (code == 0)
-		code = ask_state(database->db, &least, &error);
 	leave_library(thread);
-	database->indexed = least != ENTRYDB_PATH_SCANNED;
 	answer = code < 0 ? not_vouched(code, &error) : question->tell(set);
 	entrydb_set_free(set);
 	return answer;
@@ -206,8 +200,7 @@ static PyObject *ask_library(struct database *database, const struct question *q
 
 /*
  * The same, or what was kept under @key in this state of the disk. Where there are rules about what
- * may be loaded nothing is kept: they are another state. And what has just been scanned may
- * have to be at each look: so nothing is looked at twice that did not stand in a database.
+ * may be loaded nothing is kept: they are another state.
  */
 static PyObject *ask(struct database *database, PyObject *key, const struct question *question)
 {
@@ -217,8 +210,6 @@ static PyObject *ask(struct database *database, PyObject *key, const struct ques
 	int has_policy = 0, code;
 	PyObject *answer;
 
-	if (!database->indexed)
-		return ask_library(database, question);
 	thread = enter_library();
 	code = entrydb_refresh(database->db, &state, &error);
 	if (code == 0)
