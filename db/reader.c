@@ -418,32 +418,18 @@ int reader_startups(struct reader *reader, struct root_record *root, struct erro
 		         select "WHERE e.group_name = ?1 AND e.name = ?2"},                        \
 	}
 
-static int start_selection(struct reader *reader, const char *const texts[2][2], struct slice group,
-                           struct slice name, struct error *error)
+int reader_select(struct reader *reader, bool plugins, struct slice group, struct slice name,
+                  struct error *error)
 {
+	static const char *const texts[2][2][2] = {SELECTIONS(SELECT), SELECTIONS(SELECT_PLUGINS)};
 	bool by_group = !slice_is_null(group), by_name = !slice_is_null(name);
 
-	reader->selection = sql_get(&reader->sql, texts[by_group][by_name]);
+	reader->selection = sql_get(&reader->sql, texts[plugins][by_group][by_name]);
 	if (by_group)
 		sql_bind(&reader->sql, reader->selection, 1, group);
 	if (by_name)
 		sql_bind(&reader->sql, reader->selection, 2, name);
 	return reader->selection ? 0 : sql_step(&reader->sql, NULL, error);
-}
-
-int reader_select(struct reader *reader, struct slice group, struct slice name, struct error *error)
-{
-	static const char *const texts[2][2] = SELECTIONS(SELECT);
-
-	return start_selection(reader, texts, group, name, error);
-}
-
-int reader_select_plugins(struct reader *reader, struct slice kind, struct slice name,
-                          struct error *error)
-{
-	static const char *const texts[2][2] = SELECTIONS(SELECT_PLUGINS);
-
-	return start_selection(reader, texts, kind, name, error);
 }
 
 int reader_next(struct reader *reader, struct reader_row *row, struct error *error)

@@ -80,13 +80,12 @@ int reader_entry_points(struct reader *reader, struct distribution_record *distr
 /* Fill @root, whose id is set, with its start-up code, into its arena. */
 int reader_startups(struct reader *reader, struct root_record *root, struct error *error);
 
-/* Start a selection; a null slice selects any. One selection at a time. */
-int reader_select(struct reader *reader, struct slice group, struct slice name,
+/*
+ * Start a selection; a null slice selects any. One selection at a time. @plugins: among these:
+ * group is the kind, module the object, attr the symbol.
+ */
+int reader_select(struct reader *reader, bool plugins, struct slice group, struct slice name,
                   struct error *error);
-
-/* The same among the plugins: group is the kind, module the object, attr the symbol. */
-int reader_select_plugins(struct reader *reader, struct slice kind, struct slice name,
-                          struct error *error);
 
 /* 1: @row is filled; 0: no more. */
 int reader_next(struct reader *reader, struct reader_row *row, struct error *error);

@@ -106,6 +106,9 @@ struct publication_record {
 	bool sealed;         /* made to be carried, without any times */
 };
 
+/* Is a distribution compared at each query, and why? Just for its age: WATCHED_YOUNG. */
+enum watched { WATCHED_NOT, WATCHED_ALWAYS, WATCHED_YOUNG };
+
 struct distribution_record {
 	int64_t id;             /* of its row; 0 while it has none */
 	struct slice directory; /* the child of the root, raw */
@@ -114,8 +117,8 @@ struct distribution_record {
 	struct slice name, version;
 	struct slice error;
 	struct slice record_sha256;
-	bool has_metadata, watched, settled;
-	bool young;       /* watched for no other reason than that */
+	uint32_t watched; /* of enum watched */
+	bool has_metadata, settled;
 	bool has_headers; /* name and version have been asked for */
 	bool reused;      /* the row with this id is still right: nothing was read */
 	bool unread;      /* nor were its entry points: another one shadows it, it seems */
@@ -126,18 +129,6 @@ struct distribution_record {
 	struct entry_point_record *plugins; /* known by a symbol: a kind, a name and a target */
 	size_t plugin_count;
 };
-
-/* Is it watched, and why: as the database writes it. */
-static inline int distribution_watched(const struct distribution_record *distribution)
-{
-	return distribution->watched + distribution->young;
-}
-
-static inline void distribution_set_watched(struct distribution_record *distribution, int watched)
-{
-	distribution->watched = watched != 0;
-	distribution->young = watched == 2;
-}
 
 /* How code comes to run at the start of Python; see indexer/update/startup.h. */
 enum startup_kind {
@@ -158,21 +149,6 @@ extern const struct words root_kinds, target_kinds, target_states, startup_kinds
 
 /* What @word means, an enum's number; false, with *out untouched, if it is none of @words. */
 bool words_find(const struct words *words, struct slice word, unsigned *out);
-
-static inline const char *target_kind_name(enum target_kind kind)
-{
-	return target_kinds.all[kind];
-}
-
-static inline const char *target_state_name(enum target_state state)
-{
-	return target_states.all[state];
-}
-
-static inline const char *startup_kind_name(enum startup_kind kind)
-{
-	return startup_kinds.all[kind];
-}
 
 /* A line of code that Python runs at each start. */
 struct startup_record {

@@ -13,7 +13,6 @@ enum column_type {
 	COLUMN_NEEDED,       /* the same, never NULL */
 	COLUMN_NUMBER,       /* an integer of any size, or a bool */
 	COLUMN_KNOWN,        /* the same; 0 stands for NULL, what is not known */
-	COLUMN_WATCHED,      /* of a distribution_record; the member is its first */
 	COLUMN_OUTLINE_SIZE, /* struct outline; both NULL where it does not exist */
 	COLUMN_OUTLINE_TIME,
 	COLUMN_ROOT_KIND, /* enums, as words */
@@ -89,9 +88,6 @@ static bool read_column(sqlite3_stmt *row, int at, const struct column *column, 
 	case COLUMN_KNOWN:
 		set_number(member, column->size, sqlite3_column_int64(row, at));
 		return true;
-	case COLUMN_WATCHED:
-		distribution_set_watched(member, sqlite3_column_int(row, at));
-		return true;
 	case COLUMN_OUTLINE_SIZE:
 		outline->exists = sqlite3_column_type(row, at) != SQLITE_NULL;
 		outline->size = sqlite3_column_int64(row, at);
@@ -161,9 +157,6 @@ static void bind_column(struct sql *sql, sqlite3_stmt *statement, int at,
 	case COLUMN_KNOWN:
 		number = get_number(member, column->size);
 		is_known = number != 0 || column->type == COLUMN_NUMBER;
-		break;
-	case COLUMN_WATCHED:
-		number = distribution_watched(member);
 		break;
 	case COLUMN_OUTLINE_SIZE:
 	case COLUMN_OUTLINE_TIME:

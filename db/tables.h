@@ -47,7 +47,7 @@
 #define ANCHORED_COLUMNS(COLUMN, OF)                                                               \
 	COLUMN(OF, "position", NUMBER, position)                                                   \
 	COLUMN(OF, "settled", NUMBER, settled)                                                     \
-	COLUMN(OF, "watched", WATCHED, id)                                                         \
+	COLUMN(OF, "watched", NUMBER, watched)                                                     \
 	COLUMN(OF, "directory_stamp", NUMBER, directory_stamp)                                     \
 	COLUMN(OF, "files_stamp", NUMBER, files_stamp)                                             \
 	COLUMN(OF, "entry_points_size", OUTLINE_SIZE, entry_points_txt)                            \

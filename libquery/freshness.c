@@ -116,8 +116,7 @@ static int read_all(struct entrydb *db, struct path_entry *entry, struct tree *t
 	/* What the database knows to change in place, at any age, does so here, too. */
 	for (size_t i = 0; row->watched > 0 && row->distributions && i < row->distribution_count;
 	     i++)
-		entry->read.watched +=
-		        row->distributions[i].watched && !row->distributions[i].young;
+		entry->read.watched += row->distributions[i].watched == WATCHED_ALWAYS;
 	prove(entry);
 	db->changes++;
 	set_state(db, entry, ENTRY_SCANNED, reason);
@@ -189,7 +188,7 @@ static int part_rows_from_read(struct path_entry *entry, bool was_carried, struc
 			entry_place_row(entry, found->id, found->position);
 			continue;
 		}
-		read->watched += found->watched;
+		read->watched += found->watched != WATCHED_NOT;
 		read->distributions[kept++] = *found;
 	}
 	read->distribution_count = kept;
@@ -198,9 +197,9 @@ static int part_rows_from_read(struct path_entry *entry, bool was_carried, struc
 		struct distribution_record *row = &entry->row.distributions[i];
 		bool holds = entry_row_holds(entry, row->id, &(uint32_t){0});
 
-		if (!holds || (row->young && was_carried))
-			distribution_set_watched(row, 0);
-		entry->row.watched += row->watched;
+		if (!holds || (row->watched == WATCHED_YOUNG && was_carried))
+			row->watched = WATCHED_NOT;
+		entry->row.watched += row->watched != WATCHED_NOT;
 		all_hold &= holds;
 	}
 	return all_hold;
@@ -283,8 +282,9 @@ static bool watched_hold(struct entrydb *db, struct path_entry *entry, struct st
 		 * What was watched just because it was young, and is so no more, this handle need
 		 * not look at again. The clock may be another one than the file system's.
 		 */
-		if (same && row->young && newest + WATCHED_FOR + CLOCK_SKEW < now) {
-			distribution_set_watched(row, 0);
+		if (same && row->watched == WATCHED_YOUNG &&
+		    newest + WATCHED_FOR + CLOCK_SKEW < now) {
+			row->watched = WATCHED_NOT;
 			entry->row.watched--;
 		}
 	}

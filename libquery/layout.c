@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/path.h"
 #include "db/base/text.h"
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
@@ -66,11 +67,11 @@ static bool is_layout(struct slice rest)
 	       (rest.len == 0 || (is_archive(rest) && !memchr(rest.ptr, '/', rest.len)));
 }
 
-/* The longest prefix of @path before a known layout; environments may lie inside others. */
-static bool find_prefix(const char *path, struct slice *prefix)
+/* The longest that there is: environments may lie inside others. */
+long layout_prefix(const char *path)
 {
 	struct slice rest = slice_of(path + (path[0] == '/'));
-	bool found = false;
+	long found = -1;
 
 	while (rest.len > 0) {
 		struct slice component = slice_take(&rest, '/');
@@ -79,17 +80,9 @@ static bool find_prefix(const char *path, struct slice *prefix)
 		     !slice_equal(component, SLICE("lib64"))) ||
 		    !is_layout(rest))
 			continue;
-		*prefix = slice_between(path, component.ptr - 1);
-		found = true;
+		found = component.ptr - 1 - path;
 	}
 	return found;
-}
-
-long layout_prefix(const char *path)
-{
-	struct slice prefix;
-
-	return find_prefix(path, &prefix) ? (long)prefix.len : -1;
 }
 
 bool layout_is_known(const char *path)
@@ -113,11 +106,12 @@ static bool is_user(struct slice prefix)
 
 long layout_environment(const char *path)
 {
-	struct slice prefix;
+	long len = layout_prefix(path);
+	struct slice prefix = {path, (size_t)len};
 
-	if (!find_prefix(path, &prefix) || is_user(prefix))
+	if (len < 0 || is_user(prefix))
 		return -1;
-	return is_system(prefix) ? 0 : (long)prefix.len;
+	return is_system(prefix) ? 0 : len;
 }
 
 static int fill(struct coverage *out, char *database, char *root_path)
@@ -131,9 +125,10 @@ static int fill(struct coverage *out, char *database, char *root_path)
 
 int layout_of_prefix(const char *path, const char *sysroot, struct coverage *out)
 {
-	struct slice prefix;
+	long len = layout_prefix(path);
+	struct slice prefix = {path, (size_t)len};
 
-	if (!find_prefix(path, &prefix))
+	if (len < 0)
 		return 0;
 	if (is_user(prefix))
 		return layout_of_user(path, out);
@@ -213,31 +208,6 @@ char *layout_path_of_root(const char *base, struct slice root_path)
 	return text_format("%s/%.*s", base, (int)root_path.len, root_path.ptr);
 }
 
-bool layout_tidy(char *path)
-{
-	char *to = path, *from = path;
-	bool has_up = false;
-
-	while (*from) {
-		size_t len;
-
-		while (*from == '/')
-			from++;
-		len = strcspn(from, "/");
-		has_up |= len == 2 && from[0] == '.' && from[1] == '.';
-		if (len > 0 && !(len == 1 && from[0] == '.')) {
-			*to++ = '/';
-			memmove(to, from, len);
-			to += len;
-		}
-		from += len;
-	}
-	if (to == path)
-		*to++ = '/';
-	*to = '\0';
-	return !has_up;
-}
-
 char *layout_absolute(const char *entry)
 {
 	CLEANUP(cleanup_free) char *directory = entry[0] == '/' ? NULL : getcwd(NULL, 0);
@@ -250,7 +220,7 @@ char *layout_absolute(const char *entry)
 	copy = path ? strdup(path) : NULL;
 	if (!copy)
 		return NULL;
-	if (layout_tidy(copy))
+	if (path_tidy(copy, false))
 		return take(copy);
 	return realpath(path, NULL);
 }

@@ -79,12 +79,6 @@ bool layout_is_python(struct slice component);
 bool layout_is_known(const char *path);
 
 /*
- * Remove ".", doubled slashes and a last slash from @path, which begins with one, in place; false
- * if it has ".." in it, which stays.
- */
-bool layout_tidy(char *path);
-
-/*
  * @entry as an absolute path without ".", doubled slashes or a slash at the end;
  * ".." makes it be resolved on the disk. malloc'd; NULL without memory or
  * current directory.

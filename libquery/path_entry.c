@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/path.h"
 #include "db/base/text.h"
-#include "libquery/layout.h"
 #include "libquery/source.h"
 
 /* str(pathlib.Path(spelled)) followed by a slash, or "" for the current directory. */
@@ -19,7 +19,7 @@ static char *display_of(const char *spelled)
 
 	if (!tidy)
 		return NULL;
-	layout_tidy(tidy);
+	path_tidy(tidy, false);
 	return text_format("%s%s%s", slashes == 2 ? "/" : "", slashes ? tidy : tidy + 1,
 	                   tidy[1] ? "/" : "");
 }

@@ -129,9 +129,7 @@ static int add_rows_of(struct selection *selection, size_t index, struct error *
 
 	if (!reader)
 		return 0;
-	code = selection->plugins
-	               ? reader_select_plugins(reader, selection->group, selection->name, error)
-	               : reader_select(reader, selection->group, selection->name, error);
+	code = reader_select(reader, selection->plugins, selection->group, selection->name, error);
 	if (code < 0)
 		return sources_check(sources, index, code, error);
 	for (;;) {

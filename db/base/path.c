@@ -54,18 +54,22 @@ struct slice path_join_in(struct arena *arena, struct slice directory, struct sl
 	return (struct slice){0};
 }
 
-char *path_normalize(char *path)
+bool path_tidy(char *path, bool ups)
 {
-	char *start = path + (path[1] == '/' && path[2] != '/'), *to = start;
+	char *to = path;
+	bool has_up = false;
 
-	for (char *from = start; *from;) {
+	for (char *from = path; *from;) {
 		size_t len;
+		bool is_up;
 
 		while (*from == '/')
 			from++;
 		len = strcspn(from, "/");
-		if (len == 2 && from[0] == '.' && from[1] == '.') {
-			while (to > start && *--to != '/')
+		is_up = len == 2 && from[0] == '.' && from[1] == '.';
+		has_up |= is_up;
+		if (is_up && ups) {
+			while (to > path && *--to != '/')
 				;
 		} else if (len > 0 && !(len == 1 && from[0] == '.')) {
 			*to++ = '/';
@@ -74,8 +78,14 @@ char *path_normalize(char *path)
 		}
 		from += len;
 	}
-	if (to == start)
+	if (to == path)
 		*to++ = '/';
 	*to = '\0';
+	return !has_up;
+}
+
+char *path_normalize(char *path)
+{
+	path_tidy(path + (path[1] == '/' && path[2] != '/'), true);
 	return path;
 }

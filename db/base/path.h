@@ -24,6 +24,12 @@ struct slice path_join_in(struct arena *arena, struct slice directory, struct sl
                           bool *failed);
 
 /*
+ * Remove ".", doubled slashes and a last slash from @path, which begins with one, in place. @ups:
+ * ".." and what is before it, too; else that stays. False if it had ".." in it.
+ */
+bool path_tidy(char *path, bool ups);
+
+/*
  * os.path.normpath() of an absolute path, in place: without ".", "..", doubled slashes and a last
  * one, by its letters alone. Two slashes at its beginning stay two.
  */

@@ -263,14 +263,6 @@ static uint32_t lower_one(uint32_t c)
 	return run && (c - run->first) % run->step == 0 ? (uint32_t)((int32_t)c + run->delta) : c;
 }
 
-/* Whether sigma sees a letter before it, or after it, once @c has been passed too. */
-static bool letter_in_sight(bool before, uint32_t c)
-{
-	if (in_ranges(ignorable_ranges, COUNT(ignorable_ranges), c))
-		return before;
-	return in_ranges(cased_ranges, COUNT(cased_ranges), c);
-}
-
 /* Whether the first character of @at.. that is not ignorable is a cased letter. */
 static bool letter_follows(const char *at, const char *end)
 {
@@ -322,7 +314,8 @@ static size_t lower_any(struct slice in, char *out)
 			*out++ = ascii_lower((char)c);
 		else
 			out = put_lower(out, c, letter_before, at, end);
-		letter_before = letter_in_sight(letter_before, c);
+		if (!in_ranges(ignorable_ranges, COUNT(ignorable_ranges), c))
+			letter_before = in_ranges(cased_ranges, COUNT(cased_ranges), c);
 	}
 	return (size_t)(out - begin);
 }

@@ -291,8 +291,8 @@ static void put_entry_points(const struct records *records, const struct distrib
 		              FACTS(fact(entry_point_id(records->distribution, i)),
 		                    fact(records->distribution), fact(e->group), fact(e->name),
 		                    fact(e->value), fact(e->module),
-		                    fact(target_kind_name(target ? target->kind : TARGET_PYTHON)),
-		                    fact(target_state_name(target ? target->state : TARGET_OK)),
+		                    fact(target_kinds.all[target ? target->kind : TARGET_PYTHON]),
+		                    fact(target_states.all[target ? target->state : TARGET_OK]),
 		                    target ? fact(target->object) : fact_null(),
 		                    target ? fact(target->missing) : fact_null()));
 	}

@@ -92,7 +92,7 @@ static void scan(struct site *site, const struct database_root *wanted)
 
 		worksheet_put(site->collect->sheet, "startup",
 		              FACTS(fact(site->id), fact(row->file), fact(row->line),
-		                    fact(startup_kind_name(row->kind)), fact(row->code)));
+		                    fact(startup_kinds.all[row->kind]), fact(row->code)));
 	}
 }
 

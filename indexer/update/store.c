@@ -141,7 +141,7 @@ static int store_reused(struct store *store, const struct distribution_record *n
 
 	store->fates[at] = STAYS;
 	if (old->position == now->position && old->settled == now->settled &&
-	    distribution_watched(old) == distribution_watched(now) && same_stamps(old, now))
+	    old->watched == now->watched && same_stamps(old, now))
 		return 0;
 	return writer_anchor_distribution(store->writer, now, store->error);
 }

@@ -57,7 +57,7 @@ static void read_all(const struct root_record *root)
 			touch(row->entry_points[j].value);
 			if (row->entry_points[j].target)
 				touch(slice_of(
-				        target_kind_name(row->entry_points[j].target->kind)));
+				        target_kinds.all[row->entry_points[j].target->kind]));
 		}
 	}
 }
@@ -82,7 +82,7 @@ static void select_all(struct reader *reader)
 	struct reader_row row;
 	int count = 0;
 
-	if (reader_select(reader, (struct slice){0}, (struct slice){0}, NULL) < 0)
+	if (reader_select(reader, false, (struct slice){0}, (struct slice){0}, NULL) < 0)
 		return;
 	while (count++ < ROWS_MAX && reader_next(reader, &row, NULL) > 0) {
 		touch(row.entry_point.group);

@@ -32,7 +32,7 @@ static void check(const struct target_site *site, const struct target_record *ta
 {
 	struct slice object = target->object;
 
-	if (!target_kind_name(target->kind) || !target_state_name(target->state))
+	if (!target_kinds.all[target->kind] || !target_states.all[target->state])
 		abort();
 	if ((target->kind == TARGET_UNRESOLVED) != (target->state != TARGET_OK))
 		abort();

@@ -71,7 +71,7 @@ struct root_record records_root(const char *path, size_t count)
 		rows[2].normalized_name = SLICE("d1"); /* contested */
 		rows[2].version = SLICE("1");
 		rows[2].record_sha256 = SLICE("sha256=y");
-		rows[2].watched = true;
+		rows[2].watched = WATCHED_ALWAYS;
 	}
 	return (struct root_record){
 	        .path = slice_of(path),
@@ -138,8 +138,8 @@ static void put_target(struct dump *dump, const struct target_record *to)
 	struct target_record copy = *to;
 	struct slice *texts[TARGET_TEXTS];
 
-	put(dump, slice_of(target_kind_name(to->kind)));
-	put(dump, slice_of(target_state_name(to->state)));
+	put(dump, slice_of(target_kinds.all[to->kind]));
+	put(dump, slice_of(target_states.all[to->state]));
 	target_texts(&copy, texts);
 	for (size_t i = 0; i < TARGET_TEXTS; i++)
 		put(dump, *texts[i]);

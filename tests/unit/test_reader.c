@@ -202,7 +202,7 @@ static size_t count_rows(struct fixture *f, struct slice group, struct slice nam
 {
 	struct reader_row row;
 	size_t count = 0;
-	int code = reader_select(f->reader, group, name, &f->error);
+	int code = reader_select(f->reader, false, group, name, &f->error);
 
 	while (code == 0 && (code = reader_next(f->reader, &row, &f->error)) > 0) {
 		assert_int_equal(row.root, 1);
@@ -240,7 +240,8 @@ static void test_target(void **state)
 	struct reader_row row;
 
 	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), 0);
-	assert_int_equal(reader_select(f->reader, SLICE("g"), SLICE("native"), &f->error), 0);
+	assert_int_equal(reader_select(f->reader, false, SLICE("g"), SLICE("native"), &f->error),
+	                 0);
 	assert_int_equal(reader_next(f->reader, &row, &f->error), 1);
 	assert_int_equal(reader_target(f->reader, row.id, &target, &f->error), 1);
 	assert_true(slice_equal(target.object, SLICE("p/n.so")));
@@ -256,7 +257,7 @@ static void test_plugins(void **state)
 	struct reader_row row;
 
 	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), 0);
-	assert_int_equal(reader_select_plugins(f->reader, SLICE("k"), SLICE("plug"), &f->error), 0);
+	assert_int_equal(reader_select(f->reader, true, SLICE("k"), SLICE("plug"), &f->error), 0);
 	assert_int_equal(reader_next(f->reader, &row, &f->error), 1);
 	assert_true(slice_equal(row.entry_point.group, SLICE("k")));
 	assert_true(slice_equal(row.entry_point.value, SLICE("p/n.so:entry")));
@@ -264,9 +265,9 @@ static void test_plugins(void **state)
 	assert_int_equal(reader_target(f->reader, row.id, &target, &f->error), 1);
 	assert_true(slice_equal(target.missing, SLICE("libnone.so.1 GLIBC_2.99")));
 	assert_int_equal(target.size, (int64_t)1 << 40);
-	assert_int_equal(reader_select_plugins(f->reader, SLICE("g"), any, &f->error), 0);
+	assert_int_equal(reader_select(f->reader, true, SLICE("g"), any, &f->error), 0);
 	assert_int_equal(reader_next(f->reader, &row, &f->error), 0);
-	assert_int_equal(reader_select(f->reader, SLICE("k"), any, &f->error), 0);
+	assert_int_equal(reader_select(f->reader, false, SLICE("k"), any, &f->error), 0);
 	assert_int_equal(reader_next(f->reader, &row, &f->error), 0);
 }
 

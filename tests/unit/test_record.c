@@ -12,7 +12,7 @@ static void test_kinds_have_their_words(void **state)
 	unsigned kind = TARGET_NATIVE;
 
 	for (int i = 0; i <= TARGET_BUNDLED; i++) {
-		assert_string_equal(target_kind_name((enum target_kind)i), words[i]);
+		assert_string_equal(target_kinds.all[(enum target_kind)i], words[i]);
 		assert_true(words_find(&target_kinds, slice_of(words[i]), &kind));
 		assert_int_equal(kind, i);
 	}
@@ -25,7 +25,7 @@ static void test_states_have_their_words(void **state)
 	unsigned found = TARGET_MISSING;
 
 	for (int i = 0; i <= TARGET_UNRESOLVED_EDITABLE; i++) {
-		assert_string_equal(target_state_name((enum target_state)i), words[i]);
+		assert_string_equal(target_states.all[(enum target_state)i], words[i]);
 		assert_true(words_find(&target_states, slice_of(words[i]), &found));
 		assert_int_equal(found, i);
 	}

@@ -107,8 +107,8 @@ static void check(struct fixture *f, const char *module, const char *attr, const
 	char text[64];
 
 	resolve(f, module, attr);
-	snprintf(text, sizeof(text), "%s %s", target_kind_name(f->target.kind),
-	         target_state_name(f->target.state));
+	snprintf(text, sizeof(text), "%s %s", target_kinds.all[f->target.kind],
+	         target_states.all[f->target.state]);
 	assert_string_equal(text, answer);
 	assert_int_equal(slice_is_null(f->target.object), object == NULL);
 	assert_true(slice_equal(f->target.object, slice_of(object)));

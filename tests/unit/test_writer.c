@@ -236,7 +236,8 @@ static size_t count_contested(struct fixture *f)
 	size_t count = 0;
 
 	assert_int_equal(reader_open(FILE_NAME, (uid_t)-1, &f->reader, &f->error), 0);
-	assert_int_equal(reader_select(f->reader, SLICE("g"), SLICE("native"), &f->error), 0);
+	assert_int_equal(reader_select(f->reader, false, SLICE("g"), SLICE("native"), &f->error),
+	                 0);
 	while (reader_next(f->reader, &row, &f->error) > 0)
 		count += row.contested;
 	reader_close(f->reader);

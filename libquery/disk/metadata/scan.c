@@ -171,7 +171,7 @@ static int hold_all(struct scan *scan, struct error *error)
 			continue;
 		distribution->id = known->id;
 		distribution->reused = code > 0;
-		distribution->watched = code == 0 && known->watched && !known->young;
+		distribution->watched = code == 0 && known->watched == WATCHED_ALWAYS;
 	}
 	ahead_end(ahead);
 	return code < 0 ? code : 0;
@@ -190,7 +190,7 @@ static void withhold(struct distribution_record *distribution)
 	distribution->record_sha256 = (struct slice){0};
 	distribution->directory_stamp = distribution->files_stamp = 0;
 	distribution->entry_points_txt = distribution->metadata = (struct outline){0};
-	distribution_set_watched(distribution, 1);
+	distribution->watched = WATCHED_ALWAYS;
 }
 
 /*
@@ -244,11 +244,11 @@ static int compare_stamps(struct scan *scan, struct distribution_record *distrib
 		distribution->entry_points_txt = now.entry_points_txt;
 		distribution->metadata = now.metadata;
 		distribution->settled = now.settled;
-		distribution_set_watched(distribution, now.watched);
+		distribution->watched = now.watched;
 		return 1;
 	}
-	distribution->young = !distribution->watched && newest + WATCHED_FOR >= scan->began;
-	distribution->watched |= distribution->young;
+	if (!distribution->watched && newest + WATCHED_FOR >= scan->began)
+		distribution->watched = WATCHED_YOUNG;
 	return 0;
 }
 
@@ -272,7 +272,7 @@ static int examine(struct scan *scan, struct distribution_record *distribution,
 		return code;
 	code = distribution_read(scan->tree, &scan->out->arena, depth, distribution, error);
 	if (depth & SCAN_STAMPS && depth & SCAN_HAS_METADATA && !distribution->has_metadata)
-		distribution_set_watched(distribution, 1);
+		distribution->watched = WATCHED_ALWAYS;
 	if (code == 0 && scan->options->targets &&
 	    (distribution->entry_point_count > 0 || context.kinds))
 		code = scan->options->targets(scan->tree, &context, distribution, &scan->out->arena,
@@ -327,7 +327,7 @@ static int examine_all(struct scan *scan, struct error *error)
 		if (code == 0)
 			continue;
 		out->broken += !slice_is_null(distribution->error);
-		out->watched += distribution->watched;
+		out->watched += distribution->watched != WATCHED_NOT;
 		out->distributions[kept++] = *distribution;
 	}
 	out->distribution_count = kept;
