@@ -18,6 +18,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/base/file.h"
+#include "db/base/path.h"
 #include "db/base/text.h"
 #include "db/base/unicode.h"
 #include "indexer/command.h"
@@ -113,13 +114,6 @@ static bool is_plain(struct slice word, const char *others)
 	return text_is_plain(word, others) && word.len <= NAME_MAX_SHOWN;
 }
 
-static struct slice base_name(struct slice path)
-{
-	const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
-
-	return slash ? slice_from(path, (size_t)(slash - path.ptr) + 1) : path;
-}
-
 /*
  * "pip" of /usr/bin/pip3.11, pip.pyz and pip/__main__.py, "python" of python3, "dnf" of dnf-3,
  * "bash" of a login shell's -bash.
@@ -132,7 +126,7 @@ static struct slice program_name(const char *path)
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
 		if (slice_ends(name, suffixes[i]))
 			name.len -= suffixes[i].len;
-	name = base_name(name);
+	name = path_base(name);
 	if (slice_starts(name, SLICE("-")))
 		name = slice_from(name, 1);
 	while (name.len > 1 && strchr("0123456789.-", name.ptr[name.len - 1]))
@@ -198,7 +192,7 @@ static void put_words(FILE *stream, struct slice program, struct words words)
 	const char *word;
 
 	while ((word = next_word(&words))) {
-		struct slice all = slice_of(word), name = base_name(all);
+		struct slice all = slice_of(word), name = path_base(all);
 		bool is_option = word[0] == '-';
 
 		if (!has_verb && is_verb(program, all)) {

@@ -55,41 +55,22 @@ static bool is_colored(FILE *stream)
 	       strcmp(type, "dumb") != 0;
 }
 
-/* Is there an end() to come? */
-static bool begin(FILE *stream, enum style style)
+void terminal_put(FILE *stream, enum style style, struct slice text, bool is_escaped)
 {
 	static const char *const codes[STYLE_COUNT] = {
 	        [STYLE_HEADING] = "1", [STYLE_NAME] = "1;36", [STYLE_GOOD] = "32",
 	        [STYLE_BAD] = "31",    [STYLE_FAINT] = "2",
 	};
+	bool is_styled = codes[style] && is_colored(stream);
 
-	if (!codes[style] || !is_colored(stream))
-		return false;
-	fprintf(stream, "\033[%sm", codes[style]);
-	return true;
-}
-
-static void end(FILE *stream)
-{
-	fputs("\033[0m", stream);
-}
-
-void terminal_put(FILE *stream, enum style style, const char *text)
-{
-	bool styled = begin(stream, style);
-
-	fputs(text, stream);
-	if (styled)
-		end(stream);
-}
-
-void terminal_put_escaped(FILE *stream, enum style style, struct slice text)
-{
-	bool styled = begin(stream, style);
-
-	escape_put(text, stream);
-	if (styled)
-		end(stream);
+	if (is_styled)
+		fprintf(stream, "\033[%sm", codes[style]);
+	if (is_escaped)
+		fwrite(text.ptr, 1, text.len, stream);
+	else
+		escape_put(text, stream);
+	if (is_styled)
+		fputs("\033[0m", stream);
 }
 
 size_t terminal_columns(FILE *stream)
@@ -159,7 +140,7 @@ static void put_line(FILE *stream, enum style style, const char *format, va_list
 	CLEANUP(cleanup_free) char *text = text_format_list(format, arguments);
 
 	lost_results |= !text && stream == stdout;
-	terminal_put_escaped(stream, style, slice_of(text ? text : "out of memory"));
+	terminal_put(stream, style, slice_of(text ? text : "out of memory"), false);
 	putc('\n', stream);
 }
 

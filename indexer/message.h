@@ -45,11 +45,11 @@ bool terminal_color(const char *when);
 /* Is a person looking at what @stream, stdout or stderr, gets? */
 bool terminal_is(FILE *stream);
 
-/* Write @text, which is escaped; in that style, where @stream is to have colours. */
-void terminal_put(FILE *stream, enum style style, const char *text);
-
-/* The same for @text that is escaped (escape.h) on the way, which needs no memory. */
-void terminal_put_escaped(FILE *stream, enum style style, struct slice text);
+/*
+ * Write @text in that style, where @stream is to have colours; unless it @is_escaped, it is
+ * (escape.h) on the way, which needs no memory.
+ */
+void terminal_put(FILE *stream, enum style style, struct slice text, bool is_escaped);
 
 /*
  * Write a paragraph, with as many words on a line as there is room for: @room columns, of which the

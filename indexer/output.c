@@ -22,9 +22,9 @@
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
 
-#define WIDTH_CUT                                                                                  \
-	16    /* columns that a cell keeps when it is cut: else the last ones are not shown */
-#define GAP 2 /* columns between two cells */
+/* Columns that a cell keeps when it is cut: else the last ones are not shown. */
+#define WIDTH_CUT 16
+#define GAP       2 /* columns between two cells */
 
 #define ELLIPSIS "\xe2\x80\xa6" /* in UTF-8, one column */
 
@@ -185,7 +185,7 @@ static void put_aligned(FILE *stream, const char *text, enum style style, size_t
 
 	if (cut)
 		own = terminal_width(slice_of(cut));
-	terminal_put(stream, style, cut ? cut : text);
+	terminal_put(stream, style, slice_of(cut ? cut : text), true);
 	if (is_last)
 		putc('\n', stream);
 	else
@@ -254,7 +254,7 @@ void output_text(struct output *output, struct slice text)
 	if (column && output->form == OUTPUT_ALIGNED)
 		keep(output, text);
 	else if (column && output->form == OUTPUT_TABS)
-		terminal_put_escaped(output->stream, column->style, text);
+		terminal_put(output->stream, column->style, text, false);
 	else if (column && !slice_is_null(text))
 		json_string(text, output->stream);
 	else if (column)

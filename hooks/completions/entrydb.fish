@@ -40,32 +40,28 @@ function __entrydb_complete
     set -l command
     set -l arguments
     set -l context
-    set -l at 2
     set -l option
-    while test $at -le (count $words)
-        switch $words[$at]
+    for before in $words[2..-1]
+        if test -n "$option" # whose value it is
+            contains -- $option --db --path --root --python
+            and set -a context $option (string replace --regex '^~' $HOME -- $before)
+            set option
+            continue
+        end
+        switch $before
             case '--db=*' '--path=*' '--root=*' '--python=*'
-                set -a context $words[$at]
-            case --db --path --root --python
-                if test $at -lt (count $words)
-                    set -a context $words[$at] (string replace --regex '^~' $HOME -- $words[(math $at + 1)])
-                else
-                    set option $words[$at]
-                end
-                set at (math $at + 1)
-            case --fresh --group --hook --color --prefix --distribution --program --priority --timeout \
-                --sarif --html --baseline --facts --fail-on --since
-                test $at -eq (count $words); and set option $words[$at]
-                set at (math $at + 1)
+                set -a context $before
+            case --db --path --root --python --fresh --group --hook --color --prefix --distribution \
+                --program --priority --timeout --sarif --html --baseline --facts --fail-on --since
+                set option $before
             case '-*'
             case '*'
                 if set -q command[1]
-                    set -a arguments $words[$at]
+                    set -a arguments $before
                 else
-                    set command $words[$at]
+                    set command $before
                 end
         end
-        set at (math $at + 1)
     end
     if test -n "$option"
         __entrydb_value $program $option $context

@@ -8,10 +8,11 @@
 
 #include "db/worksheet.h"
 
-/* The first columns of the views "told", all findings, and "fresh", those that are not known. */
-enum {
-	FINDING_COLUMNS = 9
-}; /* rule, level, distribution, version, group, name, file, message, fingerprint */
+/*
+ * The first columns of the views "told", all findings, and "fresh", those that are not known: rule,
+ * level, distribution, version, group, name, file, message, fingerprint.
+ */
+#define FINDING_COLUMNS 9
 
 /* The columns of the table "rule", and of the view "summary". */
 enum { RULE_POSITION, RULE_NAME, RULE_LEVEL, RULE_WHAT, RULE_REMEDY };

@@ -135,12 +135,9 @@ void pyc_read(struct collect *collect)
 		                          .directory = worksheet_text(row, 2)};
 		struct slice stems = worksheet_text(row, 3);
 
-		while (stems.len > 0) {
-			struct slice stem = slice_first(stems, strcspn(stems.ptr, "/"));
-
-			name_map_put(&sources.stems, stem, 0, &collect->no_memory);
-			stems = slice_from(stems, stem.len + (stem.len < stems.len));
-		}
+		while (stems.len > 0)
+			name_map_put(&sources.stems, slice_take(&stems, '/'), 0,
+			             &collect->no_memory);
 		read_directory(&sources);
 		name_map_free(&sources.stems);
 	}

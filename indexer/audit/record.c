@@ -46,10 +46,9 @@ struct records {
 	struct collect *collect;
 	bool *failed;                   /* no memory */
 	struct names modules, commands; /* -> 1 + which distribution has announced it last, or 0 */
-	struct names objects,
-	        startups;       /* paths of those that entry points lead to; start-up code */
-	struct name_map hashed; /* path of a file -> how often it was hashed */
-	struct name_map owned;  /* module -> how many own it */
+	struct names objects, startups; /* paths: what entry points lead to; start-up code */
+	struct name_map hashed;         /* path of a file -> how often it was hashed */
+	struct name_map owned;          /* module -> how many own it */
 	struct arena texts;
 	/* of the distribution that is being read: */
 	uint32_t number;

@@ -12,9 +12,7 @@
 
 #include "db/base/cleanup.h"
 #include "indexer/audit/collect.h"
-#include "indexer/update/startup.h"
-#include "libquery/disk/metadata/scan.h"
-#include "libquery/disk/target/target_record.h"
+#include "indexer/update/needed.h"
 #include "libquery/layout.h"
 
 static void find_environment(struct site *site, const char *inside)
@@ -73,19 +71,12 @@ static void read_known(struct site *site, const struct database_root *wanted, st
 
 static void scan(struct site *site, const struct database_root *wanted)
 {
-	struct scan_options how = {
-	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
-	        .targets = target_records,
-	        .startup = &startup_scan,
-	        .in_place = !layout_is_known(wanted->inside),
-	        .egg_base = slice_of(wanted->root_path),
-	        .known = site->known.kind == ROOT_DIRECTORY ? &site->known : NULL,
-	        .on_progress = progress_ask,
-	        .readers = site->collect->readers,
-	};
+	struct scan_options how = root_scan(wanted, site->collect->readers, NULL, NULL);
 
 	if (!collect_goes_on(site->collect))
 		return;
+	if (site->known.kind == ROOT_DIRECTORY)
+		how.known = &site->known;
 	scan_path(site->path, &how, &site->disk, &site->collect->error);
 	for (size_t i = 0; i < site->disk.startup_count; i++) {
 		const struct startup_record *row = &site->disk.startups[i];

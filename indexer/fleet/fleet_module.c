@@ -89,14 +89,12 @@ static bool is_local(struct slice host)
 /* Are all hosts of "a,b" this machine? */
 static bool are_local(const char *hosts)
 {
-	for (; *hosts; hosts += *hosts == ',') {
-		struct slice host = {hosts, strcspn(hosts, ",")};
+	struct slice rest = slice_of(hosts);
+	bool all = true;
 
-		if (!is_local(host))
-			return false;
-		hosts += host.len;
-	}
-	return true;
+	while (rest.len > 0 && all)
+		all = is_local(slice_take(&rest, ','));
+	return all;
 }
 
 /*
@@ -164,22 +162,16 @@ static long patience_of(PGconn *connection)
 	return patience > 0 && patience < LONG_MAX / PATIENCE ? PATIENCE * patience : LONG_MAX;
 }
 
-/* Where the URL says nothing else. A peer that is gone is noticed within a minute, not in hours. */
-static PGconn *connect_to(const char *url)
+static int fleet_connect(const char *url, bool (*stopped)(void), struct fleet **out,
+                         struct error *error)
 {
+	/* Where the URL says nothing else. A peer that is gone is noticed within a minute. */
 	static const char *const keys[] = {
 	        "connect_timeout",  "keepalives_idle",  "keepalives_interval",
 	        "keepalives_count", "tcp_user_timeout", "application_name",
 	        "client_encoding",  "dbname",           NULL,
 	};
 	const char *values[] = {"10", "15", "15", "3", "60000", "entrydb", "UTF8", url, NULL};
-
-	return PQconnectdbParams(keys, values, 1);
-}
-
-static int fleet_connect(const char *url, bool (*stopped)(void), struct fleet **out,
-                         struct error *error)
-{
 	struct fleet *fleet;
 	int code = prepare(url, error);
 
@@ -189,7 +181,7 @@ static int fleet_connect(const char *url, bool (*stopped)(void), struct fleet **
 	if (!fleet)
 		return error_nomem(error);
 	fleet->stopped = stopped;
-	fleet->connection = connect_to(url);
+	fleet->connection = PQconnectdbParams(keys, values, 1);
 	if (PQstatus(fleet->connection) == CONNECTION_OK &&
 	    PQsetnonblocking(fleet->connection, 1) == 0) {
 		PQsetNoticeProcessor(fleet->connection, ignore_notice, NULL);

@@ -221,15 +221,6 @@ static int push_database(struct push *push, const struct database *database, str
 
 /* --- the command --- */
 
-static int open_fleet(struct push *push, const char *url, struct error *error)
-{
-	push->module = program_module("entrydb-fleet.so", "entrydb_fleet_module",
-	                              "fleets (PostgreSQL)", error);
-	if (!push->module)
-		return ERROR_LOAD;
-	return push->module->connect(url, interrupted, &push->fleet, error);
-}
-
 static bool is_url(const char *word)
 {
 	return strncmp(word, "postgresql:", 11) == 0 || strncmp(word, "postgres:", 9) == 0 ||
@@ -276,8 +267,12 @@ int command_push(const struct options *options, struct error *error)
 	rest.argument_count--;
 	code = url ? databases_of_arguments(&rest, false, &push.databases, error)
 	           : error_nomem(error);
-	if (code == 0)
-		code = open_fleet(&push, url, error);
+	if (code < 0)
+		return code;
+	push.module = program_module("entrydb-fleet.so", "entrydb_fleet_module",
+	                             "fleets (PostgreSQL)", error);
+	code = push.module ? push.module->connect(url, interrupted, &push.fleet, error)
+	                   : ERROR_LOAD;
 	if (code == 0)
 		code = ask_known(&push, error);
 	if (code < 0)

@@ -5,7 +5,8 @@
 
 #include "db/base/cleanup.h"
 #include "db/reader.h"
-#include "libquery/disk/metadata/scan.h"
+#include "indexer/update/startup.h"
+#include "libquery/disk/target/target_record.h"
 #include "libquery/layout.h"
 #include "libquery/sites.h"
 
@@ -47,6 +48,23 @@ bool root_times_hold(const struct root_record *row, const struct plugin_kinds *k
 {
 	return row->settled && row->watched == 0 && row->kinds == scan_kinds(row->kind, kinds) &&
 	       stamp_equal(row->stamp, stamp_of(status));
+}
+
+struct scan_options root_scan(const struct database_root *root, mode_t readers,
+                              struct linkage *linkage, const struct plugin_kinds *kinds)
+{
+	return (struct scan_options){
+	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
+	        .targets = target_records,
+	        .startup = &startup_scan,
+	        .in_place = !layout_is_known(root->inside),
+	        .egg_base = slice_of(root->root_path),
+	        .readers = readers,
+	        .linkage = linkage,
+	        .kinds = kinds,
+	        .place = slice_of(root->inside),
+	        .on_progress = progress_ask,
+	};
 }
 
 /* A root that is not there is none that the database has to know. */

@@ -12,6 +12,7 @@
 
 #include "db/record.h"
 #include "indexer/databases.h"
+#include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/plugin_kinds.h"
 
 /*
@@ -26,5 +27,12 @@ bool update_is_needed(const struct options *options, const struct database *data
 /* Do the times of the site directory, @status, prove its row, plugins of those @kinds included? */
 bool root_times_hold(const struct root_record *row, const struct plugin_kinds *kinds,
                      const struct stat *status);
+
+/*
+ * How a root is scanned of which a database is to have all, or has it: with what its entry points
+ * lead to, and its start-up code. @linkage and @kinds may be NULL.
+ */
+struct scan_options root_scan(const struct database_root *root, mode_t readers,
+                              struct linkage *linkage, const struct plugin_kinds *kinds);
 
 #endif

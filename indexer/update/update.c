@@ -22,11 +22,8 @@
 #include "indexer/update/edit.h"
 #include "indexer/update/events.h"
 #include "indexer/update/needed.h"
-#include "indexer/update/startup.h"
 #include "indexer/verb.h"
 #include "libquery/disk/elf/linkage.h"
-#include "libquery/disk/metadata/scan.h"
-#include "libquery/disk/target/target_record.h"
 #include "libquery/disk/tree/tree.h"
 #include "libquery/layout.h"
 
@@ -188,27 +185,18 @@ static int scan(struct update *update, const struct root_record *known, struct r
 {
 	const struct database_root *wanted = update->wanted;
 	struct carried carried;
-	struct scan_options how = {
-	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
-	        .targets = target_records,
-	        .startup = &startup_scan,
-	        .in_place = !layout_is_known(wanted->inside),
-	        .egg_base = slice_of(wanted->root_path),
-	        .known = known,
-	        .carried = carried_here(update, known, &carried),
-	        .readers = update->readers,
-	        .linkage = update->linkage,
-	        .kinds = update->kinds,
-	        .place = slice_of(wanted->inside),
-	        .now = seal_time,
-	        .now_after = update->options->sealed ? NULL : now_after,
-	        .on_progress = progress_ask,
-	        .on_unread = report_unread,
-	        .payload = update,
-	};
-	int code = scan_path(wanted->path, &how, root, error);
+	struct scan_options how =
+	        root_scan(wanted, update->readers, update->linkage, update->kinds);
 	struct tree *tree;
+	int code;
 
+	how.known = known;
+	how.carried = carried_here(update, known, &carried);
+	how.now = seal_time;
+	how.now_after = update->options->sealed ? NULL : now_after;
+	how.on_unread = report_unread;
+	how.payload = update;
+	code = scan_path(wanted->path, &how, root, error);
 	if (code < 0 || root->kind != ROOT_ABSENT)
 		return code;
 	/* importlib.metadata takes such a root for empty; here it is an error, and rows are kept.

@@ -70,14 +70,12 @@ static int keep_event(void *payload, const struct event_record *event)
 
 static int read_database(struct log *log, const char *file, struct error *error)
 {
-	struct reader *reader;
+	CLEANUP(cleanup_reader) struct reader *reader = NULL;
 	int code = reader_open(file, geteuid(), &reader, error);
 
-	if (code < 0)
-		return code;
 	log->database = file;
-	code = reader_events(reader, keep_event, log, error);
-	reader_close(reader);
+	if (code == 0)
+		code = reader_events(reader, keep_event, log, error);
 	return code == ERROR_NOMEM ? error_nomem(error) : code;
 }
 

@@ -15,12 +15,9 @@
 #include "indexer/databases.h"
 #include "indexer/file_hash.h"
 #include "indexer/output.h"
-#include "indexer/update/startup.h"
+#include "indexer/update/needed.h"
 #include "libquery/disk/elf/linkage.h"
-#include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/target/plugin_kinds.h"
-#include "libquery/disk/target/target_record.h"
-#include "libquery/layout.h"
 
 struct verify {
 	const struct options *options;
@@ -202,18 +199,8 @@ static int verify_root(struct verify *verify, struct reader *reader, struct erro
 {
 	CLEANUP(root_record_free) struct root_record rows = {0};
 	CLEANUP(root_record_free) struct root_record disk = {0};
-	struct scan_options how = {
-	        .depth = SCAN_STAMPS | SCAN_METADATA | SCAN_HAS_METADATA,
-	        .targets = target_records,
-	        .startup = &startup_scan,
-	        .in_place = !layout_is_known(verify->wanted->inside),
-	        .egg_base = slice_of(verify->wanted->root_path),
-	        .readers = verify->readers,
-	        .linkage = verify->linkage,
-	        .place = slice_of(verify->wanted->inside),
-	        .kinds = verify->kinds,
-	        .on_progress = progress_ask,
-	};
+	const struct scan_options how =
+	        root_scan(verify->wanted, verify->readers, verify->linkage, verify->kinds);
 	struct carried carried;
 	int code = reader_root(reader, slice_of(verify->wanted->root_path), &rows, error);
 
