@@ -73,11 +73,6 @@ static bool next_line(struct entry_points_txt *txt, struct slice *line)
 	return true;
 }
 
-static bool is_section(struct slice line)
-{
-	return line.ptr[0] == '[' && line.ptr[line.len - 1] == ']';
-}
-
 static bool is_bracket(char c)
 {
 	return c == '[' || c == ']';
@@ -128,7 +123,7 @@ int entry_points_txt_next(struct entry_points_txt *txt, struct entry_points_line
 	while (next_line(txt, &line)) {
 		if (line.len == 0 || line.ptr[0] == '#')
 			continue;
-		if (is_section(line)) {
+		if (line.ptr[0] == '[' && line.ptr[line.len - 1] == ']') {
 			txt->group = strip_brackets(line);
 			txt->in_group = true;
 		} else if (txt->in_group) {

@@ -1,13 +1,21 @@
 /*
  * file_vfs.c - gives SQLite one descriptor; https://www.sqlite.org/c3ref/io_methods.html.
  *
+ * SQLite opens files by name. A name can lead to another file than the one that was
+ * checked a moment before; a descriptor cannot. So this VFS gives SQLite what it
+ * needs to read or write the one file, and nothing else: no second file (journals,
+ * WAL, temporary files) is ever opened, no lock taken, nothing removed.
+ *
+ * The descriptor stays the caller's, who closes it after the database. It should be
+ * above 2, and must not be appended to.
+ *
  * SQLite finds a VFS by its name, in a list of the process; but once a database is
  * open, it keeps a pointer. So each database has a VFS of its own, which is in the list
  * only while it is being opened, under a name made of its address: there is no global
  * state, nothing is left when this code is unloaded, and no other copy of it in the
  * process is in the way. What has nothing to do with files, such as the time, is SQLite's own.
  */
-#include "db/file_vfs.h"
+#include "db/sql.h"
 
 #include <errno.h>
 #include <stdio.h>

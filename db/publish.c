@@ -112,13 +112,6 @@ static enum turn take_turn(int fd, uint64_t work)
 	               : TURN_NONE;
 }
 
-static void end_turn(int fd, uint64_t work)
-{
-	struct flock byte = byte_of(work, F_UNLCK);
-
-	fcntl(fd, F_OFD_SETLK, &byte);
-}
-
 /*
  * Mode 0600: whoever can open a lock file can hold the lock. So could the owner of one that is not
  * ours, for ever; and two writers that removed such a file at once might remove each other's.
@@ -161,6 +154,7 @@ static int pause_for_lock(const struct publication_wait *wait, const char *path,
 static int wait_for_lock(int fd, const struct publication_wait *wait, const char *path,
                          struct error *error)
 {
+	struct flock end_of_turn = byte_of(wait->work, F_UNLCK);
 	enum turn turn = TURN_NONE;
 
 	for (int waited = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; waited += LOCK_RETRY) {
@@ -177,7 +171,7 @@ static int wait_for_lock(int fd, const struct publication_wait *wait, const char
 			return code;
 	}
 	if (turn == TURN_OURS)
-		end_turn(fd, wait->work);
+		fcntl(fd, F_OFD_SETLK, &end_of_turn);
 	return 0;
 }
 

@@ -13,12 +13,35 @@
 
 #include "db/base/error.h"
 #include "db/base/slice.h"
-#include "db/file_vfs.h"
 
 /* The schema of schema.sql, and the two numbers that it writes into the file's header. */
 extern const char sql_schema[];
 #define SQL_APPLICATION_ID 1162888265u
 #define SQL_USER_VERSION   1u
+
+/* --- SQLite on a descriptor that is open already: file_vfs.c --- */
+
+enum file_use {
+	FILE_READ,  /* a file that never changes: SQLite looks at it once */
+	FILE_WRITE, /* one that nobody else sees: for journal_mode OFF, temp_store MEMORY */
+};
+
+/* Must stay where it is for as long as the database is open. */
+struct file_vfs {
+	sqlite3_vfs base; /* first: SQLite knows no more of it */
+	char name[32];
+	int fd;
+	enum file_use use;
+	int errnum; /* of a system call that failed; what SQLite says since may follow from it */
+};
+
+/*
+ * Open a database on @fd; an SQLite code. As with sqlite3_open_v2(), *@db may have to
+ * be closed after a failure, too. For one thread at a time.
+ */
+int file_vfs_open(struct file_vfs *vfs, int fd, enum file_use use, sqlite3 **db);
+
+/* --- statements --- */
 
 /* An open file and the statements prepared on it so far; it stays where it is. */
 struct sql {

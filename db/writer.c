@@ -13,7 +13,6 @@
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/identity.h"
-#include "db/publish.h"
 #include "db/tables.h"
 
 #define SET_ASIDE_SUFFIX "damaged"
@@ -26,13 +25,11 @@
 struct writer {
 	struct reader reader; /* of the copy */
 	struct publication publication;
-	const char *command;
+	struct writer_options options;
 	struct error why_rebuilt;
 	uint32_t version;  /* that the header of the published file claims; 0: none */
 	int64_t last_id;   /* given to a distribution */
 	unsigned contests; /* changes that may have made a name contested, or uncontested */
-	bool (*stopped)(void);
-	bool sealed;
 	bool changed;
 };
 
@@ -47,7 +44,7 @@ static int open_sql(struct writer *writer, struct sql *sql, int fd, enum file_us
 		return error_errno(error, errno, "%s", writer->publication.path);
 	code = sql_open(sql, fd, use, writer->publication.path, error);
 	if (code == 0) {
-		sql_stop(sql, writer->stopped);
+		sql_stop(sql, writer->options.wait.stopped);
 		sql_limit(sql, status.st_size); /* what it says is not believed yet */
 	}
 	return code;
@@ -308,11 +305,11 @@ int writer_log(struct writer *writer, const struct event_record *event, struct e
 {
 	struct event_record row = *event;
 
-	if (writer->sealed)
+	if (writer->options.sealed)
 		return 0;
 	row.time = writer->publication.began.tv_sec;
 	row.uid = getuid();
-	row.command = slice_of(writer->command);
+	row.command = slice_of(writer->options.command);
 	return put(writer, put_event, 0, &event_table, &row, error);
 }
 
@@ -460,20 +457,12 @@ static int open_or_rebuild(struct writer *writer, bool may_replace, struct error
 int writer_open(const struct writer_options *options, struct writer **out, struct error *error)
 {
 	CLEANUP(cleanup_writer) struct writer *writer = calloc(1, sizeof(*writer));
-	struct publication_wait wait = {
-	        .timeout = options->lock_timeout,
-	        .work = options->work,
-	        .stopped = options->stopped,
-	        .sysroot = options->sysroot,
-	};
 	int code;
 
 	if (!writer)
 		return error_nomem(error);
-	writer->command = options->command;
-	writer->stopped = options->stopped;
-	writer->sealed = options->sealed;
-	code = publication_begin(&writer->publication, options->file, &wait, error);
+	writer->options = *options;
+	code = publication_begin(&writer->publication, options->file, &options->wait, error);
 	if (code == 0)
 		code = open_or_rebuild(writer, options->may_replace, error);
 	if (code == 0 && options->sealed)
@@ -500,10 +489,10 @@ static int describe_publication(struct writer *writer, struct error *error)
 {
 	static const char text[] =
 	        PUT("INSERT OR REPLACE", "publication", "id", PUBLICATION_COLUMNS);
-	struct publication_record said = {.sealed = writer->sealed};
+	struct publication_record said = {.sealed = writer->options.sealed};
 	struct stat status;
 
-	if (!writer->sealed) {
+	if (!writer->options.sealed) {
 		if (fstat(writer->publication.new_fd, &status) != 0)
 			return error_errno(error, errno, "%s.new", writer->publication.path);
 		publication_touch(&writer->publication);

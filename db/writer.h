@@ -18,19 +18,17 @@
 #include <time.h>
 
 #include "db/base/error.h"
+#include "db/publish.h"
 #include "db/reader.h"
 
 struct writer;
 
 struct writer_options {
-	const char *file;      /* the path of the published database */
-	const char *command;   /* for the events: who asks */
-	int lock_timeout;      /* milliseconds */
-	uint64_t work;         /* as in struct publication_wait */
-	bool (*stopped)(void); /* asked while waiting and working; true: it ends, nothing is done */
-	bool may_replace;      /* the name is ours alone: garbage there is a damaged database */
-	bool sealed;           /* begin an empty one, in which nothing says when or where */
-	const char *sysroot;   /* NULL, or what the file's path begins with */
+	const char *file;             /* the path of the published database */
+	const char *command;          /* for the events: who asks */
+	struct publication_wait wait; /* whose stopped() is asked while working, too */
+	bool may_replace; /* the name is ours alone: garbage there is a damaged database */
+	bool sealed;      /* begin an empty one, in which nothing says when or where */
 };
 
 /*

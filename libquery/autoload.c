@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "db/base/trust.h"
-#include "libquery/load.h"
 #include "libquery/names.h"
 #include "libquery/select.h"
 
@@ -42,23 +41,23 @@ static int try_one(entrydb *db, const entrydb_autoload_options *options,
                    const entrydb_entry_point *entry_point, struct error *error)
 {
 	const char *variable = options->variable;
-	struct error cause = {0};
+	entrydb_error cause = ENTRYDB_ERROR_INIT;
 	void *symbol;
-	int code = load_symbol(db, entry_point, options->load, &symbol, &cause);
+	int code = entrydb_load_with(db, entry_point, options->load, &symbol, &cause);
 
 	if (code == 0)
-		code = call(options, entry_point, symbol, &cause);
+		code = call(options, entry_point, symbol, error_inside(&cause));
 	if (code == ERROR_PYTHON && options->flags & ENTRYDB_AUTOLOAD_NATIVE_ONLY)
 		code = 0;
 	if (code < 0)
 		error_set(error, code,
 		          "failed to load the extension %s: %s; %s%s'entrydb disable %s/%s' keeps "
 		          "it from being loaded",
-		          entrydb_entry_point_name(entry_point), error_text(&cause),
+		          entrydb_entry_point_name(entry_point), entrydb_error_message(&cause),
 		          variable ? variable : "", variable ? "=0 switches all of them off, " : "",
 		          entrydb_entry_point_group(entry_point),
 		          entrydb_entry_point_name(entry_point));
-	error_clear(&cause);
+	entrydb_error_clear(&cause);
 	return code;
 }
 

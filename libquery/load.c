@@ -212,11 +212,12 @@ static int open_guarded(struct load *load, unsigned flags, void **symbol, struct
 }
 
 /* The handle's lock is not held while constructors run: they may use the handle. */
-int load_symbol(entrydb *db, const entrydb_entry_point *entry_point,
-                const entrydb_load_options *options, void **symbol, struct error *error)
+int entrydb_load_with(entrydb *db, const entrydb_entry_point *entry_point,
+                      const entrydb_load_options *options, void **symbol, entrydb_error *error)
 {
 	static const entrydb_load_options none = ENTRYDB_LOAD_OPTIONS_INIT;
 	CLEANUP(load_free) struct load load = {.db = db, .entry_point = entry_point};
+	struct error *own = error_inside(error);
 	const char *refusal = NULL;
 	void *found;
 	int code;
@@ -224,36 +225,30 @@ int load_symbol(entrydb *db, const entrydb_entry_point *entry_point,
 	if (!options)
 		options = &none;
 	if (options->size != sizeof(none))
-		return error_set(error, ERROR_INVALID,
+		return error_set(own, ERROR_INVALID,
 		                 "the options are not those of this library; begin with "
 		                 "ENTRYDB_LOAD_OPTIONS_INIT");
-	code = prepare(&load, error);
+	code = prepare(&load, own);
 	if (code == 0 && options->flags & ENTRYDB_LOAD_SAME)
-		code = check_build(&load, error);
+		code = check_build(&load, own);
 	if (code == 0 && options->flags & ENTRYDB_LOAD_HASH)
-		code = check_hash(&load, error);
+		code = check_hash(&load, own);
 	if (code == 0)
-		code = open_guarded(&load, options->flags, &found, error);
+		code = open_guarded(&load, options->flags, &found, own);
 	if (code == 0 && options->accept)
 		refusal = options->accept(found, options->payload);
 	if (refusal)
-		code = error_set(error, ERROR_REFUSED, "%s (of %s) is not accepted: %s",
+		code = error_set(own, ERROR_REFUSED, "%s (of %s) is not accepted: %s",
 		                 load.object.path, load.object.distribution, refusal);
 	if (code == 0)
 		*symbol = found;
 	return code;
 }
 
-int entrydb_load_with(entrydb *db, const entrydb_entry_point *entry_point,
-                      const entrydb_load_options *options, void **symbol, entrydb_error *error)
-{
-	return load_symbol(db, entry_point, options, symbol, error_inside(error));
-}
-
 int entrydb_load(entrydb *db, const entrydb_entry_point *entry_point, void **symbol,
                  entrydb_error *error)
 {
-	return load_symbol(db, entry_point, NULL, symbol, error_inside(error));
+	return entrydb_load_with(db, entry_point, NULL, symbol, error);
 }
 
 int load_check(entrydb *db, const entrydb_entry_point *entry_point, char **object,

@@ -8,11 +8,9 @@
 #include "libquery/entrydb.h"
 #include "libquery/native/loader.h"
 
-/* As entrydb_resolve() and entrydb_load_with(). */
+/* As entrydb_resolve(). */
 int target_find(entrydb *db, const entrydb_entry_point *entry_point, entrydb_target **out,
                 struct error *error);
-int load_symbol(entrydb *db, const entrydb_entry_point *entry_point,
-                const entrydb_load_options *options, void **symbol, struct error *error);
 
 /*
  * Would entrydb_load() open what @entry_point leads to, here and for this user? Everything

@@ -1,7 +1,7 @@
 /*
  * path_entry.c - a path entry, from its spelling to the places of its rows.
  */
-#include "libquery/path_entry.h"
+#include "libquery/handle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,6 @@
 #include "db/base/cleanup.h"
 #include "db/base/path.h"
 #include "db/base/text.h"
-#include "libquery/source.h"
 
 /* str(pathlib.Path(spelled)) followed by a slash, or "" for the current directory. */
 static char *display_of(const char *spelled)

@@ -27,13 +27,8 @@ struct look {
 	size_t index; /* of the path entry */
 	struct tree *tree;
 	struct target_context context;
-	struct arena arena;
+	struct arena *arena;
 };
-
-static void look_free(struct look *look)
-{
-	arena_free(&look->arena);
-}
 
 /* The @ordinal-th plugin of @distribution, which is that of @candidate. */
 static int add_plugin(struct look *look, const struct candidate *candidate,
@@ -48,7 +43,7 @@ static int add_plugin(struct look *look, const struct candidate *candidate,
 	record.module = object;
 	record.attr = symbol;
 	if (!distribution->has_headers)
-		code = distribution_read_headers(look->tree, &look->arena, distribution, error);
+		code = distribution_read_headers(look->tree, look->arena, distribution, error);
 	if (code >= 0)
 		selection_add(look->selection, candidate, (uint32_t)ordinal, &record);
 	return code < 0 ? code : 0;
@@ -64,7 +59,7 @@ static int add_plugins_of(struct look *look, const struct distribution_record *k
 	distribution.entry_points = NULL;
 	distribution.plugins = NULL;
 	distribution.entry_point_count = distribution.plugin_count = 0;
-	code = target_records(look->tree, &look->context, &distribution, &look->arena, error);
+	code = target_records(look->tree, &look->context, &distribution, look->arena, error);
 	for (size_t i = 0; code == 0 && i < distribution.plugin_count; i++) {
 		if (!selection_wants(look->selection, distribution.plugins[i].group,
 		                     distribution.plugins[i].name))
@@ -94,7 +89,7 @@ static int add_from_disk(struct selection *selection, size_t index, struct linka
 	CLEANUP(root_record_free) struct root_record rows = {0};
 	size_t outside = selection->db->sysroot ? strlen(selection->db->sysroot) : 0;
 	struct error own = {0};
-	CLEANUP(look_free)
+	CLEANUP(arena_free) struct arena arena = ARENA_INIT;
 	struct look look = {
 	        .selection = selection,
 	        .index = index,
@@ -102,6 +97,7 @@ static int add_from_disk(struct selection *selection, size_t index, struct linka
 	        .context = {.linkage = linkage,
 	                    .place = slice_of(entry->path + outside), /* within the sysroot */
 	                    .kinds = selection->db->kinds},
+	        .arena = &arena,
 	};
 	int code = 0;
 

@@ -78,11 +78,6 @@ static const char *name_of(const struct walk *walk)
 	return walk->done[0] ? walk->done : "/";
 }
 
-static bool is_everybodys(const struct stat *status)
-{
-	return S_ISDIR(status->st_mode) && (status->st_mode & (S_IWOTH | S_ISVTX)) == S_IWOTH;
-}
-
 /* Go to what @fd stands for and @done names; both are taken over. */
 static int enter(struct walk *walk, int fd, char *done, struct error *error)
 {
@@ -102,7 +97,8 @@ static int enter(struct walk *walk, int fd, char *done, struct error *error)
 	if (walk->rule == RULE_LOOK)
 		return 0;
 	walk->foreign = !trust_owner(walk->status.st_uid, walk->top);
-	if (!walk->foreign && is_everybodys(&walk->status))
+	if (!walk->foreign && S_ISDIR(walk->status.st_mode) &&
+	    (walk->status.st_mode & (S_IWOTH | S_ISVTX)) == S_IWOTH)
 		return error_set(error, ERROR_PERMISSION,
 		                 "everybody may write to %s: nothing that lies in it can be "
 		                 "trusted; chmod o-w it",

@@ -58,20 +58,16 @@ bool trust_owner(uid_t uid, uid_t other)
 	return uid == geteuid() || (uid == other && other != TRUST_NO_OTHER);
 }
 
-/* Where nobody can tell, there may be one. */
-static bool may_have_acl(const char *path)
-{
-	return getxattr(path, ACL, NULL, 0) >= 0 || (errno != ENODATA && errno != ENOTSUP);
-}
-
 static bool is_writable(const char *path, const struct stat *status)
 {
 	if (S_ISDIR(status->st_mode) && (status->st_mode & S_ISVTX))
 		return false;
 	if (status->st_mode & S_IWOTH)
 		return true;
+	/* Where nobody can tell, there may be a list. */
 	return (status->st_mode & S_IWGRP) &&
-	       (status->st_gid != status->st_uid || may_have_acl(path));
+	       (status->st_gid != status->st_uid || getxattr(path, ACL, NULL, 0) >= 0 ||
+	        (errno != ENODATA && errno != ENOTSUP));
 }
 
 /* With O_PATH, fgetxattr() does not work. */

@@ -33,11 +33,11 @@ int edit_database(const struct options *options, const struct database *database
 	bool is_hook = options->hook != NULL;
 	struct writer_options how = {
 	        .file = database->file,
-	        .sysroot = database->sysroot,
 	        .command = options->command,
-	        .lock_timeout = is_hook ? HOOK_LOCK_TIMEOUT : PUBLISH_LOCK_TIMEOUT,
-	        .work = is_hook ? work_id(database) : 0,
-	        .stopped = interrupted,
+	        .wait = {.timeout = is_hook ? HOOK_LOCK_TIMEOUT : PUBLISH_LOCK_TIMEOUT,
+	                 .work = is_hook ? work_id(database) : 0,
+	                 .stopped = interrupted,
+	                 .sysroot = database->sysroot},
 	        .may_replace = database->may_replace,
 	        .sealed = options->sealed,
 	};

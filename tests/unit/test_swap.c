@@ -172,7 +172,7 @@ static void make_prefix(void)
 /* Root is turned away, each time, before anything is touched. */
 static void attack(const char *sysroot)
 {
-	struct writer_options options = {.may_replace = true, .sysroot = sysroot};
+	struct writer_options options = {.may_replace = true, .wait.sysroot = sysroot};
 	char *database = strdup(scratch_path(DATABASE));
 	pid_t child = start_attacker();
 	struct writer *writer = NULL;

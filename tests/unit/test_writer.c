@@ -60,7 +60,7 @@ static int teardown(void **state)
 static int open_writer(struct fixture *f)
 {
 	struct writer_options options = {
-	        .file = FILE_NAME, .command = "test", .lock_timeout = 50, .may_replace = true};
+	        .file = FILE_NAME, .command = "test", .wait.timeout = 50, .may_replace = true};
 
 	writer_close(f->writer);
 	f->writer = NULL;
@@ -272,7 +272,7 @@ static void test_contested(void **state)
 static void test_locked(void **state)
 {
 	struct fixture *f = *state;
-	struct writer_options options = {.file = FILE_NAME, .lock_timeout = 30};
+	struct writer_options options = {.file = FILE_NAME, .wait.timeout = 30};
 	struct writer *second = NULL;
 
 	assert_int_equal(open_writer(f), 0);
@@ -690,7 +690,7 @@ static void test_stopped(void **state)
 {
 	struct fixture *f = *state;
 	struct writer_options options = {
-	        .file = FILE_NAME, .stopped = stopped, .may_replace = true};
+	        .file = FILE_NAME, .wait.stopped = stopped, .may_replace = true};
 
 	store(f, "r", 1);
 	tamper("WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n WHERE x < 50000) "
