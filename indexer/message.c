@@ -222,26 +222,18 @@ struct progress progress_begin(const char *what, bool quiet)
 	};
 }
 
-/* The part of the escaped name that there is room for, cut before a character of UTF-8. */
-static void put_name(const char *name, int room)
-{
-	CLEANUP(cleanup_free) char *text = escape_text(slice_of(name));
-	size_t len = text ? utf8_cut(slice_of(text), (size_t)room) : 0;
-
-	fprintf(stderr, " %.*s", (int)len, len > 0 ? text : "");
-}
-
 static void draw(const struct progress *progress, const char *name, size_t done, size_t total)
 {
 	int filled = total ? (int)((double)done / (double)total * BAR_WIDTH) : 0;
 	int room = (int)terminal_columns(stderr) - BAR_WIDTH - 36;
+	CLEANUP(cleanup_free) char *text = name ? escape_text(slice_of(name)) : NULL;
 
 	fprintf(stderr, "\r\033[K%s [", progress->what);
 	for (int i = 0; i < BAR_WIDTH; i++)
 		putc(i < filled ? '#' : '.', stderr);
 	fprintf(stderr, "] %zu/%zu", done, total);
-	if (name && room > 0)
-		put_name(name, room);
+	if (text && room > 0) /* as much as there is room for, cut before a character */
+		fprintf(stderr, " %.*s", (int)utf8_cut(slice_of(text), (size_t)room), text);
 	fflush(stderr);
 }
 

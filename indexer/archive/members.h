@@ -15,9 +15,9 @@
 #include "db/base/name_map.h"
 #include "libquery/disk/tree/archive.h"
 
-#define MEMBERS_METADATA_MAX                                                                       \
-	((size_t)512 << 20) /* bytes of paths and metadata kept of one archive */
-#define MEMBERS_OBJECTS_MAX ((size_t)512 << 20) /* bytes of shared objects kept of one */
+/* Bytes of paths and metadata, and of shared objects, that are kept of one archive. */
+#define MEMBERS_METADATA_MAX ((size_t)512 << 20)
+#define MEMBERS_OBJECTS_MAX  ((size_t)512 << 20)
 
 struct members {
 	struct tree_file *files; /* without "./"; bytes null where they were not kept */

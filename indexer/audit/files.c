@@ -17,15 +17,12 @@
 
 char *files_complaint(struct collect *collect, enum trust trust, const struct stat *status)
 {
-	switch (trust) {
-	case TRUST_FOREIGN:
+	if (trust == TRUST_FOREIGN)
 		return collect_path(collect, "it belongs to user %u", status->st_uid);
-	case TRUST_WRITABLE:
-		return collect_path(collect, "%s may write it",
-		                    status->st_mode & S_IWOTH ? "everybody" : "a group");
-	default:
-		return NULL;
-	}
+	return trust != TRUST_WRITABLE
+	               ? NULL
+	               : collect_path(collect, "%s may write it",
+	                              status->st_mode & S_IWOTH ? "everybody" : "a group");
 }
 
 void files_look(const struct site *site, int64_t distribution, struct slice file)

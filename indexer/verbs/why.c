@@ -11,8 +11,8 @@
 /* All that is known about one entry point. */
 struct facts {
 	const entrydb_entry_point *entry_point;
-	const entrydb_path_entry *path_entry; /* NULL: it is not on the path any more */
-	entrydb_target *target;               /* NULL: there is nothing that can be looked at */
+	const char *database, *state, *reason; /* of its path entry */
+	entrydb_target *target;                /* NULL: there is nothing that can be looked at */
 	entrydb_verdict *verdict;
 	char *problem; /* why it would fail to load; NULL: none was found */
 };
@@ -40,21 +40,6 @@ find_path_entry(const entrydb_path *path, const entrydb_entry_point *entry_point
 		return candidate;
 	}
 	return NULL;
-}
-
-static const char *state_of(const entrydb_path_entry *entry)
-{
-	return entry ? entrydb_path_state_name(entrydb_path_entry_state(entry)) : "unknown";
-}
-
-static const char *reason_of(const entrydb_path_entry *entry)
-{
-	return entry ? entrydb_path_entry_reason(entry) : "";
-}
-
-static const char *database_of(const entrydb_path_entry *entry)
-{
-	return entry ? entrydb_path_entry_database(entry) : NULL;
 }
 
 static const char *or_else(const char *text, const char *otherwise)
@@ -86,9 +71,8 @@ static void print_text(const struct facts *facts)
 		target_print(target);
 	if (facts->problem)
 		print_line(STYLE_BAD, "  problem      %s", facts->problem);
-	print_line(STYLE_PLAIN, "  known from   %s: %s (%s)",
-	           or_else(database_of(facts->path_entry), "the disk"), state_of(facts->path_entry),
-	           reason_of(facts->path_entry));
+	print_line(STYLE_PLAIN, "  known from   %s: %s (%s)", or_else(facts->database, "the disk"),
+	           facts->state, facts->reason);
 	if (entrydb_verdict_allowed(facts->verdict))
 		print_line(STYLE_PLAIN, "  allowed      yes");
 	else
@@ -120,9 +104,9 @@ static const struct column columns[] = {
 static void put(struct output *output, const struct facts *facts)
 {
 	entry_put(output, facts->entry_point, facts->target);
-	output_string(output, database_of(facts->path_entry));
-	output_string(output, state_of(facts->path_entry));
-	output_string(output, reason_of(facts->path_entry));
+	output_string(output, facts->database);
+	output_string(output, facts->state);
+	output_string(output, facts->reason);
 	output_string(output, entrydb_verdict_allowed(facts->verdict) ? "yes" : "no");
 	output_string(output, facts->problem);
 	entry_put(output, facts->entry_point, facts->target);
@@ -137,9 +121,15 @@ static int print_all(const struct options *options, const struct question *found
 
 	for (size_t i = 0; code == 0 && i < entrydb_set_count(found->set); i++) {
 		const entrydb_entry_point *e = entrydb_set_get(found->set, i);
+		const entrydb_path_entry *entry = find_path_entry(found->path, e, &from);
 		CLEANUP(facts_free)
-		struct facts facts = {e, find_path_entry(found->path, e, &from), NULL, NULL, NULL};
+		struct facts facts = {.entry_point = e, .state = "unknown", .reason = ""};
 
+		if (entry) { /* else it is not on the path any more */
+			facts.database = entrydb_path_entry_database(entry);
+			facts.state = entrydb_path_state_name(entrydb_path_entry_state(entry));
+			facts.reason = entrydb_path_entry_reason(entry);
+		}
 		code = find_target(found->db, e, &facts.target, error);
 		if (code == 0)
 			code = causes_find(options->sysroot, e, facts.target, &facts.problem,
@@ -162,8 +152,9 @@ static void print_searched(const struct options *options, const struct question 
 	for (size_t i = 0; i < entrydb_path_count(found->path); i++) {
 		const entrydb_path_entry *entry = entrydb_path_get(found->path, i);
 
-		message("searched %s: %s (%s)", entrydb_path_entry_path(entry), state_of(entry),
-		        reason_of(entry));
+		message("searched %s: %s (%s)", entrydb_path_entry_path(entry),
+		        entrydb_path_state_name(entrydb_path_entry_state(entry)),
+		        entrydb_path_entry_reason(entry));
 	}
 }
 
