@@ -96,7 +96,13 @@ static inline struct slice slice_take(struct slice *text, char separator)
 	return taken;
 }
 
-/* The same for a line, without its end. */
+/* What stands before the first @separator in @text, which may be empty. */
+static inline struct slice slice_before(struct slice text, char separator)
+{
+	return text.len ? slice_take(&text, separator) : text;
+}
+
+/* As slice_take() for a line, without its end. */
 static inline struct slice slice_take_line(struct slice *text)
 {
 	return slice_take(text, '\n');

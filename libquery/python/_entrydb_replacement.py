@@ -42,14 +42,14 @@ class Replacement:
         self.function = self.add("", "entry_points", make_function)
         self.property = self.add("Distribution", "entry_points", make_entry_points)
         self.add("", "distribution", make_distribution)
-        self.add("Distribution", "name", make_name)
-        self.add("Distribution", "version", make_version)
+        self.add("Distribution", "name", make_header, NAME)
+        self.add("Distribution", "version", make_header, VERSION)
         self.own_new = make_new(module)
 
-    def add(self, place, name, make):
+    def add(self, place, name, make, *more):
         owner = getattr(self.module, place) if place else self.module
         theirs = vars(owner)[name]
-        self.parts[place, name] = owner, theirs, make(self, theirs)
+        self.parts[place, name] = owner, theirs, make(self, theirs, *more)
         return theirs
 
     def put(self):
@@ -189,14 +189,6 @@ def make_distribution(replacement, own):
         return found or own(distribution_name)
 
     return looking_like(own, distribution) if takes_the_same(own, distribution) else own
-
-
-def make_name(replacement, found):
-    return make_header(replacement, found, NAME)
-
-
-def make_version(replacement, found):
-    return make_header(replacement, found, VERSION)
 
 
 def make_header(replacement, found, which):

@@ -105,11 +105,6 @@ static bool is_named(const struct header *header, struct slice lower)
 	return header->name.len == lower.len && ascii_ends_ignoring_case(header->name, lower);
 }
 
-static bool is_blank_line(struct slice line)
-{
-	return skip_blanks(line).len == 0;
-}
-
 /* The indent that all lines have in common, blank ones aside. */
 static size_t find_margin(struct slice text)
 {
@@ -121,7 +116,7 @@ static size_t find_margin(struct slice text)
 		struct slice line = take_line(&text, &ended);
 		size_t blanks = line.len - skip_blanks(line).len, i = 0;
 
-		if (is_blank_line(line))
+		if (blanks == line.len)
 			continue;
 		margin = indent && margin < blanks ? margin : blanks;
 		indent = indent ? indent : line.ptr;
@@ -142,7 +137,7 @@ static struct slice dedent(char *bytes, size_t len)
 	while (ended) {
 		struct slice line = take_line(&rest, &ended);
 
-		if (!is_blank_line(line)) {
+		if (skip_blanks(line).len > 0) {
 			memmove(bytes + n, line.ptr + margin, line.len - margin);
 			n += line.len - margin;
 		}

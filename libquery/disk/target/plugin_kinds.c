@@ -254,14 +254,10 @@ struct slice plugin_kinds_symbol_of(struct slice group)
 /* --- files --- */
 
 /* "_x.cpython-312-x86_64-linux-gnu.so" and "_x.abi3.so" are for Python alone. */
-static bool is_python_module(struct slice name)
-{
-	return memmem(name.ptr, name.len, ".cpython-", 9) || slice_ends(name, SLICE(".abi3.so"));
-}
-
 static bool is_library(struct slice name)
 {
-	return object_name_suffix(name) && !is_python_module(name);
+	return object_name_suffix(name) && !memmem(name.ptr, name.len, ".cpython-", 9) &&
+	       !slice_ends(name, SLICE(".abi3.so"));
 }
 
 static bool may_be(const struct kind *kind, struct slice name)

@@ -58,15 +58,10 @@ static struct slice name_of(const struct archive *archive, size_t place)
 	return archive->zip ? archive->zip->members[place].name : archive->files[place].path;
 }
 
-static struct slice first_component(struct slice name)
-{
-	return name.len ? slice_take(&name, '/') : name;
-}
-
 /* The child to which the file called @name belongs; null if it does to none. */
 static struct slice child_of(const struct archive *archive, struct slice name)
 {
-	return archive->zip ? first_component(name) : distname_first_info(name);
+	return archive->zip ? slice_before(name, '/') : distname_first_info(name);
 }
 
 static int children(struct tree *tree, tree_each *each, void *payload, struct error *error)
@@ -101,7 +96,7 @@ static void index_file(struct archive *archive, uint32_t place, bool *failed)
 	name_map_set(&archive->index, name, place, failed);
 	if (slice_is_null(child) || child.len + 1 >= name.len)
 		return;
-	below = first_component(slice_from(name, child.len + 1));
+	below = slice_before(slice_from(name, child.len + 1), '/');
 	below = slice_between(name.ptr, below.ptr + below.len);
 	if (below.len < name.len)
 		name_map_put(&archive->index, below, NO_PLACE, failed);

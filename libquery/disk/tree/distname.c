@@ -50,11 +50,6 @@ bool distname_is_egg_base(struct slice path_entry)
 	return ascii_ends_ignoring_case(path_entry, SLICE(".egg"));
 }
 
-static struct slice before_first_dash(struct slice name)
-{
-	return name.len ? slice_take(&name, '-') : name;
-}
-
 static bool is_separator(char c)
 {
 	return c == '-' || c == '_' || c == '.';
@@ -89,7 +84,7 @@ size_t distname_lookup_key(struct slice child, char *out, size_t room)
 
 	if (!dot)
 		return 0;
-	return collapse(before_first_dash(slice_between(low.ptr, dot)), out);
+	return collapse(slice_before(slice_between(low.ptr, dot), '-'), out);
 }
 
 /* base.lower().rpartition(".")[0].partition("-")[0].replace("-", "_") */
@@ -98,7 +93,7 @@ size_t distname_egg_key(struct slice path_entry, char *out, size_t room)
 	struct slice low = {out, unicode_lower(path_base(path_entry), out, room)};
 	const char *dot = low.len > 0 ? memrchr(low.ptr, '.', low.len) : NULL;
 
-	return dot ? before_first_dash(slice_between(low.ptr, dot)).len : 0;
+	return dot ? slice_before(slice_between(low.ptr, dot), '-').len : 0;
 }
 
 /* name.lower().replace("-", "_") */
@@ -124,7 +119,7 @@ bool distname_stem(struct slice child, struct slice *stem)
 	if (!dot || dot < base.ptr + dots)
 		return false;
 	extension = slice_between(dot, base.ptr + base.len);
-	name = before_first_dash(slice_between(base.ptr, dot));
+	name = slice_before(slice_between(base.ptr, dot), '-');
 	if (name.len == 0 ||
 	    (!slice_equal(extension, DIST_INFO) && !slice_equal(extension, EGG_INFO)))
 		return false;

@@ -41,7 +41,7 @@ OLD = {"enable": "on", "disable": "off"}
 
 def switch(verb, options):
     from . import _environment
-    environment = _environment.own()
+    environment = _environment.Environment()
     if (verb, options) == ("on", ["--sitecustomize"]):
         return environment.on_by_sitecustomize()
     if (verb, options) == ("on", ["--no-refresh"]):
@@ -60,19 +60,15 @@ def usage_error():
     return 2
 
 
-def old_word(word):
-    print(f"entrydb: there is no command '{word}'; to switch the acceleration {OLD[word]}, run "
-          f"'python -m entrydb {OLD[word]}'", file=sys.stderr)
-    return 2
-
-
 def main(arguments=None):
     arguments = sys.argv[1:] if arguments is None else arguments
     if not arguments:
         return usage_error()
     verb, *rest = arguments
     if verb in OLD:
-        return old_word(verb)
+        print(f"entrydb: there is no command '{verb}'; to switch the acceleration {OLD[verb]}, run "
+              f"'python -m entrydb {OLD[verb]}'", file=sys.stderr)
+        return 2
     from . import _program
     if verb not in ("on", "off"):  # these must not be interrupted by a closed pipe
         _program.restore_signals()

@@ -7,7 +7,7 @@ from _entrydb_replacement import environ, refresh_at_exit, submodule
 
 from . import _metadata_module, _native
 from ._metadata_module import WITH_METADATA
-from ._databases import database, finders, item, path_entries, split
+from ._databases import Kept, database, finders, item, path_entries, split
 
 WALK_BEGINS = 4       # distributions of one path entry that were asked for, one by one
 WALK_PAUSE_MAX = 4096
@@ -46,9 +46,7 @@ def has_rules():
 
 
 def obey(found):
-    if not has_rules():
-        return found
-    return submodule("_policy").obey(found)
+    return submodule("_policy").obey(found) if has_rules() else found
 
 
 def obey_rules(replacement):
@@ -120,7 +118,13 @@ class Answer:
                                          known.parses)
         if found is None:
             return None
-        return self.collect(found, group, params, rest)
+        groups = self.caller.groups  # from here on as the module's own function ends
+        if groups and not params:
+            return groups.load(found)
+        if groups and group is None:
+            found.sort(key=by_group)
+        found = self.caller.EntryPoints(found)
+        return found.select(**rest) if rest else found
 
     def find_distribution(self, name):
         """Of that name, as distribution() would; None where that has to answer."""
@@ -146,16 +150,6 @@ class Answer:
             return None
         found = _native.headers(str(path))
         return found and found[which] and found[which].isprintable() and found[which]
-
-    def collect(self, found, group, params, rest):
-        """As the module's own function ends, for these entry points."""
-        groups = self.caller.groups
-        if groups and not params:
-            return groups.load(found)
-        if groups and group is None:
-            found.sort(key=by_group)
-        found = self.caller.EntryPoints(found)
-        return found.select(**rest) if rest else found
 
 
 def _named(file):
@@ -202,17 +196,7 @@ class Walk:
         return item(rows, file)
 
 
-class Walks(dict):
-    """By directory; for a file name, as importlib.metadata spells it."""
-
-    def __missing__(self, root):
-        if len(self) >= WALKS_MAX:
-            self.clear()
-        found = self[root] = Walk(root)
-        return found
-
-
-walks = Walks()
+walks = Kept(Walk, WALKS_MAX)  # by directory; for a file name, as importlib.metadata spells it
 os.register_at_fork(after_in_child=walks.clear)
 
 

@@ -22,6 +22,20 @@ def item(dictionary, key):
         return None
 
 
+class Kept(dict):
+    """What was made of each key; where these get too many, all are forgotten."""
+
+    def __init__(self, make, most):
+        self.make = make
+        self.most = most
+
+    def __missing__(self, key):
+        if len(self) >= self.most:
+            self.clear()
+        found = self[key] = self.make(key)
+        return found
+
+
 def database(rules=0):
     """A handle on sys.path as it is now; None where an entry is not for a database."""
     if type(sys.path) is not list:

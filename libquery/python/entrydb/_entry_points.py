@@ -69,17 +69,9 @@ class EntryPoint:
             vars(self)["dist"] = dist
         return dist
 
-    @property
-    def module(self):
-        return _parse(self.value)[0]
-
-    @property
-    def attr(self):
-        return _parse(self.value)[1]
-
-    @property
-    def extras(self):
-        return _parse(self.value)[2]
+    module = property(lambda self: _parse(self.value)[0])
+    attr = property(lambda self: _parse(self.value)[1])
+    extras = property(lambda self: _parse(self.value)[2])
 
     def load(self):
         """Import the module and return what the value names in it."""
@@ -143,13 +135,8 @@ class EntryPoints(tuple):
         """Those that match."""
         return EntryPoints(each for each in self if each.matches(**params))
 
-    @property
-    def names(self):
-        return {each.name for each in self}
-
-    @property
-    def groups(self):
-        return {each.group for each in self}
+    names = property(lambda self: {each.name for each in self})
+    groups = property(lambda self: {each.group for each in self})
 
 
 def entry_points(**params):

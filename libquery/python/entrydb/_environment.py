@@ -42,19 +42,21 @@ class Refused(Exception):
 
 
 class Environment:
-    """A site directory that entrydb is installed in. on(), off() and status() print what they
-    have done or found, or why they could not, and return an exit status."""
+    """The site directory that this package is installed in. on(), off() and status() print what
+    they have done or found, or why they could not, and return an exit status."""
 
-    def __init__(self, place, path, directory, python, is_read=True):
-        """place: what is updated, a prefix or the site directory; directory: a descriptor; python:
-        its interpreter; is_read: that runs the .pth files that are there."""
-        self.place = place
-        self.python = python
-        self.path = path
-        self.directory = directory
-        self.is_read = is_read
-        self.owner = os.fstat(directory)
-        self.label = _files.printable(place)
+    def __init__(self):
+        """place: what is updated, a prefix or the site directory; directory: a descriptor;
+        is_read: Python runs the .pth files that are there."""
+        package = os.path.dirname(os.path.abspath(__file__))  # its files may be links: uv's, to a cache
+        self.path = os.path.realpath(os.path.dirname(package))
+        prefix = os.path.realpath(sys.prefix)
+        inside = os.path.commonpath([self.path, prefix]) == prefix
+        self.place = sys.prefix if inside else self.path
+        self.label = _files.printable(self.place)
+        self.directory = _files.open_directory(self.path)
+        known = map(os.path.realpath, [*site.getsitepackages(), site.getusersitepackages()])
+        self.is_read = self.path in known
 
     def is_on(self):
         return _files.exists(self.directory, "entrydb.pth") or self.has_sitecustomize()
@@ -95,11 +97,12 @@ class Environment:
 
     def _check_owner(self, verb):
         """Nobody's rights are lent: whoever owns it changes it."""
-        uid, gid = self.owner.st_uid, self.owner.st_gid
+        owner = os.fstat(self.directory)
+        uid, gid = owner.st_uid, owner.st_gid
         if uid == os.geteuid():
             return
         command = f"; run: setpriv --reuid={uid} --regid={gid} --clear-groups " \
-            f"{shlex.quote(self.python)} -m entrydb {verb}"
+            f"{shlex.quote(sys.executable)} -m entrydb {verb}"
         raise Refused(f"left alone, as it belongs to user {uid}"
                       + (command if os.geteuid() == 0 else ""))
 
@@ -155,18 +158,15 @@ class Environment:
         free_threaded = "t" if "t" in sys.abiflags else ""
         if f"/python{_program.rules()}{free_threaded}/" not in f"{self.path}/":
             return
-        for name in names:
-            self._compile_one(name)
-
-    def _compile_one(self, name):
         here = f"/proc/self/fd/{self.directory}"
-        directory, _, stem = name.removesuffix(".py").rpartition("/")
-        compiled = f"{directory}/__pycache__/{stem}.{sys.implementation.cache_tag}.pyc".lstrip("/")
-        try:
-            py_compile.compile(f"{here}/{name}", f"{here}/{compiled}", f"{self.path}/{name}",
-                               quiet=2)
-        except OSError:
-            pass  # slower, and no worse
+        for name in names:
+            directory, _, stem = name.removesuffix(".py").rpartition("/")
+            compiled = f"{directory}/__pycache__/{stem}.{sys.implementation.cache_tag}.pyc".lstrip("/")
+            try:
+                py_compile.compile(f"{here}/{name}", f"{here}/{compiled}", f"{self.path}/{name}",
+                                   quiet=2)
+            except OSError:
+                pass  # slower, and no worse
 
     def _record(self, files):
         """Of ours, RECORD lists these files and no others."""
@@ -194,14 +194,3 @@ def _list_in_record(info, files):
 def _record_line(name, text):
     digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return f"{name},sha256={digest.rstrip('=')},{len(text)}"
-
-
-def own():
-    """The environment that this package is installed in."""
-    package = os.path.dirname(os.path.abspath(__file__))  # its files may be links: uv's, to a cache
-    path = os.path.realpath(os.path.dirname(package))
-    prefix = os.path.realpath(sys.prefix)
-    inside = os.path.commonpath([path, prefix]) == prefix
-    known = map(os.path.realpath, [*site.getsitepackages(), site.getusersitepackages()])
-    return Environment(sys.prefix if inside else path, path, _files.open_directory(path),
-                       sys.executable, is_read=path in known)

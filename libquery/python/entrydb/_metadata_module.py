@@ -16,7 +16,7 @@ import sys
 from operator import attrgetter
 
 from . import _native
-from ._databases import finders, is_standard_finder, item
+from ._databases import Kept, finders, is_standard_finder, item
 
 PATH_ENTRIES_MAX = 64  # whose paths are kept
 PATHS_MAX = 1024       # of one of them
@@ -88,7 +88,7 @@ class MetadataModule:
         self.Path = names["pathlib"].Path
         self.path_type = names["pathlib"].PosixPath  # what Path() makes; no question asks it here
         self.groups = names.get("SelectableGroups")
-        self.paths = {}
+        self.paths = no_paths(self.Path)
 
     def locator(self):
         """A function from a path entry and the file name of metadata in it to a distribution."""
@@ -108,29 +108,16 @@ class MetadataModule:
     def join_in(self, path):
         """How the module itself gets from a path entry to a file in it."""
         if _native.is_directory(path or "."):
-            kept = item(self.paths, path)
-            if kept is None:
-                if len(self.paths) >= PATH_ENTRIES_MAX:
-                    self.paths.clear()
-                kept = self.paths[path] = Paths(self.Path, path)
-            return kept.__getitem__
+            return self.paths[path].__getitem__
         fast = self.FastPath(path)
         fast.lookup(fast.mtime)  # finds that it is a zip, and how to join paths in it
         return lambda file: fast.joinpath(file.rpartition("/")[2])
 
 
-class Paths(dict):
-    """The Path of each file in a directory, by the file's name; nobody changes a Path."""
-
-    def __init__(self, make, directory):
-        self.make = make
-        self.directory = directory
-
-    def __missing__(self, file):
-        if len(self) >= PATHS_MAX:
-            self.clear()
-        found = self[file] = self.make(self.directory, file.rpartition("/")[2])
-        return found
+def no_paths(make):
+    """By directory, the Path of each file in it, by the file's name; nobody changes a Path."""
+    return Kept(lambda directory: Kept(lambda file: make(directory, file.rpartition("/")[2]),
+                                       PATHS_MAX), PATH_ENTRIES_MAX)
 
 
 def recognise(module, originals, ours):
@@ -187,7 +174,7 @@ def _forget_paths():
     """In a child of fork(): another thread may have been in the middle of adding one."""
     for each in tuple(_recognised.values()):
         if each.known:
-            each.known.paths = {}
+            each.known.paths = no_paths(each.known.Path)
 
 
 os.register_at_fork(after_in_child=_forget_paths)

@@ -17,7 +17,8 @@ def has_rules():
     try:
         return _handle().has_policy()
     except (OSError, ValueError) as error:
-        _complain(error)
+        import warnings
+        warnings.warn(f"entrydb: {error}", RuntimeWarning, stacklevel=1)
         return False
 
 
@@ -54,8 +55,3 @@ def _is_allowed(each, handle):
         return handle.allowed(each.group, each.name, name, place and str(place))[0]
     except (OSError, ValueError, TypeError):  # the file has gone bad meanwhile; no text
         return True
-
-
-def _complain(error):
-    import warnings
-    warnings.warn(f"entrydb: {error}", RuntimeWarning, stacklevel=2)

@@ -206,12 +206,10 @@ static PyObject *ask(struct database *database, PyObject *key, const struct ques
 {
 	entrydb_error error = ENTRYDB_ERROR_INIT;
 	unsigned long long state = 0;
-	PyThreadState *thread;
-	int has_policy = 0, code;
+	PyThreadState *thread = enter_library();
+	int has_policy = 0, code = entrydb_refresh(database->db, &state, &error);
 	PyObject *answer;
 
-	thread = enter_library();
-	code = entrydb_refresh(database->db, &state, &error);
 	if (code == 0)
 		code = entrydb_has_policy(database->db, &has_policy, &error);
 	leave_library(thread);
@@ -288,12 +286,10 @@ static PyObject *database_refresh(PyObject *self, PyObject *Py_UNUSED(unused))
 	struct database *database = (struct database *)self;
 	entrydb_error error = ENTRYDB_ERROR_INIT;
 	unsigned long long number = 0;
-	PyThreadState *thread;
+	PyThreadState *thread = enter_library();
 	bool indexed = false;
-	int code;
+	int code = refresh_indexed(database->db, &number, &indexed, &error);
 
-	thread = enter_library();
-	code = refresh_indexed(database->db, &number, &indexed, &error);
 	leave_library(thread);
 	if (code < 0)
 		return not_vouched(code, &error);
@@ -384,13 +380,11 @@ static PyObject *database_survey(PyObject *self, PyObject *Py_UNUSED(unused))
 {
 	struct database *database = (struct database *)self;
 	entrydb_error error = ENTRYDB_ERROR_INIT;
+	PyThreadState *thread = enter_library();
 	entrydb_set *set = NULL;
-	PyThreadState *thread;
+	int code = entrydb_survey(database->db, &set, &error);
 	PyObject *dict;
-	int code;
 
-	thread = enter_library();
-	code = entrydb_survey(database->db, &set, &error);
 	leave_library(thread);
 	if (code < 0)
 		return not_vouched(code, &error);
@@ -425,15 +419,12 @@ PyDoc_STRVAR(path_entries_doc, "path_entries()\n--\n\n"
                                "(path entry, database or None, state, reason) of each path entry,\n"
                                "as of the last answer.");
 
-static PyObject *file_name_or_none(const char *file)
-{
-	return file ? PyUnicode_DecodeFSDefault(file) : Py_NewRef(Py_None);
-}
-
 static PyObject *tell_path_entry(const entrydb_path_entry *entry)
 {
+	const char *file = entrydb_path_entry_database(entry);
+
 	return Py_BuildValue("(NNss)", PyUnicode_DecodeFSDefault(entrydb_path_entry_path(entry)),
-	                     file_name_or_none(entrydb_path_entry_database(entry)),
+	                     file ? PyUnicode_DecodeFSDefault(file) : Py_NewRef(Py_None),
 	                     entrydb_path_state_name(entrydb_path_entry_state(entry)),
 	                     entrydb_path_entry_reason(entry));
 }
@@ -543,7 +534,7 @@ static PyObject *database_new(PyTypeObject *type, PyObject *arguments,
 	entrydb_error error = ENTRYDB_ERROR_INIT;
 	int rules = ENTRYDB_RULES_DEFAULT, code;
 	struct database *database;
-	PyObject *path, *kept;
+	PyObject *path;
 	entrydb *db = NULL;
 
 	if (!PyArg_ParseTuple(arguments, "O!|iz:Database", &PyTuple_Type, &path, &rules,
@@ -554,16 +545,16 @@ static PyObject *database_new(PyTypeObject *type, PyObject *arguments,
 	code = open_path(path, &options, &db, &error);
 	if (code < 0)
 		return raise(code, &error);
-	kept = PyDict_New();
-	database = kept ? (struct database *)allocate(type, 0) : NULL;
+	database = (struct database *)allocate(type, 0);
 	if (!database) {
-		Py_XDECREF(kept);
 		entrydb_close(db);
 		return NULL;
 	}
 	database->db = db;
 	database->pid = getpid();
-	database->kept = kept;
+	database->kept = PyDict_New();
+	if (!database->kept)
+		Py_CLEAR(database);
 	return (PyObject *)database;
 }
 

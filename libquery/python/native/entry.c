@@ -25,9 +25,10 @@ bool maker_init(struct maker *maker, const struct state *state, PyObject *type, 
 }
 
 /* As EntryPoint(name, value, group)._for(dist) of 3.10. */
-static PyObject *make_tuple(const struct maker *maker, PyObject *fields, PyObject *dist)
+static PyObject *make_tuple(const struct maker *maker, PyObject *items, Py_ssize_t at,
+                            PyObject *dist)
 {
-	PyObject *arguments = PyTuple_Pack(1, fields);
+	PyObject *arguments = Py_BuildValue("(N)", PyTuple_GetSlice(items, at, at + FIELDS));
 	PyObject *made = arguments ? maker->construct(maker->type, arguments, NULL) : NULL;
 
 	Py_XDECREF(arguments);
@@ -66,23 +67,13 @@ static PyObject *make_object(const struct maker *maker, PyObject *items, Py_ssiz
 	return made;
 }
 
-static PyObject *make(const struct maker *maker, PyObject *items, Py_ssize_t at, PyObject *dist)
-{
-	PyObject *fields, *made;
-
-	if (!maker->is_tuple)
-		return make_object(maker, items, at, dist);
-	fields = PyTuple_GetSlice(items, at, at + FIELDS);
-	made = fields ? make_tuple(maker, fields, dist) : NULL;
-	Py_XDECREF(fields);
-	return made;
-}
-
 PyObject *make_all(const struct maker *maker, PyObject *items, Py_ssize_t step, dist_of *find,
                    void *payload)
 {
 	Py_ssize_t count = PyTuple_Size(items) / step;
 	PyObject *list = PyList_New(count);
+	PyObject *(*const make)(const struct maker *, PyObject *, Py_ssize_t, PyObject *) =
+	        maker->is_tuple ? make_tuple : make_object;
 
 	for (Py_ssize_t i = 0; list && i < count; i++) {
 		PyObject *dist = find(payload, items, i * step);

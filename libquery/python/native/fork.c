@@ -30,15 +30,10 @@ static void before_fork(void)
 	pthread_rwlock_wrlock(&in_library);
 }
 
-static void after_fork_in_parent(void)
-{
-	pthread_rwlock_unlock(&in_library);
-}
-
 static void watch_once(void)
 {
 	init_in_library();
-	pthread_atfork(before_fork, after_fork_in_parent, init_in_library);
+	pthread_atfork(before_fork, release_forks, init_in_library);
 }
 
 void watch_forks(void)
