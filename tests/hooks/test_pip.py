@@ -2,7 +2,7 @@
 
 A real pip in a virtual environment that entrydb is installed and switched on in. After
 each step the rows of the database alone (--fresh trust) must be what importlib.metadata
-finds. ENTRYDB_PYTHON_WHEEL names the wheel of entrydb; without it the module is skipped.
+finds.
 """
 
 import glob
@@ -17,10 +17,11 @@ import package_cache
 import reference
 import support
 import tiny_packages
+import wheels
 from program import Program, difference
 from tiny_packages import Package
 
-WHEEL = os.environ.get("ENTRYDB_PYTHON_WHEEL")
+setUpModule = wheels.set_up
 OLD_PIP = "pip==23.1.2"  # the first one that runs on Python 3.12 and later
 ALPHA = [Package("alpha", version, 1) for version in ("1.0", "1.1", "2.0")]
 BETA = Package("Beta.tools", "1.0", 2)
@@ -45,11 +46,6 @@ def build_wheel(directory, settings=None, metadata=None):
 '''
 
 
-def setUpModule():
-    if not WHEEL:
-        raise unittest.SkipTest("ENTRYDB_PYTHON_WHEEL names no wheel of entrydb")
-
-
 class Environment:
     """A virtual environment that sees the user's site directory, as --user wants it."""
 
@@ -66,7 +62,7 @@ class Environment:
         self.env.update(HOME=self.home, PIP_NO_INDEX="1", PIP_DISABLE_PIP_VERSION_CHECK="1",
                         PIP_CONFIG_FILE=os.devnull, PIP_ROOT_USER_ACTION="ignore")
         self.run(interpreter.executable, "-I", "-m", "venv", "--system-site-packages", self.prefix)
-        self.pip("install", WHEEL)
+        self.pip("install", wheels.wheel())
         self.run(self.python, "-m", "entrydb", "on")
         self.entrydb = Program(self.home, f"{self.site}/entrydb/bin/entrydb")
         self.entrydb.env = self.env
@@ -277,7 +273,7 @@ class Failures(PipTest):
         self.assertIn(f"entrydb: {state}/entry_points.db stays, and nothing updates it any more; "
                       f"to remove it: rm -r {state}\n", done.stdout)
         self.assertEqual(glob.glob(f"{self.environment.site}/entrydb.*"), [])
-        self.environment.pip("install", WHEEL)
+        self.environment.pip("install", wheels.wheel())
         self.assertEqual(glob.glob(f"{self.environment.site}/entrydb.*"), [])
         self.environment.run(self.environment.python, "-m", "entrydb", "on")
         self.check()
