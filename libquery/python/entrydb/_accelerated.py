@@ -127,14 +127,12 @@ class Answer:
         return found.select(**rest) if rest else found
 
     def find_distribution(self, name):
-        """Of that name, as distribution() would; None where that has to answer."""
+        """Of that name, as distribution() would; None where that has to answer, or to raise."""
         if type(name) is not str or not name or not self.is_own() or self.caller.finds is None:
             return None
         known = provider(self.caller)
         handle = known and database(known.rules)
         found = handle and handle.find(name)
-        if found == ():
-            raise self.module.PackageNotFoundError(name)
         if not found or self.caller.finds == WITH_METADATA and not _named(found[1]):
             return None
         return known.locator()(*found)

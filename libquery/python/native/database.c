@@ -5,6 +5,7 @@
  * twice. Whatever cannot be vouched for is answered by None: then importlib.metadata is
  * asked.
  */
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@ struct database {
 	PyObject_HEAD entrydb *db;
 	pid_t pid;      /* whose handle it is: a child must not touch it */
 	PyObject *kept; /* from a question to (state of the disk, answer) */
+	atomic_bool asked;
 };
 
 #define KEPT_MAX 256 /* questions */
@@ -200,16 +202,21 @@ static PyObject *ask_library(struct database *database, const struct question *q
 
 /*
  * The same, or what was kept under @key in this state of the disk. Where there are rules about what
- * may be loaded nothing is kept: they are another state.
+ * may be loaded nothing is kept: they are another state. Nor is the first answer: what has just
+ * been scanned may have to be at each look, and of many processes it is the only one.
  */
 static PyObject *ask(struct database *database, PyObject *key, const struct question *question)
 {
 	entrydb_error error = ENTRYDB_ERROR_INIT;
 	unsigned long long state = 0;
-	PyThreadState *thread = enter_library();
-	int has_policy = 0, code = entrydb_refresh(database->db, &state, &error);
+	int has_policy = 0, code;
+	PyThreadState *thread;
 	PyObject *answer;
 
+	if (!atomic_exchange(&database->asked, true))
+		return ask_library(database, question);
+	thread = enter_library();
+	code = entrydb_refresh(database->db, &state, &error);
 	if (code == 0)
 		code = entrydb_has_policy(database->db, &has_policy, &error);
 	leave_library(thread);
@@ -313,15 +320,15 @@ bool database_number(PyObject *self, unsigned long long *number)
 
 PyDoc_STRVAR(find_doc,
              "find(name, /)\n--\n\n"
-             "(path entry, metadata directory) of the distribution of that name, () if there is\n"
-             "none; None where importlib.metadata has to be asked.");
+             "(path entry, metadata directory) of the distribution of that name; None where\n"
+             "importlib.metadata has to be asked.");
 
 static PyObject *place_of(const entrydb_set *set)
 {
 	const entrydb_distribution *found = entrydb_set_distribution(set, 0);
 
 	if (!found)
-		return PyTuple_New(0);
+		Py_RETURN_NONE;
 	return Py_BuildValue("(NN)", PyUnicode_DecodeFSDefault(entrydb_distribution_path(found)),
 	                     PyUnicode_DecodeFSDefault(entrydb_distribution_file(found)));
 }
