@@ -59,6 +59,7 @@ struct walk {
 	uid_t top;          /* who owns "/" */
 	int links;
 	mode_t search; /* who may search every directory so far, as permissions to read */
+	bool refused;  /* RULE_LOAD ended it */
 	bool foreign;  /* it is in somebody else's territory: status says whose */
 	uid_t leader;  /* the user whose links were followed; 0: nobody but root */
 };
@@ -92,8 +93,12 @@ static int enter(struct walk *walk, int fd, char *done, struct error *error)
 	if (S_ISDIR(walk->status.st_mode))
 		walk->search &= (walk->status.st_mode & 0111) << 2;
 	/* The owner of a directory, and all who can write to it, decide what is in it. */
-	if (walk->rule == RULE_LOAD)
-		return trust_believe(name_of(walk), fd, &walk->status, TRUST_NO_OTHER, error);
+	if (walk->rule == RULE_LOAD) {
+		int code = trust_believe(name_of(walk), fd, &walk->status, TRUST_NO_OTHER, error);
+
+		walk->refused = code < 0;
+		return code;
+	}
 	if (walk->rule == RULE_LOOK)
 		return 0;
 	walk->foreign = !trust_owner(walk->status.st_uid, walk->top);
@@ -178,14 +183,18 @@ static int follow(struct walk *walk, int fd, const struct stat *link, const char
 
 	if (code < 0)
 		return code;
-	if (!judge_link(walk, link))
+	walk->refused = !judge_link(walk, link);
+	if (walk->refused)
 		return error_set(error, ERROR_PERMISSION,
 		                 "%s/%s is a symbolic link that others may have made: it is not "
 		                 "followed",
 		                 walk->done, name);
-	if (walk->rule == RULE_LOOK && is_on_proc(walk->fd))
+	/* It leads there past the directories above, which may let nobody in. */
+	if (walk->rule == RULE_LOOK && is_on_proc(walk->fd)) {
+		walk->search = 0;
 		return enter(walk, openat(walk->fd, name, O_PATH | O_CLOEXEC),
 		             text_format("%s/%s", walk->done, name), error);
+	}
 	len = readlinkat(fd, "", target, sizeof(target));
 	if (len < 0)
 		return error_errno(error, errno, "%s/%s", walk->done, name);
@@ -401,6 +410,24 @@ int safe_load_check(const char *path, struct stat *status, struct error *error)
 	code = walk_path(&walk, path, NULL, error);
 	*status = walk.status;
 	return code;
+}
+
+int safe_load_place(const char *path, struct error *error)
+{
+	CLEANUP(walk_end) struct walk walk = WALK_INIT;
+	struct error own = {0};
+	int code;
+
+	walk.rule = RULE_LOAD;
+	code = walk_path(&walk, path, NULL, &own);
+	if (code == 0 || walk.refused || code == ERROR_NOMEM)
+		return error_move(error, &own);
+	error_clear(&own);
+	/* It is not there, or not for us: who else could put it there? */
+	return walk.status.st_mode & (S_IWGRP | S_IWOTH) && walk.status.st_mode & S_ISVTX
+	               ? error_set(error, ERROR_PERMISSION, "others can make %s in %s", path,
+	                           name_of(&walk))
+	               : 0;
 }
 
 int safe_directory_open(const char *path, const char *sysroot, enum safe_create create, int *fd,

@@ -80,6 +80,12 @@ int safe_look_open(const char *path, const char *sysroot, int flags);
 int safe_load_check(const char *path, struct stat *status, struct error *error);
 
 /*
+ * The same of a directory that the dynamic linker will look into, whether it is there by now or
+ * not: nobody else may be able to put something there.
+ */
+int safe_load_place(const char *path, struct error *error);
+
+/*
  * Open the file at @path, absolute, to publish what is in it. *@search: the permissions to read
  * of all who may search every directory on the way, those of links, too. -1 and EACCES where
  * somebody else owns one of them, or may have made a link; -1 and ENOENT where nothing is there.

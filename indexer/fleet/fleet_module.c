@@ -110,9 +110,9 @@ static int ask_for_tls(const PQconninfoOption *own, struct error *error)
 	if (service && setenv("PGSERVICE", service, 1) != 0)
 		return error_nomem(error);
 	others = PQconndefaults();
-	host = value_of(own, "hostaddr");
-	host = host ? host : value_of(own, "host");
+	host = value_of(own, "hostaddr"); /* whatever the host's name is, and wherever it stands */
 	host = host ? host : value_of(others, "hostaddr");
+	host = host ? host : value_of(own, "host");
 	host = host ? host : value_of(others, "host");
 	if (!others || (host && !are_local(host) && setenv("PGSSLMODE", "require", 0) != 0))
 		return error_nomem(error);

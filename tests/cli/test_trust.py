@@ -334,10 +334,13 @@ class Looking(TrustTest):
         os.chmod(self.top, 0o755)
         os.chmod(self.mine, 0o700)
         write(f"{self.mine}/open", text.format("swordfish"))  # but in a directory that nobody else may search
+        self.held = os.open(f"{self.mine}/open", os.O_RDONLY)  # leads there past that directory
+        self.addCleanup(os.close, self.held)
         add_distribution(f"{self.mine}/site-packages", "outer", text=text.format("swordfish"))
         add_distribution(self.site, "plain", text=text.format("plain"))
         for name, target in (("a", self.secret), ("b", f"{self.mine}/open"), ("c", "/etc/shadow"), ("d", f"{self.top}/theirs"),
-                             ("e", f"{self.top}/everybodys"), ("f", "/proc/self/environ"), ("g", f"{self.top}/pipe")):
+                             ("e", f"{self.top}/everybodys"), ("f", "/proc/self/environ"), ("g", f"{self.top}/pipe"),
+                             ("h", f"/proc/{os.getpid()}/fd/{self.held}")):
             info = add_distribution(self.site, name)
             os.unlink(f"{info}/entry_points.txt")
             os.symlink(target, f"{info}/entry_points.txt")
@@ -600,6 +603,26 @@ class Loading(TrustTest):
         code, text = self.load("host", "plugin")
         self.assertLess(code, 0)
         self.assertIn(f"libdeeper.so belongs to user {self.other.uid}", text)
+
+    @unittest.skipUnless(shutil.which("cc"), "no C compiler")
+    def test_where_libraries_are_looked_for(self):
+        """Below a run path lies more than the libraries that were found: whoever can write there decides."""
+        info = add_distribution(self.site, "plugin", text="[host]\nplugin = pkg.libplugin:entry\n")
+        pkg, theirs = f"{self.site}/pkg", f"{self.top}/theirs"
+        os.makedirs(pkg)
+        os.makedirs(f"{theirs}/sub")
+        self.other.own(theirs)
+        os.makedirs(f"{self.top}/sticky")
+        os.chmod(f"{self.top}/sticky", 0o1777)
+        write(f"{info}/RECORD", "pkg/libplugin.so,,\n")
+        subprocess.run(["cc", "-shared", "-x", "c", "/dev/null", "-o", f"{pkg}/libhelper.so", "-Wl,-soname,libhelper.so"], check=True)
+        for run_path, extra, loads in ((theirs, [f"{pkg}/libhelper.so"], False), (f"{theirs}/$LIB", [f"{pkg}/libhelper.so"], False),
+                                       (f"{theirs}/$PLATFORM", [], False), ("", [], False), ("sub", [], False), (f"{self.top}/sticky/x", [], False),
+                                       (theirs, ["-Wl,-f,libother.so"], False), (f"{self.mine}/none:/none", [f"{pkg}/libhelper.so"], True)):
+            subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-x", "none", "-o", f"{pkg}/libplugin.so", "-Wl,--no-as-needed", *extra,
+                            f"-Wl,--enable-new-dtags,-rpath,{run_path}:$ORIGIN"], input=b"int entry(void) { return 1; }", check=True)
+            code, text = self.load("host", "plugin", f"os.chdir({theirs!r})")
+            self.assertEqual(code == 0, loads, (run_path, text))
 
     def test_a_host_with_more_rights_than_its_user(self):
         """A set-uid program that has put its user back can take root again; so could what it loads."""

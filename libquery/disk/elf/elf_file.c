@@ -296,14 +296,14 @@ static int step(int at, GElf_Word by)
 
 static void tell_dynamic(struct links *links, Elf_Data *data)
 {
-	static const GElf_Sxword tags[] = {[ELF_SONAME] = DT_SONAME,
-	                                   [ELF_RPATH] = DT_RPATH,
-	                                   [ELF_RUNPATH] = DT_RUNPATH,
-	                                   [ELF_NEEDED] = DT_NEEDED};
+	static const GElf_Sxword tags[] = {
+	        [ELF_SONAME] = DT_SONAME,       [ELF_RPATH] = DT_RPATH,
+	        [ELF_RUNPATH] = DT_RUNPATH,     [ELF_NEEDED] = DT_NEEDED,
+	        [ELF_AUXILIARY] = DT_AUXILIARY, [ELF_FILTER] = DT_FILTER};
 	GElf_Dyn entry;
 
 	for (int i = 0; gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
-		for (enum elf_link what = ELF_SONAME; what <= ELF_NEEDED; what++)
+		for (enum elf_link what = ELF_SONAME; what <= ELF_FILTER; what++)
 			if (entry.d_tag == tags[what])
 				tell(links, what, entry.d_un.d_val, (struct slice){0});
 }

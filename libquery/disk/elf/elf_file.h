@@ -65,6 +65,8 @@ enum elf_link {
 	ELF_RPATH,           /* where to look for what it needs, colon-separated */
 	ELF_RUNPATH,         /* the same, since 1999 */
 	ELF_NEEDED,          /* a library to be loaded with it; from here on, of each many */
+	ELF_AUXILIARY,       /* one that is asked for symbols before it, where it is there */
+	ELF_FILTER,          /* one that is asked for its symbols */
 	ELF_VERSION_NEEDED,  /* a version, of the library @of */
 	ELF_VERSION_DEFINED, /* a version that it has itself */
 };
