@@ -64,7 +64,7 @@ struct reader {
 };
 
 /*
- * Open the database on @fd, which stays the caller's (file_vfs.h), for one thread at a
+ * Open the database on @fd, which stays the caller's (file_vfs.c), for one thread at a
  * time; @file: its name, for messages. Whatever the file says, SQLite then runs none
  * of its triggers and views, writes no table of its schema, and makes nothing that is
  * larger than we ever do. The file may be hostile until identity.h has looked at it.

@@ -67,21 +67,19 @@ int databases_check_owner(const char *prefix, uid_t uid, gid_t gid, const char *
 int database_check_owner(const struct database *database, const char *command, struct error *error)
 {
 	CLEANUP(cleanup_free) char *prefix = layout_base(database->file);
-	CLEANUP(cleanup_free) char *word = prefix ? text_shell_word(prefix) : NULL;
-	/* A user's own database has no prefix. */
-	bool has_prefix = prefix && *prefix;
+	const char *place = prefix && *prefix ? prefix : database->file;
+	CLEANUP(cleanup_free) char *word = text_shell_word(place);
 	CLEANUP(cleanup_free)
-	char *update = word ? text_format("entrydb update%s%s", has_prefix ? " " : "",
-	                                  has_prefix ? word : "")
-	                    : NULL;
+	char *update =
+	        word ? text_format("entrydb update %s%s", place == prefix ? "" : "--db ", word)
+	             : NULL;
 	int code;
 
 	if (!update)
 		return error_nomem(error);
 	if (!command)
 		command = update;
-	code = databases_check_owner(has_prefix ? prefix : database->file, database->uid,
-	                             database->gid, command, error);
+	code = databases_check_owner(place, database->uid, database->gid, command, error);
 	/* Somebody else's directory on the way to a root of root's may lead anywhere. */
 	for (size_t i = 0; code == 0 && geteuid() == 0 && i < database->root_count; i++) {
 		const char *path = database->roots[i].path;

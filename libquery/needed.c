@@ -88,37 +88,17 @@ static void ask_in(struct needed *needed, struct run_paths where, struct slice n
  * is asked about as far as it is known, and whatever is in it by now. One that is no absolute path
  * begins at the current directory.
  */
-static int ask_where(struct needed *needed, struct run_paths where)
+static void ask_where(struct needed *needed, struct run_paths where)
 {
 	bool more = where.paths.len > 0;
 
 	while (more && needed->code == 0) {
-		const char *colon = memchr(where.paths.ptr, ':', where.paths.len), *token;
-		struct slice entry = where.paths, before = SLICE("");
 		struct error own = {0};
 		char text[PATH_MAX];
+		struct slice known;
 
-		more = colon;
-		if (colon) {
-			entry = slice_first(entry, (size_t)(colon - entry.ptr));
-			where.paths = slice_from(where.paths, entry.len + 1);
-		}
-		for (int braced = 0; braced < 2 && before.len == 0; braced++) {
-			const struct slice name = braced ? SLICE("${ORIGIN}") : SLICE("$ORIGIN");
-
-			if (slice_starts(entry, name)) {
-				before = needed->origin;
-				entry = slice_from(entry, name.len);
-			}
-		}
-		token = memchr(entry.ptr, '$', entry.len);
-		if (token) {
-			entry = slice_first(entry, (size_t)(token - entry.ptr));
-			while (entry.len > 0 && entry.ptr[entry.len - 1] != '/')
-				entry.len--;
-		}
-		snprintf(text, sizeof(text), "%.*s%.*s", (int)before.len, before.ptr,
-		         (int)entry.len, entry.ptr);
+		more = memchr(where.paths.ptr, ':', where.paths.len);
+		linkage_expand(slice_take(&where.paths, ':'), where.origin, text, &known);
 		needed->code = safe_load_place(text[0] ? text : ".", &own);
 		if (needed->code < 0)
 			error_set(needed->error, needed->code, "%s (of %s) is not loaded: %s",
@@ -126,7 +106,6 @@ static int ask_where(struct needed *needed, struct run_paths where)
 			          error_text(&own));
 		error_clear(&own);
 	}
-	return needed->code;
 }
 
 static bool keep_run_path(void *payload, enum elf_link what, struct slice text, struct slice of)
@@ -156,8 +135,7 @@ static bool ask_name(void *payload, enum elf_link what, struct slice name, struc
 		if (linkage_expand(name, needed->origin, text, &path))
 			needed->code = ask_about(needed, path);
 		else
-			needed->code = ask_where(
-			        needed, (struct run_paths){path_directory(name), needed->origin});
+			ask_where(needed, (struct run_paths){path_directory(name), needed->origin});
 	} else if (needed->runpath.len) {
 		ask_in(needed, (struct run_paths){needed->runpath, needed->origin}, name);
 	} else {
@@ -186,9 +164,8 @@ static int ask_needed_by(struct needed *needed, struct slice path)
 		        arena_copy(&needed->arena, needed->rpath, &failed), needed->origin};
 	if (failed)
 		error_nomem(&own);
-	needed->code = ask_where(
-	        needed, (struct run_paths){needed->runpath.len ? needed->runpath : needed->rpath,
-	                                   needed->origin});
+	ask_where(needed, (struct run_paths){needed->runpath.len ? needed->runpath : needed->rpath,
+	                                     needed->origin});
 	if (needed->code == 0 && file && own.code == 0)
 		elf_file_links(file, ask_name, needed, &own);
 	if (needed->code == 0)

@@ -56,14 +56,13 @@ char *text_shell_word(const char *text)
 {
 	char *word = NULL;
 	size_t size;
-	FILE *stream = open_memstream(&word, &size);
+	FILE *stream;
 
+	if (text_is_plain(slice_of(text), "@%+=:,./-_"))
+		return strdup(text);
+	stream = open_memstream(&word, &size);
 	if (!stream)
 		return NULL;
-	if (text_is_plain(slice_of(text), "@%+=:,./-_")) {
-		fputs(text, stream);
-		return text_close(stream, &word) ? word : NULL;
-	}
 	fputc('\'', stream);
 	for (; *text; text++)
 		fputs(*text == '\'' ? "'\"'\"'" : (const char[]){*text, '\0'}, stream);

@@ -81,6 +81,12 @@ static void test_names(void **state)
 	assert_string_equal(entrydb_state_name(ENTRYDB_STATE_AMBIGUOUS), "ambiguous");
 	assert_string_equal(entrydb_state_name(ENTRYDB_STATE_UNRESOLVED_EDITABLE),
 	                    "unresolved-editable");
+	assert_string_equal(entrydb_state_name(ENTRYDB_STATE_WRONG_ARCHITECTURE),
+	                    "wrong-architecture");
+	assert_string_equal(entrydb_state_name(ENTRYDB_STATE_MISSING_DEPENDENCY),
+	                    "missing-dependency");
+	assert_string_equal(entrydb_state_name(ENTRYDB_STATE_NEEDS_HOST), "needs-host");
+	assert_string_equal(entrydb_state_name(ENTRYDB_STATE_NOT_EXAMINED), "not-examined");
 	assert_string_equal(entrydb_state_name((enum entrydb_state)99), "unknown");
 	assert_string_equal(entrydb_path_state_name(ENTRYDB_PATH_ABSENT), "absent");
 	assert_string_equal(entrydb_path_state_name(ENTRYDB_PATH_FRESH), "fresh");

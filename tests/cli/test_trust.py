@@ -134,7 +134,7 @@ class Writing(TrustTest):
         self.other.own(home)
         reply = self.run_program("update", f"{self.top}/odd", status=COULD_NOT, env={**self.environment(), "XDG_STATE_HOME": "", "HOME": home})
         self.assertRegex(reply.err, rf"\Aentrydb: {home}/\.local/state/entrydb/entry_points\.db belongs to user "
-                                    rf"{self.other.uid}; run: setpriv .* entrydb update\n\Z")
+                                    rf"{self.other.uid}; run: setpriv .* entrydb update --db {home}/\.local/state/entrydb/entry_points\.db\n\Z")
         self.assertEqual(os.listdir(home), [])
 
     def test_the_others_are_done(self):

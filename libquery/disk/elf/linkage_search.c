@@ -298,18 +298,21 @@ bool linkage_expand(struct slice entry, struct slice origin, char to[PATH_MAX], 
 {
 	const struct slice plain = SLICE("$ORIGIN"), braced = SLICE("${ORIGIN}");
 	struct slice token = slice_starts(entry, plain) ? plain : braced, before = SLICE("");
+	const char *other;
 	int length;
 
 	if (slice_starts(entry, token)) {
 		before = origin;
 		entry = slice_from(entry, token.len);
 	}
-	if (memchr(entry.ptr, '$', entry.len))
-		return false;
+	other = memchr(entry.ptr, '$', entry.len);
+	while (other && entry.len > 0 &&
+	       (entry.ptr + entry.len > other || entry.ptr[entry.len - 1] != '/'))
+		entry.len--;
 	length = snprintf(to, PATH_MAX, "%.*s%.*s", (int)before.len, before.ptr, (int)entry.len,
 	                  entry.ptr);
 	*out = (struct slice){to, (size_t)length};
-	return length > 0 && length < PATH_MAX && to[0] == '/';
+	return !other && length > 0 && length < PATH_MAX && to[0] == '/';
 }
 
 bool linkage_next_path(struct slice *paths, struct slice origin, char to[PATH_MAX],

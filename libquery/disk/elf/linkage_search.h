@@ -112,7 +112,8 @@ struct closure {
 
 /*
  * An entry of RPATH or RUNPATH, with $ORIGIN replaced, put into @to. False for what leads
- * nowhere that is known here: other tokens, and paths relative to where the process is.
+ * nowhere that is known here: other tokens, of which @to has the directory above, and paths
+ * relative to where the process is.
  */
 bool linkage_expand(struct slice entry, struct slice origin, char to[PATH_MAX], struct slice *out);
 
