@@ -361,7 +361,7 @@ remove_database() {
 }
 
 stays() {
-    [ ! -e "$1" ] || say "$1 stays: $2" "    to remove it: rm $1*"
+    [ ! -e "$1" ] || say "$1 stays: $2" "    to remove it: rm $(say "$1" | sed "/[^A-Za-z0-9@%+=:,./_-]/ { s/'/'\\\\''/g; s/.*/'&'/ }")*"
 }
 
 uninstall() {

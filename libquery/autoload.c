@@ -100,9 +100,7 @@ int entrydb_autoload(entrydb *db, const char *group, const entrydb_autoload_opti
 	if (!options)
 		options = &none;
 	if (options->size != sizeof(none))
-		return error_set(own, ERROR_INVALID,
-		                 "the options are not those of this library; begin with "
-		                 "ENTRYDB_AUTOLOAD_OPTIONS_INIT");
+		return error_options(own, "ENTRYDB_AUTOLOAD_OPTIONS_INIT");
 	value = options->variable ? trust_environment(options->variable) : NULL;
 	if (value && strcmp(value, "1") != 0)
 		return 0;

@@ -225,9 +225,7 @@ int entrydb_load_with(entrydb *db, const entrydb_entry_point *entry_point,
 	if (!options)
 		options = &none;
 	if (options->size != sizeof(none))
-		return error_set(own, ERROR_INVALID,
-		                 "the options are not those of this library; begin with "
-		                 "ENTRYDB_LOAD_OPTIONS_INIT");
+		return error_options(own, "ENTRYDB_LOAD_OPTIONS_INIT");
 	code = prepare(&load, own);
 	if (code == 0 && options->flags & ENTRYDB_LOAD_SAME)
 		code = check_build(&load, own);

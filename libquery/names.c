@@ -88,6 +88,12 @@ int entrydb_fresh_parse(const char *text, enum entrydb_fresh *out)
 
 /* --- errors --- */
 
+int error_options(struct error *error, const char *init)
+{
+	return error_set(error, ERROR_INVALID,
+	                 "the options are not those of this library; begin with %s", init);
+}
+
 _Static_assert(offsetof(entrydb_error, code) == offsetof(struct error, code) &&
                        offsetof(entrydb_error, message) == offsetof(struct error, message),
                "an entrydb_error begins with a struct error");

@@ -29,8 +29,9 @@ struct run_paths {
 
 struct needed {
 	const struct loadable *object;
-	struct name_map met; /* paths, so that each is asked about once */
-	struct slice *paths; /* in the arena; those that are followed */
+	struct name_map met;    /* paths, so that each is asked about once, */
+	struct name_map places; /* and directories that libraries are looked for in */
+	struct slice *paths;    /* in the arena; those that are followed */
 	size_t count, room;
 	struct arena arena;
 	struct run_paths inherited[LIBRARIES_MAX + 1]; /* RPATHs, which hold for all below, too */
@@ -43,6 +44,7 @@ struct needed {
 static void needed_free(struct needed *needed)
 {
 	name_map_free(&needed->met);
+	name_map_free(&needed->places);
 	arena_free(&needed->arena);
 	free(needed->paths);
 }
@@ -94,12 +96,18 @@ static void ask_where(struct needed *needed, struct run_paths where)
 
 	while (more && needed->code == 0) {
 		struct error own = {0};
+		bool failed = false;
 		char text[PATH_MAX];
-		struct slice known;
+		struct slice place;
 
 		more = memchr(where.paths.ptr, ':', where.paths.len);
-		linkage_expand(slice_take(&where.paths, ':'), where.origin, text, &known);
-		needed->code = safe_load_place(text[0] ? text : ".", &own);
+		linkage_expand(slice_take(&where.paths, ':'), where.origin, text, &place);
+		place = slice_of(text[0] ? text : ".");
+		if (name_map_get(&needed->places, place) != NAME_MAP_NONE)
+			continue;
+		place = arena_copy(&needed->arena, place, &failed);
+		name_map_put(&needed->places, place, 0, &failed);
+		needed->code = failed ? error_nomem(&own) : safe_load_place(place.ptr, &own);
 		if (needed->code < 0)
 			error_set(needed->error, needed->code, "%s (of %s) is not loaded: %s",
 			          needed->object->path, needed->object->distribution,

@@ -61,9 +61,7 @@ static int copy_options(struct entrydb *db, const entrydb_options *given, const 
 	int code;
 
 	if (!read_options(given, &options))
-		return error_set(error, ERROR_INVALID,
-		                 "the options are not those of this library; begin with "
-		                 "ENTRYDB_OPTIONS_INIT");
+		return error_options(error, "ENTRYDB_OPTIONS_INIT");
 	db->rules = options.rules == ENTRYDB_RULES_DEFAULT ? ENTRYDB_PYTHON_3_12 : options.rules;
 	db->fresh = options.fresh;
 	/* The variable is a wish of the user's: what it says wrongly is passed over. */

@@ -12,7 +12,7 @@
 
 /* What was seen of a distribution's files. */
 struct seen {
-	uint64_t words[2 * WORDS]; /* for a digest */
+	uint64_t words[HASH_NUMBERS_MAX]; /* for a digest */
 	size_t count;
 	int64_t newest; /* of their times */
 };

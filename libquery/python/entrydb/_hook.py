@@ -7,6 +7,7 @@ begun, and what it has just uninstalled is gone.
 """
 
 import os
+import shlex
 import site
 import sys
 
@@ -23,10 +24,10 @@ def update(tell):
         return
     places = changed(sys.argv)
     if not os.path.exists(__file__):  # it is this package that pip has just uninstalled
-        for place in places:
-            if os.path.exists(f"{place}/{_DATABASE}"):
-                print(f"entrydb: {place}/{_DATABASE} stays, and nothing updates it any more; "
-                      f"to remove it: rm -r {place}/{os.path.dirname(_DATABASE)}", file=sys.stderr)
+        for file in (f"{place}/{_DATABASE}" for place in places):
+            if os.path.exists(file):
+                print(f"entrydb: {file} stays, and nothing updates it any more; to remove it: "
+                      f"rm -r {shlex.quote(os.path.dirname(file))}", file=sys.stderr)
         return
     try:
         _program.run_beside("update", "--hook", "pip", *places)

@@ -91,16 +91,6 @@ static inline PyObject *item_of(PyObject *dict, PyObject *key)
 #endif
 }
 
-/* The same; no error is set. */
-static inline PyObject *item_named(PyObject *dict, const char *name)
-{
-	PyObject *key = PyUnicode_FromString(name), *found = key ? item_of(dict, key) : NULL;
-
-	Py_XDECREF(key);
-	PyErr_Clear();
-	return found;
-}
-
 /* --- recognize.c --- */
 
 PyObject *recognise(PyObject *self, PyObject *arguments); /* see recognise_doc in module.c */
