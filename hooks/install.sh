@@ -306,7 +306,7 @@ show() {
     "$program" "$@" >"$scratch/shown" 2>/dev/null </dev/null || :
     say "" "\$ entrydb $*"
     { say "$headings" && head -n "$lines_shown" "$scratch/shown"; } | awk -F '\t' '{
-        line = sprintf("%-21.21s %-16.16s %-22.22s %-12.12s %.5s", $1, $2, $3, $4, $5)
+        line = sprintf(NF < 3 ? "%-40.40s %s" : "%-21.21s %-16.16s %-20.20s %-12.12s %.7s", $1, $2, $3, $4, $5)
         sub(/ +$/, "", line); print line }'
     total=$(wc -l <"$scratch/shown")
     [ "$total" -le "$lines_shown" ] || say "... ($total lines in all)"
