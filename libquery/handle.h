@@ -36,6 +36,7 @@
 #include "libquery/disk/target/plugin_kinds.h"
 #include "libquery/entrydb.h"
 #include "libquery/policy_file.h"
+#include "libquery/result.h"
 #include "libquery/source.h"
 
 enum entry_state {
@@ -108,6 +109,13 @@ struct entrydb {
 	struct plugin_kinds *kinds; /* of plugins; NULL until they are asked for */
 	struct policy policy;       /* what may be loaded */
 };
+
+/* Where a distribution stands in Python's enumeration; @entry: the index of its path entry. */
+static inline uint64_t shadowing_place(const struct entrydb *db, size_t entry, uint32_t position,
+                                       bool has_metadata)
+{
+	return place_of(db->rules == ENTRYDB_IM_10_1 && !has_metadata, entry, position);
+}
 
 /* Answers one question; may fail for a database that it then gives up. */
 typedef int question(struct entrydb *db, void *payload, struct error *error);

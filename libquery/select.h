@@ -6,7 +6,6 @@
 #define LIBQUERY_SELECT_H
 
 #include "libquery/handle.h"
-#include "libquery/result.h"
 
 enum select_what {
 	SELECT_ALL,
@@ -106,13 +105,6 @@ int select_entry_points(struct entrydb *db, const char *group, const char *name,
  * caller's path and by the caller's rules. What was found out stays with the handle until one
  * of its path entries, or databases, is another.
  */
-
-/* Where a distribution stands in Python's enumeration; @entry: the index of its path entry. */
-static inline uint64_t shadowing_place(const struct entrydb *db, size_t entry, uint32_t position,
-                                       bool has_metadata)
-{
-	return place_of(db->rules == ENTRYDB_IM_10_1 && !has_metadata, entry, position);
-}
 
 /* Before each answer, with path entries that are up to date. 0 or ERROR_NOMEM. */
 int shadowing_begin(struct entrydb *db, struct error *error);
