@@ -239,7 +239,8 @@ def count_metadata(entry, stat=posix.stat, list_directory=posix.listdir):
     if type(entry) is not str:
         return 0
     try:
-        seen = getattr(sys.path_importer_cache.get(entry), "_path_cache", None)
+        finder = sys.path_importer_cache.get(entry)
+        seen = finder._path_cache if type(finder) is external.FileFinder else None
         if not seen:  # whoever imports makes a new set when the directory has changed
             status = stat(entry or ".")
             seen = status.st_ino, status.st_mtime_ns
@@ -323,9 +324,9 @@ def refresh_at_exit(find):
 
 
 def refresh(find, pid):
-    """Not in a child of fork(). What goes wrong is nobody's concern."""
+    """Not in a child of fork(), nor where pip's hook does it. What goes wrong is nobody's concern."""
     try:
-        found = find()
+        found = not exit_is_watched and find()
         if found and pid == posix.getpid():
             submodule("_refresh").start(found)
     except Exception:

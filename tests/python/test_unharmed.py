@@ -91,6 +91,17 @@ class UnharmedTest(ScriptTest):
                 pass
             else:
                 raise AssertionError("swallowed")
+            sys.meta_path.remove(Finder)
+
+            class OfAnEntry(Finder):
+                @property
+                def _path_cache(self):
+                    raise LookupError("nobody else's")
+
+            import importlib.metadata
+            sys.path.append("/nowhere")
+            sys.path_importer_cache["/nowhere"] = OfAnEntry()
+            assert names() == expected
             """, prelude=STARTED)
 
     def test_exceptions_of_signal_handlers(self):
