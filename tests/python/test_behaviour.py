@@ -11,7 +11,7 @@ import unittest
 import package
 import package_cache
 import support
-from scripts import ScriptTest
+from scripts import DISTRIBUTIONS, ScriptTest
 
 setUpModule = package.require
 LONG = bool(os.environ.get("ENTRYDB_TEST_LONG"))
@@ -1034,6 +1034,37 @@ class BehaviourTest(ScriptTest):
                 assert asked < 10
             assert asked > 1 and replacement.read < replacing.worth + 2 * 12, asked
             """, prelude="")
+
+    def test_around_the_number_where_a_name_is_found_by_the_database(self):
+        """Answered alike below and above it; and above it nobody's parser of e-mail is imported."""
+        for worth in DISTRIBUTIONS // 2 + 1, DISTRIBUTIONS // 2:
+            self.each_python("""
+                import os, sys
+                sys.path[:] = [os.environ["SITE"], *(each for each in sys.path if "-packages" not in each)]
+                import _entrydb_site
+                _entrydb_site.start()
+                replacing = _entrydb_site.rest()
+                replacing.worth, many = int(os.environ["WORTH"]), int(os.environ["WORTH"]) * 2 <= 12
+                import importlib.metadata as metadata
+                replacement = replacing.replacements["importlib.metadata"]
+
+                def told(find, look, name):
+                    try:
+                        found = find(name)
+                        return type(found), vars(found), [look(found, each) for each in ("name", "version")]
+                    except Exception as error:
+                        return type(error), error.args
+
+                def by_python(found, which):
+                    return replacement.parts["Distribution", which][1].fget(found)
+
+                metadata.distribution("d3")
+                assert bool(replacement.ask) == many
+                names = "d1", "D1", "d2-", "nobody", "d1 ", "", None, 1
+                answers = [told(metadata.distribution, getattr, each) for each in names]
+                assert not (many and "email.feedparser" in sys.modules)
+                assert answers == [told(metadata.distribution.__wrapped__, by_python, each) for each in names]
+                """, prelude="", WORTH=str(worth))
 
     def test_a_finder_whose_method_is_wrapped(self):
         self.each_python("""
