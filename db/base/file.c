@@ -61,12 +61,8 @@ static int open_how(int directory, const char *name, int flags, uint64_t resolve
 	        .flags = (unsigned)flags | O_CLOEXEC | (flags & O_PATH ? 0 : O_NONBLOCK | O_NOCTTY),
 	        .resolve = resolve,
 	};
-	long fd;
 
-	do {
-		fd = syscall(SYS_openat2, directory, name, &how, sizeof(how));
-	} while (fd < 0 && (errno == EINTR || errno == EAGAIN));
-	return (int)fd;
+	return (int)TEMP_FAILURE_RETRY(syscall(SYS_openat2, directory, name, &how, sizeof(how)));
 }
 
 /* Kernels before 5.6 do not know openat2(), and some sandboxes forbid it: then hop by hop. */
@@ -81,7 +77,8 @@ static int open_below(const char *inside, int flags)
 	CLEANUP(cleanup_free) char *path = NULL;
 	int fd = open_how(sysroot->fd, inside, flags, RESOLVE_IN_ROOT);
 
-	if (fd >= 0 || !is_unknown(errno))
+	/* EAGAIN: something was renamed meanwhile, or the file's owner holds a lease on it. */
+	if (fd >= 0 || (!is_unknown(errno) && errno != EAGAIN))
 		return fd;
 	path = text_format("%s/%s", sysroot->real, inside);
 	return path ? safe_look_open(path, sysroot->real, flags) : -1;
@@ -94,6 +91,19 @@ int file_open_without_links(int directory, const char *name, int flags)
 	if (fd < 0 && is_unknown(errno))
 		errno = ELOOP;
 	return fd;
+}
+
+/*
+ * To open a device may rewind a tape. No user can make one: a path leads to it that somebody's file
+ * names. With "..", it could lead elsewhere a moment later.
+ */
+static bool is_device(int directory, const char *name)
+{
+	struct stat status;
+
+	return (directory == AT_FDCWD || name[0] == '/') &&
+	       fstatat(directory, name, &status, 0) == 0 &&
+	       (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode));
 }
 
 int file_open(int directory, const char *name, int flags)
@@ -110,7 +120,10 @@ int file_open(int directory, const char *name, int flags)
 		return open_below(inside, flags);
 	if (flags & O_PATH || geteuid() != 0)
 		return (int)TEMP_FAILURE_RETRY(openat(directory, name, flags));
-	fd = file_open_without_links(directory, name, flags);
+	errno = is_device(directory, name) ? ENXIO : ELOOP;
+	fd = errno == ENXIO || strstr(name, "..")
+	             ? -1
+	             : file_open_without_links(directory, name, flags);
 	if (fd >= 0 || errno != ELOOP)
 		return fd;
 	if (directory == AT_FDCWD || name[0] == '/')

@@ -310,13 +310,14 @@ def acl(uid):
 class Looking(TrustTest):
     @unittest.skipUnless(shutil.which("strace"), "strace is not installed")
     def test_devices(self):
-        """Root opens none by the link of another, whatever it looks for."""
+        """Root opens none that a link, or a file, of another leads to, whatever it looks for."""
         info = add_distribution(self.site, "tape")
         for name in ("entry_points.txt", "METADATA", "RECORD"):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(f"{info}/{name}")
             os.symlink("/dev/full", f"{info}/{name}")
         os.symlink("/dev/full", f"{self.site}/tape.pth")
+        write(f"{self.site}/named.pth", f"/dev/full\n{'../' * self.site.count('/')}dev/full\n")
         self.other.own(self.prefix)
         for verb in (["list", "--fresh", "exact", "--path", self.site], ["audit", self.site], ["verify", self.prefix],
                      ["why", "demo", "tape", "--path", self.site]):
@@ -327,6 +328,21 @@ class Looking(TrustTest):
                 opened = [line for line in lines if re.search(r"= \d+<(/dev/full|[^>]*char)", line) and "O_PATH" not in line and '"/proc/self/environ"' not in line]  # a sanitizer's
             self.assertEqual(opened, [], verb)
 
+    def test_a_lease(self):
+        """Who has one on his file does not keep root busy until the kernel takes it away."""
+        image = f"{self.top}/image"
+        for site, options in ((self.site, []), (f"{image}/usr/lib/python3/dist-packages", ["--root", image])):
+            info = add_distribution(site, "alpha")
+            self.other.own(self.top)
+            os.chmod(self.top, 0o755)
+            holder = subprocess.Popen([PYTHON, "-c", "import fcntl, os, signal, sys; signal.signal(signal.SIGIO, signal.SIG_IGN); "
+                                       "fcntl.fcntl(os.open(sys.argv[1], os.O_RDWR), fcntl.F_SETLEASE, fcntl.F_WRLCK); print(flush=True); sys.stdin.read()",
+                                       f"{info}/entry_points.txt"], user=self.other.uid, group=self.other.gid, extra_groups=[],
+                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            with holder:
+                holder.stdout.readline()
+                reply = self.run_program("list", "--fresh", "exact", *options, "--path", site[len(image) if options else 0:], status=COULD_NOT)
+            self.assertIn("cannot open: Resource temporarily unavailable", reply.err)
 
     def spy(self):
         """His environment, whose links lead to what is root's alone, to his own, and to what everybody may read."""
