@@ -131,6 +131,7 @@ char *policy_reason(const struct policy_verdict *verdict)
 static void forget(struct policy_layer *layer)
 {
 	policy_rules_free(&layer->rules);
+	error_clear(&layer->why);
 	free(take(layer->text));
 }
 
@@ -202,7 +203,10 @@ static int list_layers(struct entrydb *db)
 
 /* --- reading them --- */
 
-/* A failure leaves what was known, if anything was. That there is no file is a fact. */
+/*
+ * A failure leaves what was known, if anything was. That there is no file is a fact. Where those of
+ * an environment cannot be had, it is that environment's affair.
+ */
 static int look_at(struct policy_layer *layer, struct error *error)
 {
 	struct stat status;
@@ -233,7 +237,11 @@ static int look_at(struct policy_layer *layer, struct error *error)
 	layer->known = code == 0;
 	layer->rules = rules;
 	layer->text = take(text);
-	return code < 0 ? error_move(error, &own) : 0;
+	if (code < 0 && (!layer->place || code == ERROR_NOMEM))
+		return error_move(error, &own);
+	if (code < 0)
+		error_move(&layer->why, &own);
+	return 0;
 }
 
 int policy_look(struct entrydb *db, int64_t age, struct error *error)
@@ -285,6 +293,15 @@ static int decide(const struct entrydb *db, const struct entrydb_entry_point *en
 	if (absolute)
 		subject.prefix = slice_first(slice_of(absolute), len > 0 ? (size_t)len : 0);
 	*verdict = policy_decide(&db->policy, &subject);
+	for (size_t i = 0; slice_is_null(verdict->word) && i < db->policy.count; i++) {
+		const struct policy_layer *layer = &db->policy.layers[i];
+
+		if (layer->path == verdict->origin)
+			break;
+		if (layer->why.code && (slice_is_null(subject.prefix) ||
+		                        slice_equal(subject.prefix, slice_of(layer->prefix))))
+			return error_set(error, layer->why.code, "%s", error_text(&layer->why));
+	}
 	return 0;
 }
 
@@ -379,18 +396,26 @@ int entrydb_has_policy(entrydb *db, int *out, entrydb_error *error)
 	return code;
 }
 
-int policy_apply(const struct entrydb *db, entrydb_set *set, struct error *error)
+int policy_apply(const struct entrydb *db, entrydb_set *set, bool keep_unknown, struct error *error)
 {
 	size_t kept = 0;
+	struct slice told = {0};
 
 	if (policy_is_empty(&db->policy))
 		return 0;
 	for (size_t i = 0; i < set->count; i++) {
+		const struct slice *text = set->entry_points[i].text;
+		CLEANUP(error_clear) struct error own = {0};
 		struct policy_verdict verdict;
+		int code = decide(db, &set->entry_points[i], &verdict, &own);
 
-		if (decide(db, &set->entry_points[i], &verdict, error) < 0)
-			return ERROR_NOMEM;
-		if (!verdict.allowed)
+		if (code == ERROR_NOMEM)
+			return error_nomem(error);
+		if (code < 0 && !slice_equal(told, text[ENTRYDB_FIELD_FILE])) {
+			told = text[ENTRYDB_FIELD_FILE];
+			set_add_problem(set, told, slice_of(error_text(&own)));
+		}
+		if (code < 0 ? !keep_unknown : !verdict.allowed)
 			continue;
 		set->entry_points[kept] = set->entry_points[i];
 		set->entry_points[kept++].priority = verdict.priority;

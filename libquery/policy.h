@@ -47,7 +47,11 @@ int policy_look(struct entrydb *db, int64_t age, struct error *error);
 int policy_allows(struct entrydb *db, const struct entrydb_entry_point *entry_point,
                   struct error *error);
 
-/* Drop what is disabled, and note what the priority of the others is. As of the last look. */
-int policy_apply(const struct entrydb *db, struct entrydb_set *set, struct error *error);
+/*
+ * Drop what is disabled, and note what the priority of the others is. As of the last look. Where
+ * that is not known, it is a problem of the set's, and dropped unless @keep_unknown.
+ */
+int policy_apply(const struct entrydb *db, struct entrydb_set *set, bool keep_unknown,
+                 struct error *error);
 
 #endif

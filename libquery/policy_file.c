@@ -137,7 +137,7 @@ bool policy_is_empty(const struct policy *policy)
 	if (disabled && disabled[0])
 		return false;
 	for (size_t i = 0; i < policy->count; i++)
-		if (policy->layers[i].rules.count > 0)
+		if (policy->layers[i].rules.count > 0 || policy->layers[i].why.code < 0)
 			return false;
 	return true;
 }

@@ -84,8 +84,9 @@ struct policy_layer {
 	char *place;        /* of the environment whose entry points it is for; NULL: for all */
 	const char *prefix; /* the same without the sysroot */
 	struct policy_rules rules;
-	char *text; /* what the rules point into */
-	bool known; /* the rules are those of a look that did not fail */
+	char *text;       /* what the rules point into */
+	bool known;       /* the rules are those of a look that did not fail */
+	struct error why; /* of an environment: they are not known, and nothing of it is allowed */
 };
 
 struct policy {

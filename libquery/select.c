@@ -310,7 +310,7 @@ static int fill_entry_points(struct selection *selection, struct error *error)
 	for (size_t i = 0; code == 0 && i < db->entry_count; i++)
 		code = add_problems_of(selection, i, error);
 	if (code == 0 && selection->what >= SELECT_ALLOWED)
-		code = policy_apply(db, selection->set, error);
+		code = policy_apply(db, selection->set, selection->what == SELECT_RANKED, error);
 	if (code == 0)
 		set_sort(selection->set, selection->what == SELECT_RANKED   ? SET_BY_PRIORITY
 		                         : db->rules == ENTRYDB_PYTHON_3_10 ? SET_BY_GROUP

@@ -121,9 +121,8 @@ int file_open(int directory, const char *name, int flags)
 	if (flags & O_PATH || geteuid() != 0)
 		return (int)TEMP_FAILURE_RETRY(openat(directory, name, flags));
 	errno = is_device(directory, name) ? ENXIO : ELOOP;
-	fd = errno == ENXIO || strstr(name, "..")
-	             ? -1
-	             : file_open_without_links(directory, name, flags);
+	fd = errno == ENXIO || strstr(name, "..") ? -1
+	                                          : file_open_without_links(directory, name, flags);
 	if (fd >= 0 || errno != ELOOP)
 		return fd;
 	if (directory == AT_FDCWD || name[0] == '/')

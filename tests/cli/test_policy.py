@@ -176,6 +176,20 @@ class Environments(PolicyTest):
         self.write_policy(self.environment_file, "[*]\n* = enable\n")
         self.assertEqual(sorted(self.names()), ["n", "other"])
 
+    @needs_root
+    def test_rules_that_cannot_be_had(self):
+        """Another user's are that environment's affair: elsewhere all others count."""
+        self.run_program("disable", "--user", "g/other", status=DONE)
+        os.makedirs(f"{self.rival}/etc/entrydb")
+        os.mkfifo(f"{self.rival}/etc/entrydb/policy.conf")
+        for path in (self.rival, self.rival_site):
+            os.chown(path, STRANGER, STRANGER)
+        for path in ((self.site, self.rival_site), (self.rival_site, self.site)):
+            reply = self.list("--allowed", "g", path=path, status=DONE)
+            self.assertEqual([row[1] for row in reply.fields], ["n"])
+            self.assertIn(f"{self.rival}/etc/entrydb/policy.conf: not a regular file", reply.err)
+        self.run_program("why", "g", "authz", "--path", self.rival_site, status=COULD_NOT)
+
     def test_why_says_the_same(self):
         self.write_policy(self.environment_file, "[*]\n* = disable\n")
         reply = self.run_program("why", "--path", self.site, "--path", self.rival_site, "g", "authz", status=DONE)

@@ -132,6 +132,15 @@ class PolicyTest(unittest.TestCase):
             assert texts and "larger than 65536 bytes" in texts[0], texts
         """, "#" * 70000)
 
+    def test_another_environment_s(self):
+        """What cannot be obeyed there switches off no other rules."""
+        self.each_python(f"""
+            os.makedirs(f"{{os.environ['TOP']}}/rival/etc/entrydb/policy.conf")
+            sys.path.append(f"{{os.environ['TOP']}}/rival/lib/python3/dist-packages")
+            assert ask(group="g") == {ALLOWED}, ask(group="g")
+            assert own() == {ALLOWED}, own()
+        """, "[g]\nbad = disable\n")
+
     def test_a_running_program_notices(self):
         self.each_python(f"""
             import time

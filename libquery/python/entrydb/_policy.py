@@ -17,9 +17,13 @@ def has_rules():
     try:
         return _handle().has_policy()
     except (OSError, ValueError) as error:
-        import warnings
-        warnings.warn(f"entrydb: {error}", RuntimeWarning, stacklevel=1)
+        _warn(error)
         return False
+
+
+def _warn(error):
+    import warnings
+    warnings.warn(f"entrydb: {error}", RuntimeWarning, stacklevel=1)
 
 
 def obey(found):
@@ -52,6 +56,9 @@ def _is_allowed(each, handle):
     name = getattr(dist, "_normalized_name", None)
     place = getattr(getattr(dist, "_path", None), "parent", None)  # the rules of environments are for their own
     try:
-        return handle.allowed(each.group, each.name, name, place and str(place))[0]
-    except (OSError, ValueError, TypeError):  # the file has gone bad meanwhile; no text
-        return True
+        return handle.allowed(each.group, each.name, name, str(place or "/"))[0]
+    except OSError as error:  # an environment's, or the file has gone bad meanwhile
+        _warn(error)
+    except (ValueError, TypeError):  # no text
+        pass
+    return True
