@@ -335,13 +335,10 @@ static int set_mark(int fd)
 	return futimens(fd, times);
 }
 
-/* The group of the new file is any: it is told nothing that others are not. */
 static int make_ready(struct publication *publication, mode_t mode, struct error *error)
 {
 	int fd = publication->new_fd;
 
-	if (!(mode & S_IROTH))
-		mode &= ~(mode_t)S_IRWXG;
 	if (fchmod(fd, mode) != 0 || (publication->is_marked && set_mark(fd) != 0) ||
 	    TEMP_FAILURE_RETRY(fsync(fd)) != 0)
 		return error_errno(error, errno, "cannot write %s.new", publication->path);

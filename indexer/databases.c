@@ -14,6 +14,7 @@
 #include "db/base/file.h"
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
+#include "db/base/trust.h"
 #include "db/reader.h"
 #include "libquery/layout.h"
 
@@ -221,32 +222,33 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 	               : error_nomem(error);
 }
 
+int database_narrow(const struct database *database, const char *path, mode_t *mode,
+                    struct error *error)
+{
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, O_PATH);
+	struct safe_way to_database, to_path;
+	struct stat status;
+
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
+	safe_path_look(database->file, database->sysroot, &to_database, NULL);
+	safe_path_look(path, database->sysroot, &to_path, NULL);
+	/* What keeps others from the database already does not count. */
+	*mode &= S_IRUSR | S_IWUSR |
+	         (trust_everybody(fd, &status) & (to_path.search | ~to_database.search));
+	return 0;
+}
+
+/* What was published still has what not everybody was to read: rows, events, and free pages. */
 int database_mode(const struct database *database, mode_t *mode, struct error *error)
 {
-	struct safe_way to_database, to_root;
-	bool has_site = false;
-	struct stat status;
-	int code = 0;
+	int code;
 
-	*mode = 0444;
-	safe_path_look(database->file, database->sysroot, &to_database, NULL);
-	for (size_t i = 0; code >= 0 && i < database->root_count; i++) {
-		const char *path = database->roots[i].path;
-
-		code = file_status(AT_FDCWD, path, &status, error);
-		if (code <= 0 || !S_ISDIR(status.st_mode))
-			continue;
-		/* What keeps others from the database already does not count. */
-		safe_path_look(path, database->sysroot, &to_root, NULL);
-		*mode &= status.st_mode & (to_root.search | ~to_database.search);
-		has_site = true;
-	}
-	if (code >= 0 && !has_site)
-		code = file_status(AT_FDCWD, database->file, &status, error);
-	if (code > 0 && !has_site)
-		*mode &= status.st_mode;
-	*mode |= S_IRUSR | S_IWUSR;
-	return code < 0 ? code : 0;
+	*mode = 0644;
+	code = database_narrow(database, database->file, mode, error);
+	for (size_t i = 0; code == 0 && i < database->root_count; i++)
+		code = database_narrow(database, database->roots[i].path, mode, error);
+	return code;
 }
 
 /* --- the roots that a database knows --- */

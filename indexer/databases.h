@@ -68,11 +68,14 @@ int databases_check_owner(const char *prefix, uid_t uid, gid_t gid, const char *
 int database_check_owner(const struct database *database, const char *command, struct error *error);
 
 /*
- * The permissions of what is published for @database: it can be read by all who can read
- * all of the site directories. Where there is none (any more), they stay as they are.
- * 0 or a failure.
+ * The permissions of what is published for @database: everybody may read it who may read all of
+ * its roots, and could read what was published before. 0 or a failure.
  */
 int database_mode(const struct database *database, mode_t *mode, struct error *error);
+
+/* Take from *mode what not everybody has who may read @database: to read what is at @path. */
+int database_narrow(const struct database *database, const char *path, mode_t *mode,
+                    struct error *error);
 
 /*
  * The roots that a database knows, whether or not a command names them: an environment loses a

@@ -90,8 +90,6 @@ static int enter(struct walk *walk, int fd, char *done, struct error *error)
 	walk->done = done;
 	if (fd < 0 || fstat(fd, &walk->status) != 0)
 		return error_errno(error, errno, "%s", name_of(walk));
-	if (S_ISDIR(walk->status.st_mode))
-		walk->search &= (walk->status.st_mode & 0111) << 2;
 	/* The owner of a directory, and all who can write to it, decide what is in it. */
 	if (walk->rule == RULE_LOAD) {
 		int code = trust_believe(name_of(walk), fd, &walk->status, TRUST_NO_OTHER, error);
@@ -99,6 +97,8 @@ static int enter(struct walk *walk, int fd, char *done, struct error *error)
 		walk->refused = code < 0;
 		return code;
 	}
+	if (S_ISDIR(walk->status.st_mode))
+		walk->search &= (trust_everybody(fd, &walk->status) & 0111) << 2;
 	if (walk->rule == RULE_LOOK)
 		return 0;
 	walk->foreign = !trust_owner(walk->status.st_uid, walk->top);

@@ -55,6 +55,12 @@ bool trust_owner(uid_t uid, uid_t other);
  */
 bool trust_is_writable(int fd, const struct stat *status);
 
+/*
+ * The mode, with those permissions alone for group and others that everybody has: the group's bits,
+ * or an entry of an access control list, may take from some what others have. @fd: as above.
+ */
+mode_t trust_everybody(int fd, const struct stat *status);
+
 /* Both, the owner first. */
 enum trust trust_of(int fd, const struct stat *status, uid_t other);
 

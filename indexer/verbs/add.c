@@ -302,7 +302,10 @@ static int add_archives(struct edit *edit, void *payload, struct error *error)
 			continue;
 		}
 		root_path = layout_root_path(edit->database->file, absolute);
-		code = root_path ? add_archive(add, path, root_path, error) : error_nomem(error);
+		code = root_path ? database_narrow(edit->database, absolute, &edit->mode, error)
+		                 : error_nomem(error);
+		if (code == 0)
+			code = add_archive(add, path, root_path, error);
 	}
 	progress_erase(&add->progress);
 	return code == 0 && interrupted() ? ERROR_IO : code;

@@ -432,7 +432,7 @@ class Catalogue(Case):
         os.chmod(path, 0o600)
         self.run_program("forget", path)
         self.assertEqual(self.query("SELECT * FROM root"), [])
-        self.assertEqual(os.stat(self.database).st_mode & 0o777, 0o644)  # one archive's mode is not its
+        self.assertEqual(os.stat(self.database).st_mode & 0o777, 0o600)
 
     def test_usage(self):
         self.add(status=2)

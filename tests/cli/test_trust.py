@@ -17,6 +17,7 @@ import stat
 import struct
 import subprocess
 import unittest
+import zipfile
 
 import support
 from support import (COULD_NOT, DATABASE, DONE, NOT_FOUND, PROGRAM, SITE, CommandTest, add_distribution,
@@ -242,6 +243,56 @@ class Publishing(TrustTest):
         self.update()
         self.assertEqual(stat.S_IMODE(os.stat(self.database).st_mode), 0o600)
 
+    def test_whoever_is_left_out(self):
+        """By a list, or as the group, of what all others may read: by any file or directory on the way."""
+        os.chmod(self.top, 0o755)
+
+        def by_group(path):
+            os.chown(path, 0, self.other.gid)
+            os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) & ~0o070)
+
+        def by_list(path):
+            os.setxattr(path, "system.posix_acl_access", acl(self.other.uid, 0, os.stat(path).st_mode >> 6 & 5))
+
+        for leave_out in (by_group, by_list):
+            for place in ("", "lib", SITE, f"{SITE}/private-1.0.dist-info", f"{SITE}/private-1.0.dist-info/entry_points.txt"):
+                shutil.rmtree(self.prefix)
+                add_distribution(self.site, "private", text="[secret]\nword = is:swordfish\n")
+                try:
+                    leave_out(f"{self.prefix}/{place}")
+                except OSError as error:
+                    self.skipTest(f"no access control lists here: {error}")
+                self.update()
+                seen = subprocess.run(["grep", "-qr", "swordfish", self.database], user=self.other.uid, group=self.other.gid,
+                                      extra_groups=[], check=False, capture_output=True)
+                self.assertNotEqual(seen.returncode, 0, (leave_out, place))
+
+    def test_what_was_private_stays_so(self):
+        """The trail has it, and pages that are free; and another site directory of the same database."""
+        add_distribution(self.site, "private", text="[secret]\nword = is:swordfish\n")
+        os.chmod(self.site, 0o700)
+        self.update()
+        other = f"{self.prefix}/lib/python3.12/site-packages"
+        add_distribution(other, "open")
+        self.update(other)
+        self.assertFalse(self.publishes(b"swordfish"))
+        write(f"{self.site}/private-1.0.dist-info/entry_points.txt", "[secret]\nword = other:one\n")
+        self.update()
+        os.chmod(self.site, 0o755)
+        self.update()
+        self.assertFalse(self.publishes(b"swordfish"))
+
+    def test_private_archives(self):
+        egg, catalogue = f"{self.site}/p-1.0-py3.11.egg", f"{self.top}/catalogue.db"
+        with zipfile.ZipFile(egg, "w") as archive:
+            archive.writestr("EGG-INFO/PKG-INFO", support.metadata("p", "1.0"))
+            archive.writestr("EGG-INFO/entry_points.txt", "[secret]\nword = is:swordfish\n")
+        shutil.copy(egg, f"{self.mine}/p-1.0.zip")
+        for words, database in ((("update", egg), self.database), (("add", "--db", catalogue, f"{self.mine}/p-1.0.zip"), catalogue)):
+            os.chmod(words[-1], 0o600)
+            self.run_program(*words, status=DONE)
+            self.assertEqual(stat.S_IMODE(os.stat(database).st_mode), 0o600)
+
     def test_a_link_of_root_s_to_what_everybody_may_read(self):
         """Files that are not behind it are no secrets."""
         os.chmod(self.top, 0o755)
@@ -301,9 +352,9 @@ class Publishing(TrustTest):
         self.assertEqual(os.stat(self.database).st_uid, 0)
 
 
-def acl(uid):
-    """An access control list that lets that user write, as setfacl makes it."""
-    entries = [(1, 6, 0xffffffff), (2, 6, uid), (4, 4, 0xffffffff), (16, 6, 0xffffffff), (32, 4, 0xffffffff)]
+def acl(uid, may=6, others=4):
+    """An access control list with an entry for that user, as setfacl makes it."""
+    entries = [(1, others | 2, 0xffffffff), (2, may, uid), (4, others, 0xffffffff), (16, may | others, 0xffffffff), (32, others, 0xffffffff)]
     return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *each) for each in entries)
 
 

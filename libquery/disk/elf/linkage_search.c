@@ -13,6 +13,7 @@
 #include "db/base/file.h"
 #include "db/base/path.h"
 #include "db/base/text.h"
+#include "db/base/trust.h"
 
 #define CACHE "/etc/ld.so.cache"
 
@@ -171,10 +172,10 @@ void closure_begin(struct closure *closure)
  * What only some may read is nobody else's affair: what is found out here is published.
  * (A plain user publishes only what is his own.)
  */
-static bool may_be_told(const struct stat *status)
+static bool may_be_told(int fd, const struct stat *status)
 {
-	return S_ISREG(status->st_mode) &&
-	       (status->st_mode & S_IROTH || (geteuid() != 0 && status->st_uid == geteuid()));
+	return S_ISREG(status->st_mode) && (trust_everybody(fd, status) & S_IROTH ||
+	                                    (geteuid() != 0 && status->st_uid == geteuid()));
 }
 
 static int open_installed(const struct linkage *linkage, struct slice path, struct error *error)
@@ -189,7 +190,7 @@ static int open_installed(const struct linkage *linkage, struct slice path, stru
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return errno_is_failure(errno) ? error_errno(error, errno, "%s", name)
 		                               : ERROR_NOTFOUND;
-	return may_be_told(&status) ? take_fd(&fd) : ERROR_NOTFOUND;
+	return may_be_told(fd, &status) ? take_fd(&fd) : ERROR_NOTFOUND;
 }
 
 /* 1: *out is the library at @path; 0: there is none that can be read; or a failure. */

@@ -10,6 +10,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/path.h"
+#include "db/base/trust.h"
 
 /* What the paths of an archive's files begin with; nothing on a disk is looked for there. */
 #define ARCHIVE_DIRECTORY SLICE("/\001/")
@@ -61,7 +62,7 @@ static int open_installed(const struct object_site *site, struct slice path, str
 		return error_errno(error, errno, "%s", name);
 	if (!S_ISREG(status.st_mode))
 		return error_set(error, ERROR_FORMAT, "not a file");
-	if ((status.st_mode & site->readers) != site->readers)
+	if (site->readers && (trust_everybody(fd, &status) & site->readers) != site->readers)
 		return error_set(error, ERROR_NOTFOUND, "not for everybody");
 	cost = (uint64_t)status.st_size;
 	code = spend(site, cost < OBJECT_INSTALLED_COST ? cost : OBJECT_INSTALLED_COST, error);

@@ -21,6 +21,7 @@
 #include "db/base/path.h"
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
+#include "db/base/trust.h"
 #include "libquery/disk/tree/ahead.h"
 #include "libquery/disk/tree/archive.h"
 
@@ -114,6 +115,23 @@ static int open_file(struct tree *tree, const char *name)
 	return fd >= 0 || errno != ELOOP ? fd : open_by_links(tree, name);
 }
 
+/* The file that is open as @fd, and the distribution's directory, must be everybody's to read. */
+static void withhold_unless(struct tree *tree, struct slice child, int fd,
+                            const struct stat *status)
+{
+	CLEANUP(cleanup_close) int above = -1;
+	struct stat directory;
+	char name[NAME_ROOM];
+
+	if (!tree->readers)
+		return;
+	tree_withhold_unless(tree, trust_everybody(fd, status));
+	if (name_of(name, child, ""))
+		above = openat(tree->fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (above >= 0 && fstat(above, &directory) == 0)
+		tree_withhold_unless(tree, (trust_everybody(above, &directory) & 0111) << 2);
+}
+
 static int read_now(struct tree *tree, const struct tree_request *request, struct arena *arena,
                     struct slice *out, struct error *error)
 {
@@ -132,7 +150,7 @@ static int read_now(struct tree *tree, const struct tree_request *request, struc
 		return 0;
 	if (!S_ISREG(status.st_mode))
 		return error_set(error, ERROR_FORMAT, "not a regular file");
-	tree_withhold_unless(tree, status.st_mode);
+	withhold_unless(tree, request->child, fd, &status);
 	size = (uint64_t)status.st_size;
 	if (request->first && size > FIRST_BYTES)
 		size = FIRST_BYTES;
