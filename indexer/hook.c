@@ -97,12 +97,18 @@ void hook_begin(const char *name)
 
 /* Shells, and what dpkg's hook runs entrydb by. */
 static const char shells[] = "ash bash dash fish ksh sh timeout zsh";
+/* Of other programs (make install KEY=secret) nothing is known, nor of options with two arguments
+ * (nix). */
+static const char managers[] =
+        "apk apt apt-get aptitude conda dnf dpkg easy_install hatch mamba microdnf micromamba nala "
+        "pacman paru pdm pip pipenv pipx pixi poetry rpm rye setup spack unattended-upgrade uv yay "
+        "yum zypper";
 static const char interpreters[] = "ash bash dash ksh perl pypy ruby sh python";
 static const char verbs[] = "add autoremove build configure del develop dist-upgrade distupgrade "
                             "downgrade erase full-upgrade i in install lock pip purge reinstall "
                             "remove swap sync tool uninstall unpack up update upgrade";
-/* Options without an argument: a package may follow them. */
-static const char flags[] = "-U -e -f -q -v -vv -y --assumeyes --dev --editable --force --no-deps "
+/* Options without an argument to any of them: a package may follow. */
+static const char flags[] = "-U -e -q -v -vv -y --assumeyes --dev --editable --force --no-deps "
                             "--no-index --noconfirm --pre --quiet --system --upgrade --user "
                             "--verbose --yes";
 /* Of these programs an option is the verb: dpkg -i, rpm -Uvh, pacman -Syu. */
@@ -158,16 +164,14 @@ static struct slice take_program(struct words *words)
 	const char *word = NULL;
 
 	while (text_has_word(interpreters, name) && (word = next_word(words)) && word[0] == '-') {
-		char last = word[strlen(word) - 1];
+		const char *option = word + strcspn(word, "cmWX");
 
-		if (word[1] == '-')
+		if (word[1] == '-' || (word[1] && !*option))
 			continue;
-		if (last == 'c')
-			return name;
-		if (last != 'm' && last != 'W' && last != 'X')
-			continue;
-		word = next_word(words); /* the option's argument */
-		if (last == 'm' || !word)
+		if (*option != 'm' && *option != 'W' && *option != 'X')
+			return name; /* the program is the argument of -c, or is read from a pipe */
+		word = option[1] ? option + 1 : next_word(words); /* the option's argument */
+		if (*option == 'm' || !word)
 			break;
 	}
 	return word ? program_name(word) : name;
@@ -222,7 +226,8 @@ char *hook_caller_words(const char *text, size_t len)
 		fprintf(stream, "%.*s", (int)program.len, program.ptr);
 	else if (program.len > 0)
 		fputc('?', stream);
-	put_words(stream, program, words);
+	if (text_has_word(managers, program))
+		put_words(stream, program, words);
 	return text_close(stream, &out) ? out : NULL;
 }
 
@@ -267,8 +272,8 @@ static bool is_shell(const struct process *process)
 }
 
 /*
- * The first ancestor of this process that is no shell, or its parent if that installs
- * something (apt-get, which runs dpkg). NULL if there is none or no memory.
+ * The first ancestor of this process that is no shell, or its parent if that is a package manager
+ * (apt-get, which runs dpkg). NULL if there is none or no memory.
  */
 static char *find_caller(void)
 {

@@ -32,9 +32,10 @@ void hook_begin(const char *name);
 char *hook_command(const char *name);
 
 /*
- * Of the command line @text, @len bytes with a NUL behind each word: the program, the verb,
- * and the packages. Everybody can read the trail, and command lines hold passwords and tokens. So
- * nothing is taken out: only what is known to be harmless is put in. malloc'd; NULL without memory.
+ * Of the command line @text, @len bytes with a NUL behind each word: the program and, of a package
+ * manager that is known, the verb and the packages. Everybody can read the trail, and command lines
+ * hold passwords and tokens. So nothing is taken out: only what is known to be harmless is put in.
+ * malloc'd; NULL without memory.
  *
  *     /usr/bin/python3 -m pip install --token X -U requests ./a/b-1.0.whl
  *     pip install requests b-1.0.whl

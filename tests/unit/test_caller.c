@@ -27,7 +27,8 @@ static void test_programs(void **state)
 	CHECK("pacman\0-Syu\0a", "pacman -Syu a");
 	CHECK("rpm\0--root\0/srv\0--dbpath\0/var/lib/rpm\0--upgrade\0--force\0a.rpm",
 	      "rpm --upgrade a.rpm");
-	CHECK("python3\0-c\0print('secret')\0install\0a", "python install a");
+	CHECK("python3\0-Wignore\0-Impip\0install\0a", "pip install a");
+	CHECK("python3\0-c\0print('secret')\0install\0a", "python");
 	CHECK("make\0all", "make");
 	CHECK("", "");
 }
@@ -44,7 +45,14 @@ static void test_secrets(void **state)
 	CHECK("pip\0install\0/srv/TOKEN/a-1.0-py3-none-any.whl",
 	      "pip install a-1.0-py3-none-any.whl");
 	CHECK("pip\0install\0a @ https://u:p@x/a.whl", "pip install");
-	CHECK("/home/a b/secret tool\0install\0a", "? install a");
+	CHECK("/home/a b/secret tool\0install\0a", "?");
+	CHECK("make\0install\0PASSWORD=hunter2", "make");
+	CHECK("sudo\0-u\0build\0TOKEN=hunter2\0pip\0install\0a", "sudo");
+	CHECK("nix\0build\0--option\0access-tokens\0host=hunter2", "nix");
+	CHECK("pip\0install\0-f\0/srv/hunter2\0a", "pip install a");
+	CHECK("python3\0-mpip\0--proxy\0hunter2\0install\0a", "pip install a");
+	CHECK("python3\0-cimport this\0hunter2", "python");
+	CHECK("python3\0-\0--token\0hunter2", "python");
 }
 
 static void test_no_line_of_its_own(void **state)
