@@ -105,7 +105,7 @@ static void test_round_trip(void **state)
 	                 "  d1-1.dist-info|d1|D|-|-|-|1048577|1|1|0|0|" STAMPS ENTRY_POINTS
 	                 "  d0-1.dist-info|d0|D|-|-|-|1048576|2|1|0|1|" STAMPS "index|r|-|test|\n");
 	assert_int_equal(stat(FILE_NAME, &status), 0);
-	assert_int_equal(status.st_mode & 07777, 0600);
+	assert_int_equal(status.st_mode & 07777, 0640);
 	assert_false(scratch_exists(FILE_NAME ".new"));
 	assert_true(scratch_exists(FILE_NAME ".lock"));
 }
