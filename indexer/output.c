@@ -22,11 +22,8 @@
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
 
-/* Columns that a cell keeps when it is cut: else the last ones are not shown. */
-#define WIDTH_CUT 16
-#define GAP       2 /* columns between two cells */
-
-#define ELLIPSIS "\xe2\x80\xa6" /* in UTF-8, one column */
+#define WIDTH_LEAST 12 /* columns of a cell that is folded: else the last ones are not shown */
+#define GAP         2  /* columns between two cells */
 
 struct output output_begin(const struct column *columns, size_t column_count, bool json)
 {
@@ -148,15 +145,15 @@ static size_t width_of_row(const struct output *output, size_t count, size_t mos
 	return width;
 }
 
-/* Of the columns, those that the terminal has room for; the widest of them are cut. */
+/* Of the columns, those that the terminal has room for; the widest of them are folded. */
 static size_t fit(struct output *output, size_t room)
 {
 	size_t count = output->text_count, most = room;
 
-	while (count > 1 && (width_of_row(output, count, WIDTH_CUT) > room + GAP ||
+	while (count > 1 && (width_of_row(output, count, WIDTH_LEAST) > room + GAP ||
 	                     is_prose(&output->texts[count - 1])))
 		count--;
-	while (most > WIDTH_CUT && width_of_row(output, count, most) > room + GAP)
+	while (most > WIDTH_LEAST && width_of_row(output, count, most) > room + GAP)
 		most--;
 	for (size_t i = 0; i < count; i++)
 		if (output->texts[i].width > most)
@@ -164,46 +161,68 @@ static size_t fit(struct output *output, size_t room)
 	return count;
 }
 
-/* Of a path, the end says most. */
-static char *cut_to(const char *text, size_t width)
+/*
+ * How many bytes of @text go on a line of @width columns: where not all do, to the last space, or
+ * else to the last sign that a name is made of.
+ */
+static size_t first_line(const char *text, size_t width)
 {
-	struct slice all = slice_of(text), part = slice_first(all, utf8_cut(all, width - 1));
+	const char *at = text, *end = text + strlen(text), *cut = NULL, *signs = " ./:,-_";
 
-	if (!strchr(text, '/') || strchr(text, ' '))
-		return text_format("%.*s" ELLIPSIS, (int)part.len, part.ptr);
-	part = slice_from(all, all.len - (width - 1));
-	while (part.len > 0 && (part.ptr[0] & 0xC0) == 0x80)
-		part = slice_from(part, 1);
-	return text_format(ELLIPSIS "%.*s", (int)part.len, part.ptr);
+	while (at < end) {
+		const char *begin = at;
+		uint32_t c = utf8_next(&at, end);
+		size_t own = terminal_width(slice_between(begin, at));
+
+		if (own > width)
+			return (size_t)((c != ' ' && cut ? cut : begin) - text);
+		width -= own;
+		if (c == ' ')
+			signs = " ";
+		if (c < 0x80 && strchr(signs, (int)c) && (*at < '0' || *at > '9' || c == ' '))
+			cut = at;
+	}
+	return (size_t)(end - text);
 }
 
-static void put_aligned(FILE *stream, const char *text, enum style style, size_t width,
-                        bool is_last)
+/* A line of the row; each of @rest moves on to what stays for the next: false if nothing does. */
+static bool put_line_of_row(const struct output *output, const char **rest, bool is_heading,
+                            size_t shown)
 {
-	size_t own = terminal_width(slice_of(text));
-	CLEANUP(cleanup_free) char *cut = own > width ? cut_to(text, width) : NULL;
+	size_t at = 0, begin = 0;
+	bool more = false;
 
-	if (cut)
-		own = terminal_width(slice_of(cut));
-	terminal_put(stream, style, slice_of(cut ? cut : text), true);
-	if (is_last)
-		putc('\n', stream);
-	else
-		fprintf(stream, "%*s", (int)(own < width ? width - own : 0) + GAP, "");
+	for (size_t i = 0; i < shown; i++) {
+		const struct output_text *text = &output->texts[i];
+		struct slice part = {rest[i], first_line(rest[i], text->width)};
+
+		if (is_prose(text))
+			continue;
+		if (part.len > 0) {
+			fprintf(output->stream, "%*s", (int)(begin - at), "");
+			terminal_put(output->stream,
+			             is_heading ? STYLE_HEADING : text->column->style, part, true);
+			at = begin + terminal_width(part);
+		}
+		begin += text->width + GAP;
+		rest[i] += part.len;
+		rest[i] += strspn(rest[i], " ");
+		more |= *rest[i] != '\0';
+	}
+	putc('\n', output->stream);
+	return more;
 }
 
 /* @cells NULL: the headings. */
 static void put_row(const struct output *output, const char *const *cells, size_t shown,
                     size_t room)
 {
-	for (size_t i = 0; i < shown; i++) {
-		const struct output_text *text = &output->texts[i];
+	const char *rest[OUTPUT_TEXTS_MAX];
 
-		if (!is_prose(text))
-			put_aligned(output->stream, cells ? cells[i] : text->column->heading,
-			            cells ? text->column->style : STYLE_HEADING, text->width,
-			            i + 1 == shown);
-	}
+	for (size_t i = 0; i < shown; i++)
+		rest[i] = cells ? cells[i] : output->texts[i].column->heading;
+	while (put_line_of_row(output, rest, !cells, shown))
+		continue;
 	for (size_t i = 0; cells && i < output->text_count; i++)
 		if (is_prose(&output->texts[i]))
 			terminal_put_words(output->stream, cells[i], GAP, room);

@@ -2,7 +2,7 @@
  * output.h - rows of results on standard output. A row is put once, cell by cell, and comes out
  *
  *     with --json      as an object on a line, always valid JSON in UTF-8
- *     on a terminal    in columns, aligned under headings, cut to its width
+ *     on a terminal    in columns, aligned under headings, folded to its width
  *     elsewhere        separated by tabs, which is what programs read
  *
  * A path may hold bytes that are not UTF-8, and JSON has nothing but text. As in Python
