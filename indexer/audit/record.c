@@ -213,7 +213,7 @@ static void compare(const struct records *records, const char *path, struct slic
 
 /*
  * "../../bin/NAME" is what pip writes with --target, too, where it puts the script into bin/ of
- * that directory, or leaves it away where another one is there.
+ * that directory, or leaves it away where another one is there. A script that is gone does not run.
  */
 static void check_hash(struct records *records, const struct wheel_file *file)
 {
@@ -227,7 +227,8 @@ static void check_hash(struct records *records, const struct wheel_file *file)
 		return;
 	path = collect_path(records->collect, "%s/%s%.*s", records->site->path,
 	                    is_moved ? "bin/" : "", SLICE_ARGS(place));
-	if (path && (!is_moved || collect_status(records->collect, path, &status)))
+	if (path && (!slice_starts(file->path, SLICE("../")) || lstat(path, &status) == 0 ||
+	             errno != ENOENT))
 		compare(records, path, file->sha256);
 }
 

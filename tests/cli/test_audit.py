@@ -285,6 +285,9 @@ class Rules(Site):
         self.check("file-changed", plant, lambda: write(f"{self.site}/other.py", "changed, and no entry point's"))
         self.assertEqual([os.path.normpath(one["file"]) for one in self.audit().objects],
                          [f"{self.bin}/alpha", f"{self.site}/alpha.py"])
+        for path in (f"{self.bin}/alpha", f"{self.site}/alpha.py"):  # a script that is gone does not run
+            os.unlink(path)
+            self.assertEqual([one["file"] for one in self.audit().objects], [f"{self.site}/alpha.py"])
 
     def test_a_package_above_the_module_that_has_changed(self):
         self.install("alpha", "[g]\nx = alpha.sub.deep:y\n", modules=["alpha/__init__", "alpha/sub/__init__", "alpha/sub/deep"])
