@@ -32,7 +32,7 @@ C compiler and library|header stdio.h|build-essential
 C++ compiler|command -v c++|build-essential
 CMake 3.25|has_cmake|cmake
 ninja|command -v ninja|ninja-build
-pkg-config|command -v pkg-config|pkg-config
+pkg-config|command -v pkg-config|pkgconf
 SQLite 3.40|pkg-config sqlite3 --atleast-version=3.40|libsqlite3-dev
 libarchive 3.6|pkg-config libarchive --atleast-version=3.6|libarchive-dev
 libelf|pkg-config libelf|libelf-dev

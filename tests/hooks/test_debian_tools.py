@@ -18,7 +18,7 @@ import support
 import target_root
 
 # What hooks/dpkg/tests/control and autopkgtest ask for beside the packages.
-COMPILER = ("apt-utils", "dpkg-dev", "gcc", "libc6-dev", "pkg-config")
+COMPILER = ("apt-utils", "dpkg-dev", "gcc", "libc6-dev", "pkgconf")
 # dpkg writes its lists anew where it is told to leave documentation out, as it is there.
 LISTS = r"/var/lib/dpkg/info/.*\.list"
 BEFORE = f"{target_root.version()}-0"  # a version before that of the packages
