@@ -230,9 +230,9 @@ class BadCases(HookTest):
     def test_nobody_reads_the_messages(self):
         reader, writer = os.pipe()
         os.close(reader)
-        self.hook("--db", self.top, self.prefix, stderr=writer)
+        self.hook("--db", self.prefix, self.prefix, stderr=writer)
         os.close(writer)
-        self.hook("--db", self.top, self.prefix, stderr=None, preexec_fn=lambda: os.close(2))
+        self.hook("--db", self.prefix, self.prefix, stderr=None, preexec_fn=lambda: os.close(2))
 
     def test_signals(self):
         self.silent_hook()
