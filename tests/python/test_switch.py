@@ -589,6 +589,31 @@ class Users(SwitchTest):
         self.assertIn(f"{self.environment.site}: left alone, as it belongs to user 0", done.stdout)
         self.assertEqual(self.environment.written(), [])
 
+    def test_a_record_of_somebody_else(self):
+        """Who may write to root's site directory has nothing copied that only root may read."""
+        theirs = f"{self.environment.site}/entrydb-9.dist-info"
+        secret = self.victim()
+        os.chmod(secret, 0o640)
+        os.mkdir(theirs)
+        os.symlink(secret, f"{theirs}/RECORD")
+        os.chown(theirs, self.user.uid, self.user.gid)
+        os.chmod(theirs, 0o2755)
+        os.symlink("/", f"{self.environment.site}/entrydb-8.dist-info")
+        self.entrydb("on")
+        self.assertTrue(os.path.islink(f"{theirs}/RECORD"))
+
+    def test_no_update_in_a_place_of_somebody_else(self):
+        """Root's own database lies there: no mark is left beside it."""
+        self.entrydb("on")
+        Refresh.in_a_large_environment(self)
+        site = f"{self.place}/home/lib/python3/dist-packages"
+        support.add_distribution(site, "omega")
+        run(f"{self.environment.prefix}/bin/entrydb", "update", f"{self.place}/home")
+        support.add_distribution(site, "last")
+        os.chown(f"{self.place}/home", self.user.uid, self.user.gid)
+        run(self.environment.python, "-c", f"import sys; sys.path.append({site!r}); {Refresh.ASK}")
+        self.assertNotIn(".refresh", os.listdir(f"{self.place}/home/var/lib/entrydb"))
+
     def reachable_python(self):
         """One that the second user may run, too."""
         for each in reference.interpreters():

@@ -12,6 +12,7 @@ import os
 import py_compile
 import shlex
 import site
+import stat
 import sys
 
 from . import _files, _program
@@ -173,7 +174,10 @@ class Environment:
         for name in os.listdir(self.directory):
             if not (name.startswith("entrydb-") and name.endswith(".dist-info")):
                 continue
-            info = _files.open_directory(name, self.directory)
+            try:
+                info = _files.open_directory(name, self.directory)
+            except NotADirectoryError:
+                continue
             try:
                 _list_in_record(info, files)
             except FileNotFoundError:
@@ -183,6 +187,9 @@ class Environment:
 
 
 def _list_in_record(info, files):
+    """Not for somebody who may write to the site directory, and has made it all lead elsewhere."""
+    if os.fstat(info).st_uid != os.geteuid() or not stat.S_ISREG(os.lstat("RECORD", dir_fd=info).st_mode):
+        return
     text = _files.read(info, "RECORD")
     ours = {*FILES, SITECUSTOMIZE}
     lines = [line for line in text.split("\n") if line and line.partition(",")[0] not in ours]

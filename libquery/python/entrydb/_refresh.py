@@ -16,14 +16,18 @@ _PAUSE = 60  # seconds
 
 def start(found):
     """found: (path entry, its database) of those that are stale."""
-    places = {file: path for path, file in found if _may(file) and _claim(os.path.dirname(file))}
+    places = {file: path for path, file in found if _may(file) and _claim(os.path.dirname(os.path.realpath(file)))}
     if places:
         _program.start_detached("update", "--quiet", "--", *places.values())
 
 
 def _may(file):
-    """Its owner alone, who has no more rights than usual."""
-    user = os.geteuid()
+    """Its owner alone, who has no more rights than usual, in no place of somebody else's."""
+    user, way = os.geteuid(), os.path.realpath(file)
+    while way != "/":
+        way = os.path.dirname(way)
+        if os.stat(way).st_uid not in (0, user):
+            return False
     return os.stat(file).st_uid == user == os.getuid()
 
 
