@@ -264,14 +264,13 @@ static int interpreter_of(const char *path_entry, char **out)
 /* Root runs nothing that is somebody else's, or that somebody else could have put there. */
 static int check_owner(const char *path, struct error *error)
 {
-	struct safe_way way;
-	int code = geteuid() == 0 ? safe_path_look(path, NULL, &way, error) : 0;
+	struct error own = {0};
+	struct stat status;
+	int code = geteuid() == 0 ? safe_load_check(path, &status, &own) : 0;
 
-	if (code == 0 && geteuid() == 0 && way.uid != 0)
-		return error_set(error, ERROR_PERMISSION,
-		                 "%s: nothing of it is run, since it belongs to user %u; do it as "
-		                 "that user",
-		                 path, way.uid);
+	if (code < 0)
+		error_set(error, code, "%s: nothing of it is run: %s", path, error_text(&own));
+	error_clear(&own);
 	return code;
 }
 

@@ -483,6 +483,14 @@ class Running(TrustTest):
             for env in ({"VIRTUAL_ENV": self.prefix}, {"ENTRYDB_PATH": self.site}):
                 reply = self.run_program(*verb, env=env, status=COULD_NOT)
                 self.assertIn(f"belongs to user {self.other.uid}", reply.err)
+        for path in self.look(self.prefix):
+            os.lchown(path, 0, 0)
+        for place in (os.path.dirname(python), self.site):
+            os.chown(place, 0, self.other.gid)
+            os.chmod(place, 0o2775)
+            reply = self.run_program("run", "evil", env={"ENTRYDB_PATH": self.site}, status=COULD_NOT)
+            self.assertIn(f"others may write to {place}", reply.err)
+            os.chmod(place, 0o755)
         self.assert_untouched()
 
 
