@@ -2,11 +2,14 @@
  * open.c - opens a handle as the caller's options say, and closes it.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
+#include "db/base/path.h"
 #include "db/base/trust.h"
 #include "libquery/layout.h"
 #include "libquery/names.h"
@@ -52,6 +55,20 @@ static int copy_path(const char *path, char **out, struct error *error)
 	return 0;
 }
 
+/* Of a privileged process the file that it runs: whoever starts it chooses what it is called. */
+static int copy_program(struct entrydb *db, const char *given, struct error *error)
+{
+	char path[PATH_MAX];
+	ssize_t len = given || !trust_is_privileged()
+	                      ? 0
+	                      : readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	path[len > 0 ? len : 0] = '\0';
+	if (!given && len > 0)
+		given = path_base(slice_of(path)).ptr;
+	return !given || (db->program = strdup(given)) ? 0 : error_nomem(error);
+}
+
 /* @file: the database, whatever the options say, unless NULL. */
 static int copy_options(struct entrydb *db, const entrydb_options *given, const char *file,
                         struct error *error)
@@ -74,9 +91,7 @@ static int copy_options(struct entrydb *db, const entrydb_options *given, const 
 		code = copy_path(options.sysroot, &db->sysroot, error);
 	if (db->sysroot && strcmp(db->sysroot, "/") == 0)
 		free(take(db->sysroot));
-	if (code == 0 && options.program && !(db->program = strdup(options.program)))
-		code = error_nomem(error);
-	return code;
+	return code == 0 ? copy_program(db, options.program, error) : code;
 }
 
 /* --- opening --- */

@@ -240,6 +240,10 @@ class Owners(PolicyTest):
         if "Some.Thing" not in done.stdout:
             self.skipTest(f"a privileged program cannot be run here: {done.stderr}")
         self.assertEqual(len(done.stdout.splitlines()), 3)
+        self.write_policy(f"{self.top}/etc/entrydb/policy.conf", "[*]\n* = disable program=entrydb\n")
+        done = subprocess.run(["another-name", "list", "--allowed", "--root", self.top, "--path", self.site[len(self.top):]], executable=privileged,
+                              user=STRANGER, group=STRANGER, extra_groups=[], capture_output=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (NOT_FOUND, b""))
 
 
 if __name__ == "__main__":
