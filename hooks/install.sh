@@ -47,13 +47,13 @@ packages() {
     case $1 in
     build) ;;
     wheel) say python3-dev python3-pip python3-venv ;;
-    deb) say debhelper dh-python dpkg-dev git libcmocka-dev libpq-dev python3-dev ;;
+    deb) say debhelper dh-python dpkg-dev git libcmocka-dev libcurl4-openssl-dev libpq-dev python3-dev ;;
     quick) say libcmocka-dev python3 python3-dev python3-pip python3-venv strace ;;
     tests)
         packages wheel && packages deb && packages quick && python_suite
         say abigail-tools btrfs-progs buildah busybox ca-certificates clang clang-format debootstrap \
             elfutils erofs-utils fish libarchive-tools libclang-rt-dev lintian lmod makepkg mandoc \
-            musl-tools nix-bin pacman-package-manager postgresql rpm rpmlint rsync shellcheck skopeo \
+            musl-tools nginx-light nix-bin pacman-package-manager postgresql rpm rpmlint rsync shellcheck skopeo \
             squashfs-tools umoci xfsprogs xz-utils zip zsh zstd
         ;;
     long)

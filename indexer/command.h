@@ -5,6 +5,7 @@
 #define INDEXER_COMMAND_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "indexer/message.h"
 
@@ -25,8 +26,10 @@ struct options {
 	enum entrydb_rules rules; /* what it means */
 	enum entrydb_fresh fresh;
 	bool json, quiet, help, version, user, allowed, print, clear, explain, sealed;
-	unsigned given;         /* which of them the command line has; see options.c */
-	const char **arguments; /* what is not an option */
+	bool index, all, all_versions;     /* add */
+	const char *requirements, *script; /* add --requirements, search --command */
+	uint64_t given;                    /* which of them the command line has; see options.c */
+	const char **arguments;            /* what is not an option */
 	size_t argument_count;
 };
 
@@ -35,8 +38,8 @@ typedef int command_function(const struct options *options, struct error *error)
 
 command_function command_add, command_audit, command_disable, command_enable, command_export,
         command_forget, command_groups, command_list, command_log, command_probe,
-        command_quarantine, command_push, command_run, command_status, command_plugins,
-        command_update, command_verify, command_why;
+        command_quarantine, command_push, command_run, command_search, command_status,
+        command_plugins, command_update, command_verify, command_why;
 
 /* A line on stderr, after "entrydb: ", unless --quiet. */
 #define note(options, ...) ((options)->quiet ? (void)0 : message(__VA_ARGS__))

@@ -51,12 +51,16 @@ static const struct command commands[] = {
 		"  entrydb update ~/venv\n"
 		"  entrydb update --root /mnt/image\n",
 		"0 done, 2 usage, 3 could not do all of it; with --hook always 0"},
-	{"add", "ARCHIVE...|DIR...", command_add, KEEPS, COMMON "db json", STOPPABLE,
+	{"add", "[ARCHIVE|DIR...]", command_add, KEEPS,
+		COMMON "db json python index all all-versions requirements", STOPPABLE,
 		"catalogue archives that are not installed",
 		"Record the entry points of archives that are not installed: wheels, eggs, source "
 		"distributions, packages of conda and of Linux distributions, other zips and tarballs; or "
-		"of all those in a directory. They go to your own database, or to that of --db.",
-		"  entrydb add --db wheels.db wheelhouse/\n",
+		"of all those in a directory. They go to your own database, or to that of --db. With "
+		"--index [URL] and names of projects, read what a package index has, without downloading "
+		"whole wheels, into the catalogue that 'entrydb search' asks.",
+		"  entrydb add --db wheels.db wheelhouse/\n"
+		"  entrydb add --index pytest-cov pytest-xdist\n",
 		"0 done, 2 usage, 3 some archives could not be read"},
 	{"forget", "PATH...", command_forget, KEEPS, KEEPING "path", PATHS,
 		"drop a site directory or an archive",
@@ -72,6 +76,12 @@ static const struct command commands[] = {
 		"tabs. Control characters are printed as \\xNN or \\uNNNN, a backslash as two.",
 		"  entrydb list pytest11 --path ~/venv/lib/python3.12/site-packages\n"
 		"  entrydb list --json pytest11\n", FOUND},
+	{"search", "[GROUP [NAME]]", command_search, ASKS, COMMON "db json command", 0,
+		"who provides it, among packages not installed",
+		"Search what 'entrydb add' has catalogued, from package indexes and archives, for the entry "
+		"points of a group, or for a command, and print package, version, group, name and value.",
+		"  entrydb search pytest11\n"
+		"  entrydb search --command aws\n", FOUND},
 	{"groups", "", command_groups, ASKS, ASKING, 0,
 		"all groups, with the number of entry points",
 		"Print each group with the number of its entry points, sorted by name.",

@@ -194,6 +194,11 @@ bool interrupted(void)
 	return signal_seen != 0;
 }
 
+void interruption_over(void)
+{
+	signal_seen = 0;
+}
+
 void catch_signals(bool for_good)
 {
 	struct sigaction action = {

@@ -83,6 +83,9 @@ int take_error(int code, entrydb_error *from, struct error *to);
 /* Has Ctrl-C, or a request to terminate, come in? Long work asks, and stops cleanly. */
 bool interrupted(void);
 
+/* It was obeyed: what is done from now on is what the user waits for. */
+void interruption_over(void);
+
 /*
  * @for_good: not only the first of them, after which the next one ends the program as usual.
  * A file too large becomes an error.

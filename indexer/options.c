@@ -111,6 +111,11 @@ static const struct fact {
 	{"hook", "NAME", BY(set_hook, "a short name of letters, digits and hyphens"),
 		"update: run by a package manager; quiet, exits with 0"},
 	{"sealed", NULL, TO(sealed), "update: without times and events, for images"},
+	{"index", NULL, TO(index), "add: from a package index, as pip is configured"},
+	{"all", NULL, TO(all), "add --index: all projects of the index"},
+	{"all-versions", NULL, TO(all_versions), "add --index: not just the newest version"},
+	{"requirements", "FILE", TO(requirements), "add --index: those that this file names"},
+	{"command", "NAME", TO(script), "search: who installs a command of that name"},
 	{"sarif", "FILE", TO(sarif), "audit: write SARIF 2.1.0, too; -: standard output"},
 	{"html", "FILE", TO(html), "audit: write a page for browsers, too"},
 	{"baseline", "FILE", TO(baseline),
@@ -133,7 +138,8 @@ static const struct fact {
 const char *options_not_among(const struct options *options, const char *names)
 {
 	for (size_t i = 0; i < FACT_COUNT; i++)
-		if (options->given & 1u << i && !text_has_word(names, slice_of(facts[i].name)))
+		if (options->given & (uint64_t)1 << i &&
+		    !text_has_word(names, slice_of(facts[i].name)))
 			return facts[i].name;
 	return NULL;
 }
@@ -188,7 +194,7 @@ static enum status read_option(const char *verb, char ***at, struct options *opt
 		return usage_error(verb, "--%s takes no argument", fact->name);
 	if (fact->argument && !value && !(value = *++*at))
 		return usage_error(verb, "--%s needs an argument, %s", fact->name, fact->argument);
-	options->given |= 1u << (fact - facts);
+	options->given |= (uint64_t)1 << (fact - facts);
 	if (fact->set && !fact->set(options, value))
 		return usage_error(NULL, "--%s %s: expected %s", fact->name, value, fact->expected);
 	if (!fact->set && fact->argument)

@@ -8,7 +8,10 @@
 #include "indexer/version.h"
 
 #include <regex.h>
+#include <string.h>
 #include <strings.h>
+
+#include "db/base/unicode.h"
 
 #define VERSION_MAX 1024 /* bytes; what is longer is no version */
 
@@ -159,5 +162,70 @@ bool version_compare(struct slice a, struct slice b, int *order)
 			first = compare_numbers(one.parts[i].number, other.parts[i].number);
 	}
 	*order = first ? first : compare_locals(one.local, other.local);
+	return true;
+}
+
+bool version_is_early(struct slice version)
+{
+	struct version parsed;
+
+	return parse(version, &parsed) && (parsed.parts[0].rank < 4 || parsed.parts[2].rank == 0);
+}
+
+/* --- specifiers --- */
+
+/* Are the first numbers of the release those of @prefix, "3.10"? */
+static bool has_prefix(struct slice version, struct slice prefix)
+{
+	struct version one, other;
+	struct slice a, b;
+	int order = 0;
+
+	if (!parse(version, &one) || !parse(prefix, &other))
+		return false;
+	order = compare_numbers(one.epoch, other.epoch);
+	for (a = one.release, b = other.release; order == 0 && b.len > 0;)
+		order = compare_numbers(take_part(&a), take_part(&b));
+	return order == 0;
+}
+
+/* "~=2.2.1" is ">=2.2.1, ==2.2.*". */
+static bool is_compatible(struct slice version, struct slice wanted)
+{
+	const char *dot = memrchr(wanted.ptr, '.', wanted.len);
+
+	return dot && has_prefix(version, slice_between(wanted.ptr, dot));
+}
+
+static bool allows(struct slice specifier, struct slice version)
+{
+	static const char operators[][4] = {"===", "==", "!=", "<=", ">=", "~=", "<", ">"};
+	enum { SAME, EQUAL, OTHER, UP_TO, FROM, COMPATIBLE, BEFORE, BEHIND, COUNT } is = SAME;
+	struct slice wanted;
+	int order = 0;
+
+	while (is < COUNT && !slice_starts(specifier, slice_of(operators[is])))
+		is++;
+	if (is == COUNT)
+		return true;
+	wanted = unicode_strip(slice_from(specifier, strlen(operators[is])));
+	if ((is == EQUAL || is == OTHER) && slice_ends(wanted, SLICE(".*")))
+		return has_prefix(version, slice_first(wanted, wanted.len - 2)) == (is == EQUAL);
+	if (is == SAME || !version_compare(version, wanted, &order))
+		return is != SAME || slice_equal(version, wanted);
+	return is == EQUAL        ? order == 0
+	       : is == OTHER      ? order != 0
+	       : is == UP_TO      ? order <= 0
+	       : is == FROM       ? order >= 0
+	       : is == COMPATIBLE ? order >= 0 && is_compatible(version, wanted)
+	       : is == BEFORE     ? order < 0
+	                          : order > 0;
+}
+
+bool version_is_allowed(struct slice version, struct slice specifiers)
+{
+	while (specifiers.len > 0)
+		if (!allows(unicode_strip(slice_take(&specifiers, ',')), version))
+			return false;
 	return true;
 }

@@ -26,7 +26,7 @@ _entrydb_offer_files() {
 # _entrydb_value PROGRAM OPTION WORD: status 1 if the option takes no argument.
 _entrydb_value() {
     case $2 in
-    --db | --sarif | --html | --baseline | --facts) _entrydb_offer_files -f "$3" ;;
+    --db | --sarif | --html | --baseline | --facts | --requirements) _entrydb_offer_files -f "$3" ;;
     --path | --root | --prefix) _entrydb_offer_files -d "$3" ;;
     --python) _entrydb_offer "$3" < <(printf '%s\n' 3.10 3.11 3.12 3.13 3.14 3.15 im10) ;;
     --fresh) _entrydb_offer "$3" < <(printf '%s\n' trust roots exact) ;;
@@ -34,7 +34,7 @@ _entrydb_value() {
     --color) _entrydb_offer "$3" < <(printf '%s\n' auto always never) ;;
     --hook) _entrydb_offer "$3" < <(printf '%s\n' apk conda dpkg pacman pip rpm systemd uv) ;;
     --group) _entrydb_offer "$3" < <("$1" groups "${context[@]}" 2>/dev/null | cut -f 1) ;;
-    --distribution | --program | --priority | --timeout | --since) ;;
+    --distribution | --program | --priority | --timeout | --since | --command) ;;
     *) return 1 ;;
     esac
 }
@@ -62,7 +62,7 @@ _entrydb_read_line() {
             ((at + 1 < COMP_CWORD)) && context+=("$word" "${value/#\~/$HOME}")
             ((at++))
             ;;
-        --fresh | --group | --hook | --color | --prefix | --distribution | --program | --priority | --timeout | --sarif | --html | --baseline | --facts | --fail-on | --since) ((at++)) ;;
+        --fresh | --group | --hook | --color | --prefix | --distribution | --program | --priority | --timeout | --sarif | --html | --baseline | --facts | --fail-on | --since | --requirements | --command) ((at++)) ;;
         -*) ;;
         *) if [[ $command ]]; then arguments+=("$word"); else command=$word; fi ;;
         esac

@@ -14,7 +14,7 @@ end
 
 function __entrydb_value --argument-names program option
     switch $option
-        case --db --sarif --html --baseline --facts
+        case --db --sarif --html --baseline --facts --requirements
             __fish_complete_path (string replace --regex '^--\w+=' '' -- (commandline -ct))
         case --path --root --prefix
             __fish_complete_directories (string replace --regex '^--\w+=' '' -- (commandline -ct))
@@ -52,7 +52,7 @@ function __entrydb_complete
             case '--db=*' '--path=*' '--root=*' '--python=*'
                 set -a context $before
             case --db --path --root --python --fresh --group --hook --color --prefix --distribution \
-                --program --priority --timeout --sarif --html --baseline --facts --fail-on --since
+                --program --priority --timeout --sarif --html --baseline --facts --fail-on --since --requirements --command
                 set option $before
             case '-*'
             case '*'

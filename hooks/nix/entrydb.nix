@@ -2,7 +2,7 @@
 #
 #     nix-build --expr 'with import <nixpkgs> { }; callPackage ./entrydb.nix { }'
 { lib, stdenv, fetchurl, cmake, ninja, pkg-config
-, cmocka, elfutils, libarchive, libpq, python3, sqlite, tomlplusplus, zlib }:
+, cmocka, curl, elfutils, libarchive, libpq, python3, sqlite, tomlplusplus, zlib }:
 
 stdenv.mkDerivation rec {
   pname = "entrydb";
@@ -14,7 +14,7 @@ stdenv.mkDerivation rec {
   };
 
   nativeBuildInputs = [ cmake ninja pkg-config python3 ];
-  buildInputs = [ elfutils libarchive libpq sqlite tomlplusplus zlib ];
+  buildInputs = [ curl elfutils libarchive libpq sqlite tomlplusplus zlib ];
   checkInputs = [ cmocka ];
 
   cmakeFlags = [

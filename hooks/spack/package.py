@@ -17,6 +17,7 @@ class Entrydb(CMakePackage):
     version("@VERSION@", sha256="@SHA256@")
 
     variant("fleet", default=False, description="Send what is indexed to PostgreSQL")
+    variant("index", default=True, description="Catalogue package indexes")
     variant("python", default=True, description="The Python package")
 
     depends_on("c", type="build")
@@ -24,6 +25,7 @@ class Entrydb(CMakePackage):
     depends_on("cmake@3.25:", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("tomlplusplus", type="build")
+    depends_on("curl@7.85:", when="+index")
     depends_on("elfutils")
     depends_on("libarchive@3.6:")
     depends_on("sqlite@3.40:")
@@ -38,6 +40,7 @@ class Entrydb(CMakePackage):
             self.define("BUILD_TESTING", self.run_tests),
             self.define("ENTRYDB_STATIC", False),
             self.define_from_variant("ENTRYDB_FLEET", "fleet"),
+            self.define_from_variant("ENTRYDB_INDEX", "index"),
             self.define_from_variant("ENTRYDB_PYTHON", "python"),
         ]
         if self.spec.satisfies("+python"):

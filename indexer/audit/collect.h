@@ -109,6 +109,11 @@ struct site {
 void site_read(struct collect *collect, int64_t id, const struct database_root *wanted,
                struct reader *reader);
 
+/* The same of an archive, or a package index, by what the database has: nothing of it is on the
+ * disk. */
+void site_read_catalogued(struct collect *collect, int64_t id, const struct root_record *root,
+                          struct reader *reader);
+
 /* Is the entry point's group one whose names become commands? */
 static inline bool is_command(const struct entry_point_record *entry_point)
 {
@@ -123,6 +128,7 @@ void site_complain(const struct site *site, const char *rule, int64_t distributi
 /* @inside: the site directory as it is below the sysroot. */
 void places_read(struct site *site, const char *inside);
 void record_read(struct site *site);
+void record_catalogued(struct site *site);
 void files_read(struct site *site);
 void names_read(struct site *site);
 

@@ -219,7 +219,7 @@ SELECT r.site, s.path, r.directory,
 
 CREATE VIEW may_be_hidden AS
 SELECT id, commands, name, module, title FROM announced
- WHERE is_command AND commands IS NOT NULL AND NOT managed;
+ WHERE is_command AND commands IS NOT NULL AND prefix <> '' AND NOT managed;
 
 CREATE VIEW may_be_slip AS
 SELECT DISTINCT name FROM command WHERE name NOT IN (SELECT name FROM known_command);

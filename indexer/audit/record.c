@@ -355,6 +355,26 @@ static void read_distribution(struct records *records, const struct distribution
 			read_line(records, &file);
 }
 
+/* What is not installed has no RECORD to be compared with, and none is missed. */
+void record_catalogued(struct site *site)
+{
+	struct records records = {.site = site, .collect = site->collect};
+
+	for (size_t i = 0; i < site->disk.distribution_count && collect_goes_on(site->collect);
+	     i++) {
+		const struct distribution_record *row = &site->disk.distributions[i];
+
+		records.distribution = distribution_id(site->id, i);
+		worksheet_put(site->collect->sheet, "distribution",
+		              FACTS(fact(records.distribution), fact(site->id),
+		                    fact(row->directory),
+		                    fact(slice_is_null(row->name) ? row->directory : row->name),
+		                    fact(row->normalized_name), fact(row->version),
+		                    fact(row->error), fact("-"), fact_null(), fact(1)));
+		put_entry_points(&records, row);
+	}
+}
+
 void record_read(struct site *site)
 {
 	CLEANUP(cleanup_records)

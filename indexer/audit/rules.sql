@@ -187,8 +187,9 @@ SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
        iif(a.title = c.first, c.last, c.first)
        || CASE c.count WHEN 2 THEN ' announces it, too; '
                ELSE ' and ' || (c.count - 2) || ' more announce it, too; ' END
-       || coalesce(s.path, a.commands || '/' || a.name)
-       || CASE WHEN s.path IS NULL THEN ' is not there'
+       || coalesce(s.path, a.commands || iif(a.prefix = '', '', '/' || a.name))
+       || CASE WHEN a.prefix = '' THEN ' has them all'
+               WHEN s.path IS NULL THEN ' is not there'
                WHEN s.runs_it THEN ' runs this one' ELSE ' does not run this one' END AS message
   FROM claim c CROSS JOIN announced a LEFT JOIN script s ON s.entry_point = a.id
  WHERE a.is_command AND a.name = c.name AND a.commands = c.commands;

@@ -124,3 +124,46 @@ void site_read(struct collect *collect, int64_t id, const struct database_root *
 		files_read(&site);
 	names_read(&site);
 }
+
+/* --- what is not installed --- */
+
+/* Of several versions the first counts; what could not be read says nothing. */
+static void drop_others(struct site *site)
+{
+	CLEANUP(name_map_free) struct name_map names = {0};
+	struct root_record *disk = &site->disk;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < disk->distribution_count; i++) {
+		const struct distribution_record *row = &disk->distributions[i];
+		size_t before = names.count;
+
+		if (!slice_is_null(row->error))
+			continue;
+		name_map_put(&names, row->normalized_name, 0, &site->collect->no_memory);
+		if (names.count > before)
+			disk->distributions[kept++] = *row;
+	}
+	disk->distribution_count = kept;
+}
+
+/* All that is in one index could be installed side by side: its URL is where the commands are. */
+void site_read_catalogued(struct collect *collect, int64_t id, const struct root_record *root,
+                          struct reader *reader)
+{
+	struct slice place = root->path;
+	CLEANUP(cleanup_free) char *path = NULL;
+	CLEANUP(cleanup_site) struct site site = {.collect = collect, .id = id};
+
+	place.len -= slice_ends(place, SLICE("/"));
+	site.path = path = collect_path(collect, "%.*s", SLICE_ARGS(place));
+	site.disk = *root;
+	site.disk.arena = ARENA_INIT;
+	if (!path || reader_distributions(reader, &site.disk, true, &collect->error) < 0)
+		return;
+	drop_others(&site);
+	worksheet_put(collect->sheet, "site",
+	              FACTS(fact(id), fact(path), fact(""), fact(path), fact(0), fact(0)));
+	record_catalogued(&site);
+	names_read(&site);
+}

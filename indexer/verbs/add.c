@@ -18,6 +18,7 @@
 #include "db/base/text.h"
 #include "indexer/archive/package.h"
 #include "indexer/archive/sdist.h"
+#include "indexer/package_index/catalogue.h"
 #include "indexer/update/edit.h"
 #include "indexer/verb.h"
 #include "libquery/disk/metadata/scan.h"
@@ -323,6 +324,12 @@ int command_add(const struct options *options, struct error *error)
 	CLEANUP(coverage_free) struct coverage user = {0};
 	int code;
 
+	if (options->index)
+		return catalogue_add(options, error);
+	if (options->all || options->all_versions || options->requirements || options->python)
+		return usage_error("add", "that is for add --index");
+	if (options->argument_count == 0)
+		return usage_error("add", "name archives, or give --index");
 	if (!options->database && layout_of_user("/", &user) == 0)
 		return error_set(error, ERROR_NOTFOUND,
 		                 "there is no $HOME for a database; name one with --db");

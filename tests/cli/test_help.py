@@ -11,7 +11,8 @@ RULING = COMMON | {"root", "prefix", "user", "distribution", "program"}
 ASKING = KEEPING | {"path", "python", "fresh", "json"}
 TAKES = {
     "update": KEEPING | {"path", "fresh", "hook", "sealed"},
-    "add": COMMON | {"db", "json"},
+    "add": COMMON | {"db", "json", "python", "index", "all", "all-versions", "requirements"},
+    "search": COMMON | {"db", "json", "command"},
     "forget": KEEPING | {"path"},
     "list": ASKING | {"group", "allowed", "program"},
     "groups": ASKING,
@@ -33,7 +34,8 @@ TAKES = {
 VALUES = {"db": "/nowhere/x.db", "path": "/nowhere", "root": "/nowhere", "python": "3.12", "fresh": "roots",
           "group": "g", "prefix": "/nowhere", "distribution": "d", "program": "p",
           "priority": "1", "timeout": "5", "hook": "dpkg", "html": "-", "sarif": "-",
-          "baseline": "/nowhere", "facts": "/nowhere", "fail-on": "none", "since": "2026-01-01", "color": "never"}
+          "baseline": "/nowhere", "facts": "/nowhere", "fail-on": "none", "since": "2026-01-01", "color": "never",
+          "requirements": "/nowhere", "command": "x"}
 
 
 def options_in(text):

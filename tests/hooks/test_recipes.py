@@ -80,7 +80,7 @@ class All(unittest.TestCase):
 
     def test_name_the_same_libraries(self):
         """A library that CMakeLists.txt asks for is in each of them, by its name there."""
-        names = {"sqlite3": "sqlite", "libelf": "elf", "libpq": "libpq|postgresql|fleet"}
+        names = {"sqlite3": "sqlite", "libelf": "elf", "libpq": "libpq|postgresql|fleet", "libcurl": "curl"}
         wanted = re.findall(r"IMPORTED_TARGET ([\w-]+)", support.read(f"{support.TOP}/CMakeLists.txt"))
         self.assertGreater(len(wanted), 5)
         for file in ("recipe.yaml", "entrydb.nix", "package.py", "entrydb.spec", "PKGBUILD",
@@ -138,7 +138,7 @@ class EasyBuild(unittest.TestCase):
 
 # Packages of the channel that the test makes, empty ones: the system's own tools and libraries serve.
 EMPTY = ("c-compiler_linux-64", "cxx-compiler_linux-64", "c-stdlib_linux-64", "cmake", "ninja", "pkg-config",
-         "elfutils", "libarchive", "libpq", "python-abi3", "sqlite", "tomlplusplus", "zlib")
+         "elfutils", "libarchive", "libcurl", "libpq", "python-abi3", "sqlite", "tomlplusplus", "zlib")
 VARIANTS = {"c_compiler": ["c-compiler"], "cxx_compiler": ["cxx-compiler"], "c_stdlib": ["c-stdlib"],
             "python": ["3.11.* *_cpython"]}
 # The system's Python, in whatever environment it stands, without the system's packages.
@@ -246,7 +246,7 @@ class Nix(unittest.TestCase):
         """With stand-ins for what nixpkgs gives."""
         text = (f"import {place}/entrydb.nix {{ lib = {{ licenses.mit = 1; platforms.linux = 1; }};"
                 " stdenv.mkDerivation = x: x; fetchurl = x: x; python3.sitePackages = \"site\";"
-                " cmake = 1; ninja = 1; pkg-config = 1; cmocka = 1; elfutils = 1; libarchive = 1;"
+                " cmake = 1; ninja = 1; pkg-config = 1; cmocka = 1; curl = 1; elfutils = 1; libarchive = 1;"
                 " libpq = 1; sqlite = 1; tomlplusplus = 1; zlib = 1; }")
         found = json.loads(self.nix("nix-instantiate", "--eval", "--strict", "--json", "--expr", text)
                            .stdout)

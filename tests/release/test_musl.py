@@ -31,11 +31,11 @@ BUILD = os.path.abspath(os.environ.get("ENTRYDB_BUILD") or f"{TOP}/build")
 COMPILER = "musl-gcc"
 OPTIONS = ("-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-fPIC")
 # Of libraries that are not there for musl; and the system's own, which are there for all.
-HEADERS = ("archive.h", "archive_entry.h", "gelf.h", "libelf.h", "libpq-fe.h",
+HEADERS = ("archive.h", "archive_entry.h", "curl", "gelf.h", "libelf.h", "libpq-fe.h",
            "pg_config_ext.h", "postgres_ext.h", "sqlite3.h", "zconf.h", "zlib.h", "asm", "asm-generic",
            "linux", *filter(None, [sysconfig.get_config_var("MULTIARCH")]))  # where Debian has a header of Python's
 OTHER_LIBRARIES = re.compile(r"(?:archive|elf|gelf|sqlite3)_\w+|crc32\w*|inflate\w*"
-                             r"|PQ\w+|_?Py\w+|pyproject_\w+|_GLOBAL_OFFSET_TABLE_|__dso_handle")
+                             r"|PQ\w+|curl_\w+|_?Py\w+|pyproject_\w+|_GLOBAL_OFFSET_TABLE_|__dso_handle")
 # Until 1.2.3 musl had the names with 64 for whoever defines _GNU_SOURCE; later ones have not.
 OLD_CONDITION = re.compile(r"#if defined\(_LARGEFILE64_SOURCE\) \|\| defined\(_GNU_SOURCE\)")
 NEW_CONDITION = "#if defined(_LARGEFILE64_SOURCE)"

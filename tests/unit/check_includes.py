@@ -19,7 +19,7 @@ import sys
 # From the bottom up; a room knows those that stand before it, but for the exceptions.
 DISK = tuple(f"libquery/disk/{room}" for room in ("zip", "elf", "tree", "target", "metadata"))
 ROOMS = ("db/base", "db", *DISK, "libquery/native", "libquery", "libquery/python/native",
-         "indexer/archive", "indexer", "indexer/update", "indexer/verbs", "indexer/audit", "indexer/fleet")
+         "indexer/archive", "indexer", "indexer/update", "indexer/package_index", "indexer/verbs", "indexer/audit", "indexer/fleet")
 
 # The table of the commands is the one place that names functions of rooms above its own.
 VERBS = "indexer/commands.c"
@@ -39,6 +39,7 @@ LIBRARIES = {
     r"sqlite3\.h": r"db/[^/]*",
     r"archive(_entry)?\.h": r"indexer/archive/archive_file\.c",
     r"dlfcn\.h": r"(libquery/native/loader|indexer/archive/archive_module)\.c",
+    r"curl/.*": r"indexer/package_index/transfer_module\.c",
     r"(libelf|gelf)\.h": r"libquery/disk/elf/elf_file\.c",
     r"zlib\.h": r"libquery/disk/zip/.*",
     r"toml\+\+/.*": r"indexer/archive/pyproject\.cpp",

@@ -38,7 +38,8 @@ void zip_close(struct zip *zip)
 	free(zip);
 }
 
-int zip_open(int fd, const char *path, struct zip **out, struct error *error)
+static int open_zip(int fd, const struct zip_source *source, const char *path, struct zip **out,
+                    struct error *error)
 {
 	CLEANUP(cleanup_zip) struct zip *zip = calloc(1, sizeof(*zip));
 	int code;
@@ -48,10 +49,23 @@ int zip_open(int fd, const char *path, struct zip **out, struct error *error)
 	if (!zip || !zip->path)
 		return error_nomem(error);
 	zip->fd = fd;
+	if (source)
+		zip->source = *source;
 	code = zip_directory_load(zip, error);
 	if (code == 0)
 		*out = take(zip);
 	return code;
+}
+
+int zip_open(int fd, const char *path, struct zip **out, struct error *error)
+{
+	return open_zip(fd, NULL, path, out, error);
+}
+
+int zip_open_source(const struct zip_source *source, const char *path, struct zip **out,
+                    struct error *error)
+{
+	return open_zip(-1, source, path, out, error);
 }
 
 /* --- the start of a member --- */

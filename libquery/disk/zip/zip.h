@@ -25,6 +25,10 @@
  */
 int zip_open(int fd, const char *path, struct zip **out, struct error *error);
 
+/* The same of what @source gives, for as long as the zip is open; its errno is reported. */
+int zip_open_source(const struct zip_source *source, const char *path, struct zip **out,
+                    struct error *error);
+
 /* NULL is accepted. */
 void zip_close(struct zip *zip);
 

@@ -48,8 +48,11 @@ int zip_file_read_some(const struct zip *zip, uint64_t at, char *to, size_t size
 	size_t done = 0;
 
 	while (done < size && at + done < zip->size) {
-		ssize_t n = TEMP_FAILURE_RETRY(
-		        pread(zip->fd, to + done, size - done, (off_t)(at + done)));
+		ssize_t n = zip->source.read
+		                    ? zip->source.read(zip->source.payload, to + done, size - done,
+		                                       at + done)
+		                    : TEMP_FAILURE_RETRY(pread(zip->fd, to + done, size - done,
+		                                               (off_t)(at + done)));
 
 		if (n < 0)
 			return error_errno(error, errno, "%s", zip->path);
@@ -356,7 +359,9 @@ int zip_directory_load(struct zip *zip, struct error *error)
 	size_t next;
 	int code;
 
-	if (fstat(zip->fd, &status) < 0)
+	if (zip->source.read)
+		status = (struct stat){.st_mode = S_IFREG, .st_size = (off_t)zip->source.size};
+	else if (fstat(zip->fd, &status) < 0)
 		return error_errno(error, errno, "%s", zip->path);
 	if (!S_ISREG(status.st_mode))
 		return not_a_zip(zip, error);

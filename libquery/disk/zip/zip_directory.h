@@ -9,6 +9,7 @@
 #define LIBQUERY_DISK_ZIP_ZIP_DIRECTORY_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "db/base/arena.h"
 #include "db/base/error.h"
@@ -33,12 +34,20 @@ enum zip_flag {
 	ZIP_UTF8 = 1 << 11,
 };
 
+/* Where the bytes come from that are in no file: as pread(). */
+struct zip_source {
+	ssize_t (*read)(void *payload, char *to, size_t size, uint64_t at);
+	void *payload;
+	uint64_t size;
+};
+
 /*
  * The file is read, never mapped: a file that somebody truncates under a mapping
  * would kill the host with SIGBUS.
  */
 struct zip {
-	int fd;                   /* borrowed */
+	int fd; /* borrowed; -1: there is a source instead */
+	struct zip_source source;
 	char *path;               /* for messages */
 	uint64_t size;            /* bytes of the file */
 	uint64_t start, declared; /* in it: where the directory is, and where the end record says */

@@ -1,0 +1,887 @@
+/*
+ * catalogue.c - reads a package index without installing anything from it.
+ *
+ *     names -> a project's page -> the files pip would install -> the ends of these wheels
+ *           -> a line of the cache for each project, as it arrives
+ *           -> at the end, or at Ctrl-C: one root of the database, whose path is the index's URL
+ *
+ * Many projects are under way at a time. What cannot be read costs one line, and stops no other.
+ */
+#include "indexer/package_index/catalogue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "db/base/array.h"
+#include "db/base/cleanup.h"
+#include "db/base/file.h"
+#include "db/base/sha256.h"
+#include "db/base/text.h"
+#include "db/base/unicode.h"
+#include "indexer/archive/archive_module.h"
+#include "indexer/archive/sdist.h"
+#include "indexer/package_index/cache.h"
+#include "indexer/package_index/choose.h"
+#include "indexer/package_index/settings.h"
+#include "indexer/package_index/transfer.h"
+#include "indexer/package_index/wheel.h"
+#include "indexer/update/edit.h"
+#include "indexer/verb.h"
+#include "libquery/disk/metadata/distribution.h"
+#include "libquery/disk/tree/distname.h"
+#include "libquery/layout.h"
+
+#define PROJECTS_MAX  16                  /* under way at a time */
+#define PAGE_MAX      ((size_t)32 << 20)  /* bytes of a project's page */
+#define ROOT_PAGE_MAX ((size_t)512 << 20) /* of the list of all projects */
+#define NAMES_FILE    ((size_t)16 << 20)  /* bytes of --requirements */
+#define PYTHON        "3.12"              /* where --python does not say */
+
+struct wanted {
+	struct slice name, specifiers;
+};
+
+struct catalogue {
+	const struct options *options;
+	const struct transfer_module *module;
+	struct transfers *transfers;
+	struct worksheet *sheet;
+	struct choice choice;
+	const char *index;
+	struct slice made_for;
+	struct cache cache;
+	struct wanted *wanted;
+	size_t count, room, next, done; /* of wanted */
+	struct arena arena;
+	struct output output;
+	struct progress progress;
+	int64_t began; /* milliseconds */
+	size_t wheels, unchanged, needing_build, failed, requests;
+	uint64_t bytes;
+};
+
+/* A project under way. */
+struct job {
+	struct catalogue *all;
+	struct wanted wanted;
+	struct page page;
+	struct item *items;
+	struct cache_row *rows; /* of the items, then those that were known before */
+	size_t count, known, left;
+	char *url, *etag; /* of the page, in the end */
+	bool is_unsure;   /* something is to be asked again, whether or not the page changes */
+	struct arena arena;
+};
+
+/* A wheel under way. */
+struct item {
+	struct job *job;
+	const struct page_file *file;
+	struct cache_row *row;
+	struct wheel wheel;
+	char *url, *etag;
+	bool is_asked_for_size, is_known;
+};
+
+static const struct column columns[] = {
+        KEY("distribution"), KEY("version"), KEY("file"),
+        KEY("state"),        KEY("checked"), KEY("error"),
+};
+
+static int start_projects(struct catalogue *all, struct error *error);
+
+/* --- what is said --- */
+
+static void put(struct catalogue *all, struct slice project, const struct cache_row *row,
+                const char *state)
+{
+	output_text(&all->output, row && row->name.len ? row->name : project);
+	output_text(&all->output, row ? row->version : (struct slice){0});
+	output_text(&all->output, row ? row->file : (struct slice){0});
+	output_string(&all->output, state);
+	output_text(&all->output, row ? row->checked : (struct slice){0});
+	output_text(&all->output, row ? row->error : (struct slice){0});
+}
+
+static void complain(struct catalogue *all, struct slice name, const char *what)
+{
+	struct cache_row row = {.error = slice_of(what)};
+
+	all->failed++;
+	progress_erase(&all->progress);
+	message("%.*s: %s", (int)name.len, name.ptr, what);
+	put(all, name, &row, "failed");
+}
+
+/* How far it has come, and how long it will still take at this pace. */
+static void show(struct catalogue *all)
+{
+	int64_t past = milliseconds_now() - all->began;
+	char left[64] = "";
+
+	if (all->done > PROJECTS_MAX && past > 5000)
+		snprintf(left, sizeof(left), "about %lld min left",
+		         (long long)(past * (int64_t)(all->count - all->done) / (int64_t)all->done /
+		                             60000 +
+		                     1));
+	progress_show(&all->progress, left, all->done, all->count);
+}
+
+/* --- jobs --- */
+
+static void job_free(struct job *job)
+{
+	for (size_t i = 0; job->items && i < job->count; i++) {
+		wheel_free(&job->items[i].wheel);
+		free(job->items[i].url);
+		free(job->items[i].etag);
+	}
+	page_free(&job->page);
+	free(job->items);
+	free(job->rows);
+	free(job->url);
+	free(job->etag);
+	arena_free(&job->arena);
+	free(job);
+}
+
+/* Whatever became of it, another one takes its place. */
+static int end_job(struct job *job, int code, struct error *error)
+{
+	struct catalogue *all = job->all;
+
+	job_free(job);
+	all->done++;
+	show(all);
+	return code < 0 ? code : start_projects(all, error);
+}
+
+static int fail_job(struct job *job, const char *what, struct error *error)
+{
+	complain(job->all, job->wanted.name, what);
+	return end_job(job, 0, error);
+}
+
+/* All files are read: keep them. */
+static int finish_job(struct job *job, struct error *error)
+{
+	struct catalogue *all = job->all;
+	struct slice etag = job->is_unsure ? (struct slice){0} : slice_of(job->etag);
+	bool is_known = true;
+	int code = cache_put(&all->cache, job->wanted.name, all->made_for, etag, job->rows,
+	                     job->count, error);
+
+	for (size_t i = 0; i < job->count; i++) {
+		const struct cache_row *row = &job->rows[i];
+		bool needs_build = slice_ends(row->error, SLICE(SDIST_NEEDS_BUILD));
+
+		all->wheels += !job->items[i].is_known;
+		all->needing_build += needs_build;
+		all->failed += !needs_build && !slice_is_null(row->error);
+		if (!needs_build && !slice_is_null(row->error)) {
+			progress_erase(&all->progress);
+			message("%.*s: %.*s", (int)row->file.len, row->file.ptr,
+			        (int)row->error.len, row->error.ptr);
+		}
+		is_known &= job->items[i].is_known;
+		put(all, job->wanted.name, row,
+		    job->items[i].is_known      ? "unchanged"
+		    : slice_is_null(row->error) ? "added"
+		                                : "failed");
+	}
+	all->unchanged += is_known;
+	return end_job(job, code, error);
+}
+
+static int item_done(struct item *item, struct error *error)
+{
+	return --item->job->left == 0 ? finish_job(item->job, error) : 0;
+}
+
+/* Its row says why; without a lasting reason, it is asked for again next time. */
+static int item_failed(struct item *item, const char *why, bool is_lasting, struct error *error)
+{
+	bool failed = false;
+
+	item->row->error = arena_copy(&item->job->arena, slice_of(why), &failed);
+	item->job->is_unsure |= !is_lasting;
+	return failed ? error_nomem(error) : item_done(item, error);
+}
+
+/* --- wheels --- */
+
+static transfer_done take_piece, take_metadata;
+
+static int ask(struct catalogue *all, const struct transfer_request *request, struct error *error)
+{
+	all->requests++;
+	return all->module->add(all->transfers, request, error);
+}
+
+static int ask_range(struct item *item, const char *range, size_t limit, struct error *error)
+{
+	const struct transfer_request request = {.url = item->url,
+	                                         .range = range,
+	                                         .limit = limit,
+	                                         .done = take_piece,
+	                                         .payload = item};
+
+	return ask(item->job->all, &request, error);
+}
+
+/* The end of the wheel: by its size, where that is known, since not all servers count from there.
+ */
+static int ask_tail(struct item *item, struct error *error)
+{
+	uint64_t size = item->wheel.size;
+	char range[64];
+
+	if (size > WHEEL_TAIL)
+		snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)(size - WHEEL_TAIL),
+		         (unsigned long long)(size - 1));
+	else if (size > 0)
+		snprintf(range, sizeof(range), "0-%llu", (unsigned long long)(size - 1));
+	else
+		snprintf(range, sizeof(range), "-%llu", (unsigned long long)WHEEL_TAIL);
+	return ask_range(item, range, (size_t)WHEEL_WHOLE_MAX, error);
+}
+
+/* PEP 658: METADATA by itself, if the index has it and the wheel's end does not. */
+static int ask_metadata(struct item *item, struct error *error)
+{
+	CLEANUP(cleanup_free) char *url = text_format("%s.metadata", item->url);
+	const struct transfer_request request = {
+	        .url = url, .limit = METADATA_MAX, .done = take_metadata, .payload = item};
+
+	return url ? ask(item->job->all, &request, error) : error_nomem(error);
+}
+
+/* All is read. */
+static int keep_wheel(struct item *item, struct error *error)
+{
+	struct arena *arena = &item->job->arena;
+	struct cache_row *row = item->row;
+	bool failed = false;
+
+	row->info = arena_copy(arena, item->wheel.info, &failed);
+	row->name = arena_copy(arena, item->wheel.name, &failed);
+	row->version = arena_copy(arena, item->wheel.version, &failed);
+	row->entry_points = arena_copy(arena, item->wheel.entry_points, &failed);
+	if (slice_is_null(row->checked) && item->wheel.metadata_is_right)
+		row->checked = SLICE("metadata");
+	return failed ? error_nomem(error) : item_done(item, error);
+}
+
+static int read_on(struct item *item, struct error *error)
+{
+	CLEANUP(error_clear) struct error why = {0};
+	struct wheel *wheel = &item->wheel;
+	int code = wheel_read(wheel, item->file->name.ptr, item->file->metadata_sha256, &why);
+	struct slice reason = slice_of(error_text(&why)), name = item->file->name;
+	char range[64];
+
+	if (code == ERROR_NOMEM)
+		return error_nomem(error);
+	if (code < 0 && slice_starts(reason, name) && reason.len > name.len + 2)
+		reason = slice_from(reason, name.len + 2);
+	if (code < 0)
+		return item_failed(item, reason.ptr, true, error);
+	if (code > 0)
+		return keep_wheel(item, error);
+	if (!wheel->has_metadata && wheel->info.len && !slice_is_null(item->file->metadata_sha256))
+		return ask_metadata(item, error);
+	snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)wheel->missing_at,
+	         (unsigned long long)(wheel->missing_at + wheel->missing_size - 1));
+	return ask_range(item, range, (size_t)wheel->missing_size, error);
+}
+
+static int take_metadata(void *payload, const struct transfer_answer *answer, struct error *error)
+{
+	CLEANUP(error_clear) struct error why = {0};
+	struct item *item = payload;
+	int code;
+
+	item->job->all->bytes += answer->body.len;
+	if (answer->problem || answer->status != 200)
+		return item_failed(item,
+		                   answer->problem ? answer->problem : "its METADATA is not there",
+		                   false, error);
+	code = wheel_take_metadata(&item->wheel, answer->body, item->file->metadata_sha256, &why);
+	if (code < 0)
+		return item_failed(item, error_text(&why), true, error);
+	return read_on(item, error);
+}
+
+/* A server that knows no ranges gives all of it: then its hash can be compared, and must agree. */
+static int take_whole(struct item *item, const struct transfer_answer *answer, struct error *error)
+{
+	char hex[SHA256_HEX_SIZE + 1];
+	uint8_t digest[SHA256_SIZE];
+
+	if (!slice_is_null(item->file->sha256)) {
+		sha256_of(answer->body.ptr, answer->body.len, digest);
+		sha256_hex(digest, hex);
+		if (!slice_equal(slice_of(hex), item->file->sha256))
+			return item_failed(item, "its hash is not the one that the index gives",
+			                   true, error);
+		item->row->checked = SLICE("file");
+	}
+	item->wheel.size = answer->body.len;
+	return 1;
+}
+
+/* The wheel must be one and the same at each request. */
+static const char *judge_range(struct item *item, const struct transfer_answer *answer)
+{
+	bool is_first = !item->etag;
+
+	if (!answer->has_range)
+		return "the server's answer is no range";
+	if (item->wheel.size && item->wheel.size != answer->total)
+		return "its size is not the one that the index, or the server, gave before";
+	if (!is_first && strcmp(item->etag, answer->etag) != 0)
+		return "it was replaced while it was read";
+	return NULL;
+}
+
+static int take_piece(void *payload, const struct transfer_answer *answer, struct error *error)
+{
+	struct item *item = payload;
+	/* Also as a part: of a small wheel that is all of it. */
+	bool is_whole =
+	        answer->status == 200 || (answer->has_range && answer->body.len == answer->total);
+	const char *problem = answer->problem;
+	char *bytes;
+	int code;
+
+	item->job->all->bytes += answer->body.len;
+	if (answer->is_too_large && answer->status == 200)
+		problem = "the server gives no parts of files, and this one is larger than 4 MiB";
+	else if (!problem && !is_whole && !item->wheel.size && !item->is_asked_for_size &&
+	         (answer->status / 100 == 4 || answer->status == 501) && answer->status != 404) {
+		/* It does not count from the end, and is asked how long the file is. */
+		item->is_asked_for_size = true;
+		return ask_range(item, "0-0", (size_t)WHEEL_WHOLE_MAX, error);
+	} else if (!problem && !is_whole && answer->status != 206)
+		problem = "the server does not give it";
+	else if (!problem && !is_whole)
+		problem = judge_range(item, answer);
+	if (problem)
+		return item_failed(item, problem, !answer->problem, error);
+	if (is_whole && (code = take_whole(item, answer, error)) != 1)
+		return code;
+	if (!item->etag && !(item->etag = strdup(answer->etag)))
+		return error_nomem(error);
+	if (!is_whole && answer->total > 1 && item->is_asked_for_size && !item->wheel.size) {
+		item->wheel.size = answer->total;
+		return ask_tail(item, error);
+	}
+	if (!is_whole)
+		item->wheel.size = answer->total;
+	bytes = malloc(answer->body.len + 1);
+	if (!bytes)
+		return error_nomem(error);
+	memcpy(bytes, answer->body.ptr, answer->body.len);
+	if (wheel_add(&item->wheel, is_whole ? 0 : answer->first, bytes, answer->body.len, error) <
+	    0) {
+		CLEANUP(error_clear) struct error why = {0};
+
+		error_move(&why, error);
+		return item_failed(item, error_text(&why), true, error);
+	}
+	return read_on(item, error);
+}
+
+/* --- projects --- */
+
+static const struct cache_row *known_row(const struct cache_row *known, size_t count,
+                                         struct slice file)
+{
+	for (size_t i = 0; i < count; i++)
+		if (slice_equal(known[i].file, file) && slice_is_null(known[i].error))
+			return &known[i];
+	return NULL;
+}
+
+/* A wheel never changes under its name: what was read of it is not read again. */
+static int start_item(struct item *item, const struct candidate *candidate,
+                      const struct cache_row *known, size_t known_count, struct error *error)
+{
+	const struct cache_row *old = known_row(known, known_count, candidate->file->name);
+	struct job *job = item->job;
+	const char *base = job->url;
+	CLEANUP(cleanup_free) char *other = NULL;
+
+	item->file = candidate->file;
+	if (old) {
+		*item->row = *old;
+		item->is_known = true;
+		return 0;
+	}
+	item->row->file = candidate->file->name;
+	item->row->name = job->wanted.name;
+	item->row->version = candidate->version;
+	if (candidate->fit == 0) {
+		item->row->error = SLICE("a source distribution: " SDIST_NEEDS_BUILD);
+		return 0;
+	}
+	if (!slice_is_null(job->page.base)) {
+		other = job->all->module->join(base, job->page.base.ptr, NULL);
+		base = other ? other : base;
+	}
+	item->url = job->all->module->join(base, candidate->file->url.ptr, NULL);
+	if (!item->url) {
+		item->row->error = SLICE("its URL is neither http nor https");
+		return 0;
+	}
+	item->wheel.size = candidate->file->size > 0 ? (uint64_t)candidate->file->size : 0;
+	job->left++;
+	return ask_tail(item, error);
+}
+
+static int start_items(struct job *job, struct error *error)
+{
+	struct catalogue *all = job->all;
+	const struct cache_line *line = cache_find(&all->cache, job->wanted.name);
+	CLEANUP(cleanup_free) struct candidate *chosen = NULL;
+	CLEANUP(cleanup_free) struct cache_row *known = NULL;
+	size_t count = 0, known_count = 0;
+	int code = choose(&all->choice, &job->page, job->wanted.specifiers, &chosen, &count, error);
+
+	if (code == 0 && line)
+		code = cache_rows(&all->cache, line, &job->arena, &known, &known_count, error);
+	if (code < 0)
+		return code;
+	job->items = calloc(count + 1, sizeof(*job->items));
+	job->rows = calloc(count + 1, sizeof(*job->rows));
+	if (!job->items || !job->rows)
+		return error_nomem(error);
+	job->left = 1; /* this function itself */
+	for (job->count = 0; code == 0 && job->count < count; job->count++) {
+		struct item *item = &job->items[job->count];
+
+		item->job = job;
+		item->row = &job->rows[job->count];
+		code = start_item(item, &chosen[job->count], known, known_count, error);
+	}
+	return code;
+}
+
+static int take_page(void *payload, const struct transfer_answer *answer, struct error *error)
+{
+	CLEANUP(error_clear) struct error why = {0};
+	struct job *job = payload;
+	struct catalogue *all = job->all;
+	struct cache_line *line = cache_find(&all->cache, job->wanted.name);
+	int code;
+
+	all->bytes += answer->body.len;
+	if (answer->problem)
+		return fail_job(job, answer->problem, error);
+	if (answer->status == 304 && line) {
+		all->unchanged++;
+		put(all, job->wanted.name, NULL, "unchanged");
+		return end_job(job, 0, error);
+	}
+	if (answer->status == 404)
+		return fail_job(job, "the index has no such project", error);
+	if (answer->status == 401 || answer->status == 403)
+		return fail_job(job, "the index wants another user or password", error);
+	if (answer->status != 200)
+		return fail_job(job, "the index does not give its page", error);
+	code = page_read(all->sheet, answer->type, false, answer->body, &job->page, &why);
+	if (code == ERROR_NOMEM)
+		return error_nomem(error);
+	if (code < 0)
+		return fail_job(job, error_text(&why), error);
+	job->url = strdup(answer->url);
+	job->etag = strdup(answer->etag);
+	code = job->url && job->etag ? start_items(job, error) : error_nomem(error);
+	if (code < 0)
+		return code;
+	if (job->count == 0)
+		return fail_job(job, "no file of it is for this Python", error);
+	return --job->left == 0 ? finish_job(job, error) : 0;
+}
+
+/* PEP 503: the normalized name, with '-'. */
+static int start_project(struct catalogue *all, const struct wanted *wanted, struct error *error)
+{
+	const struct cache_line *line = cache_find(&all->cache, wanted->name);
+	bool is_same = line && slice_equal(line->made_for, all->made_for) && line->etag.len &&
+	               slice_is_null(wanted->specifiers);
+	CLEANUP(cleanup_free)
+	char *url = text_format("%s%.*s/", all->index, (int)wanted->name.len, wanted->name.ptr);
+	struct job *job = calloc(1, sizeof(*job));
+	const struct transfer_request request = {
+	        .url = url,
+	        .accept = PAGE_ACCEPT,
+	        .etag = is_same ? line->etag.ptr : NULL,
+	        .limit = PAGE_MAX,
+	        .done = take_page,
+	        .payload = job,
+	};
+
+	if (!job || !url) {
+		free(job);
+		return error_nomem(error);
+	}
+	job->all = all;
+	job->wanted = *wanted;
+	return ask(all, &request, error);
+}
+
+/* As many as may be under way; those that a killed run has done are done. */
+static int start_projects(struct catalogue *all, struct error *error)
+{
+	int code = 0;
+
+	while (code == 0 && all->next < all->count && all->next - all->done < PROJECTS_MAX) {
+		const struct wanted *wanted = &all->wanted[all->next++];
+		const struct cache_line *line = cache_find(&all->cache, wanted->name);
+
+		if (line && line->is_done && slice_equal(line->made_for, all->made_for)) {
+			all->unchanged++;
+			all->done++;
+			continue;
+		}
+		code = start_project(all, wanted, error);
+	}
+	return code;
+}
+
+/* --- which projects --- */
+
+static int want(struct catalogue *all, struct slice name, struct slice specifiers,
+                struct error *error)
+{
+	struct wanted wanted = {.specifiers = specifiers.len ? specifiers : (struct slice){0}};
+	bool failed = false;
+	char *text;
+
+	if (!text_is_plain(name, "-_."))
+		return error_set(error, ERROR_INVALID, "'%.*s' is no name of a project",
+		                 (int)name.len, name.ptr);
+	wanted.name = distname_normalize_in(&all->arena, name, &failed);
+	text = (char *)wanted.name.ptr;
+	for (size_t i = 0; !failed && i < wanted.name.len; i++)
+		text[i] = text[i] == '_' ? '-' : text[i];
+	if (failed || !array_grow(&all->wanted, all->count, sizeof(*all->wanted), &all->room))
+		return error_nomem(error);
+	all->wanted[all->count++] = wanted;
+	return 0;
+}
+
+/* "name[extra]>=1,<2; marker"; what is no name, such as an option, is passed over. */
+static int want_line(struct catalogue *all, struct slice line, struct error *error)
+{
+	size_t length = 0;
+	struct slice rest;
+	const char *bracket;
+
+	line = slice_before(slice_before(line, '#'), ';');
+	line = unicode_strip(line);
+	while (length < line.len && !strchr("[<>=!~ @(\t", line.ptr[length]))
+		length++;
+	if (length == 0 || line.ptr[0] == '-')
+		return 0;
+	rest = slice_from(line, length);
+	bracket = memchr(rest.ptr, ']', rest.len);
+	if (rest.len && rest.ptr[0] == '[' && bracket)
+		rest = slice_between(bracket + 1, line.ptr + line.len);
+	return want(all, slice_first(line, length), unicode_strip(rest), error);
+}
+
+static int want_file(struct catalogue *all, const char *path, struct error *error)
+{
+	CLEANUP(cleanup_free) char *text = NULL;
+	size_t length;
+	struct slice rest;
+	bool failed = false;
+	int code = small_file_read(path, NAMES_FILE, &text, &length, error);
+
+	if (code <= 0)
+		return code < 0 ? code : error_set(error, ERROR_NOTFOUND, "%s: no such file", path);
+	rest = arena_copy(&all->arena, (struct slice){text, length}, &failed);
+	if (failed)
+		return error_nomem(error);
+	for (code = 0; code == 0 && rest.len > 0;)
+		code = want_line(all, slice_take_line(&rest), error);
+	return code;
+}
+
+static int take_projects(void *payload, const struct transfer_answer *answer, struct error *error)
+{
+	CLEANUP(page_free) struct page page = {0};
+	struct catalogue *all = payload;
+	int code;
+
+	all->bytes += answer->body.len;
+	if (answer->problem || answer->status != 200)
+		return error_set(error, ERROR_NOTFOUND, "%s: %s", all->index,
+		                 answer->problem ? answer->problem
+		                                 : "it gives no list of projects");
+	code = page_read(all->sheet, answer->type, true, answer->body, &page, error);
+	for (size_t i = 0; code == 0 && i < page.count; i++)
+		if (text_is_plain(page.files[i].name, "-_."))
+			code = want(all, page.files[i].name, (struct slice){0}, error);
+	return code;
+}
+
+static int want_all(struct catalogue *all, struct error *error)
+{
+	const struct transfer_request request = {.url = all->index,
+	                                         .accept = PAGE_ACCEPT,
+	                                         .limit = ROOT_PAGE_MAX,
+	                                         .done = take_projects,
+	                                         .payload = all};
+	int code = ask(all, &request, error);
+
+	return code < 0 ? code : all->module->run(all->transfers, error);
+}
+
+static int want_named(struct catalogue *all, size_t first, struct error *error)
+{
+	int code = 0;
+
+	for (size_t i = first; code == 0 && i < all->options->argument_count; i++)
+		code = want_line(all, slice_of(all->options->arguments[i]), error);
+	if (code == 0 && all->options->requirements)
+		code = want_file(all, all->options->requirements, error);
+	return code == 0 && all->options->all ? want_all(all, error) : code;
+}
+
+/* --- publishing --- */
+
+/* What is as it was keeps its row. */
+static int reuse(struct root_record *root, const struct root_record *known, struct error *error)
+{
+	CLEANUP(name_map_free) struct name_map rows = {0};
+	bool failed = false;
+
+	for (size_t i = 0; i < known->distribution_count && !failed; i++)
+		name_map_put(&rows, known->distributions[i].directory, (uint32_t)i, &failed);
+	for (size_t i = 0; i < root->distribution_count && !failed; i++) {
+		struct distribution_record *now = &root->distributions[i];
+		uint32_t at = name_map_get(&rows, now->directory);
+		const struct distribution_record *old =
+		        at == NAME_MAP_NONE ? NULL : &known->distributions[at];
+
+		if (!old || old->files_stamp != now->files_stamp ||
+		    !slice_equal(old->error, now->error))
+			continue;
+		now->id = old->id;
+		now->reused = true;
+	}
+	return failed ? error_nomem(error) : 0;
+}
+
+static int publish(struct edit *edit, void *payload, struct error *error)
+{
+	CLEANUP(root_record_free) struct root_record known = {0};
+	CLEANUP(root_record_free) struct root_record root = {0};
+	struct catalogue *all = payload;
+	int found = writer_find_root(edit->writer, slice_of(all->index), &known, error);
+	int code = found < 0 ? found : cache_root(&all->cache, &root, error);
+
+	if (code == 0 && found)
+		code = reuse(&root, &known, error);
+	if (code < 0)
+		return code;
+	root.path = slice_of(all->index);
+	edit->result->distributions = root.distribution_count;
+	for (size_t i = 0; i < root.distribution_count; i++)
+		edit->result->entry_points += root.distributions[i].entry_point_count;
+	return store_root(edit->writer, &root, found ? &known : NULL, &edit->result->stored, error);
+}
+
+int catalogue_file(const struct options *options, char **out, struct error *error)
+{
+	CLEANUP(coverage_free) struct coverage user = {0};
+	char *slash;
+
+	if (!options->database && layout_of_user("/", &user) == 0)
+		return error_set(error, ERROR_NOTFOUND,
+		                 "there is no $HOME for a database; name one with --db");
+	if (options->database) {
+		*out = layout_absolute(options->database);
+		return *out ? 0 : error_errno(error, errno, "%s", options->database);
+	}
+	slash = user.database ? strrchr(user.database, '/') : NULL;
+	*out = slash ? text_format("%.*s/catalogue.db", (int)(slash - user.database), user.database)
+	             : NULL;
+	return *out ? 0 : error_nomem(error);
+}
+
+static int publish_all(struct catalogue *all, const char *file, struct error *error)
+{
+	CLEANUP(databases_free) struct databases databases = {0};
+	CLEANUP(cleanup_free) char *command = text_format("entrydb add --index %s", all->index);
+	struct options options = *all->options;
+	struct edit_result result = {0};
+	int code = databases_add_file(file, !all->options->database, &databases, error);
+
+	options.command = command; /* without a password */
+	if (code == 0)
+		code = command ? edit_database(&options, &databases.items[0], publish, all, &result,
+		                               error)
+		               : error_nomem(error);
+	if (code < 0)
+		return code;
+	progress_erase(&all->progress);
+	note(&options,
+	     "%s: %zu projects (%zu unchanged), %zu files by %zu requests and %llu kB; "
+	     "%zu could not be read, %zu " SDIST_NEEDS_BUILD "; "
+	     "%zu distributions, %zu entry points in all",
+	     all->index, all->count, all->unchanged, all->wheels, all->requests,
+	     (unsigned long long)(all->bytes / 1024), all->failed, all->needing_build,
+	     result.distributions, result.entry_points);
+	return 0;
+}
+
+/* --- one index --- */
+
+static int run(struct catalogue *all, const char *file, size_t first, struct error *error)
+{
+	CLEANUP(error_clear) struct error why = {0};
+	bool was_interrupted;
+	int code = cache_open(file, all->index, all->made_for, &all->cache, error);
+
+	if (code == 0)
+		code = want_named(all, first, error);
+	if (code < 0)
+		return code;
+	code = start_projects(all, &why);
+	if (code == 0)
+		code = all->module->run(all->transfers, &why);
+	was_interrupted = interrupted();
+	if (was_interrupted)
+		interruption_over();
+	if (code == 0)
+		code = cache_end(&all->cache, &why);
+	if (publish_all(all, file, error) < 0)
+		return error ? error->code : ERROR_IO;
+	if (was_interrupted)
+		return error_set(error, ERROR_IO,
+		                 "interrupted after %zu of %zu projects; the same command goes on",
+		                 all->done, all->count);
+	return code < 0 ? error_move(error, &why) : 0;
+}
+
+static void catalogue_free(struct catalogue *all)
+{
+	if (all->module)
+		all->module->close(all->transfers);
+	worksheet_close(all->sheet);
+	cache_close(&all->cache);
+	free(all->wanted);
+	arena_free(&all->arena);
+	output_end(&all->output, NULL);
+}
+
+static int add_index(const struct options *options, const struct transfer_module *module,
+                     const struct settings *settings, const char *url, size_t first,
+                     struct error *error)
+{
+	CLEANUP(cleanup_free) char *credential = NULL;
+	CLEANUP(cleanup_free) char *clean = module->join(NULL, url, &credential);
+	CLEANUP(cleanup_free) char *index = NULL;
+	CLEANUP(cleanup_free) char *file = NULL;
+	CLEANUP(cleanup_free) char *made_for = NULL;
+	const char *python =
+	        options->python && strchr(options->python, '.') ? options->python : PYTHON;
+	CLEANUP(catalogue_free)
+	struct catalogue all = {
+	        .options = options,
+	        .module = module,
+	        .choice = {python, options->all_versions},
+	        .cache = CACHE_INIT,
+	        .output = OUTPUT_BEGIN(columns, options->json),
+	        .progress = progress_begin("reading", options->quiet),
+	        .began = milliseconds_now(),
+	};
+	struct transfer_settings how = {
+	        .credential = credential,
+	        .proxy = settings->values[SETTING_PROXY],
+	        .certificates = settings->values[SETTING_CERTIFICATES],
+	        .client_certificate = settings->values[SETTING_CLIENT],
+	        .stopped = interrupted,
+	};
+	int code;
+
+	if (!clean)
+		return error_set(error, ERROR_INVALID,
+		                 "the URL of an index begins with http or https");
+	index = text_format("%s%s", clean, slice_ends(slice_of(clean), SLICE("/")) ? "" : "/");
+	made_for = text_format("%s%s", python, options->all_versions ? " all" : "");
+	if (!index || !made_for)
+		return error_nomem(error);
+	how.index = all.index = index;
+	all.made_for = slice_of(made_for);
+	if (settings->values[SETTING_TIMEOUT])
+		how.idle = strtol(settings->values[SETTING_TIMEOUT], NULL, 10);
+	code = catalogue_file(options, &file, error);
+	if (code == 0)
+		code = worksheet_open(page_script, &all.sheet, error);
+	if (code == 0)
+		code = module->open(&how, &all.transfers, error);
+	if (code == 0)
+		code = run(&all, file, first, error);
+	return code < 0 ? code : all.failed ? STATUS_COULD_NOT : STATUS_DONE;
+}
+
+static bool is_url(struct slice text)
+{
+	return slice_starts(text, SLICE("http:")) || slice_starts(text, SLICE("https:"));
+}
+
+/* Each index that pip would ask. */
+static int add_configured(const struct options *options, const struct transfer_module *module,
+                          const struct settings *settings, struct error *error)
+{
+	int worst = STATUS_DONE, code = 0;
+	bool any = false;
+
+	for (enum setting which = SETTING_INDEX; which <= SETTING_EXTRAS; which++) {
+		struct slice rest = slice_of(settings->values[which]), word;
+
+		while (code >= 0 && !slice_is_null(word = settings_word(&rest))) {
+			CLEANUP(cleanup_free) char *url = strndup(word.ptr, word.len);
+
+			if (!is_url(word)) {
+				note(options, "an index that is no http or https is passed over");
+				continue;
+			}
+			any = true;
+			code = url ? add_index(options, module, settings, url, 0, error)
+			           : error_nomem(error);
+			worst = code > worst ? code : worst;
+		}
+	}
+	if (code == 0 && !any)
+		return error_set(
+		        error, ERROR_NOTFOUND,
+		        "no index is configured; give its URL, or set index-url as for pip");
+	return code < 0 ? code : worst;
+}
+
+int catalogue_add(const struct options *options, struct error *error)
+{
+	CLEANUP(settings_free) struct settings settings = {0};
+	const struct transfer_module *module;
+	bool has_url = options->argument_count > 0 && is_url(slice_of(options->arguments[0]));
+	int code;
+
+	if (options->argument_count == has_url && !options->all && !options->requirements)
+		return usage_error("add",
+		                   "add --index: name projects, or give --all or --requirements");
+	module = program_module("entrydb-transfer.so", "entrydb_transfer_module", "package indexes",
+	                        error);
+	if (!module)
+		return ERROR_LOAD;
+	code = settings_read(&settings, error);
+	if (code < 0)
+		return code;
+	return has_url ? add_index(options, module, &settings, options->arguments[0], 1, error)
+	               : add_configured(options, module, &settings, error);
+}

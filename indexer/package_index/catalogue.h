@@ -1,0 +1,16 @@
+/*
+ * catalogue.h - entrydb add --index.
+ */
+#ifndef INDEXER_PACKAGE_INDEX_CATALOGUE_H
+#define INDEXER_PACKAGE_INDEX_CATALOGUE_H
+
+#include "indexer/command.h"
+
+/* As a command_function. */
+int catalogue_add(const struct options *options, struct error *error);
+
+/* The database of --db, or the catalogue beside the user's own: malloc'd. ERROR_NOTFOUND,
+ * ERROR_NOMEM. */
+int catalogue_file(const struct options *options, char **out, struct error *error);
+
+#endif

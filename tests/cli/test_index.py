@@ -1,0 +1,536 @@
+"""entrydb add --index, entrydb search: against a server of its own, which serves wheels, or lies."""
+
+import base64
+import contextlib
+import gzip
+import hashlib
+import html
+import http.server
+import importlib.metadata
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import unittest
+import zipfile
+
+import support
+from program import LONG
+from support import COULD_NOT, DONE, NOT_FOUND, CommandTest, USAGE
+
+JSON = "application/vnd.pypi.simple.v1+json"
+
+
+def sha256(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+def wheel(name, version="1.0", points="[demo]\nn = m\n", *, padding=0, first=(), tag="py3-none-any", **files):
+    """The name and the bytes of a wheel; @first: names in the dist-info that stand before the padding."""
+    stem = f"{name.replace('-', '_')}-{version}"
+    contents = {"METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\nText.\n",
+                "WHEEL": "Wheel-Version: 1.0\n", "RECORD": "", **files}
+    if points is not None:
+        contents["entry_points.txt"] = points
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as out:
+        for each in first:
+            out.writestr(f"{stem}.dist-info/{each}", contents.pop(each))
+        if padding:
+            out.writestr(zipfile.ZipInfo(f"{name}.bin"), b"\x50" * padding)  # stored
+        for each, text in contents.items():
+            out.writestr(f"{stem}.dist-info/{each}", text)
+    return f"{stem}-{tag}.whl", made.getvalue()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        index = self.server.index
+        index.requests.append((self.path, dict(self.headers)))
+        for pattern, lie in list(index.lies.items()):
+            if re.search(pattern, self.path) and lie(self):
+                return
+        if index.password and self.headers.get("Authorization") != index.password:
+            self.answer(401, b"")
+        elif self.path.startswith("/files/"):
+            self.give_file(index.files.get(self.path[7:].removesuffix(".metadata")))
+        else:
+            self.give_page(self.path.strip("/").split("/")[1:])
+
+    def answer(self, status, body, **headers):
+        self.send_response(status)
+        for key, value in headers.items():
+            self.send_header(key.replace("_", "-"), value)
+        if "Content_Length" not in headers:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            self.wfile.write(body)
+
+    def give_file(self, content):
+        found = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range", ""))
+        if content is None:
+            self.answer(404, b"")
+        elif self.path.endswith(".metadata"):
+            self.answer(200, self.server.index.metadata(self.path[7:-9]))
+        elif not found or self.server.index.whole:
+            self.answer(200, content)
+        elif not found[1] and self.server.index.no_suffix:
+            self.answer(501, b"")
+        else:
+            size = len(content)
+            start = int(found[1]) if found[1] else max(0, size - int(found[2]))
+            end = min(int(found[2]) + 1, size) if found[1] else size
+            self.answer(206, content[start:end], Content_Range=f"bytes {start}-{end - 1}/{size}",
+                        ETag=f'"{sha256(content)}"')
+
+    def give_page(self, rest):
+        index = self.server.index
+        names = [name for name in index.files if rest and index.project_of(name) == rest[0]]
+        if rest and not names:
+            self.answer(404, b"")
+            return
+        body, kind = index.page(names, rest)
+        etag = f'"{sha256(body)}"'
+        if self.headers.get("If-None-Match") == etag:
+            self.answer(304, b"", ETag=etag)
+        else:
+            self.answer(200, body, ETag=etag, Content_Type=kind)
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_):
+        """A client may go at any time."""
+
+
+class Index:
+    """A package index: files by their names; @lies: what is done instead, by patterns of paths."""
+
+    def __init__(self, test, is_html=False):
+        self.files, self.lies, self.requests, self.fields = {}, {}, [], {}
+        self.is_html, self.whole, self.no_suffix, self.password = is_html, False, False, None
+        self.has_metadata = self.has_size = False
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server.index = self
+        thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        thread.start()
+        test.addCleanup(thread.join)
+        test.addCleanup(self.server.server_close)
+        test.addCleanup(self.server.shutdown)
+        self.host = f"127.0.0.1:{self.server.server_port}"
+        self.url = f"http://{self.host}/simple/"
+
+    @staticmethod
+    def project_of(file):
+        return re.sub(r"[-_.]+", "-", file.rsplit("-", 1)[0] if file.endswith(".gz") else file.split("-")[0]).lower()
+
+    def add(self, name, *arguments, fields=(), **how):
+        file, content = wheel(name, *arguments, **how)
+        self.files[file] = content
+        self.fields[file] = dict(fields)
+        return file
+
+    def metadata(self, file):
+        with zipfile.ZipFile(io.BytesIO(self.files[file])) as zip_file:
+            return zip_file.read(next(name for name in zip_file.namelist() if name.endswith("METADATA")))
+
+    def describe(self, name):
+        content = self.files[name]
+        found = {"filename": name, "url": f"/files/{name}", "hashes": {"sha256": sha256(content)}}
+        if self.has_metadata:
+            found["core-metadata"] = {"sha256": sha256(self.metadata(name))}
+        if self.has_size:
+            found["size"] = len(content)
+        return {**found, **self.fields.get(name, {})}
+
+    def page(self, names, rest):
+        if not self.is_html:
+            projects = [{"name": each} for each in sorted({self.project_of(name) for name in self.files})]
+            return json.dumps({"meta": {"api-version": "1.1"}, "projects": projects,
+                               "files": [self.describe(name) for name in names]}).encode(), JSON
+        if not rest:
+            names = sorted({self.project_of(name) for name in self.files})
+            return "".join(f"<a href='{name}/'>{name}</a>" for name in names).encode(), "text/html"
+        anchors = ""
+        for each in map(self.describe, names):
+            more = "".join(f' data-{key}="{html.escape(str(value))}"' for key, value in each.items()
+                           if key in ("requires-python", "yanked") and value is not False)
+            anchors += (f'<!-- <a href="/files/no-1.0-py3-none-any.whl">no</a> --><A class=x {more}\n'
+                        f' href="../..{each["url"]}#sha256={each["hashes"]["sha256"]}">{each["filename"]}</a><br>\n')
+        return (f"<!doctype html><script>'<a href=\"/files/evil-9-py3-none-any.whl\">'</script>"
+                f"{anchors}").encode(), "text/html; charset=utf-8"
+
+    def asked(self, part):
+        return [path for path, _ in self.requests if part in path]
+
+
+class IndexTest(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.index = Index(self)
+        self.catalogue = f"{self.top}/catalogue.db"
+
+    def environment(self, **variables):
+        return super().environment(**{"PIP_CONFIG_FILE": "/dev/null", "PIP_INDEX_URL": None,
+                                      "PIP_EXTRA_INDEX_URL": None, **variables})
+
+    def add(self, *arguments, status=DONE, url=None, **how):
+        return self.run_program("add", "--index", url or self.index.url, "--db", self.catalogue, *arguments,
+                                status=status, **how)
+
+    def rows(self):
+        if not os.path.exists(self.catalogue):
+            return []
+        return support.query(self.catalogue, "SELECT distribution, version, group_name, name, value "
+                             "FROM entry_points ORDER BY 1, 2, 3, 4")
+
+    def errors(self):
+        return [row[0] for row in support.query(self.catalogue, "SELECT error FROM distribution "
+                                                "WHERE error IS NOT NULL")]
+
+
+class Reading(IndexTest):
+    def test_as_pip_installs_it(self):
+        """The rows are those that importlib.metadata finds in what pip installs of the same index."""
+        for i in range(40):
+            points = [None, "", "[demo]\nn = m:a [x,y]\n\n# c\n[console_scripts]\nc%d = m:main\n" % i,
+                      "[demo]\r\n  a=b : c\r\nä = é\n", "no section = x\n[g]\nx = y\n"][i % 5]
+            self.index.add(f"Pkg.Number{i}", "1.0", points, padding=(i % 3) * 40000,
+                           first=[[], ["METADATA"], ["METADATA", "entry_points.txt"]][i % 3 if points is not None else 0])
+        for is_html in (False, True):
+            self.index.is_html = is_html
+            shutil.rmtree(f"{self.top}/target", ignore_errors=True)
+            for file in os.listdir(self.top):
+                if file.startswith("catalogue"):
+                    os.unlink(f"{self.top}/{file}")
+            self.add("--all")
+            done = subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-compile",
+                                   "--isolated", "-i", self.index.url, "--target", f"{self.top}/target",
+                                   *(f"Pkg.Number{i}" for i in range(40))], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            wanted = sorted((found.metadata["Name"], found.version, point.group, point.name, point.value)
+                            for found in importlib.metadata.distributions(path=[f"{self.top}/target"])
+                            for point in found.entry_points)
+            self.assertEqual(sorted(self.rows()), wanted)
+            self.assertGreater(len(wanted), 30)
+
+    def test_which_version(self):
+        new, old = {"requires-python": ">=3.13"}, {"requires-python": ">=3.8,!=3.9.*,<4"}
+        self.index.add("a", "1.9", fields=old)
+        self.index.add("a", "1.10", fields={"requires-python": "~=3.11"})
+        self.index.add("a", "2.0", fields=new)
+        self.index.add("a", "3.0", fields={"yanked": "broken"})
+        self.index.add("a", "4.0rc1")
+        self.index.add("a", "5.0", tag="cp39-cp39-manylinux_2_17_x86_64")
+        self.index.add("a", "6.0", tag="py3-none-win_amd64")
+        self.index.add("b", "1.0a1")
+        for is_html in (False, True):
+            self.index.is_html = is_html
+            for python, version in (("3.12", "1.10"), ("3.13", "2.0"), ("3.10", "1.9")):
+                self.add("A", "b", "--python", python)
+                self.assertEqual([row[:2] for row in self.rows()], [("a", version), ("b", "1.0a1")], python)
+        self.add("a", "--all-versions")
+        self.assertEqual([row[1] for row in self.rows() if row[0] == "a"], ["1.10", "1.9", "4.0rc1"])
+        support.write(f"{self.top}/r.txt", "# c\n-e .\na[x]==1.9 ; python_version > '3'\n\n b >= 0\n")
+        self.add("--requirements", f"{self.top}/r.txt")
+        self.assertEqual([row[:2] for row in self.rows()], [("a", "1.9"), ("b", "1.0a1")])
+
+    def test_source_distributions(self):
+        self.index.files["s-1.0.tar.gz"] = b""
+        reply = self.add("s")
+        self.assertIn("1 not knowable without a build", reply.err)
+        self.assertEqual(self.index.asked("/files/"), [])
+        self.assertIn("not knowable without a build", self.errors()[0])
+
+    def test_how_much_is_asked_for(self):
+        self.index.has_size = self.index.has_metadata = True
+        self.index.add("near", padding=3 << 20)
+        self.index.add("far", padding=3 << 20, first=["METADATA"])
+        self.index.add("farther", padding=3 << 20, first=["METADATA", "entry_points.txt"])
+        reply = self.add("--all", "--json")
+        self.assertEqual([row[0] for row in self.rows()], ["far", "farther", "near"])
+        self.assertEqual({row["checked"] for row in reply.objects}, {"metadata"})
+        for name, count in (("near", 1), ("far", 2), ("farther", 3)):
+            self.assertEqual(len(self.index.asked(f"/files/{name}-")), count, name)
+        self.assertLess(int(re.search(r"(\d+) kB", reply.err)[1]), 250)
+
+    def test_ranges_that_a_server_does_not_know(self):
+        self.index.add("small")
+        self.index.add("large", padding=5 << 20)
+        self.index.no_suffix = True
+        self.add("--all")
+        self.assertEqual(len(self.rows()), 2)
+        os.unlink(self.catalogue)
+        for file in os.listdir(self.top):
+            if file.endswith(".cache"):
+                os.unlink(f"{self.top}/{file}")
+        self.index.whole = True
+        reply = self.add("--all", status=COULD_NOT)
+        self.assertEqual([row[0] for row in self.rows()], ["small"])
+        self.assertIn("larger than 4 MiB", reply.err)
+
+    def test_only_what_is_new(self):
+        for i in range(30):
+            self.index.add(f"p{i}")
+        self.add("--all")
+        self.index.requests.clear()
+        reply = self.add("--all")
+        self.assertIn("30 unchanged", reply.err)
+        self.assertEqual(self.index.asked("/files/"), [])
+        self.assertEqual(sum("If-None-Match" in headers for _, headers in self.index.requests), 30)
+        self.index.add("p7", "2.0", "[demo]\nnew = m\n")
+        self.add("--all")
+        self.assertEqual(len(self.index.asked("/files/")), 1)
+        self.assertEqual([row[1] for row in self.rows() if row[0] == "p7"], ["2.0"])
+        self.assertEqual(len(self.rows()), 30)
+
+    def test_killed_and_gone_on(self):
+        count = 1000 if LONG else 200
+        for i in range(count):
+            self.index.add(f"p{i}")
+        gate = threading.Event()
+        self.index.lies[f"simple/p{count // 2}/"] = lambda handler: gate.wait(60) and False
+        for how in (signal.SIGKILL, signal.SIGINT):
+            gate.clear()
+            self.index.requests.clear()
+            child = self.start("add", "--index", self.index.url, "--db", self.catalogue, "--all")
+            support.until(lambda: len(self.index.requests) > 60)
+            child.send_signal(how)
+            _, err = child.communicate(timeout=60)
+            gate.set()
+            if how == signal.SIGINT:
+                self.assertIn("interrupted after", err.decode())
+                self.assertGreater(len(self.rows()), 40)
+                self.assertTrue(support.is_sound(self.catalogue))
+        self.index.lies.clear()
+        self.index.requests.clear()
+        self.add("--all")
+        self.assertEqual(len(self.rows()), count)
+        self.assertLess(len(self.index.asked("/simple/p")), count - 40)
+
+    def test_two_at_a_time(self):
+        self.index.add("a")
+        gate = threading.Event()
+        self.addCleanup(gate.set)
+        self.index.lies["simple/a/"] = lambda handler: gate.wait(60) and False
+        child = self.start("add", "--index", self.index.url, "--db", self.catalogue, "a")
+        support.until(lambda: self.index.requests)
+        reply = self.add("a", status=COULD_NOT)
+        self.assertIn("another process", reply.err)
+        gate.set()
+        self.finish(child)
+
+
+class Settings(IndexTest):
+    def setUp(self):
+        super().setUp()
+        self.index.add("a")
+        self.index.password = "Basic " + base64.b64encode(b"me:s3cret/@").decode()
+
+    def configured(self, text=None, **variables):
+        if text is not None:
+            support.write(f"{self.top}/pip.conf", text)
+            variables["PIP_CONFIG_FILE"] = f"{self.top}/pip.conf"
+        return self.run_program("add", "--index", "a", "--db", self.catalogue, env=self.environment(**variables))
+
+    def test_where_pip_has_them(self):
+        url = self.index.url.replace("//", "//me:s3cret%2F%40@")
+        self.assertEqual(self.configured(PIP_INDEX_URL=url).status, DONE)
+        for text in (f"[global]\nindex-url = {url}\n", f"[global]\nindex_url: http://127.0.0.1:1/\n[install]\nindex-url={url}\n",
+                     f"[global]\nextra-index-url =\n    file:///nowhere\n    {url}\n"):
+            os.unlink(self.catalogue)
+            reply = self.configured(text)
+            self.assertEqual((reply.status, len(self.rows())), (DONE, 1), str(reply))
+        for file in os.listdir(self.top):
+            if os.path.isfile(f"{self.top}/{file}") and file != "pip.conf":
+                self.assertNotIn(b"s3cret", support.read_bytes(f"{self.top}/{file}"), file)
+        self.assertNotIn("s3cret", reply.err)
+        self.assertIn("no index is configured", self.configured().err)
+        self.assertEqual(self.run_program("add", "--index").status, USAGE)
+
+    def test_netrc_and_no_other_host(self):
+        self.add("a", status=COULD_NOT)
+        support.write(f"{self.home}/.netrc", "machine 127.0.0.1 login me password s3cret/@\n")
+        self.add("a")
+        os.unlink(f"{self.home}/.netrc")
+        other = Index(self)
+        other.add("b")
+        self.index.lies["simple/b/"] = lambda handler: handler.answer(302, b"", Location=f"{other.url}b/") or True
+        self.add("b", url=self.index.url.replace("//", "//me:s3cret%2F%40@"))
+        self.assertTrue(other.requests)
+        self.assertFalse(any("Authorization" in headers for _, headers in other.requests))
+
+
+class Lies(IndexTest):
+    """Each costs one line; what else there is, is read."""
+
+    def refused(self, pattern, lie, words, **how):
+        for file in os.listdir(self.top):
+            if file.startswith("catalogue"):
+                os.unlink(f"{self.top}/{file}")
+        self.index.add("good")
+        if not how.pop("is_there", False):
+            self.index.add("bad", **how)
+        self.index.lies = {pattern: lambda handler: lie(handler) is not False} if pattern else {}
+        reply = self.add("--all", status=COULD_NOT)
+        self.assertEqual([row[0] for row in self.rows()], ["good"], str(reply))
+        lines = [line for line in reply.err.splitlines() if "bad" in line]
+        self.assertEqual(len(lines), 1, str(reply))
+        self.assertIn(words, lines[0])
+
+    def moved(self, place):
+        return lambda handler: handler.answer(302, b"", Location=place)
+
+    def test_redirects(self):
+        for place, words in (("file:///etc/passwd", "neither http nor https"), ("gopher://x/", "neither http nor https"),
+                             ("/simple/bad/", "redirected more than")):
+            self.refused("simple/bad/", self.moved(place), words)
+            self.refused("files/bad", self.moved(place if "simple" not in place else "/files/bad-x"), words)
+
+    def test_pages(self):
+        def endless(handler):
+            handler.answer(200, b"", Content_Type=JSON, Content_Length=1 << 50)
+            with contextlib.suppress(OSError):
+                while handler.wfile.write(b" " * 65536):
+                    pass
+
+        bomb = gzip.compress(b" " * (40 << 20))
+        for lie, words in (
+                (lambda h: h.answer(200, b"{", Content_Type=JSON), "no page of an index"),
+                (lambda h: h.answer(200, b"[" * 100000, Content_Type=JSON), "no page of an index"),
+                (lambda h: h.answer(200, b"\x89PNG", Content_Type="image/png"), "no page of an index"),
+                (lambda h: h.answer(200, b"<script>" * 9999, Content_Type="text/html"), "no file of it"),
+                (lambda h: h.answer(200, bomb, Content_Type=JSON, Content_Encoding="gzip"), "more bytes than may be"),
+                (endless, "more bytes than may be"),
+                (lambda h: h.answer(404, b""), "no such project"),
+                (lambda h: h.answer(403, b""), "another user or password")):
+            self.refused("simple/bad/", lie, words)
+
+    def test_pages_that_say_nonsense(self):
+        for fields in ({"url": "file:///etc/passwd"}, {"hashes": {"sha256": "0" * 64}},
+                       {"core-metadata": {"sha256": "0" * 64}}, {"size": 7}):
+            words = {"url": "neither http", "hashes": "hash", "core-metadata": "hash", "size": "size"}[next(iter(fields))]
+            self.refused(None, None, words, fields=fields)
+
+    def test_wheels(self):
+        def wrong_range(handler):
+            handler.answer(206, b"x" * 100, Content_Range="bytes 0-49/100")
+
+        def replaced(handler):
+            if "Range" in handler.headers and not handler.headers["Range"].startswith("bytes=-"):
+                total = len(self.index.files["bad-1.0-py3-none-any.whl"])
+                handler.answer(206, b"x" * 8192, Content_Range=f"bytes {handler.headers['Range'][6:]}/{total}", ETag='"2"')
+                return None
+            return False
+
+        self.refused("files/bad", lambda h: h.answer(404, b""), "does not give it")
+        self.refused("files/bad", wrong_range, "Content-Range")
+        self.refused("files/bad", lambda h: h.answer(206, b"x", Content_Range="bytes 0-0/0"), "Content-Range")
+        self.refused("files/bad", lambda h: h.answer(200, b"PK"), "hash")
+        self.refused("files/bad", replaced, "it was replaced", padding=3 << 20, first=["entry_points.txt"])
+        self.index.files[self.index.add("bad")] = b"x" * 100000
+        self.refused(None, None, "not a zip", is_there=True)
+        self.index.files.clear()
+        self.index.add("bad", points="[g]\nx\n", METADATA="Nothing: here\n")
+        self.refused(None, None, "gives no name", is_there=True)
+
+    def test_busy(self):
+        """What passes is waited for, as long as the server says."""
+        self.index.add("a")
+        said = []
+
+        def busy(handler):
+            said.append(1)
+            if len(said) > 2:
+                return False
+            handler.answer([429, 503][len(said) - 1], b"", Retry_After="0")
+            return True
+
+        self.index.lies["simple/a/"] = busy
+        self.add("a")
+        self.assertEqual((len(said), len(self.rows())), (3, 1))
+        self.index.lies["simple/a/"] = lambda h: h.answer(503, b"", Retry_After="86400") or True
+        self.assertIn("asks to wait for 86400 seconds", self.add("a", status=COULD_NOT).err)
+        self.assertEqual(len(self.rows()), 1)  # what was known before stays
+
+    def test_no_index(self):
+        for url in (f"http://{self.index.host}/simple/nothing/", "http://127.0.0.1:1/", "https://127.0.0.1:1/"):
+            reply = self.add("--all", url=url, status=COULD_NOT)
+            self.assertEqual(len(reply.err.splitlines()), 1, reply)
+        self.assertEqual(self.rows(), [])
+
+    def test_a_full_disk(self):
+        place = self.mount("size=64k")
+        self.index.add("a", points="[demo]\n" + "".join(f"n{i} = m\n" for i in range(9999)))
+        self.catalogue = f"{place}/c.db"
+        reply = self.add("a", status=COULD_NOT)
+        self.assertRegex(reply.err, "(?i)full|no space left")
+        self.assertEqual(self.rows(), [])
+
+
+class Search(IndexTest):
+    def setUp(self):
+        super().setUp()
+        self.index.add("alpha", points="[demo]\nplug = a.b:c [x]\n[console_scripts]\naws = a:main\n")
+        self.index.add("beta", points="[gui_scripts]\naws = b:main\n[console_scripts]\nother = b:o\n")
+        self.add("--all")
+
+    def search(self, *arguments, **how):
+        return self.run_program("search", "--db", self.catalogue, *arguments, **how)
+
+    def test_found(self):
+        self.assertEqual(self.search("demo", status=DONE).fields, [["alpha", "1.0", "demo", "plug", "a.b:c [x]"]])
+        self.assertEqual(self.search("demo", "plug").fields, self.search("demo").fields)
+        self.assertEqual([row[0] for row in self.search("--command", "aws").fields], ["alpha", "beta"])
+        row = self.search("demo", "--json").objects[0]
+        self.assertEqual((row["module"], row["attr"], row["extras"], row["path"]), ("a.b", "c", ["x"], self.index.url))
+
+    def test_not_found(self):
+        for words, near in ((["demo", "plugg"], "plug"), (["dema"], "demo"), (["--command", "awss"], "aws")):
+            reply = self.search(*words, status=NOT_FOUND)
+            self.assertEqual((reply.out, reply.err.count("\n")), ("", 1))
+            self.assertIn(f"did you mean '{near}'?", reply.err)
+        self.assertEqual(self.search("demo", "--command", "x").status, USAGE)
+        self.assertEqual(self.search().status, USAGE)
+
+    def test_archives_of_the_users_own(self):
+        self.assertEqual(self.run_program("search", "demo").status, NOT_FOUND)
+        name, content = wheel("mine", points="[demo]\nown = m\n")
+        with open(f"{self.top}/{name}", "wb") as file:
+            file.write(content)
+        self.run_program("add", f"{self.top}/{name}", status=DONE)
+        self.run_program("add", "--index", self.index.url, "alpha", status=DONE)
+        self.assertEqual([row[0] for row in self.run_program("search", "demo").fields], ["alpha", "mine"])
+
+    def test_audit(self):
+        self.index.files["s-1.0.tar.gz"] = b""
+        self.add("--all", "--all-versions")
+        found = self.run_program("audit", "--db", self.catalogue, "--json", status=NOT_FOUND).objects
+        self.assertEqual({(row["rule"], row["distribution"]) for row in found},
+                         {(rule, name) for rule in ("command-conflict", "command-hijack") for name in ("alpha", "beta")})
+
+    @support.needs_root
+    def test_other_users(self):
+        """Root writes nothing beside another user's database."""
+        os.chmod(self.top, 0o755)
+        os.mkdir(f"{self.top}/theirs")
+        os.chown(f"{self.top}/theirs", 1234, 1234)
+        self.catalogue = f"{self.top}/theirs/c.db"
+        self.add("alpha", status=COULD_NOT)
+        self.assertEqual(os.listdir(f"{self.top}/theirs"), [])
+
+
+if __name__ == "__main__":
+    support.main()
