@@ -142,8 +142,13 @@ static int find_in_entry(struct find *find, size_t index, struct error *error)
 {
 	const struct path_entry *entry = find->entry = &find->selection.db->entries[index];
 	struct sources *sources = &find->selection.db->sources;
-	/* The names of what is in a zip are those of METADATA. */
-	struct slice name = entry->row.kind == ROOT_DIRECTORY ? find->key : (struct slice){0};
+	/*
+	 * What is in a zip, or has but dots before its end, is called as METADATA says; and a final
+	 * sigma is another one before a version.
+	 */
+	bool is_key = entry->row.kind == ROOT_DIRECTORY && text_is_plain(find->key, "_") &&
+	              !slice_equal(find->key, SLICE("_"));
+	struct slice name = is_key ? find->key : (struct slice){0};
 	int code = 0;
 
 	if (entry_has_rows(entry))

@@ -104,6 +104,8 @@ static void check_names(struct site *site)
 	assert_string_equal(found_by(site, "loud"), "Loud-1.DIST-INFO");
 	assert_string_equal(found_by(site, "other"), "");
 	assert_string_equal(found_by(site, ""), "");
+	assert_string_equal(found_by(site, "\u03b1\u03c3.b"), "\u0391\u03a3.b-1.dist-info");
+	assert_string_equal(found_by(site, "-"), "...dist-info");
 }
 
 /* By the name of the directory, whatever METADATA says; the first on the path. */
@@ -114,6 +116,8 @@ static void test_find(void **state)
 	make_distributions(site);
 	site_distribution(site, OTHER, "a_name-1.dist-info", "other", "1", one);
 	site_distribution(site, OTHER, "Loud-1.DIST-INFO", "other", "1", one);
+	site_distribution(site, OTHER, "\u0391\u03a3.b-1.dist-info", "other", "1", one);
+	site_distribution(site, OTHER, "...dist-info", "other", "1", one);
 	check_names(site);
 	site_sleep(SITE_SETTLED);
 	site_run(site, "update", site_path(site, "venv"), site_path(site, "other"), NULL);
