@@ -12,19 +12,22 @@
 #include <string.h>
 
 #include "db/base/cleanup.h"
+#include "db/base/clock.h"
 #include "db/base/text.h"
 
 #define COLUMNS_MAX 8                  /* of an answer */
 #define ANSWER_MAX  ((size_t)64 << 20) /* bytes of all its rows, of which libpq holds one */
 #define ROW_ITSELF  64                 /* bytes that a row counts for beside its columns */
-#define READS_MAX   256                /* from the socket, for one row */
-#define LOOK_EVERY  200                /* milliseconds, for a signal */
-#define PATIENCE    10 /* times tcp_user_timeout, for a server that is there and silent */
+#define READS_MAX   256                /* from the socket, for one row, or to be connected */
+#define ENDLESS     "the fleet's server: its answer does not end"
+#define LOOK_EVERY  200 /* milliseconds, for a signal */
+#define PATIENCE    10  /* times tcp_user_timeout, for a statement and its answer */
 
 struct fleet {
 	PGconn *connection;
 	bool (*stopped)(void);
-	long patience; /* milliseconds without a byte from the server, or to it */
+	int64_t began, patience; /* milliseconds: what is waited for ends so much later */
+	int reads;               /* left for it */
 };
 
 /* What libpq says, in one line: of several attempts to connect all, of hints none; @code. */
@@ -38,6 +41,8 @@ static int failed(const struct fleet *fleet, int code, struct error *error)
 
 	if (!stream)
 		return error_nomem(error);
+	if (!*line)
+		line = "it answers as no PostgreSQL does";
 	for (const char *first = line; *line; line = *end ? end + 1 : end) {
 		end = line + strcspn(line, "\n");
 		if (line == first || strncmp(line, attempt, sizeof(attempt) - 1) == 0)
@@ -147,19 +152,62 @@ static int prepare(const char *url, struct error *error)
 	return ask_for_tls(own, error);
 }
 
+/* --- waiting --- */
+
+/* Milliseconds that are @each of a setting; 0, as libpq has it: no limit. */
+static void begin(struct fleet *fleet, const char *keyword, long each)
+{
+	CLEANUP(cleanup_settings) PQconninfoOption *settings = PQconninfo(fleet->connection);
+	const char *value = value_of(settings, keyword);
+	long limit = value ? strtol(value, NULL, 10) : 0;
+
+	fleet->began = milliseconds_now();
+	fleet->patience = limit > 0 && limit < LONG_MAX / each ? each * limit : LONG_MAX;
+	fleet->reads = READS_MAX;
+}
+
+/* What a server sends may never end, and come as slowly as it likes. */
+static int wait_for(struct fleet *fleet, short events, struct error *error)
+{
+	struct pollfd socket = {.fd = PQsocket(fleet->connection), .events = events};
+
+	for (int ready = 0; ready <= 0;) {
+		if (fleet->stopped())
+			return error_set(error, ERROR_IO, "interrupted");
+		if (milliseconds_now() - fleet->began >= fleet->patience)
+			return error_set(error, ERROR_IO,
+			                 "the fleet's server: no answer within %lld seconds",
+			                 (long long)fleet->patience / 1000);
+		if (fleet->reads == 0)
+			return error_set(error, ERROR_LIMIT, ENDLESS);
+		ready = poll(&socket, 1, LOOK_EVERY);
+	}
+	fleet->reads -= (socket.revents & ~POLLOUT) != 0;
+	return 0;
+}
+
 /* --- connecting --- */
 
-/*
- * What the kernel of the server's machine acknowledges keeps a connection alive, though the server
- * may never answer. 0, as libpq has it: no limit.
- */
-static long patience_of(PGconn *connection)
+/* Each host has its time. (libpq, left to itself, would print what the server says.) */
+static int complete(struct fleet *fleet, struct error *error)
 {
-	CLEANUP(cleanup_settings) PQconninfoOption *settings = PQconninfo(connection);
-	const char *value = value_of(settings, "tcp_user_timeout");
-	long patience = value ? strtol(value, NULL, 10) : 0;
+	PostgresPollingStatusType next = PGRES_POLLING_WRITING;
+	const char *host = NULL;
+	int code = 0;
 
-	return patience > 0 && patience < LONG_MAX / PATIENCE ? PATIENCE * patience : LONG_MAX;
+	PQsetNoticeProcessor(fleet->connection, ignore_notice, NULL);
+	while (code == 0 && PQstatus(fleet->connection) != CONNECTION_BAD &&
+	       next != PGRES_POLLING_OK) {
+		if (host != PQhost(fleet->connection))
+			begin(fleet, "connect_timeout", 1000);
+		host = PQhost(fleet->connection);
+		code = wait_for(fleet, next == PGRES_POLLING_READING ? POLLIN : POLLOUT, error);
+		if (code == 0)
+			next = PQconnectPoll(fleet->connection);
+	}
+	if (code == 0 && (next != PGRES_POLLING_OK || PQsetnonblocking(fleet->connection, 1) != 0))
+		code = failed(fleet, ERROR_IO, error);
+	return code;
 }
 
 static int fleet_connect(const char *url, bool (*stopped)(void), struct fleet **out,
@@ -181,16 +229,12 @@ static int fleet_connect(const char *url, bool (*stopped)(void), struct fleet **
 	if (!fleet)
 		return error_nomem(error);
 	fleet->stopped = stopped;
-	fleet->connection = PQconnectdbParams(keys, values, 1);
-	if (PQstatus(fleet->connection) == CONNECTION_OK &&
-	    PQsetnonblocking(fleet->connection, 1) == 0) {
-		PQsetNoticeProcessor(fleet->connection, ignore_notice, NULL);
-		fleet->patience = patience_of(fleet->connection);
+	fleet->connection = PQconnectStartParams(keys, values, 1);
+	code = fleet->connection ? complete(fleet, error) : error_nomem(error);
+	if (code == 0)
 		*out = fleet;
-		return 0;
-	}
-	code = failed(fleet, ERROR_IO, error);
-	fleet_close(fleet);
+	else
+		fleet_close(fleet);
 	return code;
 }
 
@@ -211,34 +255,15 @@ static int code_of(const PGresult *result)
 }
 
 /* Send what is to be sent, until there is a result, or none can come any more. */
-static int wait_for_result(const struct fleet *fleet, struct error *error)
+static int wait_for_result(struct fleet *fleet, struct error *error)
 {
-	PGconn *connection = fleet->connection;
-	long silent = 0;
-	int reads = 0;
+	for (int code = 0;;) {
+		int left = PQflush(fleet->connection);
 
-	for (;;) {
-		int left = PQflush(connection);
-		struct pollfd socket = {.fd = PQsocket(connection),
-		                        .events = left > 0 ? POLLIN | POLLOUT : POLLIN};
-
-		if (left < 0 || !PQisBusy(connection))
-			return 0;
-		if (fleet->stopped())
-			return error_set(error, ERROR_IO, "interrupted");
-		if (silent >= fleet->patience)
-			return error_set(error, ERROR_IO,
-			                 "the fleet's server: no answer for %ld seconds; "
-			                 "it is connected, and was given up",
-			                 fleet->patience / 1000);
-		if (reads == READS_MAX)
-			return error_set(error, ERROR_LIMIT,
-			                 "the fleet's server: its answer does not end");
-		silent = poll(&socket, 1, LOOK_EVERY) == 0 ? silent + LOOK_EVERY : 0;
-		if (!(socket.revents & ~POLLOUT))
-			continue;
-		reads++;
-		if (!PQconsumeInput(connection))
+		if (code < 0 || left < 0 || !PQisBusy(fleet->connection))
+			return code;
+		code = wait_for(fleet, left > 0 ? POLLIN | POLLOUT : POLLIN, error);
+		if (code == 0 && !PQconsumeInput(fleet->connection))
 			return 0;
 	}
 }
@@ -269,27 +294,31 @@ static int give_row(const PGresult *result, fleet_row *each, void *payload, size
 	return each ? each(payload, columns, count) : 0;
 }
 
-/* One result after the other, to the end of them; an error of the server's is the last but that. */
-static int read_answer(const struct fleet *fleet, fleet_row *each, void *payload,
-                       struct error *error)
+/* Rows, and one result that ends them, an error of the server's perhaps. */
+static int read_answer(struct fleet *fleet, fleet_row *each, void *payload, struct error *error)
 {
 	size_t bytes = 0;
+	bool ended = false;
 	int code = 0, waited;
 
 	for (;;) {
 		CLEANUP(cleanup_result) PGresult *result = NULL;
 
+		fleet->reads = READS_MAX;
 		waited = wait_for_result(fleet, error);
 		if (waited < 0)
 			return waited;
 		result = PQgetResult(fleet->connection);
-		if (!result)
+		if (!result || code < 0)
 			return code;
-		if (PQresultStatus(result) == PGRES_SINGLE_TUPLE)
+		if (ended)
+			return error_set(error, ERROR_LIMIT, ENDLESS);
+		ended = PQresultStatus(result) != PGRES_SINGLE_TUPLE;
+		if (!ended)
 			code = give_row(result, each, payload, &bytes, error);
 		else if (PQresultStatus(result) != PGRES_TUPLES_OK)
 			code = failed(fleet, code_of(result), error);
-		if (code < 0 && PQresultStatus(result) == PGRES_SINGLE_TUPLE)
+		if (code < 0 && !ended)
 			return code;
 	}
 }
@@ -297,6 +326,7 @@ static int read_answer(const struct fleet *fleet, fleet_row *each, void *payload
 static int fleet_ask(struct fleet *fleet, const struct fleet_statement *statement, fleet_row *each,
                      void *payload, struct error *error)
 {
+	begin(fleet, "tcp_user_timeout", PATIENCE);
 	if (!PQsendQueryParams(fleet->connection, statement->text, statement->count, NULL,
 	                       statement->values, NULL, NULL, 0) ||
 	    !PQsetSingleRowMode(fleet->connection))

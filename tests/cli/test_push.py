@@ -3,6 +3,7 @@
 import concurrent.futures
 import contextlib
 import glob
+import itertools
 import os
 import random
 import resource
@@ -405,8 +406,8 @@ class Encrypted(Fleet):
 class Impostor:
     """What says that it is a PostgreSQL, to one client after the other: as far as @answer makes it one."""
 
-    def __init__(self, answer):
-        self.answer, self.asked = answer, []
+    def __init__(self, answer, greet=lambda peer: None):
+        self.answer, self.greet, self.asked = answer, greet, []
         self.listener = socket.socket()
         self.listener.bind(("", 0))
         self.listener.listen()
@@ -433,7 +434,9 @@ class Impostor:
                 break
             peer.sendall(b"N")
         peer.recv(4096)
-        peer.sendall(b"R" + (8).to_bytes(4, "big") + bytes(4) + b"Z" + (5).to_bytes(4, "big") + b"I")
+        peer.sendall(b"R" + (8).to_bytes(4, "big") + bytes(4))
+        self.greet(peer)
+        peer.sendall(b"Z" + (5).to_bytes(4, "big") + b"I")
         peer.recv(4096)
         peer.sendall(b"1" + (4).to_bytes(4, "big") + b"2" + (4).to_bytes(4, "big"))
         self.answer(peer)
@@ -444,6 +447,10 @@ class Impostor:
 
 def column(name):
     return name + b"\0" + bytes(6) + (25).to_bytes(4, "big") + b"\xff\xff\xff\xff\xff\xff" + bytes(2)
+
+
+def message(kind, body):
+    return kind + (4 + len(body)).to_bytes(4, "big") + body
 
 
 HEAD = b"T" + (6 + 3 * 20).to_bytes(4, "big") + b"\0\3" + column(b"a") + column(b"b") + column(b"c")
@@ -467,15 +474,31 @@ class Answers(Fleet):
                 peer.sendall(bytes(1 << 20))
 
         def notices(peer):
-            notice = b"SNOTICE\0C00000\0Mx\0\0"
             while True:
-                peer.sendall((b"N" + (4 + len(notice)).to_bytes(4, "big") + notice) * 10000)
+                peer.sendall(message(b"N", b"SNOTICE\0C00000\0M\x1b[31mx\0\0") * 10000)
 
-        for answer, words in ((rows, "its answer is longer than 67108864 bytes"), (notices, "its answer does not end"), (one_row, "its answer does not end|message contents do not agree with length.*")):
+        def settings(peer):
+            for number in itertools.count():
+                peer.sendall(message(b"S", b"n%d\0%s\0" % (number, b"x" * 20000)))
+
+        def results(peer):
+            while True:
+                peer.sendall(message(b"C", b"SELECT 1\0") * 10000)
+
+        def slowly(peer):
+            while True:
+                peer.sendall(b"D")
+                time.sleep(0.1)
+
+        no_postgres = "it answers as no PostgreSQL does"
+        for answer, words in ((results, no_postgres), (lambda peer: peer.sendall(message(b"H", bytes(3))), no_postgres),
+                              (slowly, "no answer within 2 seconds"), (rows, "its answer is longer than 67108864 bytes"), (notices, "its answer does not end"), ((None, notices), "its answer does not end"),
+                              ((None, settings), "its answer does not end"), (one_row, "its answer does not end|message contents do not agree with length.*")):
             before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-            server = Impostor(answer)
+            server = Impostor(*answer) if isinstance(answer, tuple) else Impostor(answer)
             began = time.monotonic()
-            reply = self.run_program("push", f"postgresql://h@127.0.0.1:{server.port}/fleet", self.prefix, status=COULD_NOT)
+            reply = self.run_program("push", f"postgresql://h@127.0.0.1:{server.port}/fleet?tcp_user_timeout={200 if answer is slowly else 60000}",
+                                     self.prefix, status=COULD_NOT)
             server.close()
             self.assertRegex(reply.err, rf"\Aentrydb: the fleet's server: ({words})\n\Z")
             self.assertLess(time.monotonic() - began, 60)
@@ -494,6 +517,7 @@ class Answers(Fleet):
         for words, environment, asked in ((url, {}, [tls]), (f"postgresql://h@127.0.0.1:{server.port}/fleet", {}, [tls, session]),
                                           (f"postgresql://h@localhost:{server.port}/fleet", {}, [tls, session]),
                                           (f"postgresql://h@localhost:{server.port}/fleet?hostaddr=0.0.0.0", {}, [tls]),
+                                          (f"postgresql://h@localhost:{server.port}/fleet", {"PGHOSTADDR": "0.0.0.0"}, [tls]),
                                           (f"postgresql://h@127.0.0.1:{server.port},0.0.0.0:{server.port}/fleet", {}, [tls]),
                                           (f"postgresql://h@/fleet?port={server.port}", {"PGHOST": "0.0.0.0"}, [tls]),
                                           (f"{url}?sslmode=disable", {}, [session]), (f"{url}?sslmode=prefer", {}, [tls, session]),
@@ -523,7 +547,7 @@ class Failures(Fleet):
             began = time.monotonic()
             reply = self.run_program("push", f"{url}?connect_timeout=2", self.prefix, status=COULD_NOT)
         self.assertLess(time.monotonic() - began, 30)
-        self.assertRegex(reply.err, r"\Aentrydb: the fleet's server: [^\n]*timeout expired\n\Z")
+        self.assertRegex(reply.err, r"\Aentrydb: the fleet's server: no answer within 2 seconds\n\Z")
         counter = RoundTrips(SERVER)
         self.addCleanup(counter.close)
         for answers in (1, 2):  # the connection; the first question, too
@@ -531,7 +555,7 @@ class Failures(Fleet):
             began = time.monotonic()
             reply = self.run_program("push", f"{counter.url(self.role)}&tcp_user_timeout=200", self.prefix, status=COULD_NOT)
             self.assertLess(time.monotonic() - began, 30)
-            self.assertEqual(reply.err, "entrydb: the fleet's server: no answer for 2 seconds; it is connected, and was given up\n")
+            self.assertEqual(reply.err, "entrydb: the fleet's server: no answer within 2 seconds\n")
         self.push()
         self.assertEqual(len(self.names()), 2)
 
