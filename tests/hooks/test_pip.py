@@ -14,6 +14,7 @@ import signal
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 
 import package_cache
 import reference
@@ -264,18 +265,16 @@ class Failures(PipTest):
         database = f"{self.environment.prefix}/var/lib/entrydb/entry_points.db"
         before = os.stat(database)
         os.utime(self.environment.site)  # else there would be nothing to write
-        for command in (["list"], ["--version"], ["show", "entrydb"]):
-            self.environment.pip(*command)
+        with unittest.mock.patch.dict(self.environment.env, ENTRYDB_REFRESH="0"):
+            for command in (["list"], ["--version"], ["show", "entrydb"]):
+                self.environment.pip(*command)
         self.assertEqual(os.stat(database).st_mtime_ns, before.st_mtime_ns)
 
     def test_switched_off(self):
         database = f"{self.environment.prefix}/var/lib/entrydb/entry_points.db"
         before = os.stat(database).st_mtime_ns
-        self.environment.env["ENTRYDB"] = "0"
-        try:
+        with unittest.mock.patch.dict(self.environment.env, ENTRYDB="0"):
             self.install(ALPHA[0])
-        finally:
-            del self.environment.env["ENTRYDB"]
         self.assertEqual(os.stat(database).st_mtime_ns, before)
 
     def test_pip_that_removes_entrydb(self):
