@@ -181,8 +181,8 @@ static void advise_on_path(const struct options *options, const entrydb_path *pa
 	if (without)
 		note(options,
 		     "no entry points were found, and no database has %s; install packages there "
-		     "and run 'entrydb update %s', or look elsewhere with --path",
-		     without, without);
+		     "and run 'entrydb update PATH', or look elsewhere with --path",
+		     without);
 	else if (with)
 		note(options, "the databases have no entry points for what is searched; 'entrydb "
 		              "update' records what is installed, --path looks elsewhere");
@@ -208,9 +208,9 @@ bool advise_on_nothing(const struct options *options, entrydb *db)
 	entrydb_set_free(all);
 	if (is_empty && options->database && options->path_count == 0) {
 		note(options,
-		     "%s has no entry points; fill it with 'entrydb update --db %s PATH', or with "
-		     "'entrydb add --db %s ARCHIVE'",
-		     options->database, options->database, options->database);
+		     "%s has no entry points; fill it with 'entrydb update --db FILE PATH', or "
+		     "with 'entrydb add --db FILE ARCHIVE'",
+		     options->database);
 	} else if (is_empty && entrydb_describe_path(db, &path, NULL) == 0) {
 		advise_on_path(options, path);
 		entrydb_path_free(path);

@@ -4,6 +4,8 @@
  */
 #include <string.h>
 
+#include "db/base/cleanup.h"
+#include "db/base/text.h"
 #include "db/base/trust.h"
 #include "libquery/names.h"
 #include "libquery/select.h"
@@ -41,6 +43,10 @@ static int try_one(entrydb *db, const entrydb_autoload_options *options,
                    const entrydb_entry_point *entry_point, struct error *error)
 {
 	const char *variable = options->variable;
+	CLEANUP(cleanup_free)
+	char *subject = text_format("%s/%s", entrydb_entry_point_group(entry_point),
+	                            entrydb_entry_point_name(entry_point));
+	CLEANUP(cleanup_free) char *word = subject ? text_shell_word(subject) : NULL;
 	entrydb_error cause = ENTRYDB_ERROR_INIT;
 	void *symbol;
 	int code = entrydb_load_with(db, entry_point, options->load, &symbol, &cause);
@@ -51,12 +57,11 @@ static int try_one(entrydb *db, const entrydb_autoload_options *options,
 		code = 0;
 	if (code < 0)
 		error_set(error, code,
-		          "failed to load the extension %s: %s; %s%s'entrydb disable %s/%s' keeps "
-		          "it from being loaded",
+		          "failed to load the extension %s: %s; %s%sto keep it from being loaded, "
+		          "run: entrydb disable %s",
 		          entrydb_entry_point_name(entry_point), entrydb_error_message(&cause),
-		          variable ? variable : "", variable ? "=0 switches all of them off, " : "",
-		          entrydb_entry_point_group(entry_point),
-		          entrydb_entry_point_name(entry_point));
+		          variable ? variable : "", variable ? "=0 switches all of them off; " : "",
+		          word ? word : "GROUP/NAME");
 	entrydb_error_clear(&cause);
 	return code;
 }

@@ -11,7 +11,9 @@ static const char values[] = "[g]\n"
                              "native = plugins.native:entry\n"
                              "second = plugins.native:GetPjrtApi\n"
                              "lacking = undefined:entry\n"
-                             "python = pure.cli:main\n";
+                             "python = pure.cli:main\n"
+                             "[h]\n"
+                             "x; $(touch owned) = undefined:entry\n";
 
 static int built_in, another;
 
@@ -274,8 +276,12 @@ static void test_autoload_stops_at_the_first_failure(void **state)
 	                 ENTRYDB_EPLUGIN);
 	assert_string_equal(entrydb_error_message(&site->error),
 	                    "failed to load the extension second: no such device; "
-	                    "HOST_AUTOLOAD=0 switches all of them off, 'entrydb disable "
-	                    "g/second' keeps it from being loaded");
+	                    "HOST_AUTOLOAD=0 switches all of them off; to keep it from being "
+	                    "loaded, run: entrydb disable g/second");
+	entrydb_error_clear(&site->error);
+	assert_int_equal(entrydb_autoload(site->db, "h", NULL, &site->error), ENTRYDB_EUNDEFINED);
+	assert_non_null(strstr(entrydb_error_message(&site->error),
+	                       "run: entrydb disable 'h/x; $(touch owned)'"));
 }
 
 static void test_autoload_collects_all(void **state)
@@ -347,7 +353,7 @@ static void test_autoload_calls_plainly(void **state)
 
 	assert_int_equal(entrydb_autoload(site->db, "g", NULL, &site->error), ENTRYDB_EPLUGIN);
 	assert_non_null(strstr(entrydb_error_message(&site->error),
-	                       "the extension native: it returned 42; 'entrydb disable"));
+	                       "the extension native: it returned 42; to keep it from"));
 	assert_int_equal(entrydb_autoload(site->db, "no such group", NULL, &site->error), 0);
 }
 

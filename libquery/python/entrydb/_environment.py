@@ -172,12 +172,10 @@ class Environment:
     def _record(self, files):
         """Of ours, RECORD lists these files and no others."""
         for name in os.listdir(self.directory):
-            if not (name.startswith("entrydb-") and name.endswith(".dist-info")):
+            if not (name.startswith("entrydb-") and name.endswith(".dist-info")
+                    and stat.S_ISDIR(os.lstat(name, dir_fd=self.directory).st_mode)):
                 continue
-            try:
-                info = _files.open_directory(name, self.directory)
-            except NotADirectoryError:
-                continue
+            info = _files.open_directory(name, self.directory)
             try:
                 _list_in_record(info, files)
             except FileNotFoundError:
@@ -188,7 +186,8 @@ class Environment:
 
 def _list_in_record(info, files):
     """Not for somebody who may write to the site directory, and has made it all lead elsewhere."""
-    if os.fstat(info).st_uid != os.geteuid() or not stat.S_ISREG(os.lstat("RECORD", dir_fd=info).st_mode):
+    if os.fstat(info).st_uid != os.geteuid() \
+            or not stat.S_ISREG(os.lstat("RECORD", dir_fd=info).st_mode):
         return
     text = _files.read(info, "RECORD")
     ours = {*FILES, SITECUSTOMIZE}

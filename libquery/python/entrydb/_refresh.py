@@ -23,12 +23,9 @@ def start(found):
 
 def _may(file):
     """Its owner alone, who has no more rights than usual, in no place of somebody else's."""
-    user, way = os.geteuid(), os.path.realpath(file)
-    while way != "/":
-        way = os.path.dirname(way)
-        if os.stat(way).st_uid not in (0, user):
-            return False
-    return os.stat(file).st_uid == user == os.getuid()
+    user, names = os.geteuid(), os.path.realpath(file).split("/")
+    owners = {os.stat("/".join(names[:at]) or "/").st_uid for at in range(1, len(names))}
+    return os.stat(file).st_uid == user == os.getuid() and owners <= {0, user}
 
 
 def _claim(directory):
