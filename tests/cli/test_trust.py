@@ -550,6 +550,23 @@ class Believing(TrustTest):
             os.chmod(self.database, mode)
             self.assertNotIn("evil:main", self.values(), oct(mode))
 
+    @unittest.skipUnless(shutil.which("unshare"), "unshare is not installed")
+    def test_in_a_user_namespace(self):
+        """Root out there is nobody in here, also where no /proc says that this is one."""
+        add_distribution(self.site, "alpha")
+        self.index()
+        self.forge()
+        os.chmod(self.top, 0o755)
+        self.assertIn("evil:main", self.values(user=self.other.uid))
+        for before in (":", f"{shutil.which('mount')} -t tmpfs none /proc"):
+            done = subprocess.run([shutil.which("unshare"), "--user", "--map-root-user", "--mount", "/bin/sh", "-c", f'{before} || exit 77; exec "$@"', "sh",
+                                   PROGRAM, "list", "--path", self.site], env=self.environment(ASAN_OPTIONS=NO_LEAKS), user=self.other.uid,
+                                  group=self.other.gid, extra_groups=[], capture_output=True, text=True, check=False)
+            if done.returncode not in (DONE, COULD_NOT):
+                self.skipTest(f"no user namespaces here: {done.stderr}")
+            self.assertIn("alpha.plugin:main", done.stdout, before)
+            self.assertNotIn("evil:main", done.stdout, before)
+
     def test_each_path_entry_for_itself(self):
         """His database answers for his directory, never for root's beside it, whichever comes first."""
         rival = f"{self.prefix}/lib/python3.12/site-packages"
