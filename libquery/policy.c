@@ -64,14 +64,15 @@ static int weigh(const struct policy_rule *rule, const struct policy_subject *su
 	return weight;
 }
 
-/* The rule that decides, or the one that @ranks, of the first layer that has one, *origin. */
+/* The rule that decides, or the one that @ranks, of the first layer that has one. */
 static const struct policy_rule *find_rule(const struct policy *policy,
                                            const struct policy_subject *subject, bool ranks,
-                                           const char **origin)
+                                           struct policy_verdict *verdict)
 {
 	const struct policy_rule *best = NULL;
 
-	for (size_t i = 0; !best && i < policy->count; i++) {
+	verdict->origin = NULL;
+	for (size_t i = 0; !best && !verdict->why && i < policy->count; i++) {
 		const struct policy_layer *layer = &policy->layers[i];
 		int most = 0;
 
@@ -79,6 +80,7 @@ static const struct policy_rule *find_rule(const struct policy *policy,
 		if (layer->prefix && !slice_is_null(subject->prefix) &&
 		    !slice_equal(subject->prefix, slice_of(layer->prefix)))
 			continue;
+		verdict->why = layer->why.code ? &layer->why : NULL;
 		for (size_t j = 0; j < layer->rules.count; j++) {
 			const struct policy_rule *rule = &layer->rules.items[j];
 			bool serves = ranks ? rule->has_priority : rule->action != POLICY_SILENT;
@@ -88,7 +90,7 @@ static const struct policy_rule *find_rule(const struct policy *policy,
 				continue;
 			most = weight;
 			best = rule;
-			*origin = layer->path;
+			verdict->origin = layer->path;
 		}
 	}
 	return best;
@@ -98,16 +100,16 @@ struct policy_verdict policy_decide(const struct policy *policy,
                                     const struct policy_subject *subject)
 {
 	struct policy_verdict verdict = {.allowed = true};
-	const struct policy_rule *rank = find_rule(policy, subject, true, &verdict.origin);
+	const struct policy_rule *rank = find_rule(policy, subject, true, &verdict);
 
 	if (rank)
 		verdict.priority = rank->priority;
-	verdict.origin = NULL;
+	verdict.why = NULL;
 	verdict.word = find_word(policy->disabled, subject);
 	if (!slice_is_null(verdict.word))
 		verdict.origin = POLICY_DISABLE_VARIABLE;
 	else
-		verdict.rule = find_rule(policy, subject, false, &verdict.origin);
+		verdict.rule = find_rule(policy, subject, false, &verdict);
 	if (verdict.origin)
 		verdict.allowed = verdict.rule && verdict.rule->action == POLICY_ENABLE;
 	return verdict;
@@ -293,15 +295,8 @@ static int decide(const struct entrydb *db, const struct entrydb_entry_point *en
 	if (absolute)
 		subject.prefix = slice_first(slice_of(absolute), len > 0 ? (size_t)len : 0);
 	*verdict = policy_decide(&db->policy, &subject);
-	for (size_t i = 0; slice_is_null(verdict->word) && i < db->policy.count; i++) {
-		const struct policy_layer *layer = &db->policy.layers[i];
-
-		if (layer->path == verdict->origin)
-			break;
-		if (layer->why.code && (slice_is_null(subject.prefix) ||
-		                        slice_equal(subject.prefix, slice_of(layer->prefix))))
-			return error_set(error, layer->why.code, "%s", error_text(&layer->why));
-	}
+	if (verdict->why)
+		return error_set(error, verdict->why->code, "%s", error_text(verdict->why));
 	return 0;
 }
 
@@ -409,8 +404,8 @@ int policy_apply(const struct entrydb *db, entrydb_set *set, bool keep_unknown, 
 		struct policy_verdict verdict;
 		int code = decide(db, &set->entry_points[i], &verdict, &own);
 
-		if (code == ERROR_NOMEM)
-			return error_nomem(error);
+		if (error_is_failure(code))
+			return error_move(error, &own);
 		if (code < 0 && !slice_equal(told, text[ENTRYDB_FIELD_FILE])) {
 			told = text[ENTRYDB_FIELD_FILE];
 			set_add_problem(set, told, slice_of(error_text(&own)));

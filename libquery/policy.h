@@ -26,6 +26,7 @@ struct policy_verdict {
 	const char *origin;             /* of the rule that decided; NULL: none did */
 	struct slice word;              /* of ENTRYDB_DISABLE, or null */
 	const struct policy_rule *rule; /* of a file, or NULL */
+	const struct error *why;        /* the rules that would decide are not known; or NULL */
 };
 
 /* A pure function of its arguments: it looks at no file and changes nothing. */
