@@ -75,7 +75,7 @@ def document(directory, version):
     for name in sorted(os.listdir(directory)):
         carried = bundled(f"{directory}/{name}")
         artifacts.append(published(f"{directory}/{name}", version, carried))
-        libraries += carried
+        libraries += [each for each in carried if each not in libraries]  # both wheels carry them
         link("SPDXRef-DOCUMENT", "DESCRIBES", artifacts[-1:])
         link(artifacts[-1]["SPDXID"], "CONTAINS", carried)
         link(artifacts[-1]["SPDXID"], "DEPENDS_ON", needs if name == f"entrydb-{version}.tar.xz" else [])
