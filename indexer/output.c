@@ -185,16 +185,16 @@ static size_t first_line(const char *text, size_t width)
 	return (size_t)(end - text);
 }
 
-/* A line of the row; each of @rest moves on to what stays for the next: false if nothing does. */
-static bool put_line_of_row(const struct output *output, const char **rest, bool is_heading,
-                            size_t shown)
+/* A line of a row; each of @cells moves on to what stays for the next: false if nothing does. */
+static bool put_cells(const struct output *output, const char **cells, bool is_heading,
+                      size_t shown)
 {
 	size_t at = 0, begin = 0;
 	bool more = false;
 
 	for (size_t i = 0; i < shown; i++) {
 		const struct output_text *text = &output->texts[i];
-		struct slice part = {rest[i], first_line(rest[i], text->width)};
+		struct slice part = {cells[i], first_line(cells[i], text->width)};
 
 		if (is_prose(text))
 			continue;
@@ -205,38 +205,30 @@ static bool put_line_of_row(const struct output *output, const char **rest, bool
 			at = begin + terminal_width(part);
 		}
 		begin += text->width + GAP;
-		rest[i] += part.len;
-		rest[i] += strspn(rest[i], " ");
-		more |= *rest[i] != '\0';
+		cells[i] += part.len + strspn(cells[i] + part.len, " ");
+		more |= *cells[i] != '\0';
 	}
 	putc('\n', output->stream);
 	return more;
 }
 
-/* @cells NULL: the headings. */
-static void put_row(const struct output *output, const char *const *cells, size_t shown,
-                    size_t room)
-{
-	const char *rest[OUTPUT_TEXTS_MAX];
-
-	for (size_t i = 0; i < shown; i++)
-		rest[i] = cells ? cells[i] : output->texts[i].column->heading;
-	while (put_line_of_row(output, rest, !cells, shown))
-		continue;
-	for (size_t i = 0; cells && i < output->text_count; i++)
-		if (is_prose(&output->texts[i]))
-			terminal_put_words(output->stream, cells[i], GAP, room);
-}
-
 static void print_aligned(struct output *output)
 {
 	size_t room = terminal_columns(output->stream), shown = fit(output, room);
+	const char *headings[OUTPUT_TEXTS_MAX];
 
-	if (output->failed || output->count == 0)
-		return;
-	put_row(output, NULL, shown, room);
-	for (size_t i = 0; i < output->count; i += output->text_count)
-		put_row(output, &output->cells[i], shown, room);
+	for (size_t i = 0; i < shown; i++)
+		headings[i] = output->texts[i].column->heading;
+	while (output->count > 0 && !output->failed && put_cells(output, headings, true, shown))
+		continue;
+	for (size_t i = 0; i < output->count && !output->failed; i++) {
+		size_t column = i % output->text_count;
+
+		while (column == 0 && put_cells(output, &output->cells[i], false, shown))
+			continue;
+		if (is_prose(&output->texts[column]))
+			terminal_put_words(output->stream, output->cells[i], GAP, room);
+	}
 }
 
 /* --- cells --- */
