@@ -98,14 +98,17 @@ can_be_root() {
     [ "$(id -u)" = 0 ] || { command -v sudo && sudo -n true; } >/dev/null 2>&1
 }
 
-# is_safe_for UID PATH: is each directory on the way, and each link, that user's or root's? Else
-# its owner could lead elsewhere what is done there.
+# is_safe_for UID PATH: is each directory on the way, and each link, that user's or root's, and none
+# that everybody may write? Else others could lead elsewhere what is done there.
 is_safe_for() {
     for way in "$2" "$(readlink -f "$2" || say "$2")"; do
         while [ "$way" != / ]; do
             way=$(dirname "$way")
-            owner=$(stat -c %u "$way" 2>/dev/null || say 0)
-            [ "$owner" = 0 ] || [ "$owner" = "$1" ] || return 1
+            case $(stat -c '%u %A' "$way" 2>/dev/null || say '0 -') in
+            *w[x-]) return 1 ;;
+            "0 "* | "$1 "*) ;;
+            *) return 1 ;;
+            esac
         done
     done
 }
@@ -296,7 +299,7 @@ index_machine() {
 
 # ask DATABASE QUERY: the answer; none where it cannot be had.
 ask() {
-    sqlite3 -readonly "file:$1?immutable=1" "$2" 2>/dev/null || :
+    sqlite3 -init /dev/null -readonly "file:$1?immutable=1" "$2" 2>/dev/null || :
 }
 
 # show HEADINGS COMMAND...: the first lines, in columns of 80 characters in all.
@@ -345,7 +348,7 @@ remove_database() {
     changer=$(changer_of "$directory")
     # Somebody may have come to rely on it since it was made.
     if ! is_safe_for "$changer" "$1"; then
-        stays "$1" "another user's directory leads to it; that user may remove it"
+        stays "$1" "another user's directory, or everybody's, leads to it; that user may remove it"
     elif [ -n "$other_program" ]; then
         stays "$1" "$other_program uses it"
     elif [ "$(ask "$1" "SELECT count(*) > 0 FROM root WHERE kind IN ('zip', 'archive')")" = 1 ]; then
@@ -390,7 +393,7 @@ uninstall() {
 
 # --- the whole ---
 
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(CDPATH='' cd "$(dirname "$0")/.." && pwd)
 prefix=/usr/local
 action=install
 purpose=build
@@ -432,7 +435,7 @@ if [ $action = install ] && [ "$prefix_owner" = 0 ] && ! can_be_root; then
     die "$prefix cannot be written; run this as root, or with sudo set up, or name another --prefix"
 fi
 if [ $action != packages ] && ! is_safe_for "$prefix_owner" "$record"; then
-    die "another user's directory leads to $prefix; run this as that user"
+    die "another user's directory, or everybody's, leads to $prefix; run this as that user"
 fi
 case $action in
 uninstall) uninstall ;;

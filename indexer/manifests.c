@@ -147,26 +147,28 @@ static int look_at(const struct work *work, const char *name, char **line, bool 
 	return code > 0 && !*line ? error_nomem(work->error) : code;
 }
 
-static int write_file(const struct work *work, const char *name, const char *content)
+static int write_file(const struct work *work, const char *name, const char *content, mode_t mode)
 {
-	if (small_file_write(work->fd, name, slice_of(content), 0644) == 0)
+	if (small_file_write(work->fd, name, slice_of(content), mode) == 0)
 		return 0;
 	return error_errno(work->error, errno, "cannot write %s/%s", work->directory, name);
 }
 
 /* Write it, unless others have; their file is not on the list, or not any more. */
-static int settle(struct work *work, const char *name, const char *content)
+static int settle(struct work *work, const char *name, const char *content, mode_t mode)
 {
 	CLEANUP(cleanup_free) char *wanted = line_of(name, slice_of(content));
 	CLEANUP(cleanup_free) char *line = NULL;
-	bool is_ours = false;
+	bool is_ours = false, is_there;
+	struct stat now;
 	int code = wanted ? look_at(work, name, &line, &is_ours) : error_nomem(work->error);
 
 	if (code < 0)
 		return code;
-	if (line && strcmp(line, wanted) == 0) {
+	is_there = fstatat(work->fd, name, &now, AT_SYMLINK_NOFOLLOW) == 0;
+	if (line && strcmp(line, wanted) == 0 && is_there && (now.st_mode & 0777) == mode) {
 		work->result->unchanged++;
-	} else if (!is_ours && faccessat(work->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+	} else if (!is_ours && is_there) {
 		if (!work->options->hook)
 			message("%s/%s: left alone, since it was not written by entrydb, or was "
 			        "changed",
@@ -175,7 +177,7 @@ static int settle(struct work *work, const char *name, const char *content)
 		return 0;
 	} else {
 		work->result->written++;
-		code = write_file(work, name, content);
+		code = write_file(work, name, content, mode);
 	}
 	fputs(wanted, work->list);
 	return code;
@@ -184,7 +186,7 @@ static int settle(struct work *work, const char *name, const char *content)
 /*
  * Other programs, root's among them, load what a manifest names without a question: it is
  * written only for what this process would load itself. Of plugins of one name the first counts.
- * The path as hosts see it is without the sysroot.
+ * The path as hosts see it is without the sysroot. It is told to those who may read the object.
  */
 static int settle_plugin(struct work *work, entrydb *db, const entrydb_entry_point *plugin)
 {
@@ -195,6 +197,7 @@ static int settle_plugin(struct work *work, entrydb *db, const entrydb_entry_poi
 	struct slice sysroot = slice_of(work->database->sysroot);
 	struct error own = {0};
 	bool failed = file == NULL;
+	mode_t mode = 0644;
 	int code = load_check(db, plugin, &object, &own);
 
 	if (code < 0 && !error_is_failure(code) && !work->options->hook)
@@ -208,7 +211,10 @@ static int settle_plugin(struct work *work, entrydb *db, const entrydb_entry_poi
 	name_map_put(&work->seen, slice_of(name), 0, &failed);
 	content = work->host->content(
 	        plugin, object + (slice_starts(slice_of(object), sysroot) ? sysroot.len : 0));
-	return failed || !content ? error_nomem(work->error) : settle(work, file, content);
+	if (failed || !content)
+		return error_nomem(work->error);
+	code = database_narrow(work->database, object, &mode, work->error);
+	return code < 0 ? code : settle(work, file, content, mode);
 }
 
 /* Remove what was written for a plugin that is gone, unless others have changed it. */
@@ -280,7 +286,7 @@ static int settle_and_list(struct work *work)
 	code = settle_all(work);
 	if (!text_close(work->list, &text))
 		return error_nomem(work->error);
-	return code < 0 ? code : write_file(work, MANIFESTS_LIST, text);
+	return code < 0 ? code : write_file(work, MANIFESTS_LIST, text, 0600);
 }
 
 int manifests_write(const struct options *options, const struct database *database,

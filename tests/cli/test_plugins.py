@@ -456,6 +456,12 @@ class Export(PluginTest):
         self.run_program("export", "adbc", self.prefix, status=DONE)
         self.assertTrue(self.read())
 
+    def test_as_readable_as_the_object(self):
+        for mode, expected in ((0o700, 0o600), (0o755, 0o644)):
+            os.chmod(f"{self.site}/pkg", mode)
+            self.run_program("export", "adbc", self.prefix, status=DONE)
+            self.assertEqual(os.stat(self.manifest).st_mode & 0o777, expected)
+
     def test_a_hook_removes_what_is_not_loaded(self):
         self.run_program("export", "adbc", self.prefix, status=DONE)
         os.chmod(f"{self.site}/pkg/libadbc_driver_outer.so", 0o777)

@@ -75,8 +75,10 @@ class Install(FreshTest):
         self.assertIn(f"{plain} stays: /usr/bin/entrydb uses it\n", self.uninstall_after(plain))
         os.unlink(self.root.on_disk("/usr/bin/entrydb"))
         directory = self.root.on_disk(os.path.dirname(plain))
-        os.chown(directory, 1000, 1000)
-        self.assertIn(f"{plain} stays: another user's directory leads to it", self.uninstall_after(plain))
+        for uid, mode in ((1000, 0o755), (0, 0o777)):
+            os.chown(directory, uid, uid)
+            os.chmod(directory, mode)
+            self.assertIn(f"{plain} stays: another user's directory, or everybody's, leads to it", self.uninstall_after(plain))
         self.assertTrue(os.path.exists(self.root.on_disk(plain)))
 
     def uninstall_after(self, *databases):
