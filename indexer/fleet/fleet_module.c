@@ -7,9 +7,12 @@
 
 #include <libpq-fe.h>
 #include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
@@ -188,6 +191,16 @@ static int wait_for(struct fleet *fleet, short events, struct error *error)
 
 /* --- connecting --- */
 
+/* The kernel's patience with a peer that acknowledges nothing; a socket in the file system has
+ * none. */
+static void limit_silence(const struct fleet *fleet, int64_t milliseconds)
+{
+	int limit = milliseconds < INT_MAX ? (int)milliseconds : 0;
+
+	setsockopt(PQsocket(fleet->connection), IPPROTO_TCP, TCP_USER_TIMEOUT, &limit,
+	           sizeof(limit));
+}
+
 /* Each host has its time. (libpq, left to itself, would print what the server says.) */
 static int complete(struct fleet *fleet, struct error *error)
 {
@@ -201,12 +214,16 @@ static int complete(struct fleet *fleet, struct error *error)
 		if (host != PQhost(fleet->connection))
 			begin(fleet, "connect_timeout", 1000);
 		host = PQhost(fleet->connection);
+		if (PQstatus(fleet->connection) == CONNECTION_STARTED) /* the next host's turn */
+			limit_silence(fleet, fleet->patience / 10 * 9);
 		code = wait_for(fleet, next == PGRES_POLLING_READING ? POLLIN : POLLOUT, error);
 		if (code == 0)
 			next = PQconnectPoll(fleet->connection);
 	}
 	if (code == 0 && (next != PGRES_POLLING_OK || PQsetnonblocking(fleet->connection, 1) != 0))
-		code = failed(fleet, ERROR_IO, error);
+		return failed(fleet, ERROR_IO, error);
+	begin(fleet, "tcp_user_timeout", 1);
+	limit_silence(fleet, fleet->patience);
 	return code;
 }
 

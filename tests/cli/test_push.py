@@ -559,6 +559,21 @@ class Failures(Fleet):
         self.push()
         self.assertEqual(len(self.names()), 2)
 
+    def test_the_first_of_two_hosts_is_dead(self):
+        """Its machine says nothing, as this one does for a socket whose queue is full."""
+        self.update()
+        with contextlib.ExitStack() as sockets:
+            dead = sockets.enter_context(socket.socket())
+            dead.bind(("127.0.0.1", 0))
+            dead.listen(0)
+            for _ in range(4):
+                waiting = sockets.enter_context(socket.socket())
+                waiting.setblocking(False)
+                waiting.connect_ex(dead.getsockname())
+            hosts = f"host=127.0.0.1,{SERVER.top}&port={dead.getsockname()[1]},5432&connect_timeout=2"
+            self.run_program("push", f"postgresql://{self.role}@/fleet?{hosts}", self.prefix, status=DONE)
+        self.assertEqual(len(self.names()), 2)
+
     @unittest.skipUnless(os.environ.get("ENTRYDB_TEST_LONG"), "takes gigabytes; ENTRYDB_TEST_LONG is not set")
     def test_more_than_a_statement_can_hold(self):
         """PostgreSQL takes less than 256 MiB at once: it is said, nothing is sent, and other databases are."""
