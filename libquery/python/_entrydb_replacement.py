@@ -21,6 +21,7 @@ METADATA = ("importlib.metadata", "importlib_metadata")
 QUESTIONS_WAITED_MAX = 1023  # between two attempts to connect
 NAME, VERSION = 0, 1         # what is read of a distribution's METADATA
 VARIABLE = 4 | 8             # of a code object: inspect.CO_VARARGS, CO_VARKEYWORDS
+RETRY = 3600                 # seconds
 ONE_BY_ONE = 32              # that somebody asks for, before it looks as if he walked over all
 
 
@@ -335,13 +336,17 @@ def refresh(find, pid):
 
 def behind():
     """Where Python answers, nobody asks a database. Its environment's is taken to be stale if the
-    site directory is younger than it, and than the last update that was started for that."""
+    site directory is younger than it, and than the last update that was started for that; which
+    may have been killed."""
     place = f"{sys.prefix}/var/lib/entrydb"
     site = os.path.dirname(__file__)
     changed, database = stat(site).st_mtime, f"{place}/entry_points.db"
-    if stat(database).st_mtime >= changed \
-            or exists(f"{place}/.refresh") and stat(f"{place}/.refresh").st_mtime >= changed:
+    if stat(database).st_mtime >= changed:
         return []
+    if exists(f"{place}/.refresh"):
+        import time
+        if stat(f"{place}/.refresh").st_mtime >= max(changed, time.time() - RETRY):
+            return []
     return [(site, database)]
 
 

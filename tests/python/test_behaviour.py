@@ -30,6 +30,7 @@ import importlib.metadata as metadata
 WALKING = """
             import shutil, subprocess, time
             own = metadata.Distribution.entry_points.fget.__wrapped__
+            begins, _accelerated.WALK_BEGINS = _accelerated.WALK_BEGINS, 4  # here are few
             files = []
             sys.addaudithook(lambda event, arguments: files.append(str(arguments[0]))
                              if event == "open" and hasattr(arguments[0], "__str__") else None)
@@ -99,6 +100,18 @@ class BehaviourTest(ScriptTest):
                 compare(made)
                 assert {each.value for one in made for each in one.entry_points} == \
                     {"b:main" if not half else "a:main"}
+            """)
+
+    def test_some_of_many(self):
+        """Whoever asks for eight does not have all of them read; who has read many already, does."""
+        self.each_python(WALKING + """
+            _accelerated.WALK_BEGINS = begins
+            made = [metadata.distribution(f"d{number}") for number in range(8)]
+            assert len(opened(made)) == 8
+            [replacement] = sys.modules["_entrydb_replacement"].replacements.values()
+            replacement.read = begins
+            _accelerated.walks.clear()
+            assert not opened(made)
             """)
 
     def test_walks_of_threads_and_children(self):

@@ -203,8 +203,14 @@ class Refresh(SwitchTest):
         self.check_stale_database()
 
     def test_a_stale_database_of_few_distributions(self):
-        """Python reads those itself."""
+        """Python reads those itself. An update that was started and did not end is not the last."""
         self.check_stale_database()
+        place = os.path.dirname(f"{self.environment.prefix}/{support.DATABASE}")
+        support.add_distribution(self.environment.site, "omega2")
+        for age, file in enumerate((f"{place}/.refresh", self.environment.site, f"{place}/entry_points.db")):
+            os.utime(file, (time.time() - (age + 1) * 4000,) * 2)
+        self.ask()
+        self.wait_for(2)
 
     def check_stale_database(self):
         self.entrydb("on")

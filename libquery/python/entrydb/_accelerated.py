@@ -3,13 +3,13 @@
 import os
 from operator import attrgetter
 
-from _entrydb_replacement import environ, refresh_at_exit, submodule
+from _entrydb_replacement import environ, refresh_at_exit, replacements, submodule
 
 from . import _metadata_module, _native
 from ._metadata_module import WITH_METADATA
 from ._databases import Kept, database, finders, item, path_entries, split
 
-WALK_BEGINS = 4       # distributions of one path entry that were asked for, one by one
+WALK_BEGINS = 32      # distributions that were read one by one, as long as reading all takes
 WALK_PAUSE_MAX = 4096
 WALKS_MAX = 64        # path entries
 
@@ -169,7 +169,8 @@ class Walk:
     def __init__(self, root):
         self.root = root
         self.view = None  # (database, number of its state, rows): all at once, for other threads
-        self.wait = self.pause = WALK_BEGINS
+        self.wait = max(0, WALK_BEGINS - sum(each.read for each in replacements.values()))
+        self.pause = WALK_BEGINS
 
     def find(self, file):
         """(name, value, group, name, ...); None where importlib.metadata must read.
