@@ -14,6 +14,7 @@ struct options {
 	const char *command;  /* the whole command line, for the audit trail */
 	const char *database; /* --db */
 	const char *sysroot;  /* --root */
+	const char *platform; /* of an image: OS/ARCH[/VARIANT] */
 	const char *group;
 	const char *hook; /* see hook.h */
 	const char *prefix, *distribution, *program;
@@ -67,6 +68,13 @@ enum status usage_error(const char *verb, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 
 /* --- commands.c --- */
+
+/*
+ * From now on, links below options->sysroot, which becomes absolute, lead to what they mean in there
+ * (db/base/file.h): nothing of the host gets into a database of an image. To be called before
+ * there are threads.
+ */
+int command_enter_root(struct options *options, struct error *error);
 
 /* Run the command that the first argument names, or print help or the version. */
 enum status commands_run(struct options *options);

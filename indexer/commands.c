@@ -5,10 +5,12 @@
 #include "indexer/command.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
+#include "indexer/image/kept.h"
 #include "indexer/verb.h"
 #include "libquery/layout.h"
 
@@ -18,6 +20,8 @@ enum purpose { KEEPS, ASKS, DECIDES, CHECKS, PURPOSES };
 enum {
 	STOPPABLE = 1, /* asks interrupted(), so that it ends cleanly */
 	PATHS = 2,     /* its arguments are paths, and so is what --path gives */
+	IMAGES = 4,    /* --root may name an image: what is kept of it is asked, */
+	LOOKS = 8,     /* or it is unpacked, to look at its files */
 };
 
 struct command {
@@ -35,7 +39,7 @@ struct command {
 #define COMMON  "color quiet help "
 #define KEEPING COMMON "db root "
 #define RULING  COMMON "root prefix user distribution program "
-#define ASKING  KEEPING "path python fresh json "
+#define ASKING  KEEPING "platform path python fresh json "
 
 static command_function help;
 
@@ -52,24 +56,26 @@ static const struct command commands[] = {
 		"  entrydb update --root /mnt/image\n",
 		"0 done, 2 usage, 3 could not do all of it; with --hook always 0"},
 	{"add", "[ARCHIVE|DIR...]", command_add, KEEPS,
-		COMMON "db json python index all all-versions requirements", STOPPABLE,
+		COMMON "db json python index all all-versions requirements platform", STOPPABLE,
 		"catalogue archives that are not installed",
 		"Record the entry points of archives that are not installed: wheels, eggs, source "
 		"distributions, packages of conda and of Linux distributions, other zips and tarballs; or "
 		"of all those in a directory. They go to your own database, or to that of --db. With "
 		"--index [URL] and names of projects, read what a package index has, without downloading "
-		"whole wheels, into the catalogue that 'entrydb search' asks.",
+		"whole wheels, into the catalogue that 'entrydb search' asks. Images of containers (OCI, "
+		"docker save) are kept for themselves, for --root.",
 		"  entrydb add --db wheels.db wheelhouse/\n"
-		"  entrydb add --index pytest-cov pytest-xdist\n",
+		"  entrydb add --index pytest-cov pytest-xdist\n"
+		"  entrydb add app.tar; entrydb list --root app.tar\n",
 		"0 done, 2 usage, 3 some archives could not be read"},
-	{"forget", "PATH...", command_forget, KEEPS, KEEPING "path", PATHS,
+	{"forget", "PATH...", command_forget, KEEPS, KEEPING "path platform", PATHS,
 		"drop a site directory or an archive",
 		"Drop site directories or archives from the database that holds them. The files on disk "
 		"stay, and questions about them are answered by reading them.",
 		"  entrydb forget --db wheels.db wheelhouse/thing-1.0-py3-none-any.whl\n",
 		"0 done, 1 a path is in no database, 2 usage, 3 could not"},
 	{"list", "[GROUP [NAME]]", command_list, ASKS,
-		ASKING "group allowed program", 0,
+		ASKING "group allowed program", IMAGES,
 		"entry points, in importlib.metadata's order",
 		"Print entry points, one per line: group, name, value, distribution and version. On a "
 		"terminal the columns are aligned, and cut to its width; elsewhere they are separated by "
@@ -82,30 +88,30 @@ static const struct command commands[] = {
 		"points of a group, or for a command, and print package, version, group, name and value.",
 		"  entrydb search pytest11\n"
 		"  entrydb search --command aws\n", FOUND},
-	{"groups", "", command_groups, ASKS, ASKING, 0,
+	{"groups", "", command_groups, ASKS, ASKING, IMAGES,
 		"all groups, with the number of entry points",
 		"Print each group with the number of its entry points, sorted by name.",
 		"  entrydb groups\n", FOUND},
-	{"status", "", command_status, ASKS, ASKING, 0,
+	{"status", "", command_status, ASKS, ASKING, IMAGES,
 		"which databases, how fresh, since when",
 		"Print each path entry that is searched: its state, whether Python asks entrydb there, when "
 		"and by which command its database was changed last, and the database. This is what "
 		"'entrydb' alone prints.",
 		"  entrydb status\n", FOUND},
-	{"why", "GROUP NAME", command_why, ASKS, ASKING "program", 0,
+	{"why", "GROUP NAME", command_why, ASKS, ASKING "program", LOOKS,
 		"who provides it, what shadows it, what it leads to",
 		"Explain each entry point of that name: which distribution provides it, which other one "
 		"shadows it, what it leads to, from which database that is known, how fresh it is, and "
 		"which rule forbids it. If there is none, print the path entries that were searched.",
 		"  entrydb why pytest11 cov\n", FOUND},
-	{"plugins", "[KIND [NAME]]", command_plugins, ASKS, ASKING, 0,
+	{"plugins", "[KIND [NAME]]", command_plugins, ASKS, ASKING, IMAGES,
 		"native plugins, known by a symbol they export",
 		"Print the shared objects of installed packages that are plugins of other programs and "
 		"that no entry point announces: JAX's devices (pjrt), database drivers (adbc), extensions "
 		"(sqlite, duckdb) and others, to which /etc/entrydb/plugin-kinds.conf may add.",
 		"  entrydb plugins --path ~/venv/lib/python3.12/site-packages\n"
 		"  entrydb plugins adbc sqlite --json\n", FOUND},
-	{"verify", "[PATH...]", command_verify, CHECKS, KEEPING "path json", PATHS,
+	{"verify", "[PATH...]", command_verify, CHECKS, KEEPING "path json platform", PATHS | LOOKS,
 		"compare the database with the disk, hashes included",
 		"Compare the database with the disk, without relying on times, and print each difference. "
 		"Files whose hash is in a RECORD are hashed. PATH is as for update; with --db and without "
@@ -113,7 +119,7 @@ static const struct command commands[] = {
 		"  entrydb verify ~/venv\n",
 		"0 no difference, 1 differences found, 2 usage, 3 could not"},
 	{"audit", "[PATH...]", command_audit, CHECKS,
-		KEEPING "path json sarif html baseline facts fail-on since rules", STOPPABLE | PATHS,
+		KEEPING "path json sarif html baseline facts fail-on since rules platform", STOPPABLE | PATHS | LOOKS,
 		"entry points that are not what they should be",
 		"Judge an environment by rules about entry points: commands that stand in for others, "
 		"code that runs unasked, files that are not those that were installed, names that are not "
@@ -315,12 +321,7 @@ const struct file_sysroot *file_sysroot(void)
 	return sysroot.real ? &sysroot : NULL;
 }
 
-/*
- * From now on, links below --root, which becomes absolute, lead to what they mean in there
- * (db/base/file.h): nothing of the host gets into a database of an image. To be called before
- * there are threads.
- */
-static int enter_sysroot(struct options *options, struct error *error)
+int command_enter_root(struct options *options, struct error *error)
 {
 	CLEANUP(cleanup_close) int fd = -1;
 	CLEANUP(cleanup_free) char *absolute = layout_absolute(options->sysroot);
@@ -330,10 +331,25 @@ static int enter_sysroot(struct options *options, struct error *error)
 		fd = file_open(AT_FDCWD, absolute, O_PATH | O_DIRECTORY);
 	if (fd < 0 && !is_machine)
 		return error_errno(error, errno, "%s", options->sysroot);
+	/* For as long as the process lives, or until it enters another. */
+	cleanup_close(&sysroot.fd);
+	free((char *)sysroot.real);
+	free((char *)sysroot.given);
 	sysroot.real = is_machine ? NULL : file_real_path(fd);
 	sysroot.fd = take_fd(&fd);
-	options->sysroot = sysroot.given = take(absolute); /* for as long as the process lives */
+	options->sysroot = sysroot.given = take(absolute);
 	return 0;
+}
+
+/* --root: a directory, or an image, which few commands take. */
+static int enter(const struct command *command, struct options *options, struct error *error)
+{
+	if (!image_is_named(options->sysroot))
+		return command_enter_root(options, error);
+	if (!(command->is & (IMAGES | LOOKS)))
+		return usage_error(command->name, "%s takes no image as --root", command->name);
+	catch_signals(false);
+	return image_enter(options, command->name, command->is & LOOKS, error);
 }
 
 static enum status run(const struct command *command, struct options *options)
@@ -345,7 +361,7 @@ static enum status run(const struct command *command, struct options *options)
 		join_paths(options);
 	code = check(command, options);
 	if (code == STATUS_DONE && options->sysroot)
-		code = enter_sysroot(options, &error);
+		code = enter(command, options, &error);
 	if (options->hook) { /* whatever else the line says */
 		options->quiet = true;
 		options->fresh = ENTRYDB_FRESH_EXACT;
@@ -354,6 +370,11 @@ static enum status run(const struct command *command, struct options *options)
 	}
 	if (code == STATUS_DONE)
 		code = command->run(options, &error);
+	image_leave();
+	if (code == ERROR_CHANGED && command->run == command_verify) {
+		fail(&error);
+		return STATUS_NOT_FOUND;
+	}
 	return code < 0 ? fail(&error) : code;
 }
 

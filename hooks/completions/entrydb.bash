@@ -27,7 +27,9 @@ _entrydb_offer_files() {
 _entrydb_value() {
     case $2 in
     --db | --sarif | --html | --baseline | --facts | --requirements) _entrydb_offer_files -f "$3" ;;
-    --path | --root | --prefix) _entrydb_offer_files -d "$3" ;;
+    --path | --prefix) _entrydb_offer_files -d "$3" ;;
+    --root) _entrydb_offer_files -f "$3" ;;
+    --platform) _entrydb_offer "$3" < <(printf '%s\n' linux/amd64 linux/arm64) ;;
     --python) _entrydb_offer "$3" < <(printf '%s\n' 3.10 3.11 3.12 3.13 3.14 3.15 im10) ;;
     --fresh) _entrydb_offer "$3" < <(printf '%s\n' trust roots exact) ;;
     --fail-on) _entrydb_offer "$3" < <(printf '%s\n' note warning error none) ;;
@@ -58,7 +60,7 @@ _entrydb_read_line() {
         word=${COMP_WORDS[at]} value=${COMP_WORDS[at + 1]-}
         [[ $value == '=' ]] && value=${COMP_WORDS[at + 2]-} && ((at++))
         case $word in
-        --db | --path | --root | --python)
+        --db | --path | --root | --platform | --python)
             ((at + 1 < COMP_CWORD)) && context+=("$word" "${value/#\~/$HOME}")
             ((at++))
             ;;

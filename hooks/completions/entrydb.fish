@@ -14,10 +14,12 @@ end
 
 function __entrydb_value --argument-names program option
     switch $option
-        case --db --sarif --html --baseline --facts --requirements
+        case --db --root --sarif --html --baseline --facts --requirements
             __fish_complete_path (string replace --regex '^--\w+=' '' -- (commandline -ct))
-        case --path --root --prefix
+        case --path --prefix
             __fish_complete_directories (string replace --regex '^--\w+=' '' -- (commandline -ct))
+        case --platform
+            printf '%s\n' linux/amd64 linux/arm64
         case --python
             printf '%s\n' 3.10 3.11 3.12 3.13 3.14 3.15 im10
         case --fresh
@@ -43,15 +45,15 @@ function __entrydb_complete
     set -l option
     for before in $words[2..-1]
         if test -n "$option" # whose value it is
-            contains -- $option --db --path --root --python
+            contains -- $option --db --path --root --platform --python
             and set -a context $option (string replace --regex '^~' $HOME -- $before)
             set option
             continue
         end
         switch $before
-            case '--db=*' '--path=*' '--root=*' '--python=*'
+            case '--db=*' '--path=*' '--root=*' '--platform=*' '--python=*'
                 set -a context $before
-            case --db --path --root --python --fresh --group --hook --color --prefix --distribution \
+            case --db --path --root --platform --python --fresh --group --hook --color --prefix --distribution \
                 --program --priority --timeout --sarif --html --baseline --facts --fail-on --since --requirements --command
                 set option $before
             case '-*'

@@ -27,12 +27,12 @@ struct walk {
 	const struct archive_sink *sink;
 	struct error *error; /* never NULL; once set, it is why the walk ends */
 	struct archive *archive;
-	char *chunk;
-	uint64_t at, end;   /* where in the source it is read; the furthest of these places */
-	uint64_t given;     /* bytes of members; within a zip, no filter unpacks them */
-	uint64_t members;   /* counted over nested archives */
-	bool has_payload;   /* there was an archive within it */
-	struct walk *outer; /* of an archive within another; else NULL */
+	char *chunk, *bytes; /* of input; of a member that is given piece by piece */
+	uint64_t at, end;    /* where in the source it is read; the furthest of these places */
+	uint64_t given;      /* bytes of members; within a zip, no filter unpacks them */
+	uint64_t members;    /* counted over nested archives */
+	bool has_payload;    /* there was an archive within it */
+	struct walk *outer;  /* of an archive within another; else NULL */
 };
 
 static int set_error(struct walk *walk, int code, const char *reason)
@@ -102,6 +102,22 @@ static la_ssize_t read_data(struct walk *walk, char *to, size_t size)
 	return n;
 }
 
+/* From the part of the file that the source is. */
+static ssize_t read_source(struct walk *walk)
+{
+	const struct archive_source *source = walk->source;
+	uint64_t left = source->size > walk->at ? source->size - walk->at : 0;
+	size_t size = source->size && left < CHUNK ? (size_t)left : CHUNK;
+	ssize_t n = TEMP_FAILURE_RETRY(
+	        pread(source->fd, walk->chunk, size, (off_t)(source->offset + walk->at)));
+
+	if (n < 0)
+		error_errno(walk->error, errno, "%s", source->path);
+	else if (walk->sink->input)
+		walk->sink->input(walk->sink->payload, (struct slice){walk->chunk, (size_t)n});
+	return n;
+}
+
 /* The next bytes of the source; of an archive within another, of the member that it is. */
 static la_ssize_t read_input(struct archive *archive, void *payload, const void **buffer)
 {
@@ -111,9 +127,8 @@ static la_ssize_t read_input(struct archive *archive, void *payload, const void 
 	*buffer = walk->chunk;
 	if (n == 0 && walk->outer)
 		n = read_data(walk->outer, walk->chunk, CHUNK);
-	else if (n == 0 && (n = TEMP_FAILURE_RETRY(pread(walk->source->fd, walk->chunk, CHUNK,
-	                                                 (off_t)walk->at))) < 0)
-		error_errno(walk->error, errno, "%s", walk->source->path);
+	else if (n == 0)
+		n = read_source(walk);
 	if (n < 0) {
 		archive_set_error(archive, EIO, "%s", error_text(walk->error));
 		return -1;
@@ -128,19 +143,31 @@ static la_ssize_t read_input(struct archive *archive, void *payload, const void 
 
 static bool support_formats(const struct walk *walk)
 {
+	enum { TARBALL_ONLY = 7 };
 	static int (*const parts[])(struct archive *) = {
-	        archive_read_support_filter_bzip2, archive_read_support_filter_compress,
-	        archive_read_support_filter_gzip,  archive_read_support_filter_lz4,
-	        archive_read_support_filter_lzma,  archive_read_support_filter_rpm,
-	        archive_read_support_filter_xz,    archive_read_support_filter_zstd,
-	        archive_read_support_format_ar,    archive_read_support_format_cpio,
+	        archive_read_support_filter_compress,
+	        archive_read_support_filter_lz4,
+	        archive_read_support_filter_lzma,
+	        archive_read_support_filter_rpm,
+	        archive_read_support_filter_xz,
+	        archive_read_support_format_ar,
+	        archive_read_support_format_cpio,
+	        /* TARBALL_ONLY, as layers may be packed */
+	        archive_read_support_filter_bzip2,
+	        archive_read_support_filter_gzip,
+	        archive_read_support_filter_zstd,
 	        archive_read_support_format_tar,
 	};
 
 	if (walk->source->is_zip && !walk->outer)
 		return archive_read_support_format_zip_seekable(walk->archive) == ARCHIVE_OK &&
 		       archive_read_set_seek_callback(walk->archive, seek_source) == ARCHIVE_OK;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+	/* What is not wanted of an image is skipped without being read. */
+	if (walk->source->is_tarball && !walk->sink->input &&
+	    archive_read_set_seek_callback(walk->archive, seek_source) != ARCHIVE_OK)
+		return false;
+	for (size_t i = walk->source->is_tarball ? TARBALL_ONLY : 0;
+	     i < sizeof(parts) / sizeof(*parts); i++)
 		if (parts[i](walk->archive) == ARCHIVE_FATAL)
 			return false;
 	return true;
@@ -186,7 +213,8 @@ static bool is_payload(const struct walk *walk, struct slice path)
 
 static int open_walk(struct walk *walk)
 {
-	walk->chunk = malloc(CHUNK);
+	walk->chunk = malloc(2 * CHUNK);
+	walk->bytes = walk->chunk + CHUNK;
 	walk->archive = archive_read_new();
 	if (!walk->chunk || !walk->archive || !support_formats(walk))
 		return error_nomem(walk->error);
@@ -251,6 +279,49 @@ static int give_file(struct walk *walk, struct archive_entry *entry, struct slic
 	return code < 0 ? code : walk->sink->file(walk->sink->payload, path, text, walk->error);
 }
 
+/* A member of a tarball, whatever it is; what is not read of it is skipped. */
+static int give_member(struct walk *walk, struct archive_entry *entry, struct slice path)
+{
+	static const struct {
+		mode_t type;
+		int kind;
+	} kinds[] = {{AE_IFREG, ARCHIVE_FILE},
+	             {AE_IFDIR, ARCHIVE_DIRECTORY},
+	             {AE_IFLNK, ARCHIVE_SYMLINK}};
+	const struct archive_sink *sink = walk->sink;
+	const char *link = archive_entry_hardlink(entry);
+	struct archive_member member = {
+	        .path = path,
+	        .kind = link ? ARCHIVE_HARD_LINK : ARCHIVE_OTHER,
+	        .link = link ? link : archive_entry_symlink(entry),
+	        .mode = archive_entry_perm(entry),
+	        .uid = (uid_t)archive_entry_uid(entry),
+	        .gid = (gid_t)archive_entry_gid(entry),
+	        .mtime = {archive_entry_mtime(entry), archive_entry_mtime_nsec(entry)},
+	        .size = (uint64_t)archive_entry_size(entry),
+	        .offset = archive_filter_count(walk->archive) > 1
+	                          ? UINT64_MAX
+	                          : (uint64_t)archive_filter_bytes(walk->archive, 0),
+	};
+	la_ssize_t n = 1;
+	int code;
+
+	for (size_t i = 0; !link && i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (archive_entry_filetype(entry) == kinds[i].type)
+			member.kind = kinds[i].kind;
+	code = sink->member(sink->payload, &member, walk->error);
+	if (code <= 0)
+		return code;
+	while (code > 0 && (n = read_data(walk, walk->bytes, CHUNK)) > 0) {
+		code = sink->data(sink->payload, (struct slice){walk->bytes, (size_t)n},
+		                  walk->error);
+		code = code < 0 || check_expansion(walk) < 0 ? walk->error->code : 1;
+	}
+	if (n < 0 || code < 0)
+		return walk->error->code;
+	return sink->file(sink->payload, path, (struct slice){0}, walk->error);
+}
+
 static int walk_member(struct walk *walk, struct archive_entry *entry)
 {
 	const char *name = archive_entry_pathname(entry);
@@ -260,6 +331,8 @@ static int walk_member(struct walk *walk, struct archive_entry *entry)
 		return set_error(walk, ERROR_FORMAT, "is encrypted");
 	if (++walk->members > ARCHIVE_MEMBERS_MAX)
 		return set_error(walk, ERROR_LIMIT, "more than 4,194,304 members");
+	if (name && walk->sink->member)
+		return give_member(walk, entry, path);
 	if (!name || archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry))
 		return 0;
 	return is_payload(walk, path) ? walk_nested(walk) : give_file(walk, entry, path);
@@ -297,11 +370,16 @@ int archive_file_walk(const struct archive_source *source, const struct archive_
 	locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
 	struct walk walk = {.source = source, .sink = sink, .error = &own};
 	int code = open_walk(&walk);
+	ssize_t n = 0;
 
 	if (code == 0)
 		code = walk_members(&walk);
 	if (code == 0 && source->is_conda && !walk.has_payload)
 		code = set_error(&walk, ERROR_FORMAT, "no pkg-*.tar.zst in it");
+	/* What follows the end of a tarball, or what is damaged in it, counts for a digest. */
+	while ((code == 0 || code == ERROR_FORMAT) && sink->input && (n = read_source(&walk)) > 0)
+		walk.at += (uint64_t)n;
+	code = n < 0 ? own.code : code;
 	cleanup_walk(&walk);
 	if (utf8) {
 		uselocale(before);

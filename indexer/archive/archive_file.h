@@ -3,7 +3,8 @@
  *
  * What libarchive can read becomes a walk over regular files, each with its path
  * and, where the caller wants them, its bytes. Zips that Python may import from are
- * not read here, but by zip.h, which follows Python.
+ * not read here, but by zip.h, which follows Python. Of an image and its layers, which are
+ * tarballs, every member can be had, with what a file system needs to know of it.
  *
  * Not called archive.h, which would hide the system's header of that name.
  */
@@ -11,6 +12,8 @@
 #define INDEXER_ARCHIVE_ARCHIVE_FILE_H
 
 #include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
 
 #include "db/base/error.h"
 #include "db/base/slice.h"
@@ -26,6 +29,27 @@ struct archive_source {
 	int fd;           /* borrowed; its position is not used */
 	bool is_zip;      /* it is a zip, and else none */
 	bool is_conda;    /* a zip whose files are in the tarballs pkg-NAME.tar.zst in it */
+	/* A tarball, to be read for its members: @size bytes from @offset; 0: all that there is. */
+	bool is_tarball;
+	uint64_t offset, size;
+};
+
+struct archive_member {
+	struct slice path;
+	enum {
+		ARCHIVE_OTHER, /* a device, say */
+		ARCHIVE_FILE,
+		ARCHIVE_DIRECTORY,
+		ARCHIVE_SYMLINK,
+		ARCHIVE_HARD_LINK,
+	} kind;
+	const char *link; /* where a link leads to */
+	mode_t mode;      /* permissions alone */
+	uid_t uid;
+	gid_t gid;
+	struct timespec mtime;
+	uint64_t size;   /* as declared */
+	uint64_t offset; /* where its bytes are in what is packed, if the archive is not */
 };
 
 /* What to do with its files; the slices given stay until the call returns. */
@@ -41,10 +65,18 @@ struct archive_sink {
 	int (*file)(void *payload, struct slice path, struct slice bytes, struct error *error);
 	/* Asked now and then; true ends the walk with ERROR_IO. */
 	bool (*stop)(void);
+	/*
+	 * Of a tarball, in place of wanted(): any member. 1: the bytes of this file are wanted,
+	 * they go to data(), piece by piece, and file() comes last; 0: not; negative ends the walk.
+	 */
+	int (*member)(void *payload, const struct archive_member *member, struct error *error);
+	int (*data)(void *payload, struct slice bytes, struct error *error);
+	/* NULL, or given all bytes of the source, packed as they are, each once and in order. */
+	void (*input)(void *payload, struct slice bytes);
 };
 
 /*
- * Walk over the files. Directories, links and devices are left out. ERROR_FORMAT:
+ * Walk over the files. Directories, links and devices are left out, but for member(). ERROR_FORMAT:
  * not an archive, damaged, cut short or encrypted, in libarchive's own words;
  * ERROR_LIMIT: larger than a limit above or than the sink's; ERROR_IO; ERROR_NOMEM.
  */

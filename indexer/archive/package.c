@@ -160,7 +160,10 @@ static int looks_like_zip(const struct package *package, struct error *error)
 static int open_by_content(struct package *package, bool (*stop)(void), struct error *error)
 {
 	static const char *const conda[] = {".conda", NULL};
-	const struct archive_sink sink = {&package->members, members_wanted, members_add, stop};
+	const struct archive_sink sink = {.payload = &package->members,
+	                                  .wanted = members_wanted,
+	                                  .file = members_add,
+	                                  .stop = stop};
 	struct archive_source source = {package->path, package->fd,
 	                                .is_conda = has_ending(package->path, conda)};
 	int is_zip = source.is_conda ? 1 : looks_like_zip(package, error), code = is_zip;

@@ -18,6 +18,7 @@
 #include "db/base/text.h"
 #include "indexer/archive/package.h"
 #include "indexer/archive/sdist.h"
+#include "indexer/image/kept.h"
 #include "indexer/package_index/catalogue.h"
 #include "indexer/update/edit.h"
 #include "indexer/verb.h"
@@ -32,6 +33,7 @@ struct add {
 	struct edit_result result;
 	struct progress progress;
 	struct output output; /* of --json */
+	size_t images;        /* that were added */
 	bool out_of_memory;
 };
 
@@ -138,8 +140,8 @@ static void summarize(const struct add *add)
 	if (result->failed)
 		snprintf(failed, sizeof(failed), "; %zu could not be read", result->failed);
 	note(add->options, "%zu archives%s, %zu distributions, %zu entry points%s%s",
-	     add->archives.count, unchanged, result->distributions, result->entry_points, build,
-	     failed);
+	     add->archives.count + add->images, unchanged, result->distributions,
+	     result->entry_points, build, failed);
 }
 
 /* --- which archives --- */
@@ -152,6 +154,30 @@ static void complain(struct add *add, const char *path, int errnum)
 	report_failed(add, path, &why);
 }
 
+/* 1: @path is an image, which is kept in a place of its own; 0: it is none. */
+static int add_image(struct add *add, const char *path)
+{
+	struct image_counts counts;
+	struct error why = {0};
+	int code = interrupted() ? 0 : image_add(add->options, path, &counts, &why);
+
+	if (code < 0)
+		report_failed(add, path, &why);
+	if (code <= 0)
+		return code < 0;
+	add->images++;
+	add->result.unchanged += counts.is_unchanged;
+	add->result.distributions += counts.distributions;
+	add->result.entry_points += counts.entry_points;
+	output_string(&add->output, path);
+	output_string(&add->output, counts.is_unchanged ? "unchanged" : "added");
+	output_string(&add->output, "image");
+	put_count(&add->output, !counts.is_unchanged, counts.distributions);
+	put_count(&add->output, !counts.is_unchanged, counts.entry_points);
+	output_string(&add->output, NULL);
+	return 1;
+}
+
 /* Each once, as the user spells it. */
 static void find_archive(struct add *add, const char *path)
 {
@@ -159,7 +185,7 @@ static void find_archive(struct add *add, const char *path)
 	size_t before = add->seen.count;
 
 	add->out_of_memory |= !sites_add(&add->seen, absolute ? absolute : path);
-	if (add->seen.count > before)
+	if (add->seen.count > before && !add_image(add, path))
 		add->out_of_memory |= !sites_add(&add->archives, path);
 }
 
@@ -213,6 +239,8 @@ static int find_archives(struct add *add, struct error *error)
 
 		if (!found && errno_is_failure(errno))
 			complain(add, path, errno);
+		else if (found && S_ISDIR(status.st_mode) && add_image(add, path))
+			continue;
 		else if (found && S_ISDIR(status.st_mode))
 			search_directory(add, path);
 		else

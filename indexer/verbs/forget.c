@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
+#include "indexer/image/kept.h"
 #include "indexer/update/edit.h"
 #include "libquery/layout.h"
 
@@ -35,16 +36,38 @@ static int forget_roots(struct edit *edit, void *payload, struct error *error)
 	return code;
 }
 
-int command_forget(const struct options *options, struct error *error)
+/* Of the arguments, those that are images; what is left is for the databases. */
+static int forget_images(struct options *options, struct edit_result *result, struct error *error)
 {
+	bool no_images = options->sysroot || options->database || options->argument_count == 0;
+	size_t left = 0;
+	int code = 0;
+
+	if (no_images)
+		return 1;
+	for (size_t i = 0; code >= 0 && i < options->argument_count; i++) {
+		code = image_forget(options, options->arguments[i], error);
+		result->forgotten += code > 0;
+		if (code == 0)
+			options->arguments[left++] = options->arguments[i];
+	}
+	options->argument_count = left;
+	return code < 0 ? code : left > 0;
+}
+
+int command_forget(const struct options *given, struct error *error)
+{
+	struct options own = *given, *options = &own;
 	CLEANUP(databases_free) struct databases databases = {0};
 	CLEANUP(coverage_free) struct coverage user = {0};
-	struct options in_users = *options;
+	struct options in_users;
 	struct edit_result result = {0};
-	int code = databases_of_arguments(options, false, &databases, error);
+	int code = forget_images(options, &result, error), more = code;
 
+	in_users = *options;
+	code = more > 0 ? databases_of_arguments(options, false, &databases, error) : more;
 	/* An archive, or a site directory that could not be written, is in the user's own. */
-	if (code == 0 && !options->database)
+	if (code == 0 && more && !options->database)
 		code = layout_of_user("/", &user) < 0 ? error_nomem(error) : user.database != NULL;
 	if (code > 0) {
 		in_users.database = user.database;

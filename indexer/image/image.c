@@ -1,0 +1,327 @@
+/*
+ * image.c - from the file of an image to the layers of the one that is for a platform.
+ *
+ * JSON is read by SQLite: each document is put into the worksheet, whose view "missing" says which
+ * is to be read next, until there is none.
+ */
+#include "indexer/image/image.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "db/base/cleanup.h"
+#include "db/base/file.h"
+#include "db/base/libc.h"
+#include "db/base/sha256.h"
+#include "db/base/text.h"
+#include "indexer/archive/archive_module.h"
+#include "indexer/message.h"
+#include "libquery/disk/tree/tree.h"
+
+#define LAYOUT_FILE "oci-layout"
+#define HEX_DIGITS  "0123456789abcdef"
+
+void image_close(struct image *image)
+{
+	cleanup_close(&image->fd);
+	worksheet_close(image->sheet);
+	free(image->manifest);
+	*image = IMAGE_INIT;
+}
+
+/* --- platforms --- */
+
+/* As Go calls them, which images follow. */
+static const char *machine(const char *name)
+{
+	static const char *const names[][2] = {
+	        {"x86_64", "amd64"},  {"aarch64", "arm64"}, {"i686", "386"},
+	        {"armv7l", "arm/v7"}, {"armv6l", "arm/v6"}, {"loongarch64", "loong64"},
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(name, names[i][0]) == 0)
+			return names[i][1];
+	return name;
+}
+
+bool image_platform(const char *platform, char out[64])
+{
+	struct utsname here;
+	size_t slashes = 0;
+
+	if (!platform && uname(&here) == 0)
+		return snprintf(out, 64, "linux/%s", machine(here.machine)) < 64;
+	for (const char *at = platform; at && *at; at++)
+		slashes += *at == '/';
+	return platform && slashes >= 1 && slashes <= 2 &&
+	       text_is_plain(slice_of(platform), "/._-") && snprintf(out, 64, "%s", platform) < 64;
+}
+
+static void put_wanted(struct image *image)
+{
+	char text[64], *rest = text;
+	const char *os, *architecture;
+
+	memcpy(text, image->platform, sizeof(text));
+	os = strsep(&rest, "/");
+	architecture = strsep(&rest, "/");
+	worksheet_put(image->sheet, "wanted", FACTS(fact(os), fact(architecture), fact(rest)));
+}
+
+/* --- what is in it --- */
+
+struct slice image_digest(struct slice name)
+{
+	const char *colon = name.len ? memrchr(name.ptr, ':', name.len) : NULL;
+	const char *slash = name.len ? memrchr(name.ptr, '/', name.len) : NULL;
+	const char *from = colon > slash ? colon + 1 : slash ? slash + 1 : name.ptr;
+	struct slice rest = slice_from(name, (size_t)(from - name.ptr));
+	size_t digits = 0;
+
+	while (digits < rest.len && strchr(HEX_DIGITS, rest.ptr[digits]) && rest.ptr[digits])
+		digits++;
+	return digits == SHA256_HEX_SIZE && (digits == rest.len || rest.ptr[digits] == '.')
+	               ? slice_first(rest, digits)
+	               : (struct slice){0};
+}
+
+static int wrong(const struct image *image, const char *why, struct slice name, struct error *error)
+{
+	return error_set(error, ERROR_FORMAT, "%s: %.*s: %s", image->path, (int)name.len, name.ptr,
+	                 why);
+}
+
+/* A name of index.json and the like, or of a blob; no other leads to a file of a directory. */
+static int open_file(struct image *image, struct slice name, struct image_blob *out,
+                     struct error *error)
+{
+	struct slice digest = image_digest(name);
+	char path[sizeof("blobs/sha256/") + SHA256_HEX_SIZE];
+	struct stat status;
+
+	if (strcmp(name.ptr, "index.json") == 0)
+		snprintf(path, sizeof(path), "index.json");
+	else if (slice_starts(name, SLICE("sha256:")) && !slice_is_null(digest))
+		snprintf(path, sizeof(path), "blobs/sha256/%.*s", (int)digest.len, digest.ptr);
+	else
+		return wrong(image, "not a digest by SHA-256", name, error);
+	out->fd = file_open(image->fd, path, 0);
+	if (out->fd < 0 || fstat(out->fd, &status) != 0)
+		return error_errno(error, errno, "%s/%s", image->path, path);
+	if (!S_ISREG(status.st_mode))
+		return wrong(image, "not a regular file", name, error);
+	out->size = (uint64_t)status.st_size;
+	return 0;
+}
+
+static bool find_member(struct image *image, struct slice name, struct image_blob *out)
+{
+	struct worksheet_rows *row = worksheet_walk(image->sheet, "place", FACTS(fact(name)));
+	bool found = worksheet_next(row);
+
+	if (found)
+		*out = (struct image_blob){.fd = image->fd,
+		                           .offset = (uint64_t)worksheet_number(row, 1),
+		                           .size = (uint64_t)worksheet_number(row, 2)};
+	return found;
+}
+
+int image_find(struct image *image, struct slice name, struct image_blob *out, struct error *error)
+{
+	struct slice digest = image_digest(name);
+	char blob[sizeof("blobs/sha256/") + SHA256_HEX_SIZE];
+
+	*out = (struct image_blob){.fd = -1};
+	if (image->is_directory)
+		return open_file(image, name, out, error);
+	snprintf(blob, sizeof(blob), "blobs/sha256/%.*s", (int)digest.len, digest.ptr);
+	if (find_member(image, name, out) || find_member(image, slice_of(blob), out))
+		return 0;
+	return wrong(image, "named by the image, but not in it", name, error);
+}
+
+static int read_document(struct image *image, struct slice name, struct error *error)
+{
+	struct slice digest = image_digest(name);
+	CLEANUP(cleanup_free) char *text = NULL;
+	CLEANUP(cleanup_close) int own = -1;
+	struct image_blob blob;
+	char hex[SHA256_HEX_SIZE + 1];
+	uint8_t found[SHA256_SIZE];
+	int code = image_find(image, name, &blob, error);
+	ssize_t got;
+
+	if (image->is_directory)
+		own = blob.fd;
+	if (code < 0)
+		return code;
+	if (blob.size > IMAGE_JSON_MAX)
+		return error_set(error, ERROR_LIMIT, "%s: %.*s: larger than 4 MiB", image->path,
+		                 (int)name.len, name.ptr);
+	text = malloc(blob.size + 1);
+	if (!text)
+		return error_nomem(error);
+	got = TEMP_FAILURE_RETRY(pread(blob.fd, text, blob.size, (off_t)blob.offset));
+	if (got < 0)
+		return error_errno(error, errno, "%s", image->path);
+	sha256_of(text, (size_t)got, found);
+	sha256_hex(found, hex);
+	if (!slice_is_null(digest) && !slice_equal(digest, slice_of(hex)))
+		return error_set(error, ERROR_CHANGED, "%s: %.*s: its bytes have another digest",
+		                 image->path, (int)name.len, name.ptr);
+	worksheet_put(image->sheet, "text",
+	              FACTS(fact(name), fact(((struct slice){text, (size_t)got}))));
+	if (!worksheet_next(worksheet_walk(image->sheet, "known", FACTS(fact(name)))))
+		return wrong(image, "not valid JSON", name, error);
+	return worksheet_failure(image->sheet, error);
+}
+
+/* --- choosing --- */
+
+/* Of the one row and column of @view, a copy. */
+static char *take_text(struct image *image, const char *view)
+{
+	struct worksheet_rows *row = worksheet_walk(image->sheet, view, NULL);
+	struct slice text = worksheet_next(row) ? worksheet_text(row, 0) : (struct slice){0};
+
+	return text.ptr ? strndup(text.ptr, text.len) : NULL;
+}
+
+static int refuse_choice(struct image *image, bool several, struct error *error)
+{
+	CLEANUP(cleanup_free) char *offered = take_text(image, "offered");
+
+	if (several)
+		return error_set(error, ERROR_INVALID,
+		                 "%s: it has several images for %s; copy one of them out, as with "
+		                 "skopeo copy",
+		                 image->path, image->platform);
+	return error_set(error, ERROR_NOTFOUND, "%s: it has no image for %s%s%s", image->path,
+	                 image->platform, offered ? "; choose one with --platform: " : "",
+	                 offered ? offered : "");
+}
+
+int image_choose(struct image *image, struct error *error)
+{
+	struct image_blob blob;
+	CLEANUP(cleanup_free) char *name = NULL;
+	struct worksheet_rows *row;
+	size_t documents = 0;
+	int code;
+
+	put_wanted(image);
+	name = strdup(image->is_directory || find_member(image, SLICE("index.json"), &blob)
+	                      ? "index.json"
+	                      : "manifest.json");
+	code = name ? 0 : error_nomem(error);
+	while (code == 0 && name) {
+		code = ++documents > IMAGE_DOCUMENTS_MAX
+		               ? error_set(error, ERROR_LIMIT, "%s: more than 1,000 manifests",
+		                           image->path)
+		               : read_document(image, slice_of(name), error);
+		free(take(name));
+		if (code == 0)
+			name = take_text(image, "missing");
+	}
+	if (code < 0)
+		return code;
+	row = worksheet_walk(image->sheet, "chosen", NULL);
+	if (!worksheet_next(row))
+		return refuse_choice(image, false, error);
+	image->manifest = strdup(worksheet_text(row, 0).ptr);
+	if (worksheet_next(row))
+		return refuse_choice(image, true, error);
+	return image->manifest ? worksheet_failure(image->sheet, error) : error_nomem(error);
+}
+
+/* --- opening --- */
+
+struct listing {
+	struct image *image;
+	size_t count;
+};
+
+static int list_member(void *payload, const struct archive_member *member, struct error *error)
+{
+	struct listing *listing = payload;
+	struct slice name = member->path;
+	bool is_file = member->kind == ARCHIVE_FILE && member->offset <= INT64_MAX;
+
+	if (++listing->count > IMAGE_MEMBERS_MAX)
+		return error_set(error, ERROR_LIMIT, "%s: more than 100,000 members",
+		                 listing->image->path);
+	if (slice_starts(name, SLICE("./")))
+		name = slice_from(name, 2);
+	worksheet_put(listing->image->sheet, "member",
+	              FACTS(fact(name), is_file ? fact((int64_t)member->offset) : fact_null(),
+	                    fact((int64_t)member->size), fact(member->link)));
+	return worksheet_failure(listing->image->sheet, error);
+}
+
+/* A tarball that is not packed, as all writers of images make them? Its first header says so. */
+static bool looks_like_tarball(int fd)
+{
+	char magic[5];
+
+	return pread(fd, magic, sizeof(magic), 257) == sizeof(magic) &&
+	       memcmp(magic, "ustar", sizeof(magic)) == 0;
+}
+
+static int open_tarball(struct image *image, struct error *error)
+{
+	struct listing listing = {.image = image};
+	const struct archive_source source = {image->path, image->fd, .is_tarball = true};
+	const struct archive_sink sink = {
+	        .payload = &listing, .member = list_member, .stop = interrupted};
+	const struct archive_module *module = archive_module_open(error);
+	struct image_blob blob;
+	int code = module ? module->walk(&source, &sink, error) : ERROR_LOAD;
+
+	if (code < 0)
+		return code;
+	return find_member(image, SLICE("manifest.json"), &blob) ||
+	       (find_member(image, SLICE(LAYOUT_FILE), &blob) &&
+	        find_member(image, SLICE("index.json"), &blob));
+}
+
+int image_stamp(const char *path, struct stamp *out, struct error *error)
+{
+	CLEANUP(cleanup_free) char *index = text_format("%s/index.json", path);
+	struct stat status;
+
+	if (!index)
+		return error_nomem(error);
+	if (stat(index, &status) != 0 && stat(path, &status) != 0)
+		return error_errno(error, errno, "%s", path);
+	*out = stamp_of(&status);
+	return 0;
+}
+
+int image_open(const char *path, const char *platform, struct image *out, struct error *error)
+{
+	struct stat status;
+	int code;
+
+	*out = IMAGE_INIT;
+	out->path = path;
+	out->fd = file_open(AT_FDCWD, path, 0);
+	if (out->fd < 0 || fstat(out->fd, &status) != 0)
+		return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
+	out->is_directory = S_ISDIR(status.st_mode);
+	if (out->is_directory && (faccessat(out->fd, LAYOUT_FILE, F_OK, 0) != 0 ||
+	                          fstatat(out->fd, "index.json", &status, 0) != 0))
+		return 0;
+	if (!out->is_directory && (!S_ISREG(status.st_mode) || !looks_like_tarball(out->fd)))
+		return 0;
+	out->stamp = stamp_of(&status);
+	if (!image_platform(platform, out->platform))
+		return error_set(error, ERROR_INVALID, "%s: no such platform", platform);
+	code = worksheet_open(image_script, &out->sheet, error);
+	if (code == 0)
+		code = out->is_directory ? 1 : open_tarball(out, error);
+	return code;
+}

@@ -1,0 +1,60 @@
+-- What the JSON of an image says: which manifest is for the platform that is wanted, and its layers.
+-- https://github.com/opencontainers/image-spec, and what `docker save` writes.
+
+-- index.json or manifest.json, then what they lead to, by digest (or, of docker's, by name).
+CREATE TABLE document (name TEXT PRIMARY KEY ON CONFLICT IGNORE, json TEXT NOT NULL) STRICT;
+CREATE VIEW text AS SELECT name, json FROM document;
+CREATE TRIGGER text_put INSTEAD OF INSERT ON text WHEN json_valid(NEW.json) BEGIN
+	INSERT INTO document VALUES (NEW.name, NEW.json);
+END;
+CREATE VIEW known AS SELECT name AS key FROM document;
+
+-- The members of a tarball. docker's are one directory deep, and a layer may be a link to another.
+CREATE TABLE member (name TEXT PRIMARY KEY ON CONFLICT REPLACE, offset INTEGER, size INTEGER, link TEXT) STRICT;
+CREATE VIEW place AS
+SELECT m.name AS key, t.offset, t.size
+  FROM member m JOIN member t ON t.name = coalesce(iif(m.link GLOB '../*', substr(m.link, 4), m.link), m.name)
+ WHERE t.offset IS NOT NULL;
+
+CREATE TABLE wanted (os TEXT, architecture TEXT, variant TEXT) STRICT;
+
+-- What an index lists; what it says of the platform only spares reading the others.
+CREATE VIEW child AS
+SELECT e.value ->> '$.digest' AS digest, e.value ->> '$.platform.os' AS os,
+       e.value ->> '$.platform.architecture' AS architecture, e.value ->> '$.platform.variant' AS variant
+  FROM document d, json_each(d.json, '$.manifests') e WHERE e.type = 'object';
+
+CREATE VIEW manifest AS
+SELECT name AS id, json ->> '$.config.digest' AS config, json AS source, '$.layers' AS path
+  FROM document WHERE json_type(json, '$.config') = 'object' AND json_type(json, '$.layers') = 'array'
+UNION ALL
+SELECT d.name || '#' || e.key, e.value ->> '$.Config', e.value, '$.Layers'
+  FROM document d, json_each(d.json) e
+ WHERE d.name = 'manifest.json' AND json_type(d.json) = 'array' AND e.type = 'object';
+
+CREATE VIEW missing AS
+SELECT c.digest AS name FROM child c, wanted w
+ WHERE c.digest NOT IN (SELECT name FROM document)
+   AND (c.architecture IS NULL OR (c.os = w.os AND c.architecture = w.architecture))
+UNION
+SELECT config FROM manifest WHERE config NOT IN (SELECT name FROM document);
+
+CREATE VIEW image AS
+SELECT m.id, c.json ->> '$.os' AS os, c.json ->> '$.architecture' AS architecture,
+       coalesce(c.json ->> '$.variant', CASE c.json ->> '$.architecture' WHEN 'arm64' THEN 'v8' WHEN 'arm' THEN 'v7' END) AS variant
+  FROM manifest m JOIN document c ON c.name = m.config;
+
+CREATE VIEW chosen AS
+SELECT i.id FROM image i JOIN wanted w USING (os, architecture) WHERE w.variant IS NULL OR w.variant = i.variant;
+
+CREATE VIEW offered AS
+SELECT group_concat(DISTINCT os || '/' || architecture || iif(variant IS NULL, '', '/' || variant))
+  FROM (SELECT os, architecture, variant FROM child WHERE architecture <> 'unknown'
+        UNION SELECT os, architecture, variant FROM image);
+
+CREATE VIEW layer AS
+SELECT m.id AS key, CASE l.type WHEN 'object' THEN l.value ->> '$.digest' ELSE l.value END,
+       c.json ->> ('$.rootfs.diff_ids[' || l.key || ']'), iif(l.type = 'object', l.value ->> '$.size', NULL)
+  FROM manifest m JOIN document c ON c.name = m.config, json_each(m.source, m.path) l ORDER BY l.key;
+
+CREATE VIEW layers AS SELECT id AS key, json_array_length(source, path) FROM manifest;
