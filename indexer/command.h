@@ -70,8 +70,8 @@ enum status usage_error(const char *verb, const char *format, ...)
 /* --- commands.c --- */
 
 /*
- * From now on, links below options->sysroot, which becomes absolute, lead to what they mean in there
- * (db/base/file.h): nothing of the host gets into a database of an image. To be called before
+ * From now on, links below options->sysroot, which becomes absolute, lead to what they mean in
+ * there (db/base/file.h): nothing of the host gets into a database of an image. To be called before
  * there are threads.
  */
 int command_enter_root(struct options *options, struct error *error);

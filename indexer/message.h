@@ -75,8 +75,9 @@ void print_line(enum style style, const char *format, ...) __attribute__((format
 bool results_were_lost(void);
 
 /*
- * From now on, show the path @hidden, where an image is unpacked, as @shown; both are borrowed, NULL
- * ends it. message_shown() has *@text be what is shown for it, which *@room, to be freed, may hold.
+ * From now on, show the path @hidden, where an image is unpacked, as @shown; both are borrowed,
+ * NULL ends it. message_shown() has *@text be what is shown for it, which *@room, to be freed, may
+ * hold.
  */
 void message_show_as(const char *hidden, const char *shown);
 void message_shown(struct slice *text, char **room);

@@ -8,12 +8,12 @@ from support import DONE, NOT_FOUND, USAGE, CommandTest, add_distribution, chang
 COMMON = {"color", "quiet", "help"}
 KEEPING = COMMON | {"db", "root"}
 RULING = COMMON | {"root", "prefix", "user", "distribution", "program"}
-ASKING = KEEPING | {"path", "python", "fresh", "json"}
+ASKING = KEEPING | {"platform", "path", "python", "fresh", "json"}
 TAKES = {
     "update": KEEPING | {"path", "fresh", "hook", "sealed"},
-    "add": COMMON | {"db", "json", "python", "index", "all", "all-versions", "requirements"},
+    "add": COMMON | {"platform", "db", "json", "python", "index", "all", "all-versions", "requirements"},
     "search": COMMON | {"db", "json", "command"},
-    "forget": KEEPING | {"path"},
+    "forget": KEEPING | {"path", "platform"},
     "list": ASKING | {"group", "allowed", "program"},
     "groups": ASKING,
     "status": ASKING,
@@ -24,15 +24,16 @@ TAKES = {
     "quarantine": COMMON | {"json", "clear"},
     "disable": RULING,
     "enable": RULING | {"priority"},
-    "verify": KEEPING | {"path", "json"},
-    "audit": KEEPING | {"path", "json", "html", "sarif", "baseline", "facts", "fail-on", "since", "rules"},
+    "verify": KEEPING | {"path", "json", "platform"},
+    "audit": KEEPING | {"path", "json", "html", "sarif", "baseline", "facts", "fail-on", "since", "rules",
+                        "platform"},
     "push": KEEPING,
     "log": KEEPING | {"path", "python", "json"},
     "export": COMMON | {"root"},
     "help": COMMON,
 }
 VALUES = {"db": "/nowhere/x.db", "path": "/nowhere", "root": "/nowhere", "python": "3.12", "fresh": "roots",
-          "group": "g", "prefix": "/nowhere", "distribution": "d", "program": "p",
+          "platform": "linux/amd64", "group": "g", "prefix": "/nowhere", "distribution": "d", "program": "p",
           "priority": "1", "timeout": "5", "hook": "dpkg", "html": "-", "sarif": "-",
           "baseline": "/nowhere", "facts": "/nowhere", "fail-on": "none", "since": "2026-01-01", "color": "never",
           "requirements": "/nowhere", "command": "x"}
