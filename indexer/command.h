@@ -69,14 +69,21 @@ enum status usage_error(const char *verb, const char *format, ...)
 
 /* --- commands.c --- */
 
-/*
- * From now on, links below options->sysroot, which becomes absolute, lead to what they mean in
- * there (db/base/file.h): nothing of the host gets into a database of an image. To be called before
- * there are threads.
- */
-int command_enter_root(struct options *options, struct error *error);
-
 /* Run the command that the first argument names, or print help or the version. */
 enum status commands_run(struct options *options);
+
+/* --- image/kept.c: --root may name an image --- */
+
+/* Is that what --root names? */
+bool image_is_named(const char *path);
+
+/*
+ * Have options->sysroot, an image, lead to what is kept of it, or to where it is unpacked. @verb:
+ * for which, @looks: does it look at files? Returns 0, or an error; image_leave() in either case.
+ */
+int image_enter(struct options *options, const char *verb, bool looks, struct error *error);
+
+/* Remove what was unpacked. */
+void image_leave(void);
 
 #endif

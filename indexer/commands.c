@@ -4,15 +4,11 @@
  */
 #include "indexer/command.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "db/base/cleanup.h"
-#include "db/base/file.h"
-#include "indexer/image/kept.h"
+#include "indexer/sysroot.h"
 #include "indexer/verb.h"
-#include "libquery/layout.h"
 
 /* What a command is for: help groups them so. */
 enum purpose { KEEPS, ASKS, DECIDES, CHECKS, PURPOSES };
@@ -314,38 +310,11 @@ static void join_paths(struct options *options)
 
 /* --- running one --- */
 
-static struct file_sysroot sysroot = {.fd = -1};
-
-const struct file_sysroot *file_sysroot(void)
-{
-	return sysroot.real ? &sysroot : NULL;
-}
-
-int command_enter_root(struct options *options, struct error *error)
-{
-	CLEANUP(cleanup_close) int fd = -1;
-	CLEANUP(cleanup_free) char *absolute = layout_absolute(options->sysroot);
-	bool is_machine = absolute && strcmp(absolute, "/") == 0;
-
-	if (absolute && !is_machine)
-		fd = file_open(AT_FDCWD, absolute, O_PATH | O_DIRECTORY);
-	if (fd < 0 && !is_machine)
-		return error_errno(error, errno, "%s", options->sysroot);
-	/* For as long as the process lives, or until it enters another. */
-	cleanup_close(&sysroot.fd);
-	free((char *)sysroot.real);
-	free((char *)sysroot.given);
-	sysroot.real = is_machine ? NULL : file_real_path(fd);
-	sysroot.fd = take_fd(&fd);
-	options->sysroot = sysroot.given = take(absolute);
-	return 0;
-}
-
 /* --root: a directory, or an image, which few commands take. */
 static int enter(const struct command *command, struct options *options, struct error *error)
 {
 	if (!image_is_named(options->sysroot))
-		return command_enter_root(options, error);
+		return sysroot_enter(&options->sysroot, error);
 	if (!(command->is & (IMAGES | LOOKS)))
 		return usage_error(command->name, "%s takes no image as --root", command->name);
 	catch_signals(false);

@@ -24,6 +24,7 @@
 #include "db/reader.h"
 #include "indexer/databases.h"
 #include "indexer/image/unpack.h"
+#include "indexer/sysroot.h"
 #include "libquery/disk/metadata/pth.h"
 #include "libquery/disk/target/plugin_kinds.h"
 #include "libquery/disk/tree/tree.h"
@@ -198,7 +199,7 @@ static int unpack(const struct options *options, struct image *image, const char
 		code = make_scratch(tree, error);
 	inside->sysroot = tree->directory;
 	if (code == 0)
-		code = command_enter_root(inside, error);
+		code = sysroot_enter(&inside->sysroot, error);
 	if (code == 0)
 		message_show_as(tree->directory, shown);
 	if (code == 0)
@@ -582,7 +583,7 @@ static int enter_kept(struct options *options, struct error *error)
 
 	options->sysroot = entered.root;
 	options->fresh = ENTRYDB_FRESH_TRUST;
-	code = command_enter_root(options, error);
+	code = sysroot_enter(&options->sysroot, error);
 	message_show_as(entered.root, entered.shown);
 	return code;
 }

@@ -30,16 +30,4 @@ int image_add(const struct options *options, const char *path, struct image_coun
 /* Drop what is kept of the image at @path. 1: done; 0: nothing is kept of such; or an error. */
 int image_forget(const struct options *options, const char *path, struct error *error);
 
-/* Is that what --root names? */
-bool image_is_named(const char *path);
-
-/*
- * Have options->sysroot, an image, lead to what is kept of it, or to where it is unpacked. @verb:
- * for which, @looks: does it look at files? Returns 0, or an error; image_leave() in either case.
- */
-int image_enter(struct options *options, const char *verb, bool looks, struct error *error);
-
-/* Remove what was unpacked. */
-void image_leave(void);
-
 #endif

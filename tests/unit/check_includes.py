@@ -19,7 +19,8 @@ import sys
 # From the bottom up; a room knows those that stand before it, but for the exceptions.
 DISK = tuple(f"libquery/disk/{room}" for room in ("zip", "elf", "tree", "target", "metadata"))
 ROOMS = ("db/base", "db", *DISK, "libquery/native", "libquery", "libquery/python/native",
-         "indexer/archive", "indexer", "indexer/update", "indexer/package_index", "indexer/verbs", "indexer/audit", "indexer/fleet")
+         "indexer/archive", "indexer", "indexer/update", "indexer/image", "indexer/package_index", "indexer/verbs",
+         "indexer/audit", "indexer/fleet")
 
 # The table of the commands is the one place that names functions of rooms above its own.
 VERBS = "indexer/commands.c"
