@@ -2,14 +2,11 @@
  * open.c - opens a handle as the caller's options say, and closes it.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
-#include "db/base/path.h"
 #include "db/base/trust.h"
 #include "libquery/layout.h"
 #include "libquery/names.h"
@@ -58,14 +55,11 @@ static int copy_path(const char *path, char **out, struct error *error)
 /* Of a privileged process the file that it runs: whoever starts it chooses what it is called. */
 static int copy_program(struct entrydb *db, const char *given, struct error *error)
 {
-	char path[PATH_MAX];
-	ssize_t len = given || !trust_is_privileged()
-	                      ? 0
-	                      : readlink("/proc/self/exe", path, sizeof(path) - 1);
+	CLEANUP(cleanup_free)
+	char *path = given || !trust_is_privileged() ? NULL : realpath("/proc/self/exe", NULL);
 
-	path[len > 0 ? len : 0] = '\0';
-	if (!given && len > 0)
-		given = path_base(slice_of(path)).ptr;
+	if (path)
+		given = strrchr(path, '/') + 1;
 	return !given || (db->program = strdup(given)) ? 0 : error_nomem(error);
 }
 

@@ -239,11 +239,9 @@ static int look_at(struct policy_layer *layer, struct error *error)
 	layer->known = code == 0;
 	layer->rules = rules;
 	layer->text = take(text);
-	if (code < 0 && (!layer->place || code == ERROR_NOMEM))
-		return error_move(error, &own);
 	if (code < 0)
-		error_move(&layer->why, &own);
-	return 0;
+		error_move(layer->place && code != ERROR_NOMEM ? &layer->why : error, &own);
+	return layer->why.code ? 0 : code;
 }
 
 int policy_look(struct entrydb *db, int64_t age, struct error *error)
@@ -295,9 +293,9 @@ static int decide(const struct entrydb *db, const struct entrydb_entry_point *en
 	if (absolute)
 		subject.prefix = slice_first(slice_of(absolute), len > 0 ? (size_t)len : 0);
 	*verdict = policy_decide(&db->policy, &subject);
-	if (verdict->why)
-		return error_set(error, verdict->why->code, "%s", error_text(verdict->why));
-	return 0;
+	return verdict->why
+	               ? error_set(error, verdict->why->code, "%s", error_text(verdict->why))
+	               : 0;
 }
 
 /* By the rules as they are now; *reason: which one decided, malloc'd, or NULL. With the lock. */

@@ -30,7 +30,8 @@ def _may(file):
 
 def _claim(directory):
     """Whoever is first, once in a while. What cannot be written raises OSError."""
-    mark = os.open(f"{directory}/.refresh", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    mark = os.open(f"{directory}/.refresh", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK,
+                   0o600)
     try:
         fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
         status = os.fstat(mark)
