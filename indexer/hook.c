@@ -236,7 +236,6 @@ char *hook_caller_words(const char *text, size_t len)
 struct process {
 	char *words;
 	size_t len;
-	uid_t uid;
 	pid_t parent;
 };
 
@@ -245,7 +244,10 @@ static void cleanup_process(struct process *process)
 	free(process->words);
 }
 
-/* In stat the parent follows the program's name, which may hold anything, and the state. */
+/*
+ * In stat the parent follows the program's name, which may hold anything, and the state. The words
+ * are read from the memory of the process, which another user could have made to wait for a file.
+ */
 static bool look_at(pid_t pid, struct process *out)
 {
 	CLEANUP(cleanup_free) char *text = NULL;
@@ -255,13 +257,12 @@ static bool look_at(pid_t pid, struct process *out)
 	long parent;
 
 	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-	if (stat(path, &status) == 0 &&
+	if (stat(path, &status) == 0 && status.st_uid == geteuid() &&
 	    small_file_read(path, COMMAND_LINE_READ, &text, &out->len, NULL) > 0)
 		behind = strrchr(text, ')');
 	if (!behind || sscanf(behind + 1, " %*c %ld", &parent) != 1)
 		return false;
 	out->parent = (pid_t)parent;
-	out->uid = status.st_uid;
 	snprintf(path, sizeof(path), "/proc/%ld/cmdline", (long)pid);
 	return small_file_read(path, COMMAND_LINE_READ, &out->words, &out->len, NULL) > 0;
 }
@@ -290,8 +291,7 @@ static char *find_caller(void)
 	}
 	if (!first.words || is_shell(&first))
 		return NULL;
-	if (first.parent > 1 && look_at(first.parent, &above) && !is_shell(&above) &&
-	    above.uid == first.uid)
+	if (first.parent > 1 && look_at(first.parent, &above) && !is_shell(&above))
 		words = hook_caller_words(above.words, above.len);
 	return words && strchr(words, ' ') ? take(words)
 	                                   : hook_caller_words(first.words, first.len);

@@ -293,9 +293,8 @@ static int decide(const struct entrydb *db, const struct entrydb_entry_point *en
 	if (absolute)
 		subject.prefix = slice_first(slice_of(absolute), len > 0 ? (size_t)len : 0);
 	*verdict = policy_decide(&db->policy, &subject);
-	return verdict->why
-	               ? error_set(error, verdict->why->code, "%s", error_text(verdict->why))
-	               : 0;
+	return verdict->why ? error_set(error, verdict->why->code, "%s", error_text(verdict->why))
+	                    : 0;
 }
 
 /* By the rules as they are now; *reason: which one decided, malloc'd, or NULL. With the lock. */

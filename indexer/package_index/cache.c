@@ -139,7 +139,10 @@ int cache_put(struct cache *cache, struct slice project, struct slice made_for, 
 
 /* --- opening --- */
 
-/* Created by us, or ours: in a directory of everybody's another user may have made it. */
+/*
+ * Created by us, or ours: in a directory of everybody's another user may have made it, or a link to
+ * another file of ours.
+ */
 static int open_file(struct cache *cache, const char *database, const char *index,
                      struct error *error)
 {
@@ -164,7 +167,8 @@ static int open_file(struct cache *cache, const char *database, const char *inde
 	cache->fd = safe_openat(at, name, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, 0600);
 	if (cache->fd < 0 || fstat(cache->fd, &status) != 0)
 		return error_errno(error, errno, "%s", cache->file);
-	if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || status.st_mode & 022)
+	if (!S_ISREG(status.st_mode) || status.st_nlink != 1 || status.st_uid != geteuid() ||
+	    status.st_mode & 022)
 		return error_set(error, ERROR_PERMISSION, "%s: it is not yours alone", cache->file);
 	if (flock(cache->fd, LOCK_EX | LOCK_NB) != 0)
 		return error_set(error, ERROR_BUSY, "%s: another process is reading this index",

@@ -394,9 +394,9 @@ class Caller(HookTest):
         self.bin = f"{self.top}/bin"
         os.mkdir(self.bin)
 
-    def run_script(self, name, *words, below=""):
+    def run_script(self, name, *words, below="", by=""):
         """The hook below a program of that name, @below that of another; returns the command of its event."""
-        hook = f"{PROGRAM} update --hook test {self.prefix}\n:\n"
+        hook = f"{by}{PROGRAM} update --hook test {self.prefix}\n:\n"
         inner = f"subprocess.run(['/bin/sh', '-c', {hook!r}], check=True)"
         if below:
             write(f"{self.bin}/{below}", f"import subprocess\n{inner}\n")
@@ -414,6 +414,16 @@ class Caller(HookTest):
     def test_its_parent(self):
         self.assertEqual(self.run_script("apt-get", "install", "x", below="dpkg"), "test: apt-get install x")
         self.assertEqual(self.run_script("cook", "stew", below="dpkg"), "test: dpkg --configure x")
+
+    @needs_root
+    @unittest.skipUnless(shutil.which("setpriv"), "no setpriv")
+    def test_programs_of_another_user(self):
+        """Their words are in their memory, which is not looked at."""
+        os.chmod(self.top, 0o755)
+        for path, _, _ in os.walk(self.prefix):
+            os.chown(path, STRANGER, STRANGER)
+        self.assertEqual(self.run_script("pip", "install", "a", by=f"{shutil.which('setpriv')} --reuid={STRANGER} "
+                                         f"--regid={STRANGER} --clear-groups "), "test")
 
     def test_no_secrets_and_no_novels(self):
         found = self.run_script("pip", "install", "--index-url", "https://me:secret@host.example/t/TOKEN/simple/",

@@ -531,6 +531,16 @@ class Search(IndexTest):
         self.add("alpha", status=COULD_NOT)
         self.assertEqual(os.listdir(f"{self.top}/theirs"), [])
 
+    def test_a_cache_that_is_another_file(self):
+        """Whoever may write to its directory may have made a link."""
+        self.add("alpha")
+        cache, = [file for file in os.listdir(self.top) if file.endswith(".cache")]
+        support.write(f"{self.top}/precious", "as it was")
+        os.unlink(f"{self.top}/{cache}")
+        os.link(f"{self.top}/precious", f"{self.top}/{cache}")
+        self.assertIn("not yours alone", self.add("alpha", status=COULD_NOT).err)
+        self.assertEqual(support.read(f"{self.top}/precious"), "as it was")
+
 
 if __name__ == "__main__":
     support.main()
