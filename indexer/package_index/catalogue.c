@@ -2,7 +2,7 @@
  * catalogue.c - reads a package index without installing anything from it.
  *
  *     names -> a project's page -> the files pip would install -> the ends of these wheels
- *           -> a line of the cache for each project, as it arrives
+ *           -> the cache, as it arrives
  *           -> at the end, or at Ctrl-C: one root of the database, whose path is the index's URL
  *
  * Many projects are under way at a time. What cannot be read costs one line, and stops no other.
@@ -32,6 +32,7 @@
 #include "libquery/layout.h"
 
 #define PROJECTS_MAX  16                  /* under way at a time */
+#define KEEP_EVERY    8                   /* projects: what a kill may cost */
 #define PAGE_MAX      ((size_t)32 << 20)  /* bytes of a project's page */
 #define ROOT_PAGE_MAX ((size_t)512 << 20) /* of the list of all projects */
 #define NAMES_FILE    ((size_t)16 << 20)  /* bytes of --requirements */
@@ -49,7 +50,7 @@ struct catalogue {
 	struct choice choice;
 	const char *index;
 	struct slice made_for;
-	struct cache cache;
+	size_t unsaved; /* projects, since the cache was kept */
 	struct wanted *wanted;
 	size_t count, room, next, done; /* of wanted */
 	struct arena arena;
@@ -69,6 +70,7 @@ struct job {
 	struct cache_row *rows; /* of the items, then those that were known before */
 	size_t count, known, left;
 	char *url, *etag; /* of the page, in the end */
+	bool is_known;    /* its page was read before */
 	bool is_unsure;   /* something is to be asked again, whether or not the page changes */
 	struct arena arena;
 };
@@ -166,11 +168,12 @@ static int fail_job(struct job *job, const char *what, struct error *error)
 static int finish_job(struct job *job, struct error *error)
 {
 	struct catalogue *all = job->all;
-	struct slice etag = job->is_unsure ? (struct slice){0} : slice_of(job->etag);
-	bool is_known = true;
-	int code = cache_put(&all->cache, job->wanted.name, all->made_for, etag, job->rows,
-	                     job->count, error);
+	const struct cache_project project = {
+	        all->made_for, job->is_unsure ? (struct slice){0} : slice_of(job->etag), true};
+	int code = cache_put(all->sheet, job->wanted.name, &project, job->rows, job->count, error);
 
+	if (code == 0 && ++all->unsaved % KEEP_EVERY == 0)
+		code = cache_keep(all->sheet, false, error);
 	for (size_t i = 0; i < job->count; i++) {
 		const struct cache_row *row = &job->rows[i];
 		bool needs_build = slice_ends(row->error, SLICE(SDIST_NEEDS_BUILD));
@@ -183,13 +186,11 @@ static int finish_job(struct job *job, struct error *error)
 			message("%.*s: %.*s", (int)row->file.len, row->file.ptr,
 			        (int)row->error.len, row->error.ptr);
 		}
-		is_known &= job->items[i].is_known;
 		put(all, job->wanted.name, row,
 		    job->items[i].is_known      ? "unchanged"
 		    : slice_is_null(row->error) ? "added"
 		                                : "failed");
 	}
-	all->unchanged += is_known;
 	return end_job(job, code, error);
 }
 
@@ -229,20 +230,27 @@ static int ask_range(struct item *item, const char *range, size_t limit, struct 
 	return ask(item->job->all, &request, error);
 }
 
-/* The end of the wheel: by its size, where that is known, since not all servers count from there.
+static int ask_piece(struct item *item, uint64_t at, uint64_t size, size_t limit,
+                     struct error *error)
+{
+	char range[64];
+
+	snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)at,
+	         (unsigned long long)(at + size - 1));
+	return ask_range(item, range, limit, error);
+}
+
+/* The end of the wheel: by its size, where the index gives it, since PyPI does not count from
+ * there.
  */
 static int ask_tail(struct item *item, struct error *error)
 {
-	uint64_t size = item->wheel.size;
+	uint64_t size = item->wheel.size, tail = size < WHEEL_TAIL ? size : WHEEL_TAIL;
 	char range[64];
 
-	if (size > WHEEL_TAIL)
-		snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)(size - WHEEL_TAIL),
-		         (unsigned long long)(size - 1));
-	else if (size > 0)
-		snprintf(range, sizeof(range), "0-%llu", (unsigned long long)(size - 1));
-	else
-		snprintf(range, sizeof(range), "-%llu", (unsigned long long)WHEEL_TAIL);
+	if (size > 0)
+		return ask_piece(item, size - tail, tail, (size_t)WHEEL_WHOLE_MAX, error);
+	snprintf(range, sizeof(range), "-%llu", (unsigned long long)WHEEL_TAIL);
 	return ask_range(item, range, (size_t)WHEEL_WHOLE_MAX, error);
 }
 
@@ -278,7 +286,6 @@ static int read_on(struct item *item, struct error *error)
 	struct wheel *wheel = &item->wheel;
 	int code = wheel_read(wheel, item->file->name.ptr, item->file->metadata_sha256, &why);
 	struct slice reason = slice_of(error_text(&why)), name = item->file->name;
-	char range[64];
 
 	if (code == ERROR_NOMEM)
 		return error_nomem(error);
@@ -290,9 +297,8 @@ static int read_on(struct item *item, struct error *error)
 		return keep_wheel(item, error);
 	if (!wheel->has_metadata && wheel->info.len && !slice_is_null(item->file->metadata_sha256))
 		return ask_metadata(item, error);
-	snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)wheel->missing_at,
-	         (unsigned long long)(wheel->missing_at + wheel->missing_size - 1));
-	return ask_range(item, range, (size_t)wheel->missing_size, error);
+	return ask_piece(item, wheel->missing_at, wheel->missing_size, (size_t)wheel->missing_size,
+	                 error);
 }
 
 static int take_metadata(void *payload, const struct transfer_answer *answer, struct error *error)
@@ -326,7 +332,6 @@ static int take_whole(struct item *item, const struct transfer_answer *answer, s
 			                   true, error);
 		item->row->checked = SLICE("file");
 	}
-	item->wheel.size = answer->body.len;
 	return 1;
 }
 
@@ -344,52 +349,38 @@ static const char *judge_range(struct item *item, const struct transfer_answer *
 	return NULL;
 }
 
+static const char *judge_piece(struct item *item, const struct transfer_answer *answer,
+                               bool is_whole)
+{
+	if (answer->is_too_large && answer->status == 200)
+		return "the server gives no parts of files, and this one is larger than 4 MiB";
+	if (answer->problem || is_whole)
+		return answer->problem;
+	return answer->status == 206 ? judge_range(item, answer) : "the server does not give it";
+}
+
 static int take_piece(void *payload, const struct transfer_answer *answer, struct error *error)
 {
+	CLEANUP(error_clear) struct error why = {0};
 	struct item *item = payload;
 	/* Also as a part: of a small wheel that is all of it. */
 	bool is_whole =
 	        answer->status == 200 || (answer->has_range && answer->body.len == answer->total);
-	const char *problem = answer->problem;
-	char *bytes;
+	const char *problem = judge_piece(item, answer, is_whole);
 	int code;
 
 	item->job->all->bytes += answer->body.len;
-	if (answer->is_too_large && answer->status == 200)
-		problem = "the server gives no parts of files, and this one is larger than 4 MiB";
-	else if (!problem && !is_whole && !item->wheel.size && !item->is_asked_for_size &&
-	         (answer->status / 100 == 4 || answer->status == 501) && answer->status != 404) {
-		/* It does not count from the end, and is asked how long the file is. */
-		item->is_asked_for_size = true;
-		return ask_range(item, "0-0", (size_t)WHEEL_WHOLE_MAX, error);
-	} else if (!problem && !is_whole && answer->status != 206)
-		problem = "the server does not give it";
-	else if (!problem && !is_whole)
-		problem = judge_range(item, answer);
 	if (problem)
 		return item_failed(item, problem, !answer->problem, error);
 	if (is_whole && (code = take_whole(item, answer, error)) != 1)
 		return code;
 	if (!item->etag && !(item->etag = strdup(answer->etag)))
 		return error_nomem(error);
-	if (!is_whole && answer->total > 1 && item->is_asked_for_size && !item->wheel.size) {
-		item->wheel.size = answer->total;
-		return ask_tail(item, error);
-	}
-	if (!is_whole)
-		item->wheel.size = answer->total;
-	bytes = malloc(answer->body.len + 1);
-	if (!bytes)
+	item->wheel.size = is_whole ? answer->body.len : answer->total;
+	code = wheel_add(&item->wheel, is_whole ? 0 : answer->first, answer->body, &why);
+	if (code == ERROR_NOMEM)
 		return error_nomem(error);
-	memcpy(bytes, answer->body.ptr, answer->body.len);
-	if (wheel_add(&item->wheel, is_whole ? 0 : answer->first, bytes, answer->body.len, error) <
-	    0) {
-		CLEANUP(error_clear) struct error why = {0};
-
-		error_move(&why, error);
-		return item_failed(item, error_text(&why), true, error);
-	}
-	return read_on(item, error);
+	return code < 0 ? item_failed(item, error_text(&why), true, error) : read_on(item, error);
 }
 
 /* --- projects --- */
@@ -421,7 +412,7 @@ static int start_item(struct item *item, const struct candidate *candidate,
 	item->row->file = candidate->file->name;
 	item->row->name = job->wanted.name;
 	item->row->version = candidate->version;
-	if (candidate->fit == 0) {
+	if (!candidate->is_wheel) {
 		item->row->error = SLICE("a source distribution: " SDIST_NEEDS_BUILD);
 		return 0;
 	}
@@ -442,14 +433,14 @@ static int start_item(struct item *item, const struct candidate *candidate,
 static int start_items(struct job *job, struct error *error)
 {
 	struct catalogue *all = job->all;
-	const struct cache_line *line = cache_find(&all->cache, job->wanted.name);
 	CLEANUP(cleanup_free) struct candidate *chosen = NULL;
 	CLEANUP(cleanup_free) struct cache_row *known = NULL;
 	size_t count = 0, known_count = 0;
 	int code = choose(&all->choice, &job->page, job->wanted.specifiers, &chosen, &count, error);
 
-	if (code == 0 && line)
-		code = cache_rows(&all->cache, line, &job->arena, &known, &known_count, error);
+	if (code == 0)
+		code = cache_rows(all->sheet, job->wanted.name, &job->arena, &known, &known_count,
+		                  error);
 	if (code < 0)
 		return code;
 	job->items = calloc(count + 1, sizeof(*job->items));
@@ -472,13 +463,12 @@ static int take_page(void *payload, const struct transfer_answer *answer, struct
 	CLEANUP(error_clear) struct error why = {0};
 	struct job *job = payload;
 	struct catalogue *all = job->all;
-	struct cache_line *line = cache_find(&all->cache, job->wanted.name);
 	int code;
 
 	all->bytes += answer->body.len;
 	if (answer->problem)
 		return fail_job(job, answer->problem, error);
-	if (answer->status == 304 && line) {
+	if (answer->status == 304 && job->is_known) {
 		all->unchanged++;
 		put(all, job->wanted.name, NULL, "unchanged");
 		return end_job(job, 0, error);
@@ -505,18 +495,16 @@ static int take_page(void *payload, const struct transfer_answer *answer, struct
 }
 
 /* PEP 503: the normalized name, with '-'. */
-static int start_project(struct catalogue *all, const struct wanted *wanted, struct error *error)
+static int start_project(struct catalogue *all, const struct wanted *wanted,
+                         const struct cache_project *known, struct error *error)
 {
-	const struct cache_line *line = cache_find(&all->cache, wanted->name);
-	bool is_same = line && slice_equal(line->made_for, all->made_for) && line->etag.len &&
-	               slice_is_null(wanted->specifiers);
 	CLEANUP(cleanup_free)
 	char *url = text_format("%s%.*s/", all->index, (int)wanted->name.len, wanted->name.ptr);
 	struct job *job = calloc(1, sizeof(*job));
 	const struct transfer_request request = {
 	        .url = url,
 	        .accept = PAGE_ACCEPT,
-	        .etag = is_same ? line->etag.ptr : NULL,
+	        .etag = slice_is_null(wanted->specifiers) ? known->etag.ptr : NULL,
 	        .limit = PAGE_MAX,
 	        .done = take_page,
 	        .payload = job,
@@ -528,6 +516,7 @@ static int start_project(struct catalogue *all, const struct wanted *wanted, str
 	}
 	job->all = all;
 	job->wanted = *wanted;
+	job->is_known = request.etag != NULL;
 	return ask(all, &request, error);
 }
 
@@ -538,14 +527,18 @@ static int start_projects(struct catalogue *all, struct error *error)
 
 	while (code == 0 && all->next < all->count && all->next - all->done < PROJECTS_MAX) {
 		const struct wanted *wanted = &all->wanted[all->next++];
-		const struct cache_line *line = cache_find(&all->cache, wanted->name);
+		CLEANUP(arena_free) struct arena arena = ARENA_INIT;
+		struct cache_project known = {0};
 
-		if (line && line->is_done && slice_equal(line->made_for, all->made_for)) {
+		if (!cache_find(all->sheet, wanted->name, &arena, &known) ||
+		    !slice_equal(known.made_for, all->made_for))
+			known = (struct cache_project){0};
+		if (known.is_done) {
 			all->unchanged++;
 			all->done++;
 			continue;
 		}
-		code = start_project(all, wanted, error);
+		code = start_project(all, wanted, &known, error);
 	}
 	return code;
 }
@@ -682,7 +675,7 @@ static int publish(struct edit *edit, void *payload, struct error *error)
 	CLEANUP(root_record_free) struct root_record root = {0};
 	struct catalogue *all = payload;
 	int found = writer_find_root(edit->writer, slice_of(all->index), &known, error);
-	int code = found < 0 ? found : cache_root(&all->cache, &root, error);
+	int code = found < 0 ? found : cache_root(all->sheet, &root, error);
 
 	if (code == 0 && found)
 		code = reuse(&root, &known, error);
@@ -745,10 +738,8 @@ static int run(struct catalogue *all, const char *file, size_t first, struct err
 {
 	CLEANUP(error_clear) struct error why = {0};
 	bool was_interrupted;
-	int code = cache_open(file, all->index, all->made_for, &all->cache, error);
+	int code = want_named(all, first, error);
 
-	if (code == 0)
-		code = want_named(all, first, error);
 	if (code < 0)
 		return code;
 	code = start_projects(all, &why);
@@ -757,8 +748,8 @@ static int run(struct catalogue *all, const char *file, size_t first, struct err
 	was_interrupted = interrupted();
 	if (was_interrupted)
 		interruption_over();
-	if (code == 0)
-		code = cache_end(&all->cache, &why);
+	if (cache_keep(all->sheet, code == 0, code == 0 ? &why : NULL) < 0 && code == 0)
+		code = why.code;
 	if (publish_all(all, file, error) < 0)
 		return error ? error->code : ERROR_IO;
 	if (was_interrupted)
@@ -773,7 +764,6 @@ static void catalogue_free(struct catalogue *all)
 	if (all->module)
 		all->module->close(all->transfers);
 	worksheet_close(all->sheet);
-	cache_close(&all->cache);
 	free(all->wanted);
 	arena_free(&all->arena);
 	output_end(&all->output, NULL);
@@ -795,7 +785,6 @@ static int add_index(const struct options *options, const struct transfer_module
 	        .options = options,
 	        .module = module,
 	        .choice = {python, options->all_versions},
-	        .cache = CACHE_INIT,
 	        .output = OUTPUT_BEGIN(columns, options->json),
 	        .progress = progress_begin("reading", options->quiet),
 	        .began = milliseconds_now(),
@@ -822,7 +811,7 @@ static int add_index(const struct options *options, const struct transfer_module
 		how.idle = strtol(settings->values[SETTING_TIMEOUT], NULL, 10);
 	code = catalogue_file(options, &file, error);
 	if (code == 0)
-		code = worksheet_open(page_script, &all.sheet, error);
+		code = cache_open(file, index, &all.sheet, error);
 	if (code == 0)
 		code = module->open(&how, &all.transfers, error);
 	if (code == 0)

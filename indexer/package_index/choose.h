@@ -15,13 +15,13 @@ struct choice {
 struct candidate {
 	const struct page_file *file;
 	struct slice version; /* part of the name */
-	int fit;              /* 0: a source distribution; more: a wheel, and how well it fits */
+	bool is_wheel;        /* and no source distribution */
 };
 
 /*
  * Those of @page that are to be read, malloc'd: as pip, no yanked ones, early versions only where
- * there are no others, of a version the wheel that fits best. @specifiers: of the versions that are
- * asked for. ERROR_NOMEM.
+ * there are no others, of a version a wheel rather than the sources, whatever its platform.
+ * @specifiers: of the versions that are asked for. ERROR_NOMEM.
  */
 int choose(const struct choice *choice, const struct page *page, struct slice specifiers,
            struct candidate **out, size_t *count, struct error *error);

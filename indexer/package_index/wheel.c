@@ -14,21 +14,20 @@
 
 void wheel_free(struct wheel *wheel)
 {
-	for (size_t i = 0; i < wheel->piece_count; i++)
-		free(wheel->pieces[i].bytes);
 	arena_free(&wheel->arena);
 }
 
-int wheel_add(struct wheel *wheel, uint64_t at, char *bytes, size_t size, struct error *error)
+int wheel_add(struct wheel *wheel, uint64_t at, struct slice bytes, struct error *error)
 {
-	wheel->fetched += size;
-	if (wheel->piece_count == WHEEL_PIECES || wheel->fetched > WHEEL_FETCH_MAX) {
-		free(bytes);
+	bool failed = false;
+
+	wheel->fetched += bytes.len;
+	if (wheel->piece_count == WHEEL_PIECES || wheel->fetched > WHEEL_FETCH_MAX)
 		return error_set(error, ERROR_LIMIT,
 		                 "its metadata is spread over more than %d pieces", WHEEL_PIECES);
-	}
-	wheel->pieces[wheel->piece_count++] = (struct wheel_piece){at, size, bytes};
-	return 0;
+	wheel->pieces[wheel->piece_count++] =
+	        (struct wheel_piece){at, arena_copy(&wheel->arena, bytes, &failed)};
+	return failed ? error_nomem(error) : 0;
 }
 
 /* As pread(), of what was fetched; ENODATA where that does not begin at @at. */
@@ -39,11 +38,13 @@ static ssize_t read_pieces(void *payload, char *to, size_t size, uint64_t at)
 	for (size_t i = 0; i < wheel->piece_count; i++) {
 		const struct wheel_piece *piece = &wheel->pieces[i];
 
-		if (at < piece->at || at - piece->at >= piece->size)
+		size_t skip = (size_t)(at - piece->at);
+
+		if (at < piece->at || skip >= piece->bytes.len)
 			continue;
-		if (size > piece->size - (size_t)(at - piece->at))
-			size = piece->size - (size_t)(at - piece->at);
-		memcpy(to, piece->bytes + (at - piece->at), size);
+		if (size > piece->bytes.len - skip)
+			size = piece->bytes.len - skip;
+		memcpy(to, piece->bytes.ptr + skip, size);
 		return (ssize_t)size;
 	}
 	wheel->missing_at = at;

@@ -21,8 +21,7 @@
 
 struct wheel_piece {
 	uint64_t at;
-	size_t size;
-	char *bytes;
+	struct slice bytes; /* of the wheel's arena */
 };
 
 struct wheel {
@@ -38,8 +37,8 @@ struct wheel {
 	struct arena arena;
 };
 
-/* The wheel takes @bytes, malloc'd, over; ERROR_LIMIT. */
-int wheel_add(struct wheel *wheel, uint64_t at, char *bytes, size_t size, struct error *error);
+/* Bytes that were fetched, which are copied. ERROR_LIMIT, ERROR_NOMEM. */
+int wheel_add(struct wheel *wheel, uint64_t at, struct slice bytes, struct error *error);
 
 /* METADATA as the index gives it by itself, or as it was read; @sha256: in hexadecimal, or null. */
 int wheel_take_metadata(struct wheel *wheel, struct slice text, struct slice sha256,

@@ -34,45 +34,29 @@ struct search {
 	struct nearest nearest;
 	bool failed;
 	size_t found;
-	struct root_path {
-		struct slice path;
-		int64_t id;
-	} * roots; /* the archives of a database */
+	struct slice *roots; /* by their ids: the paths of archives; null: it is none */
 	size_t root_count, root_room;
 };
 
 static int keep_archive(void *payload, const struct root_record *root)
 {
 	struct search *search = payload;
-	struct slice path;
+	size_t id = (size_t)root->id;
 
 	if (root->kind != ROOT_ARCHIVE && root->kind != ROOT_ZIP)
 		return 0;
-	path = arena_copy(&search->arena, root->path, &search->failed);
-	if (search->failed || !array_grow(&search->roots, search->root_count,
-	                                  sizeof(*search->roots), &search->root_room))
-		return ERROR_NOMEM;
-	search->roots[search->root_count++] = (struct root_path){path, root->id};
-	return 0;
+	while (!search->failed && search->root_count <= id) {
+		search->failed = !array_grow(&search->roots, search->root_count,
+		                             sizeof(*search->roots), &search->root_room);
+		if (!search->failed)
+			search->roots[search->root_count++] = (struct slice){0};
+	}
+	if (!search->failed)
+		search->roots[id] = arena_copy(&search->arena, root->path, &search->failed);
+	return search->failed ? ERROR_NOMEM : 0;
 }
 
-static int by_id(const void *left, const void *right)
-{
-	const struct root_path *a = left, *b = right;
-
-	return (a->id > b->id) - (a->id < b->id);
-}
-
-static const struct root_path *root_of(const struct search *search, int64_t id)
-{
-	struct root_path key = {.id = id};
-
-	return search->root_count
-	               ? bsearch(&key, search->roots, search->root_count, sizeof(key), by_id)
-	               : NULL;
-}
-
-static void put(struct search *search, const struct root_path *root, const struct reader_row *row)
+static void put(struct search *search, struct slice root, const struct reader_row *row)
 {
 	const struct entry_point_record *point = &row->entry_point;
 	const struct distribution_record *from = &row->distribution;
@@ -85,7 +69,7 @@ static void put(struct search *search, const struct root_path *root, const struc
 	output_text(&search->output, point->module);
 	output_text(&search->output, point->attr);
 	output_words(&search->output, point->extras);
-	output_text(&search->output, root->path);
+	output_text(&search->output, root);
 	output_text(&search->output, from->directory);
 	search->found++;
 }
@@ -98,13 +82,14 @@ static int walk(struct search *search, struct reader *reader, const char *group,
 	int code = reader_select(reader, false, slice_of(group), slice_of(name), error);
 
 	while (code == 0 && (code = reader_next(reader, &row, error)) > 0) {
-		const struct root_path *root = root_of(search, row.root);
+		struct slice root = (size_t)row.root < search->root_count ? search->roots[row.root]
+		                                                          : (struct slice){0};
 		struct slice offered = group ? row.entry_point.name : row.entry_point.group;
 
 		code = 0;
-		if (root && shown)
+		if (!slice_is_null(root) && shown)
 			put(search, root, &row);
-		else if (root && offered.len <= NEAREST_LEN_MAX)
+		else if (!slice_is_null(root) && offered.len <= NEAREST_LEN_MAX)
 			nearest_offer(&search->nearest,
 			              arena_copy(&search->arena, offered, &search->failed));
 	}
@@ -143,8 +128,6 @@ static int search_file(struct search *search, const char *file, bool shown, stru
 	search->root_count = 0;
 	if (code == 0)
 		code = reader_roots(reader, keep_archive, search, error);
-	if (code == 0 && search->root_count > 1)
-		qsort(search->roots, search->root_count, sizeof(*search->roots), by_id);
 	return code < 0 ? code : search_reader(search, reader, shown, error);
 }
 
