@@ -264,14 +264,12 @@ static int interpreter_of(const char *path_entry, char **out)
 /* Root runs nothing that is somebody else's, or that somebody else could have put there. */
 static int check_owner(const char *path, struct error *error)
 {
-	struct error own = {0};
 	struct stat status;
-	int code = geteuid() == 0 ? safe_load_check(path, &status, &own) : 0;
+	int code = geteuid() == 0 ? safe_load_check(path, &status, error) : 0;
 
-	if (code < 0)
-		error_set(error, code, "%s: nothing of it is run: %s", path, error_text(&own));
-	error_clear(&own);
-	return code;
+	return code < 0 ? error_set(error, code, "%s: nothing of it is run: %s", path,
+	                            error_text(error))
+	                : 0;
 }
 
 int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char **out,

@@ -12,6 +12,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/text.h"
+#include "db/base/trust.h"
 #include "db/base/unicode.h"
 
 #define FILE_MAX ((size_t)1 << 20) /* bytes of a pip.conf */
@@ -128,8 +129,10 @@ static int read_file(struct reading *reading, const char *directory, const char 
 
 static int read_files(struct reading *reading, struct error *error)
 {
-	const char *home = secure_getenv("HOME"), *config = secure_getenv("XDG_CONFIG_HOME");
-	const char *only = secure_getenv("PIP_CONFIG_FILE"), *global = getenv("XDG_CONFIG_DIRS");
+	const char *home = trust_environment("HOME"),
+	           *config = trust_environment("XDG_CONFIG_HOME");
+	const char *only = trust_environment("PIP_CONFIG_FILE"),
+	           *global = trust_environment("XDG_CONFIG_DIRS");
 	struct slice rest = slice_of(global && *global ? global : "/etc/xdg");
 	int code = 0;
 
@@ -149,7 +152,7 @@ static int read_files(struct reading *reading, struct error *error)
 		code = config && *config ? read_file(reading, config, "/pip/pip.conf", error)
 		                         : read_file(reading, home, "/.config/pip/pip.conf", error);
 	if (code == 0)
-		code = read_file(reading, secure_getenv("VIRTUAL_ENV"), "/pip.conf", error);
+		code = read_file(reading, trust_environment("VIRTUAL_ENV"), "/pip.conf", error);
 	return code == 0 ? read_file(reading, only, "", error) : code;
 }
 
@@ -158,7 +161,7 @@ static const char *from_environment(enum setting which)
 	static const char *const names[SETTINGS] = {"PIP_INDEX_URL",   "PIP_EXTRA_INDEX_URL",
 	                                            "PIP_PROXY",       "PIP_CERT",
 	                                            "PIP_CLIENT_CERT", "PIP_DEFAULT_TIMEOUT"};
-	const char *value = secure_getenv(names[which]);
+	const char *value = trust_environment(names[which]);
 
 	return value && *value ? value : NULL;
 }
