@@ -5,6 +5,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <linux/limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,6 @@
 
 #define OVERFLOW_UID 65534 /* the kernel's default for users that are not mapped */
 #define ACL          "system.posix_acl_access"
-#define ACL_WORDS    4096 /* of 16 bits; of a longer list nothing is known */
 #define ACL_SOME     0x0e /* of an entry's tag: a user, the owning group, a group */
 
 bool trust_is_privileged(void)
@@ -78,13 +78,11 @@ mode_t trust_everybody(int fd, const struct stat *status)
 {
 	mode_t mode = status->st_mode, all = mode >> 3 & mode & 07;
 	char path[FILE_FD_PATH_ROOM];
-	uint16_t list[ACL_WORDS];
+	uint16_t list[XATTR_SIZE_MAX / sizeof(uint16_t)];
 	ssize_t size;
 
 	file_fd_path(path, fd);
 	size = getxattr(path, ACL, list, sizeof(list));
-	if (size < 0 && errno == ERANGE)
-		all = 0;
 	for (ssize_t i = 2; i + 1 < size / 2; i += 4)
 		if (le16toh(list[i]) & ACL_SOME)
 			all &= le16toh(list[i + 1]);

@@ -157,16 +157,24 @@ static int prepare(const char *url, struct error *error)
 
 /* --- waiting --- */
 
-/* Milliseconds that are @each of a setting; 0, as libpq has it: no limit. */
-static void begin(struct fleet *fleet, const char *keyword, long each)
+/*
+ * What is waited for ends after so many @times a setting, which has @unit milliseconds; 0, as libpq
+ * has it: no limit. Before that the kernel gives up a peer that acknowledges nothing, and libpq
+ * turns to the next host.
+ */
+static void begin(struct fleet *fleet, const char *keyword, int unit, int times)
 {
 	CLEANUP(cleanup_settings) PQconninfoOption *settings = PQconninfo(fleet->connection);
 	const char *value = value_of(settings, keyword);
 	long limit = value ? strtol(value, NULL, 10) : 0;
+	int silence = limit > 0 && limit < INT_MAX / unit ? (int)limit * unit : 0;
 
 	fleet->began = milliseconds_now();
-	fleet->patience = limit > 0 && limit < LONG_MAX / each ? each * limit : LONG_MAX;
+	fleet->patience = silence ? (int64_t)silence * times : INT64_MAX;
 	fleet->reads = READS_MAX;
+	silence = silence / 10 * 9;
+	setsockopt(PQsocket(fleet->connection), IPPROTO_TCP, TCP_USER_TIMEOUT, &silence,
+	           sizeof(silence));
 }
 
 /* What a server sends may never end, and come as slowly as it likes. */
@@ -191,39 +199,23 @@ static int wait_for(struct fleet *fleet, short events, struct error *error)
 
 /* --- connecting --- */
 
-/* The kernel's patience with a peer that acknowledges nothing; a socket in the file system has
- * none. */
-static void limit_silence(const struct fleet *fleet, int64_t milliseconds)
-{
-	int limit = milliseconds < INT_MAX ? (int)milliseconds : 0;
-
-	setsockopt(PQsocket(fleet->connection), IPPROTO_TCP, TCP_USER_TIMEOUT, &limit,
-	           sizeof(limit));
-}
-
-/* Each host has its time. (libpq, left to itself, would print what the server says.) */
+/* (libpq, left to itself, would print what the server says, for as long as it says something.) */
 static int complete(struct fleet *fleet, struct error *error)
 {
 	PostgresPollingStatusType next = PGRES_POLLING_WRITING;
-	const char *host = NULL;
 	int code = 0;
 
 	PQsetNoticeProcessor(fleet->connection, ignore_notice, NULL);
 	while (code == 0 && PQstatus(fleet->connection) != CONNECTION_BAD &&
 	       next != PGRES_POLLING_OK) {
-		if (host != PQhost(fleet->connection))
-			begin(fleet, "connect_timeout", 1000);
-		host = PQhost(fleet->connection);
-		if (PQstatus(fleet->connection) == CONNECTION_STARTED) /* the next host's turn */
-			limit_silence(fleet, fleet->patience / 10 * 9);
+		if (PQstatus(fleet->connection) == CONNECTION_STARTED) /* to each host anew */
+			begin(fleet, "connect_timeout", 1000, 1);
 		code = wait_for(fleet, next == PGRES_POLLING_READING ? POLLIN : POLLOUT, error);
 		if (code == 0)
 			next = PQconnectPoll(fleet->connection);
 	}
 	if (code == 0 && (next != PGRES_POLLING_OK || PQsetnonblocking(fleet->connection, 1) != 0))
-		return failed(fleet, ERROR_IO, error);
-	begin(fleet, "tcp_user_timeout", 1);
-	limit_silence(fleet, fleet->patience);
+		code = failed(fleet, ERROR_IO, error);
 	return code;
 }
 
@@ -343,7 +335,7 @@ static int read_answer(struct fleet *fleet, fleet_row *each, void *payload, stru
 static int fleet_ask(struct fleet *fleet, const struct fleet_statement *statement, fleet_row *each,
                      void *payload, struct error *error)
 {
-	begin(fleet, "tcp_user_timeout", PATIENCE);
+	begin(fleet, "tcp_user_timeout", 1, PATIENCE);
 	if (!PQsendQueryParams(fleet->connection, statement->text, statement->count, NULL,
 	                       statement->values, NULL, NULL, 0) ||
 	    !PQsetSingleRowMode(fleet->connection))
