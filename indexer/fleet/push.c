@@ -221,12 +221,6 @@ static int push_database(struct push *push, const struct database *database, str
 
 /* --- the command --- */
 
-static bool is_url(const char *word)
-{
-	return strncmp(word, "postgresql:", 11) == 0 || strncmp(word, "postgres:", 9) == 0 ||
-	       (strncmp(word, "service=", 8) == 0 && !strpbrk(word, " '\\"));
-}
-
 static void cover(char *from, const char *to)
 {
 	memset(from, 'x', (size_t)(to - from));
@@ -260,7 +254,8 @@ int command_push(const struct options *options, struct error *error)
 	bool failed = false;
 	int code;
 
-	if (url && !is_url(url))
+	if (url && strncmp(url, "postgresql:", 11) != 0 && strncmp(url, "postgres:", 9) != 0 &&
+	    (strncmp(url, "service=", 8) != 0 || strpbrk(url, " '\\")))
 		return usage_error("push", "%s: expected postgresql://..., or service=NAME",
 		                   options->arguments[0]);
 	rest.arguments++;
