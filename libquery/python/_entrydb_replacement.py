@@ -11,8 +11,11 @@ import _thread
 import os
 import posix
 import sys
+from time import perf_counter
 
 worth = 70                   # distributions that Python reads as fast as entrydb is loaded
+WORTH_FAR_AWAY = 10          # the same where each file takes some time to come
+FAR_AWAY = 0.0005            # seconds; a look for the files of rules takes a tenth of that at home
 HOME = os.path.dirname(__file__) + "/entrydb"
 itself = sys.modules[__name__]  # whatever a program drops from there
 environ, stat = os.environ, posix.stat
@@ -70,9 +73,12 @@ class Replacement:
 
     def is_question_worth_it(self):
         """Would Python, to answer, read more distributions than it takes to load entrydb? Where
-        there may be rules about what may be loaded, only entrydb knows what they are."""
+        there may be rules about what may be loaded, only entrydb knows what they are; and how long
+        it takes to look for them tells how far away the environment is."""
         self.count = count_distributions(worth - self.read)
-        return self.read + self.count >= worth or may_have_rules()
+        many, began = self.read + self.count, perf_counter()
+        return many >= worth or may_have_rules() \
+            or many >= WORTH_FAR_AWAY and perf_counter() - began > FAR_AWAY
 
     def is_reading_worth_it(self):
         """The same where somebody asks for one distribution; maybe he walks over all of them."""

@@ -3,9 +3,12 @@
 
 import os
 import subprocess
+import unittest
 
+import far
 import package
 import support
+import test_far
 import travel
 from travel import Opened, TravelTest, copy, workers
 
@@ -105,6 +108,24 @@ print(*[each.name for each in metadata.entry_points(group="demo")])
         there = self.carried()
         support.write(f"{self.info(there)}/entry_points.txt", "[demo]\nother = o:main\n")
         self.assertEqual(self.check(there, QUESTION), ["dist3-1.0.dist-info"])
+
+
+@unittest.skipIf(far.why_not(), far.why_not())
+class FarAway(TravelTest):
+    ask = Python.ask
+
+    def fill(self, site):
+        for number in range(20):
+            support.add_distribution(site, f"dist{number}")
+
+    def test_as_few_as_python_reads_at_home(self):
+        switched_on = QUESTION.replace("import entrydb\n", "import _entrydb_site as entrydb\n").replace(
+            "accelerate", "start")
+        asked = 'print(sys.modules["_entrydb_replacement"].replacements["importlib.metadata"].ask is not None)'
+        with test_far.mounted(self, delay=0.005) as host:
+            answer, connected, _ = self.ask(host.point, f"{switched_on}\n{asked}").split("\n")
+            self.assertEqual(connected, "True")
+            self.assertEqual(self.ask(host.point, QUESTION, "off"), f"{answer}\n")
 
 
 if __name__ == "__main__":
