@@ -36,7 +36,7 @@ struct part {
 	struct slice number;
 };
 
-enum { PARTS = 3 };
+enum { PARTS = 3, FINAL = 4 };
 
 struct version {
 	char text[VERSION_MAX + 1];
@@ -48,7 +48,7 @@ struct version {
 static int stage_of(struct slice word, bool is_early)
 {
 	if (word.len == 0)
-		return is_early ? 0 : 4;
+		return is_early ? 0 : FINAL;
 	return (word.ptr[0] | 0x20) == 'a' ? 1 : (word.ptr[0] | 0x20) == 'b' ? 2 : 3;
 }
 
@@ -146,80 +146,106 @@ static int compare_locals(struct slice a, struct slice b)
 	return order ? order : (a.len > 0) - (b.len > 0);
 }
 
+static int compare(const struct version *one, const struct version *other)
+{
+	int order = compare_numbers(one->epoch, other->epoch);
+
+	if (order == 0)
+		order = compare_releases(one->release, other->release);
+	for (size_t i = 0; order == 0 && i < PARTS; i++) {
+		order = one->parts[i].rank - other->parts[i].rank;
+		if (order == 0)
+			order = compare_numbers(one->parts[i].number, other->parts[i].number);
+	}
+	return order ? order : compare_locals(one->local, other->local);
+}
+
 bool version_compare(struct slice a, struct slice b, int *order)
 {
 	struct version one, other;
-	int first;
 
 	if (!parse(a, &one) || !parse(b, &other))
 		return false;
-	first = compare_numbers(one.epoch, other.epoch);
-	if (first == 0)
-		first = compare_releases(one.release, other.release);
-	for (size_t i = 0; first == 0 && i < PARTS; i++) {
-		first = one.parts[i].rank - other.parts[i].rank;
-		if (first == 0)
-			first = compare_numbers(one.parts[i].number, other.parts[i].number);
-	}
-	*order = first ? first : compare_locals(one.local, other.local);
+	*order = compare(&one, &other);
 	return true;
+}
+
+static bool is_early(const struct version *version)
+{
+	return version->parts[0].rank < FINAL || version->parts[2].rank == 0;
 }
 
 bool version_is_early(struct slice version)
 {
 	struct version parsed;
 
-	return parse(version, &parsed) && (parsed.parts[0].rank < 4 || parsed.parts[2].rank == 0);
+	return parse(version, &parsed) && is_early(&parsed);
 }
 
 /* --- specifiers --- */
 
-/* Are the first numbers of the release those of @prefix, "3.10"? */
-static bool has_prefix(struct slice version, struct slice prefix)
+/* Are the first numbers of the release those of @prefix, of which the last @less do not count? */
+static bool has_prefix(const struct version *version, const struct version *prefix, size_t less)
 {
-	struct version one, other;
-	struct slice a, b;
-	int order = 0;
+	struct slice numbers = version->release, wanted = prefix->release;
+	int order = compare_numbers(version->epoch, prefix->epoch);
 
-	if (!parse(version, &one) || !parse(prefix, &other))
-		return false;
-	order = compare_numbers(one.epoch, other.epoch);
-	for (a = one.release, b = other.release; order == 0 && b.len > 0;)
-		order = compare_numbers(take_part(&a), take_part(&b));
+	for (; less > 0; less--) {
+		const char *dot = memrchr(wanted.ptr, '.', wanted.len);
+
+		if (!dot)
+			return true;
+		wanted = slice_between(wanted.ptr, dot);
+	}
+	while (order == 0 && wanted.len > 0)
+		order = compare_numbers(take_part(&numbers), take_part(&wanted));
 	return order == 0;
 }
 
-/* "~=2.2.1" is ">=2.2.1, ==2.2.*". */
-static bool is_compatible(struct slice version, struct slice wanted)
+/* "<2" is not for 2.0rc1, nor ">2" for 2.0.post1, unless the specifier itself is about such. */
+static bool is_strictly(const struct version *version, const struct version *wanted, bool before)
 {
-	const char *dot = memrchr(wanted.ptr, '.', wanted.len);
+	int order = compare(version, wanted);
 
-	return dot && has_prefix(version, slice_between(wanted.ptr, dot));
+	if (before ? order >= 0 : order <= 0)
+		return false;
+	if (compare_numbers(version->epoch, wanted->epoch) != 0 ||
+	    compare_releases(version->release, wanted->release) != 0)
+		return true;
+	return before ? !is_early(version) || is_early(wanted)
+	              : version->local.len == 0 &&
+	                        (!version->parts[1].rank || wanted->parts[1].rank);
 }
 
-static bool allows(struct slice specifier, struct slice version)
+static bool allows(struct slice specifier, struct slice text)
 {
 	static const char operators[][4] = {"===", "==", "!=", "<=", ">=", "~=", "<", ">"};
 	enum { SAME, EQUAL, OTHER, UP_TO, FROM, COMPATIBLE, BEFORE, BEHIND, COUNT } is = SAME;
-	struct slice wanted;
-	int order = 0;
+	struct version version, wanted;
+	bool is_pattern;
+	int order;
 
 	while (is < COUNT && !slice_starts(specifier, slice_of(operators[is])))
 		is++;
 	if (is == COUNT)
 		return true;
-	wanted = unicode_strip(slice_from(specifier, strlen(operators[is])));
-	if ((is == EQUAL || is == OTHER) && slice_ends(wanted, SLICE(".*")))
-		return has_prefix(version, slice_first(wanted, wanted.len - 2)) == (is == EQUAL);
-	if (is == SAME || !version_compare(version, wanted, &order))
-		return is != SAME || slice_equal(version, wanted);
-	return is == EQUAL        ? order == 0
-	       : is == OTHER      ? order != 0
-	       : is == UP_TO      ? order <= 0
-	       : is == FROM       ? order >= 0
-	       : is == COMPATIBLE ? order >= 0 && is_compatible(version, wanted)
-	       : is == BEFORE     ? order < 0
-	                          : order > 0;
+	specifier = unicode_strip(slice_from(specifier, strlen(operators[is])));
+	is_pattern = (is == EQUAL || is == OTHER) && slice_ends(specifier, SLICE(".*"));
+	if (is_pattern)
+		specifier = slice_first(specifier, specifier.len - 2);
+	if (is == SAME)
+		return slice_equal(text, specifier);
+	if (!parse(text, &version) || !parse(specifier, &wanted))
+		return true;
+	if (is == BEFORE || is == BEHIND)
+		return is_strictly(&version, &wanted, is == BEFORE);
+	if (wanted.local.len == 0 || is > OTHER)
+		version.local = (struct slice){0};
+	order = is_pattern ? !has_prefix(&version, &wanted, 0) : compare(&version, &wanted);
+	return is == EQUAL   ? order == 0
+	       : is == OTHER ? order != 0
+	       : is == UP_TO ? order <= 0
+	                     : order >= 0 && (is == FROM || has_prefix(&version, &wanted, 1));
 }
 
 bool version_is_allowed(struct slice version, struct slice specifiers)

@@ -14,6 +14,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -119,18 +120,18 @@ class Server(http.server.ThreadingHTTPServer):
 class Index:
     """A package index: files by their names; @lies: what is done instead, by patterns of paths."""
 
-    def __init__(self, test, is_html=False):
+    def __init__(self, test, address="127.0.0.1"):
         self.files, self.lies, self.requests, self.fields = {}, {}, [], {}
-        self.is_html, self.whole, self.no_suffix, self.password = is_html, False, False, None
+        self.is_html, self.whole, self.no_suffix, self.password = False, False, False, None
         self.has_metadata = self.has_size = False
-        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server = Server((address, 0), Handler)
         self.server.index = self
         thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         thread.start()
         test.addCleanup(thread.join)
         test.addCleanup(self.server.server_close)
         test.addCleanup(self.server.shutdown)
-        self.host = f"127.0.0.1:{self.server.server_port}"
+        self.host = f"{address}:{self.server.server_port}"
         self.url = f"http://{self.host}/simple/"
 
     @staticmethod
@@ -282,6 +283,36 @@ class Reading(IndexTest):
         self.assertEqual([row[0] for row in self.rows()], ["small"])
         self.assertIn("larger than 4 MiB", reply.err)
 
+    def test_by_nginx(self):
+        nginx = shutil.which("nginx", path="/usr/sbin:/usr/bin")
+        if not nginx:
+            self.skipTest("there is no nginx")
+        self.index.is_html = True
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        for i in range(60):
+            self.index.add(f"p{i}", padding=i << 13)
+        for name, content in self.index.files.items():
+            project = f"{self.top}/www/simple/{self.index.project_of(name)}"
+            os.makedirs(project)
+            os.makedirs(f"{self.top}/www/files", exist_ok=True)
+            for path, text in ((f"{project}/index.html", self.index.page([name], [1])[0]),
+                               (f"{self.top}/www/files/{name}", content)):
+                with open(path, "wb") as file:
+                    file.write(text)
+        places = "".join(f"{each}_temp_path {self.top}/www;" for each in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        os.chmod(self.top, 0o755)
+        support.write(f"{self.top}/conf", f"{'user root; ' * support.IS_ROOT}daemon off; master_process off; pid {self.top}/pid; error_log stderr; events {{}}\n"
+                      f"http {{ types {{ text/html html; }} access_log off; {places}"
+                      f" server {{ listen 127.0.0.1:{port}; root {self.top}/www; }} }}\n")
+        server = subprocess.Popen([nginx, "-c", f"{self.top}/conf", "-e", "stderr"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(support.end, server)
+        support.until(lambda: os.path.exists(f"{self.top}/pid"))
+        for unchanged in (0, 60):
+            reply = self.add(*(f"p{i}" for i in range(60)), url=f"http://127.0.0.1:{port}/simple/")
+            self.assertIn(f"60 projects ({unchanged} unchanged)", reply.err)
+            self.assertEqual(len(self.rows()), 60)
+
     def test_only_what_is_new(self):
         for i in range(30):
             self.index.add(f"p{i}")
@@ -397,6 +428,26 @@ class Lies(IndexTest):
                              ("/simple/bad/", "redirected more than")):
             self.refused("simple/bad/", self.moved(place), words)
             self.refused("files/bad", self.moved(place if "simple" not in place else "/files/bad-x"), words)
+
+    @support.needs_root
+    def test_into_the_private_network(self):
+        """A public index leads nowhere else: tried in a network of its own, with a public address."""
+        if "INSIDE" not in os.environ:
+            words = ["unshare", "-n", "sh", "-c", "ip link set lo up && ip address add 198.51.100.7/32 dev lo && exec \"$@\"",
+                     "-", sys.executable, __file__, f"{type(self).__name__}.{self._testMethodName}"]
+            env = {**os.environ, "INSIDE": "1", "PATH": f"{os.environ['PATH']}:/usr/sbin", "PYTHONPATH": os.pathsep.join(sys.path)}
+            done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=100)
+            if "unshare" in done.stderr:
+                self.skipTest(done.stderr)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return
+        inner, self.index = self.index, Index(self, "198.51.100.7")
+        inner.add("bad")
+        for place in (inner.url, inner.url.replace("127.0.0.1", "localhost"), inner.url.replace("127.0.0.1", "0.0.0.0"),
+                      inner.url.replace("127.0.0.1", "[::ffff:127.0.0.1]")):
+            self.refused("simple/bad/", self.moved(f"{place}bad/"), "private network")
+        self.refused(None, None, "private network", fields={"url": f"http://{inner.host}/files/bad-1.0-py3-none-any.whl"})
+        self.assertEqual(inner.requests, [])
 
     def test_pages(self):
         def endless(handler):

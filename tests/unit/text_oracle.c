@@ -126,6 +126,16 @@ static void answer_versions(struct slice text)
 		printf("%d", (order > 0) - (order < 0));
 }
 
+/* A version and specifiers, likewise: 1 or 0. */
+static void answer_specifiers(struct slice text)
+{
+	const char *middle = memchr(text.ptr, '\n', text.len);
+
+	if (middle)
+		printf("%d", version_is_allowed(slice_between(text.ptr, middle),
+		                                slice_between(middle + 1, text.ptr + text.len)));
+}
+
 /* In two pieces, as RECORD has it. */
 static void answer_sha256(struct slice text)
 {
@@ -153,6 +163,7 @@ static const struct {
         {"classes", answer_classes},
         {"valid", answer_valid},
         {"versions", answer_versions},
+        {"specifiers", answer_specifiers},
         {"sha256", answer_sha256},
 };
 

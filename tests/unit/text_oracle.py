@@ -26,10 +26,10 @@ import warnings
 from importlib.metadata import _adapters
 
 try:
-    from packaging import version as versions
+    from packaging import specifiers, version as versions
 except ImportError:
     try:
-        from pip._vendor.packaging import version as versions
+        from pip._vendor.packaging import specifiers, version as versions
     except ImportError:
         versions = None
 
@@ -230,6 +230,18 @@ def python_versions(data):
     return [str((a > b) - (a < b))]
 
 
+def python_specifiers(data):
+    version, text = data.decode().split('\n')
+    return [str(int(specifiers.SpecifierSet(text).contains(version, prereleases=True)))]
+
+
+def is_specifier(text):
+    try:
+        return bool(specifiers.SpecifierSet(text))
+    except specifiers.InvalidSpecifier:
+        return False
+
+
 def python_sha256(data):
     return [base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip('=')]
 
@@ -243,6 +255,7 @@ PYTHON = {
     'valid': python_valid,
     'classes': python_classes,
     'versions': python_versions,
+    'specifiers': python_specifiers,
     'sha256': python_sha256,
 }
 
@@ -358,6 +371,13 @@ class Maker:
             yield 'sha256', b'a' * length
         for pair in itertools.product(VERSIONS, VERSIONS) if versions else ():
             yield 'versions', '\n'.join(pair).encode()
+        sound = [text for text in VERSIONS if is_specifier(f'=={text}') and '\t' not in text] if versions else ()
+        for version, wanted in itertools.product(sound, sound):
+            for form in ('=={}', '!={}', '<={}', '>={}', '<{}', '>{}', '~={}', '~={}.1', '=={}.*', '!= {}.*', '>=1,<{}'):
+                # Releases of packaging differ in what ">1.0a1" says of 1.0a1.post1, say.
+                disputed = form[0] in '<>~' and not re.fullmatch(r'[\d.!]+', wanted)
+                if is_specifier(form.format(wanted)) and not disputed:
+                    yield 'specifiers', f'{version}\n{form.format(wanted)}'.encode()
         yield 'classes', ''.join(self.characters).encode()
         for pattern in ('{}\n', '{}\u03a3\n', 'A{}\u03a3\n', 'A\u03a3{}\n', 'A\u03a3{}B\n'):
             yield 'lower', ''.join(map(pattern.format, self.characters)).encode()
