@@ -302,15 +302,15 @@ ask() {
     sqlite3 -init /dev/null -readonly "file:$1?immutable=1" "$2" 2>/dev/null || :
 }
 
-# show HEADINGS COMMAND...: the first lines, in columns of 80 characters in all.
+# show HEADINGS COMMAND...: the first lines, in columns.
 show() {
     headings=$1
     shift
     "$program" "$@" >"$scratch/shown" 2>/dev/null </dev/null || :
     say "" "\$ entrydb $*"
-    { say "$headings" && head -n "$lines_shown" "$scratch/shown"; } | awk -F '\t' '{
-        line = sprintf(NF < 3 ? "%-40.40s %s" : "%-21.21s %-16.16s %-20.20s %-12.12s %.7s", $1, $2, $3, $4, $5)
-        sub(/ +$/, "", line); print line }'
+    { say "$headings" && head -n "$lines_shown" "$scratch/shown"; } | awk -F '\t' '
+        { for (i = 1; i <= NF; i++) { cell[NR, i] = $i; if (length($i) > wide[i]) wide[i] = length($i) } }
+        END { for (n = 1; n <= NR; n++) for (i = 1; i <= NF; i++) printf("%-" wide[i] (i < NF ? "s  " : "s\n"), cell[n, i]) }'
     total=$(wc -l <"$scratch/shown")
     [ "$total" -le "$lines_shown" ] || say "... ($total lines in all)"
 }
@@ -336,7 +336,7 @@ show_findings() {
         fullest=$scratch/example/var/lib/entrydb/entry_points.db
     fi
     show 'GROUP	COUNT' groups --db "$fullest"
-    show 'GROUP	NAME	VALUE	DISTRIBUTION	VERSION' list --db "$fullest"
+    show 'GROUP	NAME	VALUE	DISTRIBUTION	VERSION' list console_scripts --db "$fullest"
     say "" "Installed: $program. Databases: $(wc -l <"$scratch/databases")." \
         "Next: entrydb list, entrydb why GROUP NAME, man entrydb."
 }

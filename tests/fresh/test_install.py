@@ -47,7 +47,8 @@ class Install(FreshTest):
         for line in ("Installing packages: build-essential ", "\nBuilding\n",
                      "\nInstalling in /usr/local\n", "\nIndexing the Python environments ",
                      "\nThis machine has no Python package with entry points yet.",
-                     "\n$ entrydb groups --db ", "\n$ entrydb list --db ", "console_scripts",
+                     "\n$ entrydb groups --db ", "\n$ entrydb list console_scripts --db ",
+                     "\nconsole_scripts  example  example:main  example       1.0\n",
                      f"\nInstalled: {PROGRAM}. Databases: ", "\nNext: entrydb list"):
             self.assertIn(line, said)
 
