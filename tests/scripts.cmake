@@ -21,7 +21,7 @@ set(under_address cli-add cli-audit_attacks cli-bad_input cli-concurrency cli-fr
 # These keep two processors busy.
 set(for_two faults-faults oracle-environments python-differential python-mutants)
 # These take longest, and begin first: nothing waits for one of them alone in the end.
-set(longest fresh-tests fresh-install hooks-dpkg python-unstable python-behaviour cli-growth python-replaced)
+set(longest fresh-package fresh-tests fresh-install hooks-dpkg python-unstable python-behaviour cli-growth python-replaced)
 # These install the wheel, or read it.
 set(by_wheel hooks-pip python-free_threaded python-switch python-wheel release-upgrades)
 
@@ -71,10 +71,6 @@ foreach(script ${scripts})
     endif()
     entrydb_script(${folder}-${name} ${label} ${CMAKE_CURRENT_SOURCE_DIR}/${script} -v)
 endforeach()
-
-if(TEST fresh-package) # builds and runs the tests once more
-    set_tests_properties(fresh-package PROPERTIES TIMEOUT 1800)
-endif()
 
 set(here ${CMAKE_CURRENT_SOURCE_DIR})
 entrydb_script(oracle-text oracle ${here}/lib/each_python.py ${here}/unit/text_oracle.py $<TARGET_FILE:text_oracle>)
