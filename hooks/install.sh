@@ -310,7 +310,7 @@ show() {
     say "" "\$ entrydb $*"
     { say "$headings" && head -n "$lines_shown" "$scratch/shown"; } | awk -F '\t' '
         { for (i = 1; i <= NF; i++) { cell[NR, i] = $i; if (length($i) > wide[i]) wide[i] = length($i) } }
-        END { for (n = 1; n <= NR; n++) for (i = 1; i <= NF; i++) printf("%-" wide[i] (i < NF ? "s  " : "s\n"), cell[n, i]) }'
+        END { for (n = 1; n <= NR; n++) for (i = 1; i <= NF; i++) printf(i < NF ? "%-" (wide[i] + 2) "s" : "%s\n", cell[n, i]) }'
     total=$(wc -l <"$scratch/shown")
     [ "$total" -le "$lines_shown" ] || say "... ($total lines in all)"
 }
