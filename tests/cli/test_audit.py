@@ -429,7 +429,7 @@ class Rules(Site):
         """The other environments are judged all the same."""
         self.install("alpha", "[console_scripts]\npyhton = alpha:y\n")
         other = f"{self.top}/other"
-        os.makedirs(f"{other}/{support.SITE}")
+        support.add_distribution(f"{other}/{support.SITE}", "beta")
         os.makedirs(f"{other}/etc/entrydb")
         os.mkfifo(f"{other}/etc/entrydb/policy.conf")
         reply = self.run_program("audit", other, self.prefix, status=COULD_NOT)

@@ -163,8 +163,9 @@ class NextStep(CommandTest):
                          rf"\Aentrydb: .*{self.top}/absent; look elsewhere with --path or ENTRYDB_PATH\n\Z")
 
     def test_no_database(self):
-        self.assertIn(f"'entrydb update {self.site}'", self.err("--path", self.site))
-        self.assertIn(f"'entrydb update {self.site}'", self.run_program("groups", "--path", self.site).err)
+        for said in (self.err("--path", self.site), self.run_program("groups", "--path", self.site).err):
+            self.assertIn(f"no database has {self.site};", said)
+            self.assertIn("'entrydb update PATH'", said)
 
     def test_an_empty_environment(self):
         self.index()
@@ -174,7 +175,7 @@ class NextStep(CommandTest):
         file = f"{self.top}/empty.db"
         self.update(self.site, "--db", file)
         change_database(file, "DELETE FROM root")
-        self.assertIn(f"'entrydb update --db {file} PATH'", self.err("--db", file))
+        self.assertIn(f"{file} has no entry points; fill it with 'entrydb update --db FILE PATH'", self.err("--db", file))
 
     def test_nothing_to_search(self):
         self.assertIn("entrydb: ", self.err(env=self.environment(ENTRYDB_PATH=f"{self.top}/absent")))
