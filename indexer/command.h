@@ -78,12 +78,9 @@ enum status commands_run(struct options *options);
 bool image_is_named(const char *path);
 
 /*
- * Have options->sysroot, an image, lead to what is kept of it, or to where it is unpacked. @verb:
- * for which, @looks: does it look at files? Returns 0, or an error; image_leave() in either case.
+ * Have options->sysroot, an image that was added, lead to its tree; @with_layers: if these are
+ * those that it names, else ERROR_CHANGED. ERROR_NOTFOUND: it was not added, or is another one.
  */
-int image_enter(struct options *options, const char *verb, bool looks, struct error *error);
-
-/* Remove what was unpacked. */
-void image_leave(void);
+int image_enter(struct options *options, bool with_layers, struct error *error);
 
 #endif

@@ -16,8 +16,7 @@ enum purpose { KEEPS, ASKS, DECIDES, CHECKS, PURPOSES };
 enum {
 	STOPPABLE = 1, /* asks interrupted(), so that it ends cleanly */
 	PATHS = 2,     /* its arguments are paths, and so is what --path gives */
-	IMAGES = 4,    /* --root may name an image: what is kept of it is asked, */
-	LOOKS = 8,     /* or it is unpacked, to look at its files */
+	IMAGES = 4,    /* --root may name an image */
 };
 
 struct command {
@@ -94,7 +93,7 @@ static const struct command commands[] = {
 		"and by which command its database was changed last, and the database. This is what "
 		"'entrydb' alone prints.",
 		"  entrydb status\n", FOUND},
-	{"why", "GROUP NAME", command_why, ASKS, ASKING "program", LOOKS,
+	{"why", "GROUP NAME", command_why, ASKS, ASKING "program", IMAGES,
 		"who provides it, what shadows it, what it leads to",
 		"Explain each entry point of that name: which distribution provides it, which other one "
 		"shadows it, what it leads to, from which database that is known, how fresh it is, and "
@@ -107,7 +106,7 @@ static const struct command commands[] = {
 		"(sqlite, duckdb) and others, to which /etc/entrydb/plugin-kinds.conf may add.",
 		"  entrydb plugins --path ~/venv/lib/python3.12/site-packages\n"
 		"  entrydb plugins adbc sqlite --json\n", FOUND},
-	{"verify", "[PATH...]", command_verify, CHECKS, KEEPING "path json platform", PATHS | LOOKS,
+	{"verify", "[PATH...]", command_verify, CHECKS, KEEPING "path json platform", PATHS | IMAGES,
 		"compare the database with the disk, hashes included",
 		"Compare the database with the disk, without relying on times, and print each difference. "
 		"Files whose hash is in a RECORD are hashed. PATH is as for update; with --db and without "
@@ -115,7 +114,7 @@ static const struct command commands[] = {
 		"  entrydb verify ~/venv\n",
 		"0 no difference, 1 differences found, 2 usage, 3 could not"},
 	{"audit", "[PATH...]", command_audit, CHECKS,
-		KEEPING "path json sarif html baseline facts fail-on since rules platform", STOPPABLE | PATHS | LOOKS,
+		KEEPING "path json sarif html baseline facts fail-on since rules platform", STOPPABLE | PATHS | IMAGES,
 		"entry points that are not what they should be",
 		"Judge an environment by rules about entry points: commands that stand in for others, "
 		"code that runs unasked, files that are not those that were installed, names that are not "
@@ -315,10 +314,9 @@ static int enter(const struct command *command, struct options *options, struct 
 {
 	if (!image_is_named(options->sysroot))
 		return sysroot_enter(&options->sysroot, error);
-	if (!(command->is & (IMAGES | LOOKS)))
+	if (!(command->is & IMAGES))
 		return usage_error(command->name, "%s takes no image as --root", command->name);
-	catch_signals(false);
-	return image_enter(options, command->name, command->is & LOOKS, error);
+	return image_enter(options, command->run == command_verify, error);
 }
 
 static enum status run(const struct command *command, struct options *options)
@@ -339,7 +337,6 @@ static enum status run(const struct command *command, struct options *options)
 	}
 	if (code == STATUS_DONE)
 		code = command->run(options, &error);
-	image_leave();
 	if (code == ERROR_CHANGED && command->run == command_verify) {
 		fail(&error);
 		return STATUS_NOT_FOUND;

@@ -126,36 +126,6 @@ void terminal_put_words(FILE *stream, const char *text, size_t indent, size_t ro
 
 /* --- lines --- */
 
-static struct slice hidden_path, shown_path;
-
-void message_show_as(const char *hidden, const char *shown)
-{
-	hidden_path = slice_of(hidden);
-	shown_path = slice_of(shown);
-}
-
-void message_shown(struct slice *text, char **room)
-{
-	const char *at = text->ptr, *end = at + text->len, *found = NULL;
-	size_t size;
-	FILE *stream = NULL;
-
-	*room = NULL;
-	while (hidden_path.len && at < end &&
-	       (found = memmem(at, (size_t)(end - at), hidden_path.ptr, hidden_path.len))) {
-		if (!stream && !(stream = open_memstream(room, &size)))
-			return;
-		fwrite(at, 1, (size_t)(found - at), stream);
-		fwrite(shown_path.ptr, 1, shown_path.len, stream);
-		at = found + hidden_path.len;
-	}
-	if (!stream)
-		return;
-	fwrite(at, 1, (size_t)(end - at), stream);
-	if (text_close(stream, room))
-		*text = (struct slice){*room, size};
-}
-
 /* Of the process, as its streams are. */
 static bool lost_results;
 
@@ -168,12 +138,9 @@ bool results_were_lost(void)
 static void put_line(FILE *stream, enum style style, const char *format, va_list arguments)
 {
 	CLEANUP(cleanup_free) char *text = text_format_list(format, arguments);
-	CLEANUP(cleanup_free) char *room = NULL;
-	struct slice line = slice_of(text ? text : "out of memory");
 
 	lost_results |= !text && stream == stdout;
-	message_shown(&line, &room);
-	terminal_put(stream, style, line, false);
+	terminal_put(stream, style, slice_of(text ? text : "out of memory"), false);
 	putc('\n', stream);
 }
 

@@ -74,14 +74,6 @@ void print_line(enum style style, const char *format, ...) __attribute__((format
 /* Was a line of print_line() lost for want of memory? */
 bool results_were_lost(void);
 
-/*
- * From now on, show the path @hidden, where an image is unpacked, as @shown; both are borrowed,
- * NULL ends it. message_shown() has *@text be what is shown for it, which *@room, to be freed, may
- * hold.
- */
-void message_show_as(const char *hidden, const char *shown);
-void message_shown(struct slice *text, char **room);
-
 /* Print the error's message, clear it, and return STATUS_COULD_NOT. */
 enum status fail(struct error *error);
 

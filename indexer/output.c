@@ -92,9 +92,6 @@ void json_string(struct slice text, FILE *stream)
 
 void json_document(struct slice json, FILE *stream)
 {
-	CLEANUP(cleanup_free) char *room = NULL;
-
-	message_shown(&json, &room);
 	put_json(json, true, stream);
 }
 
@@ -264,9 +261,7 @@ static void end_cell(struct output *output)
 void output_text(struct output *output, struct slice text)
 {
 	const struct column *column = begin_cell(output);
-	CLEANUP(cleanup_free) char *room = NULL;
 
-	message_shown(&text, &room);
 	if (column && output->form == OUTPUT_ALIGNED)
 		keep(output, text);
 	else if (column && output->form == OUTPUT_TABS)

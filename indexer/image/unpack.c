@@ -229,19 +229,19 @@ static int make_room(const struct place *place, bool for_directory)
 }
 
 /* The permissions of others are the image's, for audits to judge. */
-static int finish(const struct unpack *unpack, int fd, const struct archive_member *member)
+static int finish(int fd, const struct archive_member *member)
 {
 	mode_t own = member->kind == ARCHIVE_DIRECTORY ? S_IRWXU : S_IRUSR | S_IWUSR;
 	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, member->mtime};
 
-	if (unpack->options->owners && geteuid() == 0 && fchown(fd, member->uid, member->gid) != 0)
+	if (geteuid() == 0 && fchown(fd, member->uid, member->gid) != 0)
 		return -1;
 	if (fchmod(fd, (member->mode & (0777 | S_ISVTX)) | own) != 0)
 		return -1;
 	return member->kind == ARCHIVE_DIRECTORY ? 0 : futimens(fd, times);
 }
 
-static int place_directory(struct unpack *unpack, const struct place *place,
+static int place_directory(const struct unpack *unpack, const struct place *place,
                            const struct archive_member *member)
 {
 	CLEANUP(cleanup_close) int fd = -1;
@@ -252,7 +252,7 @@ static int place_directory(struct unpack *unpack, const struct place *place,
 	if (there < 0)
 		return -1;
 	fd = safe_openat(place->directory, place->name, O_RDONLY | O_DIRECTORY, 0);
-	return fd < 0 ? -1 : finish(unpack, fd, member);
+	return fd < 0 ? -1 : finish(fd, member);
 }
 
 static int place_hard_link(struct unpack *unpack, const struct place *place, const char *link,
@@ -342,7 +342,7 @@ static int take_member(void *payload, const struct archive_member *member, struc
 {
 	struct unpack *unpack = payload;
 	struct error own = {0};
-	int code = place_member(unpack, member, &own);
+	int code = unpack->directory ? place_member(unpack, member, &own) : 0;
 
 	if (code < 0)
 		error_set(error, code, "%s: %.*s: %s", unpack->image->path, (int)member->path.len,
@@ -368,7 +368,7 @@ static int end_file(void *payload, struct slice path, struct slice bytes, struct
 	CLEANUP(cleanup_close) int fd = take_fd(&unpack->fd);
 
 	(void)bytes;
-	if (finish(unpack, fd, &unpack->member) == 0)
+	if (finish(fd, &unpack->member) == 0)
 		return 0;
 	return error_errno(error, errno, "%s: %.*s: cannot be unpacked", unpack->image->path,
 	                   (int)path.len, path.ptr);
@@ -455,7 +455,8 @@ int image_unpack(struct image *image, const char *directory, const struct unpack
 	CLEANUP(unpack_end)
 	struct unpack unpack = {
 	        .image = image, .directory = directory, .options = options, .fd = -1};
-	struct progress progress = progress_begin("unpacking", options->quiet);
+	struct progress progress =
+	        progress_begin(directory ? "unpacking" : "reading", options->quiet);
 	struct worksheet_rows *row =
 	        worksheet_walk(image->sheet, "layers", FACTS(fact(image->manifest)));
 	size_t count = worksheet_next(row) ? (size_t)worksheet_number(row, 1) : 0;

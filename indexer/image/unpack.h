@@ -8,7 +8,8 @@
  * Whatever a layer says, nothing is touched outside of the directory, which must be the sysroot of
  * the process (db/base/file.h): the directory of each member is opened below it by
  * RESOLVE_IN_ROOT, the member by its last name alone, which follows no link. Devices are left out,
- * and so are set-user-ID bits; the owner's own permissions let us go on.
+ * and so are set-user-ID bits; the owner's own permissions let us go on. What root unpacks belongs
+ * to whom the image gives it to.
  */
 #ifndef INDEXER_IMAGE_UNPACK_H
 #define INDEXER_IMAGE_UNPACK_H
@@ -19,15 +20,16 @@
 #define UNPACK_DEPTH_MAX 256 /* directories in one another */
 
 struct unpack_options {
-	bool owners; /* root: give files to whom the image gives them */
 	bool quiet;
-	/* Each of a known layout that any layer had, as the image has it; may be gone again. */
+	/* Each of a known layout that any layer had, as the image has it; may be gone again. Or
+	 * NULL. */
 	struct sites *sites;
 };
 
 /*
- * Unpack into @directory, which is empty. ERROR_CHANGED: a layer has another digest or size than
- * the image says; ERROR_FORMAT, ERROR_LIMIT, ...: the layer and member are named.
+ * Unpack into @directory, which is empty; NULL: only read the layers. ERROR_CHANGED: a layer has
+ * another digest or size than the image says; ERROR_FORMAT, ERROR_LIMIT, ...: the layer and member
+ * are named.
  */
 int image_unpack(struct image *image, const char *directory, const struct unpack_options *options,
                  struct error *error);

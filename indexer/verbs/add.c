@@ -131,17 +131,19 @@ static void report_archive(struct add *add, const char *path, const struct root_
 static void summarize(const struct add *add)
 {
 	const struct edit_result *result = &add->result;
-	char unchanged[64] = "", build[128] = "", failed[64] = "";
+	char unchanged[64] = "", build[128] = "", failed[64] = "", images[64] = "";
 
 	if (result->unchanged)
 		snprintf(unchanged, sizeof(unchanged), " (%zu unchanged)", result->unchanged);
 	if (result->needing_build)
 		snprintf(build, sizeof(build), "; %zu " SDIST_NEEDS_BUILD, result->needing_build);
+	if (add->images)
+		snprintf(images, sizeof(images), "; %zu images", add->images);
 	if (result->failed)
 		snprintf(failed, sizeof(failed), "; %zu could not be read", result->failed);
-	note(add->options, "%zu archives%s, %zu distributions, %zu entry points%s%s",
+	note(add->options, "%zu archives%s, %zu distributions, %zu entry points%s%s%s",
 	     add->archives.count + add->images, unchanged, result->distributions,
-	     result->entry_points, build, failed);
+	     result->entry_points, build, images, failed);
 }
 
 /* --- which archives --- */
@@ -154,28 +156,24 @@ static void complain(struct add *add, const char *path, int errnum)
 	report_failed(add, path, &why);
 }
 
-/* 1: @path is an image, which is kept in a place of its own; 0: it is none. */
-static int add_image(struct add *add, const char *path)
+/* Is @path an image? It is kept in a place of its own. */
+static bool add_image(struct add *add, const char *path)
 {
-	struct image_counts counts;
 	struct error why = {0};
-	int code = interrupted() ? 0 : image_add(add->options, path, &counts, &why);
+	int code = interrupted() ? 0 : image_add(add->options, path, &why);
 
 	if (code < 0)
 		report_failed(add, path, &why);
 	if (code <= 0)
 		return code < 0;
 	add->images++;
-	add->result.unchanged += counts.is_unchanged;
-	add->result.distributions += counts.distributions;
-	add->result.entry_points += counts.entry_points;
+	add->result.unchanged += code > 1;
 	output_string(&add->output, path);
-	output_string(&add->output, counts.is_unchanged ? "unchanged" : "added");
+	output_string(&add->output, code > 1 ? "unchanged" : "added");
 	output_string(&add->output, "image");
-	put_count(&add->output, !counts.is_unchanged, counts.distributions);
-	put_count(&add->output, !counts.is_unchanged, counts.entry_points);
-	output_string(&add->output, NULL);
-	return 1;
+	for (int left = 3; left > 0; left--)
+		output_string(&add->output, NULL);
+	return true;
 }
 
 /* Each once, as the user spells it. */
