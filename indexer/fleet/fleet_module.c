@@ -203,13 +203,15 @@ static int wait_for(struct fleet *fleet, short events, struct error *error)
 static int complete(struct fleet *fleet, struct error *error)
 {
 	PostgresPollingStatusType next = PGRES_POLLING_WRITING;
+	const char *host = NULL;
 	int code = 0;
 
 	PQsetNoticeProcessor(fleet->connection, ignore_notice, NULL);
 	while (code == 0 && PQstatus(fleet->connection) != CONNECTION_BAD &&
 	       next != PGRES_POLLING_OK) {
-		if (PQstatus(fleet->connection) == CONNECTION_STARTED) /* to each host anew */
+		if (host != PQhost(fleet->connection)) /* each has its time */
 			begin(fleet, "connect_timeout", 1000, 1);
+		host = PQhost(fleet->connection);
 		code = wait_for(fleet, next == PGRES_POLLING_READING ? POLLIN : POLLOUT, error);
 		if (code == 0)
 			next = PQconnectPoll(fleet->connection);
