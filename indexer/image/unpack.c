@@ -4,6 +4,7 @@
 #include "indexer/image/unpack.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +21,8 @@
 #include "indexer/archive/archive_module.h"
 #include "indexer/message.h"
 #include "libquery/layout.h"
+
+#define LINKS_MAX 40 /* as in the kernel */
 
 #define WHITEOUT SLICE(".wh.")
 #define OPAQUE   SLICE(".wh..wh..opq")
@@ -151,29 +154,37 @@ static int make_directory(const struct unpack *unpack, int above, const char *na
 	return mkdirat(above, name, 0755);
 }
 
-/* Opened, and made with those above it where a layer leaves that out; -1 and errno. */
-static int reach_directory(const struct unpack *unpack, struct slice path)
+/*
+ * Opened, and made with those above it where a layer leaves that out; also what a link leads to that
+ * no layer has made. -1 and errno.
+ */
+static int reach_directory(const struct unpack *unpack, struct slice path, int links)
 {
-	int fd = open_directory(unpack, path);
+	struct slice name = path_base(path);
+	CLEANUP(cleanup_free) char *copy = NULL;
+	CLEANUP(cleanup_free) char *real = NULL;
+	CLEANUP(cleanup_free) char *leads = NULL;
+	CLEANUP(cleanup_close) int parent = -1;
+	CLEANUP(cleanup_close) int target = open_directory(unpack, path);
+	char link[PATH_MAX];
+	ssize_t len;
 
-	for (size_t len = 0; fd < 0 && errno == ENOENT && len < path.len;) {
-		struct slice above = slice_first(path, len), name;
-		CLEANUP(cleanup_close) int parent = open_directory(unpack, above);
-		CLEANUP(cleanup_free) char *copy = NULL;
-
-		name = slice_from(path, len + (len > 0));
-		name.len = strcspn(name.ptr, "/") < name.len ? strcspn(name.ptr, "/") : name.len;
-		copy = strndup(name.ptr, name.len);
-		len += (len > 0) + name.len;
-		if (parent < 0 || !copy)
-			return -1;
-		if (make_directory(unpack, parent, copy) != 0 && errno != EEXIST)
-			return -1;
-		if (len == path.len)
-			return open_directory(unpack, path);
-		errno = ENOENT;
-	}
-	return fd;
+	if (target >= 0 || errno != ENOENT || path.len == 0)
+		return take_fd(&target);
+	parent = reach_directory(unpack, path_directory(path), links);
+	copy = parent < 0 ? NULL : strndup(name.ptr, name.len);
+	if (!copy)
+		return -1;
+	if (make_directory(unpack, parent, copy) == 0)
+		return open_directory(unpack, path);
+	len = errno == EEXIST && links > 0 ? readlinkat(parent, copy, link, sizeof(link)) : -1;
+	real = len < 0 ? NULL : file_real_path(parent);
+	if (real && strlen(real) >= strlen(unpack->directory))
+		leads = text_format("%s/%.*s", link[0] == '/' ? "" : real + strlen(unpack->directory),
+		                    (int)len, link);
+	if (leads)
+		target = reach_directory(unpack, slice_of(leads), links - 1);
+	return target < 0 ? -1 : open_directory(unpack, path);
 }
 
 /* --- one member --- */
@@ -212,7 +223,7 @@ static int find_place(const struct unpack *unpack, struct slice path, bool make,
 	out->name = strdup(path_base(all).ptr);
 	if (!out->name)
 		return error_nomem(error);
-	out->directory = make ? reach_directory(unpack, above) : open_directory(unpack, above);
+	out->directory = make ? reach_directory(unpack, above, LINKS_MAX) : open_directory(unpack, above);
 	return out->directory >= 0 ? 0 : error_errno(error, errno, "its directory");
 }
 

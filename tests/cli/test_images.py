@@ -160,6 +160,9 @@ class Trees(Case):
                        **distribution("below", "1.0", "[g]\nbelow = below:main\n", VENV)},
                       member("lib", "", type=tarfile.SYMTYPE, linkname="usr/lib"),
                       member("opt/venv/pyvenv.cfg", "home = /usr/bin\n"),
+                      member(f"{SITE}/loose.pth", "# all may write it", mode=0o666, uid=1234, gid=1234),
+                      member("var/", None), member("var/run", "", type=tarfile.SYMTYPE, linkname="/run"),
+                      member("var/run/user/x", "made where the link leads"),
                       member("usr/bin/up", "#!/bin/sh\n", mode=0o4777),
                       member("usr/bin/again", "", type=tarfile.LNKTYPE, linkname="usr/bin/up"))
         upper = layer({f"{SITE}/.wh.{name}": "" for name in ("away.py", "away-1.0.dist-info", "up-1.0.dist-info")} |
@@ -287,10 +290,15 @@ class Hostile(Case):
         self.bad("/tmp/entrydb-escaped: a path that leads out", member("/tmp/entrydb-escaped", "x"))
 
     def test_link_out(self):
-        layout = self.layout().add(layer({"tmp/": None}, member("out", "", type=tarfile.SYMTYPE, linkname="/tmp"),
+        layout = self.layout().add(layer({}, member("out", "", type=tarfile.SYMTYPE, linkname="/tmp"),
                                          member("up", "", type=tarfile.SYMTYPE, linkname="../../../../../tmp"),
                                          member("out/entrydb-escaped", "x"), member("up/entrydb-escaped", "x")))
         self.run_program("add", layout)
+        self.assertFalse(os.path.exists("/tmp/entrydb-escaped"))
+        layout = self.layout("loop").add(layer({}, member("a", "", type=tarfile.SYMTYPE, linkname="/b"),
+                                               member("b", "", type=tarfile.SYMTYPE, linkname="a"), member("a/x", "x")))
+        self.run_program("add", layout, status=3)
+        self.assertIn("a/x: its directory: Too many levels of symbolic links", self.stderr)
         self.assertFalse(os.path.exists("/tmp/entrydb-escaped"))
 
     def test_secret_by_link(self):
