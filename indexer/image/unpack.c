@@ -155,8 +155,8 @@ static int make_directory(const struct unpack *unpack, int above, const char *na
 }
 
 /*
- * Opened, and made with those above it where a layer leaves that out; also what a link leads to that
- * no layer has made. -1 and errno.
+ * Opened, and made with those above it where a layer leaves that out; also what a link leads to
+ * that no layer has made. -1 and errno.
  */
 static int reach_directory(const struct unpack *unpack, struct slice path, int links)
 {
@@ -180,7 +180,8 @@ static int reach_directory(const struct unpack *unpack, struct slice path, int l
 	len = errno == EEXIST && links > 0 ? readlinkat(parent, copy, link, sizeof(link)) : -1;
 	real = len < 0 ? NULL : file_real_path(parent);
 	if (real && strlen(real) >= strlen(unpack->directory))
-		leads = text_format("%s/%.*s", link[0] == '/' ? "" : real + strlen(unpack->directory),
+		leads = text_format("%s/%.*s",
+		                    link[0] == '/' ? "" : real + strlen(unpack->directory),
 		                    (int)len, link);
 	if (leads)
 		target = reach_directory(unpack, slice_of(leads), links - 1);
@@ -223,7 +224,8 @@ static int find_place(const struct unpack *unpack, struct slice path, bool make,
 	out->name = strdup(path_base(all).ptr);
 	if (!out->name)
 		return error_nomem(error);
-	out->directory = make ? reach_directory(unpack, above, LINKS_MAX) : open_directory(unpack, above);
+	out->directory =
+	        make ? reach_directory(unpack, above, LINKS_MAX) : open_directory(unpack, above);
 	return out->directory >= 0 ? 0 : error_errno(error, errno, "its directory");
 }
 
