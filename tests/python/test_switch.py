@@ -488,6 +488,9 @@ class Script(SwitchTest):
             done = self.script(*arguments, check=False, VIRTUAL_ENV="/another")
             self.assertEqual((done.returncode, done.stdout),
                              (5, f"{self.environment.prefix}|{' '.join(arguments)}\n"))
+        for options in ([], ["--quiet", "--fresh", "exact"], ["--fresh=exact"]):
+            said = self.entrydb("update", *options, status=5, VIRTUAL_ENV="")
+            self.assertEqual(said, f"|{' '.join(['update', *options, self.environment.prefix])}\n")
 
     def test_a_broken_pipe_ends_it(self):
         program = f"{self.environment.site}/entrydb/bin/entrydb"

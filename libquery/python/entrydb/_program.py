@@ -8,9 +8,10 @@ PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "entrydb"
 
 _IGNORED_BY_PYTHON = (_signal.SIGPIPE, _signal.SIGXFSZ)  # which the program would inherit
 
-# Commands that look at path entries, and the options that name other ones.
+# Commands that look at path entries, the options that name other ones, and all with an argument.
 _ASKING = ("list", "groups", "why", "log")
 _NAMING = ("--path", "--db", "--root")
+_WITH_ARGUMENT = (*_NAMING, "--fresh", "--python", "--hook", "--color")
 
 
 def rules():
@@ -65,7 +66,8 @@ def run_for_interpreter(arguments):
         if "--python" not in options:
             rest = ["--python", rules(), *rest]
         rest = [word for entry in site_path() for word in ("--path", entry)] + rest
-    elif verb == "update" and all(each.startswith("-") for each in rest):
+    elif verb == "update" and all(each.startswith("-") or before in _WITH_ARGUMENT
+                                  for before, each in zip(["", *rest], rest)):
         rest = [*rest, sys.prefix]
     return run([verb, *rest])
 
