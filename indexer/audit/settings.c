@@ -150,12 +150,16 @@ static void read_policy_of(struct collect *collect, const char *path, int64_t si
 {
 	const entrydb_options how = {.size = sizeof(how), .sysroot = collect->options->sysroot};
 	struct worksheet_rows *row = NULL;
+	entrydb_verdict *verdict = NULL;
 	entrydb *db = NULL;
 	entrydb_error own = {0};
 	int any = 0, code = entrydb_open(&path, 1, &how, &db, &own);
 
 	if (code == 0)
 		code = entrydb_has_policy(db, &any, &own);
+	if (code == 0 && any) /* can they be read, whatever it provides? */
+		code = entrydb_check_policy(db, "", "", NULL, path, &verdict, &own);
+	entrydb_verdict_free(verdict);
 	if (code == 0 && any)
 		row = worksheet_walk(collect->sheet, "may_be_forbidden", FACTS(fact(site)));
 	while (code == 0 && worksheet_next(row))
