@@ -21,13 +21,14 @@ REPOSITORY = f"""
 cd {SOURCES} && hooks/install.sh --packages deb && git init --quiet && git add --all &&
 git -c user.name=Ann -c user.email=ann@example.org commit --quiet --message=all
 """
-JOBS = "parallel=4"  # many tests wait for clocks
+BUILD = {"DEB_BUILD_OPTIONS": "parallel=4",  # many tests wait for clocks
+         "ENTRYDB_TEST_ROUNDS": "20"}  # of writers that are killed; other runs kill enough
 NOT_JUDGED = "newer-standards-version"  # than that which this lintian knows
 
 
 class Packages(FreshTest):
     def run_script(self, script):
-        settings = target_root.UPSTREAM | {"ENTRYDB_DPKG_COPYRIGHT": self.copyright, "DEB_BUILD_OPTIONS": JOBS}
+        settings = target_root.UPSTREAM | {"ENTRYDB_DPKG_COPYRIGHT": self.copyright} | BUILD
         del settings["SOURCE_DATE_EPOCH"]
         words = [f"{name}={value}" for name, value in settings.items()]
         return self.run_there("env", *words, "sh", "-ec", f"cd {SOURCES}\n{script}")

@@ -24,7 +24,7 @@ from managers import Unavailable
 from tiny_packages import Package
 
 PROGRAM_INSIDE = "/usr/bin/entrydb"
-BUILD_SECONDS = 900
+BUILD_SECONDS = 1800
 PACKAGES = (".apk", ".pkg.tar", ".rpm")
 NOT_PACKED = ("build", ".")  # so begin the names of what no tarball has
 
