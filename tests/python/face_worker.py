@@ -48,7 +48,7 @@ class Face:
             self.load(directory)
         entrydb.accelerate()
         self.modules = [importlib.metadata, *self.load(directory)]
-        self.known = all(each.connect() for each in self.replacements.values())
+        self.known = all(each.is_complete() and each.connect() for each in self.replacements.values())
         self.count()
         if OPTIONS["mutant"]:
             import spoilt

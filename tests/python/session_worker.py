@@ -195,7 +195,8 @@ class Session:
         sys.path.remove(OPTIONS["package"])
 
     def switch_off(self):
-        sys.modules["_entrydb_site"].stop()
+        rest = sys.modules["_entrydb_site"].rest()
+        rest.submodule("_connecting").stop(rest)
         self.on, self.late, self.done = False, True, 0
         return ["entrydb is switched off", ""]
 

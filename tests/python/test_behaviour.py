@@ -556,13 +556,13 @@ class BehaviourTest(ScriptTest):
             function, getter = metadata.entry_points, vars(metadata.Distribution)["entry_points"]
             entrydb.accelerate()
             assert metadata.entry_points is function
-            assert sys.meta_path.count(sys.modules["_entrydb_site"].watcher) == 1
+            assert sys.path_hooks.count(sys.modules["_entrydb_site"].watcher) == 1
             check()
             entrydb.decelerate()
             entrydb.decelerate()
             assert metadata.entry_points is _own_function
             assert vars(metadata.Distribution)["entry_points"] is not getter
-            assert sys.meta_path.count(sys.modules["_entrydb_site"].watcher) == 0
+            assert sys.path_hooks.count(sys.modules["_entrydb_site"].watcher) == 0
             assert len(list(function(group="demo"))) == 12
             entrydb.accelerate()
             assert metadata.entry_points is not _own_function
@@ -574,10 +574,10 @@ class BehaviourTest(ScriptTest):
             import os, sys
             sys.path.insert(0, os.environ["SITE"])
             import entrydb
-            before = list(sys.meta_path)
+            before = list(sys.path_hooks)
             entrydb.accelerate()
             import importlib.metadata as metadata
-            assert sys.meta_path == before
+            assert sys.path_hooks == before
             assert metadata.entry_points.__module__ == "importlib.metadata"
             assert not hasattr(metadata.entry_points, "__wrapped__")
             assert len(list(metadata.entry_points(group="demo"))) == 12
@@ -921,7 +921,7 @@ class BehaviourTest(ScriptTest):
                 for _ in range(3):
                     found = tuple(metadata.entry_points(group="demo"))
                     assert found and found == tuple(own(group="demo"))
-                assert "_entrydb" not in sys.modules
+                assert "_entrydb._accelerated" not in sys.modules
                 entrydb.decelerate()
             """, prelude="")
 
@@ -1039,10 +1039,13 @@ class BehaviourTest(ScriptTest):
             import importlib.metadata as metadata
             replacing = _entrydb_site.rest()
             replacement = replacing.replacements["importlib.metadata"]
-            replacing.FAR_AWAY = 3600  # this machine may be busy
+            replacement = replacing.replacements["importlib.metadata"]
+            assert replacement.is_complete()
+            from _entrydb import _connecting
+            _connecting.FAR_AWAY = 3600  # this machine may be busy
             asked = 0
             while not replacement.ask:
-                assert "_entrydb" not in sys.modules
+                assert "_entrydb._accelerated" not in sys.modules
                 assert len(list(metadata.entry_points(group="demo"))) == 12
                 asked += 1
                 assert asked < 10
@@ -1184,12 +1187,14 @@ class BehaviourTest(ScriptTest):
             _entrydb_site.start()
             import importlib.metadata as metadata
             replacing = _entrydb_site.rest()
-            replacing.worth, replacing.ONE_BY_ONE = 12, 8
             replacement = replacing.replacements["importlib.metadata"]
+            assert replacement.is_complete()
+            from _entrydb import _connecting
+            replacing.worth, _connecting.ONE_BY_ONE = 12, 8
             found = list(metadata.distributions())
             for number, each in enumerate(found[:12]):
                 assert each.entry_points
-                assert bool(replacement.ask) == (number + 1 >= replacing.ONE_BY_ONE), number
+                assert bool(replacement.ask) == (number + 1 >= _connecting.ONE_BY_ONE), number
             """, prelude="")
 
     def test_compared_with_others(self):
@@ -1217,7 +1222,7 @@ class BehaviourTest(ScriptTest):
             import entrydb
             entrydb.accelerate()
             more = set(sys.modules) - before
-            assert more <= {"entrydb", "_entrydb_site", "_entrydb_replacement"}, more
+            assert more <= {"entrydb", "entrydb._connecting", "_entrydb_site", "_entrydb_replacement"}, more
             import os
             sys.path.insert(0, os.environ["SITE"])
             assert len(entrydb.entry_points(group="demo")) == 12

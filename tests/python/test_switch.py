@@ -324,7 +324,7 @@ class Sitecustomize(SwitchTest):
     def test_it_begins_once(self):
         self.on()
         said = run(self.environment.python, "-c", "import sys, sitecustomize, _entrydb_site as s; "
-                   "print(s is sitecustomize, sys.meta_path.count(s.watcher))").stdout
+                   "print(s is sitecustomize, sys.path_hooks.count(s.watcher))").stdout
         self.assertEqual(said, "True 1\n")
 
     def test_nothing_is_compiled_at_the_next_start(self):
@@ -351,7 +351,7 @@ class Sitecustomize(SwitchTest):
         self.on()
         self.behind("import sys; sys.hidden = 'run'\n")
         said = run(self.environment.python, "-c", "import sys, sitecustomize, _entrydb_site as s; print("
-                   "sys.hidden, s.watcher in sys.meta_path, 'behind' in sitecustomize.__file__)").stdout
+                   "sys.hidden, s.watcher in sys.path_hooks, 'behind' in sitecustomize.__file__)").stdout
         self.assertEqual(said, "run True True\n")
         self.assertTrue(self.is_accelerated())
 

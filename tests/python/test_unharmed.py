@@ -38,10 +38,11 @@ class UnharmedTest(ScriptTest):
                     if again:
                         import _entrydb_site
                         _entrydb_site.start()
-                        sys.meta_path.insert(0, _entrydb_site.watcher)
+                        sys.path_hooks.insert(0, _entrydb_site.watcher)
                     del sys.modules["importlib.metadata"]
                     assert names() == expected
-            _entrydb_site.stop()
+            import entrydb
+            entrydb.decelerate()
             """, prelude=STARTED)
 
     def test_a_module_that_is_reloaded(self):
@@ -52,7 +53,7 @@ class UnharmedTest(ScriptTest):
                 sys.modules["_entrydb_site"].start()
                 del sys.modules["importlib.metadata"]
                 assert names() == expected
-            assert len([each for each in sys.meta_path if _entrydb_site.is_watcher(each)]) == 1
+            assert len([each for each in sys.path_hooks if _entrydb_site.is_watcher(each)]) == 1
             """, prelude=STARTED)
 
     def test_sys_modules_emptied(self):
@@ -67,12 +68,12 @@ class UnharmedTest(ScriptTest):
                     except Exception as error:
                         return type(error)
 
-            finders = list(sys.meta_path)
+            hooks = list(sys.path_hooks)
             for kept in set(sys.modules) - {"importlib.metadata", "_entrydb_site"}, ["sys", "os"], []:
-                sys.meta_path[:] = finders
+                sys.path_hooks[:] = hooks
                 found = import_anew(kept)
                 assert names() == expected
-                sys.meta_path.remove(_entrydb_site.watcher)
+                sys.path_hooks.remove(_entrydb_site.watcher)
                 assert import_anew(kept) == found, found
             """, prelude=STARTED)
 

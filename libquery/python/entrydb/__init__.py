@@ -20,12 +20,14 @@ def accelerate():
     rest = site.rest()
     rest.worth = 0  # who asks for it wants it at once
     for replacement in rest.replacements.values():
-        replacement.connect()
+        if replacement.is_complete():
+            replacement.connect()
 
 
 def decelerate():
     """Take back all that accelerate() did."""
-    _site().stop()
+    rest = _site().rest()
+    rest.submodule("_connecting").stop(rest)
 
 
 def _site():

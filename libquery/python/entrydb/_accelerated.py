@@ -3,10 +3,11 @@
 import os
 from operator import attrgetter
 
-from _entrydb_replacement import environ, refresh_at_exit, replacements, submodule
+from _entrydb_replacement import replacements, submodule
 
 from . import _metadata_module, _native
 from ._metadata_module import WITH_METADATA
+from ._connecting import environ
 from ._databases import Kept, database, finders, item, path_entries, split
 
 WALK_BEGINS = 32      # distributions that were read one by one, as long as reading all takes
@@ -24,7 +25,7 @@ def connect(replacement):
         return has_rules() and obey_rules(replacement)
     answer = Answer(replacement)
     answer.adopt(known)
-    refresh_at_exit(stale)
+    replacement.refresh_at_exit(stale)
     replacement.ask = answer  # last: it says that all is there
     return True
 

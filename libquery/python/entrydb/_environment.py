@@ -20,7 +20,7 @@ from . import _files, _program
 MODULE = "_entrydb_site.py"
 # What a process imports that is accelerated, or installs.
 LOADED = (MODULE, "_entrydb_replacement.py", *(f"entrydb/{name}.py" for name in (
-    "_accelerated", "_databases", "_metadata_module", "_hook", "_program", "_refresh")))
+    "_connecting", "_accelerated", "_databases", "_metadata_module", "_hook", "_program", "_refresh")))
 
 # Run twice in a virtual environment, so it compiles the rest once; and maybe where the module is gone
 # or damaged: site would print six lines at each start.

@@ -3,19 +3,14 @@
 import os
 import sys
 
-
-def run_hidden():
-    """One that stands behind this one on sys.path is run as if this one were not there."""
-    home = os.path.dirname(__file__)
-    behind = sys.path[sys.path.index(home) + 1:] if home in sys.path else None
-    if not behind:
-        return
-    from _frozen_importlib import _load
-    from _frozen_importlib_external import PathFinder
-    spec = PathFinder.find_spec(__name__, behind)
-    if spec and spec.loader:
-        _load(spec)
-
-
 sys.modules.setdefault("_entrydb_site", sys.modules[__name__]).start_refreshing()
-run_hidden()
+
+# One that stands behind this one on sys.path is run as if this one were not there.
+home = os.path.dirname(__file__)
+behind = sys.path[sys.path.index(home) + 1:] if home in sys.path else None
+if behind:
+    from _frozen_importlib_external import PathFinder
+    behind = PathFinder.find_spec(__name__, behind)
+if behind and behind.loader:
+    from _frozen_importlib import _load
+    _load(behind)

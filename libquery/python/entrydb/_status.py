@@ -26,8 +26,9 @@ def show(environment):
 
 def unless_few():
     """Few distributions are read sooner than entrydb is loaded."""
+    from . import _connecting
     replacing = sys.modules["_entrydb_replacement"]
-    count = replacing.count_distributions(replacing.worth)
+    count = _connecting.count_distributions(replacing.worth)
     if count >= replacing.worth:
         return ""
     return (f", once it has read {replacing.worth} distributions in one process: there are {count}, "
@@ -53,7 +54,7 @@ def not_started(environment):
     if os.environ.get("ENTRYDB") == "0":
         return "ENTRYDB=0 is set"
     started = sys.modules.get("_entrydb_site")
-    if started and any(map(started.is_watcher, sys.meta_path)):
+    if started and any(map(started.is_watcher, sys.path_hooks)):
         return None
     if not environment.is_on():
         return "entrydb is off here; 'python -m entrydb on' switches it on"
@@ -108,7 +109,7 @@ def is_foreign(value):
     file = code.co_filename
     library = os.path.dirname(os.__file__) + os.sep
     return not (file.startswith((library, "<frozen ")) and "-packages" not in file
-                or file == sys.modules["_entrydb_replacement"].__file__)
+                or file == sys.modules["_entrydb_replacement"].__file__ or file.startswith(os.path.dirname(__file__)))
 
 
 def others_asked():
