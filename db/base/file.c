@@ -1,5 +1,5 @@
 /*
- * file.c - calls that no signal interrupts, no FIFO holds up, and no link leads astray.
+ * file.c - system calls that are not interrupted by signals, blocked by FIFOs or misled by links.
  */
 #include "db/base/file.h"
 
@@ -26,7 +26,7 @@ __attribute__((weak)) const struct file_sysroot *file_sysroot(void)
 	return NULL;
 }
 
-/* What is left of @path below @top; NULL: it lies elsewhere. */
+/* The rest of @path below @top; NULL if it lies elsewhere. */
 static const char *below(const char *path, const char *top)
 {
 	size_t len = strlen(top);
@@ -36,7 +36,7 @@ static const char *below(const char *path, const char *top)
 	return strncmp(path, top, len) == 0 && (path[len] == '/' || !path[len]) ? path + len : NULL;
 }
 
-/* The path, seen from the sysroot, of @name in @directory: malloc'd; NULL: it lies elsewhere. */
+/* The path of @name in @directory relative to the sysroot, malloc'd; NULL if it lies elsewhere. */
 static char *path_below(int directory, const char *name)
 {
 	CLEANUP(cleanup_free) char *real = NULL;
@@ -65,7 +65,10 @@ static int open_how(int directory, const char *name, int flags, uint64_t resolve
 	return (int)TEMP_FAILURE_RETRY(syscall(SYS_openat2, directory, name, &how, sizeof(how)));
 }
 
-/* Kernels before 5.6 do not know openat2(), and some sandboxes forbid it: then hop by hop. */
+/*
+ * Kernels before 5.6 lack openat2(), and some sandboxes forbid it: the path is then walked
+ * component by component.
+ */
 static bool is_unknown(int errnum)
 {
 	return errnum == ENOSYS || errnum == EPERM;
@@ -77,7 +80,7 @@ static int open_below(const char *inside, int flags)
 	CLEANUP(cleanup_free) char *path = NULL;
 	int fd = open_how(sysroot->fd, inside, flags, RESOLVE_IN_ROOT);
 
-	/* EAGAIN: something was renamed meanwhile, or the file's owner holds a lease on it. */
+	/* EAGAIN: a rename raced with the walk, or the file's owner holds a lease on it. */
 	if (fd >= 0 || (!is_unknown(errno) && errno != EAGAIN))
 		return fd;
 	path = text_format("%s/%s", sysroot->real, inside);
@@ -94,8 +97,9 @@ int file_open_without_links(int directory, const char *name, int flags)
 }
 
 /*
- * To open a device may rewind a tape. No user can make one: a path leads to it that somebody's file
- * names. With "..", it could lead elsewhere a moment later.
+ * Opening a device can have effects, such as rewinding a tape. Users cannot create devices, but a
+ * path in a user's file can name one. Paths with ".." are not checked here: they may lead elsewhere
+ * a moment later.
  */
 static bool is_device(int directory, const char *name)
 {
@@ -269,7 +273,7 @@ int small_file_write(int directory, const char *name, struct slice text, mode_t 
 
 	if (!part)
 		return -1;
-	unlinkat(directory, part, 0); /* of a process that was killed */
+	unlinkat(directory, part, 0); /* left by a process that was killed */
 	fd = safe_openat(directory, part, O_WRONLY | O_CREAT | O_EXCL, mode);
 	if (fd >= 0 && file_write(fd, text.ptr, text.len) == 0 && fsync(fd) == 0 &&
 	    fchmod(fd, mode) == 0 && renameat(directory, part, directory, name) == 0)
