@@ -1,5 +1,5 @@
 /*
- * describe.c - what is known about the path entries, and why.
+ * describe.c - reports the state of the path entries and its reasons.
  */
 #include <stdlib.h>
 

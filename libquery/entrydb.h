@@ -576,10 +576,10 @@ typedef struct entrydb_load_options {
 /*
  * As entrydb_load(), with options; NULL for none.
  *
- * ENTRYDB_EINVAL: the options are of an unknown size or hold an unknown flag. ENTRYDB_ECHANGED: the
- * object is not the one that the flags require, or this cannot be verified. ENTRYDB_EREFUSED:
- * accept() rejected the plugin; the message holds its reason, and the object stays open. Also the
- * codes of entrydb_load(). Since 0.1.
+ * ENTRYDB_EINVAL: the options have another size than this library's. ENTRYDB_ECHANGED: the object
+ * is not the one that the flags require, or this cannot be verified. ENTRYDB_EREFUSED: accept()
+ * rejected the plugin; the message holds its reason, and the object stays open. Also the codes of
+ * entrydb_load(). Since 0.1.
  */
 ENTRYDB_API int entrydb_load_with(entrydb *db, const entrydb_entry_point *entry_point,
                                   const entrydb_load_options *options, void **symbol,
@@ -687,8 +687,8 @@ typedef struct entrydb_autoload_options {
  * cause, and how to disable it. No lock is held while a plugin is loaded or called. @options may be
  * NULL.
  *
- * ENTRYDB_EINVAL: the options are of an unknown size or hold an unknown flag. ENTRYDB_EPLUGIN: a
- * plugin was called and reported a failure. Also the codes of entrydb_select_allowed() and
+ * ENTRYDB_EINVAL: the options have another size than this library's. ENTRYDB_EPLUGIN: a plugin was
+ * called and reported a failure. Also the codes of entrydb_select_allowed() and
  * entrydb_load_with(). Since 0.1.
  */
 ENTRYDB_API int entrydb_autoload(entrydb *db, const char *group,

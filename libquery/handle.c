@@ -1,5 +1,5 @@
 /*
- * handle.c - asks the questions of a handle, one at a time.
+ * handle.c - runs the queries of a handle, one at a time.
  */
 #include "libquery/handle.h"
 

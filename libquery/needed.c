@@ -1,7 +1,7 @@
 /*
- * needed.c - follows NEEDED entries through RPATH and RUNPATH, and asks who could have written
- * what they lead to. That a library is there is enough to ask: which of two is taken is for the
- * dynamic linker to say.
+ * needed.c - checks who can write the libraries that an object finds by RPATH and RUNPATH.
+ *
+ * Every existing candidate is checked: which of several is used is left to the dynamic linker.
  */
 #include "libquery/load.h"
 
@@ -22,21 +22,21 @@
 
 #define LIBRARIES_MAX 256 /* of one object */
 
-/* Where a library has others looked for; $ORIGIN is its own directory. */
+/* A search path of a library; $ORIGIN is its directory. */
 struct run_paths {
 	struct slice paths, origin;
 };
 
 struct needed {
 	const struct loadable *object;
-	struct name_map met;    /* paths, so that each is asked about once, */
-	struct name_map places; /* and directories that libraries are looked for in */
-	struct slice *paths;    /* in the arena; those that are followed */
+	struct name_map met;    /* paths that were checked */
+	struct name_map places; /* directories that were checked */
+	struct slice *paths;    /* of libraries to follow, in the arena */
 	size_t count, room;
 	struct arena arena;
-	struct run_paths inherited[LIBRARIES_MAX + 1]; /* RPATHs, which hold for all below, too */
+	struct run_paths inherited[LIBRARIES_MAX + 1]; /* RPATHs apply to dependencies, too */
 	size_t inherited_count;
-	struct slice rpath, runpath, origin; /* of the library that is being read: the file's */
+	struct slice rpath, runpath, origin; /* of the library being read; point into its file */
 	int code;                            /* the first error */
 	struct error *error;
 };
@@ -49,7 +49,7 @@ static void needed_free(struct needed *needed)
 	free(needed->paths);
 }
 
-/* @path ends in a NUL. */
+/* Check a library and queue it; @path ends in a NUL. */
 static int ask_about(struct needed *needed, struct slice path)
 {
 	struct loadable library = {.path = path.ptr, .distribution = needed->object->distribution};
@@ -86,9 +86,9 @@ static void ask_in(struct needed *needed, struct run_paths where, struct slice n
 }
 
 /*
- * The dynamic linker looks into directories below these, too (glibc-hwcaps, $LIB, $PLATFORM): each
- * is asked about as far as it is known, and whatever is in it by now. One that is no absolute path
- * begins at the current directory.
+ * Check the directories of a search path. The dynamic linker also searches subdirectories of these
+ * (glibc-hwcaps, $LIB, $PLATFORM): each is checked as far as its name is known. A relative one
+ * starts at the current directory.
  */
 static void ask_where(struct needed *needed, struct run_paths where)
 {
@@ -128,11 +128,11 @@ static bool keep_run_path(void *payload, enum elf_link what, struct slice text, 
 	return true;
 }
 
-/* A name with a slash is a path. */
+/* A name that contains a slash is a path. */
 static bool ask_name(void *payload, enum elf_link what, struct slice name, struct slice of)
 {
 	struct needed *needed = payload;
-	int before = errno; /* where elf_file_links() finds its own failures */
+	int before = errno; /* elf_file_links() reports its own failures by errno */
 	char text[PATH_MAX];
 	struct slice path;
 
@@ -154,7 +154,7 @@ static bool ask_name(void *payload, enum elf_link what, struct slice name, struc
 	return needed->code == 0;
 }
 
-/* What is no shared object, the dynamic linker will refuse. */
+/* A file that is no shared object is left to the dynamic linker to reject. */
 static int ask_needed_by(struct needed *needed, struct slice path)
 {
 	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path.ptr, 0);
@@ -166,7 +166,7 @@ static int ask_needed_by(struct needed *needed, struct slice path)
 	needed->origin = path_directory(path);
 	if (fd >= 0 && elf_file_open(fd, &file, &own) == 0)
 		elf_file_links(file, keep_run_path, needed, &own);
-	/* RUNPATH is its own affair; RPATH, where there is none, that of all that it needs. */
+	/* RUNPATH applies to this object only; RPATH, without RUNPATH, also to its dependencies. */
 	if (needed->rpath.len && !needed->runpath.len)
 		needed->inherited[needed->inherited_count++] = (struct run_paths){
 		        arena_copy(&needed->arena, needed->rpath, &failed), needed->origin};

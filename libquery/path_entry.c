@@ -1,5 +1,5 @@
 /*
- * path_entry.c - a path entry, from its spelling to the places of its rows.
+ * path_entry.c - path entries and the current positions of their rows.
  */
 #include "libquery/handle.h"
 

@@ -1,6 +1,6 @@
 /*
- * select.c - from a question to an answer: path entries are brought up to date, rows and what was
- * read from the disk added where nothing shadows them, and all of it put in order.
+ * select.c - selects entry points: refreshes the path entries, collects unshadowed rows and scanned
+ * distributions, and sorts them.
  */
 #include "libquery/select.h"
 
@@ -10,7 +10,7 @@
 #include "libquery/names.h"
 #include "libquery/policy.h"
 
-/* --- one candidate --- */
+/* --- candidates --- */
 
 struct candidate candidate_of(const struct entrydb *db, size_t entry,
                               const struct distribution_record *distribution)
@@ -87,7 +87,7 @@ struct entrydb_entry_point *selection_add(struct selection *selection,
 bool plugins_in_database(const struct entrydb *db, const struct path_entry *entry)
 {
 	return entry_has_rows(entry) &&
-	       (entry->row.kind == ROOT_ARCHIVE || /* which is not read again */
+	       (entry->row.kind == ROOT_ARCHIVE || /* never read again */
 	        entry->row.kinds == scan_kinds(entry->row.kind, db->kinds));
 }
 
@@ -184,9 +184,9 @@ int selection_rows(struct selection *selection, size_t index, bool listed, struc
 	return code;
 }
 
-/* --- what was read from the disk --- */
+/* --- scanned distributions --- */
 
-/* A zip of thousands of distributions is not opened for each of them. */
+/* Cached, so that a zip of thousands of distributions is opened once. */
 struct tree *selection_open(struct selection *selection, const struct path_entry *entry,
                             struct error *error)
 {
@@ -248,7 +248,7 @@ static int add_read(struct selection *selection, size_t index,
 
 /* --- problems --- */
 
-/* Of a distribution on which Python would raise; one that is shadowed does no harm. */
+/* Report a distribution on which Python would raise an exception, unless it is shadowed. */
 static int add_problem(struct selection *selection, size_t entry,
                        const struct distribution_record *distribution, struct error *error)
 {
@@ -284,7 +284,7 @@ static int add_problems_of(struct selection *selection, size_t index, struct err
 	struct row_problems rows = {selection, index, error};
 	int code = 0;
 
-	/* What stands on the path twice complains once. */
+	/* A root that is twice on the path is reported once. */
 	if (entry_has_rows(entry) && entry->row.broken > 0 &&
 	    shadowing_entry_of(db, entry->source, entry->row.id) == index)
 		code = sources_check(&db->sources, entry->source,
@@ -297,7 +297,7 @@ static int add_problems_of(struct selection *selection, size_t index, struct err
 	return code;
 }
 
-/* --- the whole --- */
+/* --- the query --- */
 
 static int fill_entry_points(struct selection *selection, struct error *error)
 {
