@@ -459,8 +459,8 @@ static int each_row(struct reader *reader, sqlite3_stmt *row, const struct table
 	return code;
 }
 
-int reader_holders(struct reader *reader, struct slice normalized_name, reader_each *each,
-                   void *payload, struct error *error)
+int reader_named(struct reader *reader, struct slice normalized_name, reader_each *each,
+                 void *payload, struct error *error)
 {
 	sqlite3_stmt *row =
 	        sql_get(&reader->sql,
@@ -470,8 +470,8 @@ int reader_holders(struct reader *reader, struct slice normalized_name, reader_e
 	return each_row(reader, row, &holder_table, each, payload, error);
 }
 
-int reader_called(struct reader *reader, int64_t root, struct slice normalized_name,
-                  reader_each *each, void *payload, struct error *error)
+int reader_candidates(struct reader *reader, int64_t root, struct slice normalized_name,
+                      reader_each *each, void *payload, struct error *error)
 {
 	/* Directories with other suffixes may have another name in METADATA. */
 	sqlite3_stmt *row = sql_get_of(

@@ -95,15 +95,15 @@ int reader_next(struct reader *reader, struct reader_row *row, struct error *err
 typedef int reader_each(void *payload, struct distribution_record *row);
 
 /* Call @each for every distribution with this normalized name, in no particular order. */
-int reader_holders(struct reader *reader, struct slice normalized_name, reader_each *each,
-                   void *payload, struct error *error);
+int reader_named(struct reader *reader, struct slice normalized_name, reader_each *each,
+                 void *payload, struct error *error);
 
 /*
  * Call @each, in no particular order, for every distribution of a root whose directory may have
  * this name; the result includes some others. A null slice matches all.
  */
-int reader_called(struct reader *reader, int64_t root, struct slice normalized_name,
-                  reader_each *each, void *payload, struct error *error);
+int reader_candidates(struct reader *reader, int64_t root, struct slice normalized_name,
+                      reader_each *each, void *payload, struct error *error);
 
 /* Call @each for every broken distribution of a root. */
 int reader_broken(struct reader *reader, int64_t root, reader_each *each, void *payload,

@@ -34,7 +34,7 @@ static void add_distribution(struct selection *selection, size_t index,
 	struct slice problem = set_copy(set, record->error);
 	size_t first = set->count, count = slice_is_null(problem) ? record->entry_point_count : 0;
 
-	selection_tell(selection, &candidate);
+	selection_set_distribution(selection, &candidate);
 	for (size_t i = 0; i < count; i++)
 		selection_add(selection, &candidate, (uint32_t)i, &record->entry_points[i]);
 	set_add_distribution(set, &(struct entrydb_distribution){
@@ -84,7 +84,7 @@ int entrydb_survey(entrydb *db, entrydb_set **out, entrydb_error *error)
 {
 	struct selection selection = {.db = db, .fill = fill_survey};
 
-	return selection_ask(&selection, out, error_inside(error));
+	return selection_run(&selection, out, error_inside(error));
 }
 
 /* --- one by its name --- */
@@ -133,7 +133,7 @@ static int consider_row(void *payload, struct distribution_record *row)
 {
 	struct find *find = payload;
 
-	if (entry_row_holds(find->entry, row->id, &row->position))
+	if (entry_row_is_valid(find->entry, row->id, &row->position))
 		consider(find, row->directory, row->position);
 	return 0;
 }
@@ -153,8 +153,9 @@ static int find_in_entry(struct find *find, size_t index, struct error *error)
 
 	if (entry_has_rows(entry))
 		code = sources_check(sources, entry->source,
-		                     reader_called(sources->items[entry->source].reader,
-		                                   entry->row.id, name, consider_row, find, error),
+		                     reader_candidates(sources->items[entry->source].reader,
+		                                       entry->row.id, name, consider_row, find,
+		                                       error),
 		                     error);
 	for (size_t i = 0; code == 0 && i < entry->read.distribution_count; i++)
 		consider(find, entry->read.distributions[i].directory,
@@ -184,7 +185,7 @@ int entrydb_find(entrydb *db, const char *name, entrydb_set **out, entrydb_error
 {
 	struct find find = {.selection = {.db = db, .fill = fill_found, .name = slice_of(name)}};
 
-	return selection_ask(&find.selection, out, error_inside(error));
+	return selection_run(&find.selection, out, error_inside(error));
 }
 
 /* --- METADATA --- */

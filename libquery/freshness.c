@@ -10,7 +10,7 @@
  *       or an unsettled one
  *       the proven stamp, and nothing watched    the previous result; at first the rows
  *       has changed
- *       anything else                            the rows that are still valid (holds.h), in
+ *       anything else                            the rows that are still valid (row_check.h), in
  *                                                their current order, and a scan of the others
  *
  * The result of a scan is proven, that is, valid while the stamp of the path entry stays the same,
@@ -26,7 +26,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/base/file.h"
-#include "libquery/disk/metadata/holds.h"
+#include "libquery/disk/metadata/row_check.h"
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/tree/tree.h"
 #include "libquery/handle.h"
@@ -47,7 +47,7 @@ static struct source *source_of(struct entrydb *db, const struct path_entry *ent
 }
 
 /* Must everything be read regardless of stamps? */
-static bool believes_no_stamp(struct entrydb *db, const struct path_entry *entry)
+static bool ignores_stamps(struct entrydb *db, const struct path_entry *entry)
 {
 	const struct source *source = source_of(db, entry);
 
@@ -91,7 +91,7 @@ static struct scan_options scan_options_of(const struct entrydb *db, const struc
 	        .egg_base = slice_of(entry->spelled),
 	        .in_place = !layout_is_known(entry->path),
 	        .depth = db->rules == ENTRYDB_IM_10_1 ? SCAN_HAS_METADATA : 0,
-	        .met = db->met,
+	        .seen = db->seen,
 	};
 }
 
@@ -172,11 +172,11 @@ static bool load_rows(struct entrydb *db, struct path_entry *entry)
  * Set the current positions of valid rows, and keep only new distributions in entry->read. Recount
  * the watched rows: none is recent in a carried tree. 1: all rows are valid; 0; or an error.
  */
-static int part_rows_from_read(struct path_entry *entry, bool was_carried, struct error *error)
+static int separate_rows(struct path_entry *entry, bool was_carried, struct error *error)
 {
 	struct root_record *read = &entry->read;
 	size_t kept = 0;
-	bool all_hold = true;
+	bool all_valid = true;
 
 	if (!entry_make_places(entry))
 		return error_nomem(error);
@@ -195,31 +195,32 @@ static int part_rows_from_read(struct path_entry *entry, bool was_carried, struc
 	entry->row.watched = 0;
 	for (size_t i = 0; i < entry->row.distribution_count; i++) {
 		struct distribution_record *row = &entry->row.distributions[i];
-		bool holds = entry_row_holds(entry, row->id, &(uint32_t){0});
+		bool is_valid = entry_row_is_valid(entry, row->id, &(uint32_t){0});
 
-		if (!holds || (row->watched == WATCHED_YOUNG && was_carried))
+		if (!is_valid || (row->watched == WATCHED_YOUNG && was_carried))
 			row->watched = WATCHED_NOT;
 		entry->row.watched += row->watched != WATCHED_NOT;
-		all_hold &= holds;
+		all_valid &= is_valid;
 	}
-	return all_hold;
+	return all_valid;
 }
 
 /*
  * On read-only file systems, as in images, change times are missing: a directory's stamp then
  * proves nothing about its files.
  */
-static enum holds_by how_to_compare(const struct entrydb *db, const struct path_entry *entry,
-                                    const struct carried *carried)
+static enum row_check how_to_compare(const struct entrydb *db, const struct path_entry *entry,
+                                     const struct carried *carried)
 {
 	struct statvfs system;
 
 	if (carried && db->rules == ENTRYDB_IM_10_1) /* the order depends on METADATA */
-		return HOLDS_BY_FILES;
+		return ROW_CHECK_FILES;
 	if (carried)
-		return handle_omits_names(db) ? HOLDS_BUT_NAMES : HOLDS_BY_DIRECTORY;
-	return statvfs(entry->path, &system) != 0 || system.f_flag & ST_RDONLY ? HOLDS_BY_FILES
-	                                                                       : HOLDS_BY_DIRECTORY;
+		return handle_omits_names(db) ? ROW_CHECK_NO_NAMES : ROW_CHECK_DIRECTORY;
+	return statvfs(entry->path, &system) != 0 || system.f_flag & ST_RDONLY
+	               ? ROW_CHECK_FILES
+	               : ROW_CHECK_DIRECTORY;
 }
 
 /* Keep the valid rows, scan the others. */
@@ -234,15 +235,15 @@ static int compare(struct entrydb *db, struct path_entry *entry, struct stamp st
 		return read_all(db, entry, NULL, reason, error);
 	options.known = &entry->row;
 	options.carried = carried;
-	options.holds_by = how_to_compare(db, entry, carried);
+	options.row_check = how_to_compare(db, entry, carried);
 	entry_forget_read(entry);
 	code = scan_path(entry->path, &options, &entry->read, error);
 	if (code == 0)
-		code = part_rows_from_read(entry, carried != NULL, error);
+		code = separate_rows(entry, carried != NULL, error);
 	if (code < 0)
 		return code;
 	prove(entry);
-	entry->nameless = options.holds_by == HOLDS_BUT_NAMES;
+	entry->nameless = options.row_check == ROW_CHECK_NO_NAMES;
 	db->changes++;
 	if (code == 0 || entry->read.distribution_count > 0 ||
 	    (!carried && entry->row.stamp.mtime != stamp.mtime))
@@ -258,7 +259,7 @@ static int compare(struct entrydb *db, struct path_entry *entry, struct stamp st
 /* --- checking what was proven --- */
 
 /* Are the watched distributions (see scan.h) unchanged? */
-static bool watched_hold(struct entrydb *db, struct path_entry *entry, struct stamp stamp)
+static bool watched_unchanged(struct entrydb *db, struct path_entry *entry, struct stamp stamp)
 {
 	CLEANUP(cleanup_close) int fd = -1;
 	CLEANUP(cleanup_tree) struct tree *tree = NULL;
@@ -280,7 +281,7 @@ static bool watched_hold(struct entrydb *db, struct path_entry *entry, struct st
 
 		if (!row->watched)
 			continue;
-		same = row_holds(tree, carried, HOLDS_BY_FILES, row, &newest, NULL) > 0;
+		same = row_is_valid(tree, carried, ROW_CHECK_FILES, row, &newest, NULL) > 0;
 		/*
 		 * A distribution that was watched only because it was recent need not be checked
 		 * again once it is old enough. The clock may differ from the file system's.
@@ -295,7 +296,8 @@ static bool watched_hold(struct entrydb *db, struct path_entry *entry, struct st
 }
 
 /* A zip changes as a whole: its size and time cover all its content. */
-static bool zip_holds(struct entrydb *db, const struct path_entry *entry, const struct stat *status)
+static bool zip_unchanged(struct entrydb *db, const struct path_entry *entry,
+                          const struct stat *status)
 {
 	const struct stamp stamp = stamp_of(status);
 	const struct outline recorded = {true, entry->row.size, entry->row.stamp.mtime};
@@ -306,7 +308,7 @@ static bool zip_holds(struct entrydb *db, const struct path_entry *entry, const 
 		return false;
 	if (stamp_equal(entry->row.stamp, stamp))
 		return true;
-	carried = believes_no_stamp(db, entry) ? NULL : carried_here(db, entry, stamp);
+	carried = ignores_stamps(db, entry) ? NULL : carried_here(db, entry, stamp);
 	return carried && carried_same(carried, &recorded, &now);
 }
 
@@ -316,10 +318,10 @@ static int decide(struct entrydb *db, struct path_entry *entry, const struct sta
                   struct error *error)
 {
 	const struct stamp stamp = stamp_of(status);
-	const bool reads_all = believes_no_stamp(db, entry);
+	const bool reads_all = ignores_stamps(db, entry);
 
 	if (entry->source != SOURCE_NONE && entry->row.kind == ROOT_ZIP &&
-	    zip_holds(db, entry, status)) {
+	    zip_unchanged(db, entry, status)) {
 		if (entry->read.distribution_count > 0)
 			entry_forget_read(entry);
 		set_state(db, entry, reads_all ? ENTRY_CHECKED : ENTRY_FRESH,
@@ -327,7 +329,7 @@ static int decide(struct entrydb *db, struct path_entry *entry, const struct sta
 		return 0;
 	}
 	if (!reads_all && entry->is_proven && stamp_equal(entry->proven, stamp) &&
-	    (!entry->nameless || handle_omits_names(db)) && watched_hold(db, entry, stamp)) {
+	    (!entry->nameless || handle_omits_names(db)) && watched_unchanged(db, entry, stamp)) {
 		if (entry->state != ENTRY_SCANNED)
 			set_state(db, entry, ENTRY_FRESH, as_recorded);
 		return 0;
@@ -418,10 +420,10 @@ static int trust_entry(struct entrydb *db, struct path_entry *entry, struct erro
 
 int refresh(struct entrydb *db, struct error *error)
 {
-	struct scan_met met = {0};
+	struct scan_seen seen = {0};
 	int code = 0;
 
-	db->met = &met;
+	db->seen = &seen;
 	if (db->fresh != ENTRYDB_FRESH_TRUST)
 		sources_refresh(&db->sources);
 	for (size_t i = 0; code == 0 && i < db->entry_count; i++) {
@@ -431,8 +433,8 @@ int refresh(struct entrydb *db, struct error *error)
 		               ? trust_entry(db, entry, error)
 		               : refresh_entry(db, entry, error);
 	}
-	db->met = NULL;
-	scan_met_free(&met);
+	db->seen = NULL;
+	scan_seen_free(&seen);
 	return code;
 }
 
@@ -449,5 +451,5 @@ static int refresh_and_count(struct entrydb *db, void *state, struct error *erro
 
 int entrydb_refresh(entrydb *db, unsigned long long *state, entrydb_error *error)
 {
-	return handle_ask(db, refresh_and_count, state, error_inside(error));
+	return handle_query(db, refresh_and_count, state, error_inside(error));
 }

@@ -46,7 +46,7 @@ enum entry_state {
 	ENTRY_UNKNOWN,                        /* not checked yet */
 };
 
-#define ROW_HOLDS_NOT UINT32_MAX /* instead of a position; see holds.h */
+#define ROW_INVALID UINT32_MAX /* instead of a position; see row_check.h */
 
 /* A path entry, the row that describes it, and what was read from the disk. */
 struct path_entry {
@@ -75,7 +75,7 @@ struct winner {
 	uint64_t place; /* PLACE_NONE: none */
 	size_t entry;   /* the index of its path entry */
 	struct slice directory;
-	bool has_asked; /* the databases were queried, too, not only the scans */
+	bool has_queried; /* the databases were queried, too, not only the scans */
 };
 
 /* The cache of shadowing.c. */
@@ -100,8 +100,8 @@ struct entrydb {
 	char *program;  /* of the options, or NULL; for rules of one program */
 	unsigned omit;  /* of enum entrydb_omit */
 	struct sources sources;
-	struct scan_met *met; /* during refresh(); else NULL */
-	unsigned changes;     /* counts changes of the entries' states and scans */
+	struct scan_seen *seen; /* during refresh(); else NULL */
+	unsigned changes;       /* counts changes of the entries' states and scans */
 	struct path_entry *entries;
 	size_t entry_count, entry_room;
 	struct shadowing shadowing;
@@ -117,13 +117,13 @@ static inline uint64_t shadowing_place(const struct entrydb *db, size_t entry, u
 }
 
 /* A query; it may fail because of a database that it marks damaged. */
-typedef int question(struct entrydb *db, void *payload, struct error *error);
+typedef int handle_function(struct entrydb *db, void *payload, struct error *error);
 
 /*
  * Run a query under the handle's lock. If a database fails, it is marked damaged and the query runs
  * again without it.
  */
-int handle_ask(struct entrydb *db, question *ask, void *payload, struct error *error);
+int handle_query(struct entrydb *db, handle_function *run, void *payload, struct error *error);
 
 /* May names of distributions be omitted: by the options, and without rules as of the last check? */
 bool handle_omits_names(const struct entrydb *db);
@@ -143,7 +143,7 @@ static inline bool entry_has_rows(const struct path_entry *entry)
 }
 
 /* Is row @id valid? If so, *position, the recorded one, is replaced by the current one. */
-bool entry_row_holds(const struct path_entry *entry, int64_t id, uint32_t *position);
+bool entry_row_is_valid(const struct path_entry *entry, int64_t id, uint32_t *position);
 
 /* Allocate places for the rows of entry->row, all invalid; false if out of memory. */
 bool entry_make_places(struct path_entry *entry);

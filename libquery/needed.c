@@ -29,9 +29,9 @@ struct run_paths {
 
 struct needed {
 	const struct loadable *object;
-	struct name_map met;    /* paths that were checked */
-	struct name_map places; /* directories that were checked */
-	struct slice *paths;    /* of libraries to follow, in the arena */
+	struct name_map checked; /* paths that were checked */
+	struct name_map places;  /* directories that were checked */
+	struct slice *paths;     /* of libraries to follow, in the arena */
 	size_t count, room;
 	struct arena arena;
 	struct run_paths inherited[LIBRARIES_MAX + 1]; /* RPATHs apply to dependencies, too */
@@ -43,26 +43,26 @@ struct needed {
 
 static void needed_free(struct needed *needed)
 {
-	name_map_free(&needed->met);
+	name_map_free(&needed->checked);
 	name_map_free(&needed->places);
 	arena_free(&needed->arena);
 	free(needed->paths);
 }
 
 /* Check a library and queue it; @path ends in a NUL. */
-static int ask_about(struct needed *needed, struct slice path)
+static int check_library(struct needed *needed, struct slice path)
 {
 	struct loadable library = {.path = path.ptr, .distribution = needed->object->distribution};
 	bool failed = false;
 
-	if (access(path.ptr, F_OK) != 0 || name_map_get(&needed->met, path) != NAME_MAP_NONE)
+	if (access(path.ptr, F_OK) != 0 || name_map_get(&needed->checked, path) != NAME_MAP_NONE)
 		return 0;
 	if (needed->count == LIBRARIES_MAX)
 		return error_set(needed->error, ERROR_LIMIT,
 		                 "%s (of %s) needs more than %d libraries", needed->object->path,
 		                 needed->object->distribution, LIBRARIES_MAX);
 	path = arena_copy(&needed->arena, path, &failed);
-	name_map_put(&needed->met, path, 0, &failed);
+	name_map_put(&needed->checked, path, 0, &failed);
 	if (failed ||
 	    !array_grow(&needed->paths, needed->count, sizeof(*needed->paths), &needed->room))
 		return error_nomem(needed->error);
@@ -70,7 +70,7 @@ static int ask_about(struct needed *needed, struct slice path)
 	return loader_check(&library, needed->error);
 }
 
-static void ask_in(struct needed *needed, struct run_paths where, struct slice name)
+static void check_candidates(struct needed *needed, struct run_paths where, struct slice name)
 {
 	char expanded[PATH_MAX], text[PATH_MAX];
 	struct slice directory;
@@ -81,7 +81,7 @@ static void ask_in(struct needed *needed, struct run_paths where, struct slice n
 		                      directory.ptr, (int)name.len, name.ptr);
 
 		if (length > 0 && length < (int)sizeof(text))
-			needed->code = ask_about(needed, (struct slice){text, (size_t)length});
+			needed->code = check_library(needed, (struct slice){text, (size_t)length});
 	}
 }
 
@@ -90,7 +90,7 @@ static void ask_in(struct needed *needed, struct run_paths where, struct slice n
  * (glibc-hwcaps, $LIB, $PLATFORM): each is checked as far as its name is known. A relative one
  * starts at the current directory.
  */
-static void ask_where(struct needed *needed, struct run_paths where)
+static void check_directories(struct needed *needed, struct run_paths where)
 {
 	bool more = where.paths.len > 0;
 
@@ -129,7 +129,7 @@ static bool keep_run_path(void *payload, enum elf_link what, struct slice text, 
 }
 
 /* A name that contains a slash is a path. */
-static bool ask_name(void *payload, enum elf_link what, struct slice name, struct slice of)
+static bool check_needed_name(void *payload, enum elf_link what, struct slice name, struct slice of)
 {
 	struct needed *needed = payload;
 	int before = errno; /* elf_file_links() reports its own failures by errno */
@@ -141,21 +141,22 @@ static bool ask_name(void *payload, enum elf_link what, struct slice name, struc
 		return true;
 	if (memchr(name.ptr, '/', name.len)) {
 		if (linkage_expand(name, needed->origin, text, &path))
-			needed->code = ask_about(needed, path);
+			needed->code = check_library(needed, path);
 		else
-			ask_where(needed, (struct run_paths){path_directory(name), needed->origin});
+			check_directories(needed,
+			                  (struct run_paths){path_directory(name), needed->origin});
 	} else if (needed->runpath.len) {
-		ask_in(needed, (struct run_paths){needed->runpath, needed->origin}, name);
+		check_candidates(needed, (struct run_paths){needed->runpath, needed->origin}, name);
 	} else {
 		for (size_t i = 0; i < needed->inherited_count; i++)
-			ask_in(needed, needed->inherited[i], name);
+			check_candidates(needed, needed->inherited[i], name);
 	}
 	errno = before;
 	return needed->code == 0;
 }
 
 /* A file that is no shared object is left to the dynamic linker to reject. */
-static int ask_needed_by(struct needed *needed, struct slice path)
+static int check_needed_by(struct needed *needed, struct slice path)
 {
 	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path.ptr, 0);
 	CLEANUP(cleanup_elf_file) struct elf_file *file = NULL;
@@ -172,10 +173,11 @@ static int ask_needed_by(struct needed *needed, struct slice path)
 		        arena_copy(&needed->arena, needed->rpath, &failed), needed->origin};
 	if (failed)
 		error_nomem(&own);
-	ask_where(needed, (struct run_paths){needed->runpath.len ? needed->runpath : needed->rpath,
+	check_directories(needed,
+	                  (struct run_paths){needed->runpath.len ? needed->runpath : needed->rpath,
 	                                     needed->origin});
 	if (needed->code == 0 && file && own.code == 0)
-		elf_file_links(file, ask_name, needed, &own);
+		elf_file_links(file, check_needed_name, needed, &own);
 	if (needed->code == 0)
 		needed->code = error_move_failure(needed->error, &own);
 	error_clear(&own);
@@ -185,9 +187,9 @@ static int ask_needed_by(struct needed *needed, struct slice path)
 int needed_check(const struct loadable *object, struct error *error)
 {
 	CLEANUP(needed_free) struct needed needed = {.object = object, .error = error};
-	int code = ask_needed_by(&needed, slice_of(object->path));
+	int code = check_needed_by(&needed, slice_of(object->path));
 
 	for (size_t next = 0; code == 0 && next < needed.count; next++)
-		code = ask_needed_by(&needed, needed.paths[next]);
+		code = check_needed_by(&needed, needed.paths[next]);
 	return code;
 }

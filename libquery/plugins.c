@@ -80,7 +80,7 @@ static int add_all_of(struct look *look, const struct root_record *root, struct 
 	return code;
 }
 
-/* What cannot be read says so where entry points are asked for. */
+/* Unreadable path entries are reported by selections of entry points. */
 static int add_from_disk(struct selection *selection, size_t index, struct linkage *linkage,
                          struct error *error)
 {
@@ -136,7 +136,7 @@ int entrydb_plugins(entrydb *db, const char *kind, const char *name, entrydb_set
 	                              .name = slice_of(name),
 	                              .plugins = true};
 
-	return selection_ask(&selection, out, error_inside(error));
+	return selection_run(&selection, out, error_inside(error));
 }
 
 /* @payload: the text. */
@@ -149,5 +149,5 @@ static int add_kinds(struct entrydb *db, void *payload, struct error *error)
 
 int entrydb_add_plugin_kinds(entrydb *db, const char *text, entrydb_error *error)
 {
-	return handle_ask(db, add_kinds, (void *)text, error_inside(error));
+	return handle_query(db, add_kinds, (void *)text, error_inside(error));
 }

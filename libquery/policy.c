@@ -211,7 +211,7 @@ static int list_layers(struct entrydb *db)
  * Read a layer. After a transient failure the previous rules, if any, stay; a missing file means no
  * rules. An unreadable file of an environment blocks only that environment.
  */
-static int look_at(struct policy_layer *layer, struct error *error)
+static int read_layer(struct policy_layer *layer, struct error *error)
 {
 	struct stat status;
 	bool is_there = layer->place && stat(layer->place, &status) == 0;
@@ -246,20 +246,20 @@ static int look_at(struct policy_layer *layer, struct error *error)
 	return layer->why.code ? 0 : code;
 }
 
-int policy_look(struct entrydb *db, int64_t age, struct error *error)
+int policy_refresh(struct entrydb *db, int64_t age, struct error *error)
 {
 	struct policy *policy = &db->policy;
 	int64_t now = nanoseconds_now(CLOCK_MONOTONIC_COARSE);
 	int code = 0;
 
 	policy->disabled = slice_of(trust_environment(POLICY_DISABLE_VARIABLE));
-	if (policy->looked && now - policy->looked < age)
+	if (policy->last_read && now - policy->last_read < age)
 		return 0;
 	if (policy->count == 0 && list_layers(db) < 0)
 		return error_nomem(error);
 	for (size_t i = 0; code == 0 && i < policy->count; i++)
-		code = look_at(&policy->layers[i], error);
-	policy->looked = code == 0 ? now : 0;
+		code = read_layer(&policy->layers[i], error);
+	policy->last_read = code == 0 ? now : 0;
 	return code;
 }
 
@@ -303,7 +303,7 @@ static int decide(const struct entrydb *db, const struct entrydb_entry_point *en
 static int decide_now(struct entrydb *db, const struct entrydb_entry_point *entry_point,
                       struct policy_verdict *verdict, char **reason, struct error *error)
 {
-	int code = policy_look(db, 0, error);
+	int code = policy_refresh(db, 0, error);
 
 	if (code == 0)
 		code = decide(db, entry_point, verdict, error);
@@ -383,7 +383,7 @@ int entrydb_has_policy(entrydb *db, int *out, entrydb_error *error)
 	int code;
 
 	pthread_mutex_lock(&db->lock);
-	code = policy_look(db, POLICY_AGE, error_inside(error));
+	code = policy_refresh(db, POLICY_AGE, error_inside(error));
 	if (code == 0)
 		*out = !policy_is_empty(&db->policy);
 	pthread_mutex_unlock(&db->lock);
@@ -393,7 +393,7 @@ int entrydb_has_policy(entrydb *db, int *out, entrydb_error *error)
 int policy_apply(const struct entrydb *db, entrydb_set *set, bool keep_unknown, struct error *error)
 {
 	size_t kept = 0;
-	struct slice told = {0};
+	struct slice reported = {0};
 
 	if (policy_is_empty(&db->policy))
 		return 0;
@@ -405,9 +405,9 @@ int policy_apply(const struct entrydb *db, entrydb_set *set, bool keep_unknown, 
 
 		if (error_is_failure(code))
 			return error_move(error, &own);
-		if (code < 0 && !slice_equal(told, text[ENTRYDB_FIELD_FILE])) {
-			told = text[ENTRYDB_FIELD_FILE];
-			set_add_problem(set, told, slice_of(error_text(&own)));
+		if (code < 0 && !slice_equal(reported, text[ENTRYDB_FIELD_FILE])) {
+			reported = text[ENTRYDB_FIELD_FILE];
+			set_add_problem(set, reported, slice_of(error_text(&own)));
 		}
 		if (code < 0 ? !keep_unknown : !verdict.allowed)
 			continue;

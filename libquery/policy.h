@@ -42,7 +42,7 @@ char *policy_reason(const struct policy_verdict *verdict);
 #define POLICY_AGE ((int64_t)1000000000) /* nanoseconds; for queries, but not for loads */
 
 /* Read the policy files of the handle, unless that was done less than @age ago. */
-int policy_look(struct entrydb *db, int64_t age, struct error *error);
+int policy_refresh(struct entrydb *db, int64_t age, struct error *error);
 
 /*
  * 0 if @entry_point may be loaded; ERROR_DISABLED with the rule in the message; or an error if the

@@ -93,7 +93,7 @@ struct policy {
 	struct slice disabled;       /* $ENTRYDB_DISABLE: GROUP or GROUP/NAME, comma-separated */
 	struct policy_layer *layers; /* in order of precedence */
 	size_t count, room;
-	int64_t looked; /* when all were read, CLOCK_MONOTONIC_COARSE; 0: not yet */
+	int64_t last_read; /* when all were read, CLOCK_MONOTONIC_COARSE; 0: not yet */
 };
 
 /* Is there no rule at all, as of the last read? Then everything is allowed. */

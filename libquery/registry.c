@@ -20,7 +20,7 @@
 #include "libquery/names.h"
 #include "libquery/select.h"
 
-#define NAMES_TOLD 20 /* names listed in the message about an unknown one */
+#define NAMES_LISTED 20 /* names listed in the message about an unknown one */
 
 struct item {
 	struct slice name, tags;                /* tags: comma-separated; or null */
@@ -57,7 +57,7 @@ static struct item *find(const entrydb_registry *registry, const char *name)
 }
 
 /* The item of that name, created if missing; NULL if out of memory. */
-static struct item *provide(entrydb_registry *registry, const char *name)
+static struct item *get_or_add(entrydb_registry *registry, const char *name)
 {
 	struct item *item = find(registry, name);
 	struct slice copy;
@@ -90,7 +90,7 @@ static int discover(entrydb_registry *registry, struct error *error)
 		return code < 0 ? code : 0;
 	for (size_t i = 0; !failed && i < found->count; i++) {
 		struct item *item =
-		        provide(registry, found->entry_points[i].text[ENTRYDB_FIELD_NAME].ptr);
+		        get_or_add(registry, found->entry_points[i].text[ENTRYDB_FIELD_NAME].ptr);
 
 		failed = !item;
 		if (item && !item->entry_point)
@@ -149,7 +149,7 @@ int entrydb_registry_register(entrydb_registry *registry, const char *name, void
 	int code = 0;
 
 	pthread_mutex_lock(&registry->lock);
-	item = provide(registry, name);
+	item = get_or_add(registry, name);
 	copy = arena_copy(&registry->arena, slice_of(tags), &failed);
 	if (!item || failed)
 		code = error_nomem(own);
@@ -220,10 +220,10 @@ static int no_such_name(const entrydb_registry *registry, const char *name, stru
 		fprintf(stream, ".");
 	else if (stream)
 		fprintf(stream, "; did you mean '%s'?", nearest.found.ptr);
-	for (size_t i = 0; stream && i < count && i < NAMES_TOLD; i++)
+	for (size_t i = 0; stream && i < count && i < NAMES_LISTED; i++)
 		fprintf(stream, "%s%s", i == 0 ? " There are: " : ", ", names->names[i]);
-	if (stream && count > NAMES_TOLD)
-		fprintf(stream, " and %zu more", count - NAMES_TOLD);
+	if (stream && count > NAMES_LISTED)
+		fprintf(stream, " and %zu more", count - NAMES_LISTED);
 	code = error_set(error, ERROR_UNKNOWN, "there is no '%s' in '%s'%s", name, registry->group,
 	                 stream && text_close(stream, &text) ? text : ".");
 	entrydb_names_free(names);

@@ -196,7 +196,7 @@ int target_find(struct entrydb *db, const struct entrydb_entry_point *entry_poin
                 struct entrydb_target **out, struct error *error)
 {
 	struct request request = {entry_point, NULL};
-	int code = handle_ask(db, resolve, &request, error);
+	int code = handle_query(db, resolve, &request, error);
 
 	if (code == 0)
 		*out = request.target;

@@ -27,8 +27,8 @@ struct selection {
 	bool plugins;            /* native plugins; group is the kind */
 	struct entrydb_set *set; /* the answer */
 	/* The texts of the last distribution, shared by its entry points. */
-	uint64_t told;
-	size_t told_of; /* its path entry */
+	uint64_t last_place;
+	size_t last_entry; /* its path entry */
 	struct slice path, file, distribution, version, shadowed_by;
 	/* The last path entry opened, and its tree, NULL if it cannot be opened. */
 	const struct path_entry *opened_for;
@@ -49,7 +49,7 @@ struct candidate candidate_of(const struct entrydb *db, size_t entry,
                               const struct distribution_record *distribution);
 
 /* Run the query under the handle's lock; *out is the set filled by selection->fill(). */
-int selection_ask(struct selection *selection, struct entrydb_set **out, struct error *error);
+int selection_run(struct selection *selection, struct entrydb_set **out, struct error *error);
 
 /* Do group and name match the query? */
 static inline bool selection_wants(const struct selection *selection, struct slice group,
@@ -63,7 +63,7 @@ static inline bool selection_wants(const struct selection *selection, struct sli
 int selection_admits(struct selection *selection, struct candidate *candidate, struct error *error);
 
 /* Copy the texts of a distribution into the answer, unless it was the last one. */
-void selection_tell(struct selection *selection, const struct candidate *candidate);
+void selection_set_distribution(struct selection *selection, const struct candidate *candidate);
 
 /* Add its entry point number @ordinal. NULL if out of memory. */
 struct entrydb_entry_point *selection_add(struct selection *selection,

@@ -119,7 +119,7 @@ static int enter_row(void *payload, struct distribution_record *row)
 	uint64_t place;
 
 	if (entry == db->entry_count ||
-	    !entry_row_holds(&db->entries[entry], row->id, &row->position))
+	    !entry_row_is_valid(&db->entries[entry], row->id, &row->position))
 		return 0;
 	place = shadowing_place(db, entry, row->position, row->has_metadata);
 	if (place < rows->winner->place)
@@ -129,8 +129,8 @@ static int enter_row(void *payload, struct distribution_record *row)
 	return 0;
 }
 
-static int ask_databases(struct entrydb *db, struct slice name, struct winner *winner,
-                         struct error *error)
+static int query_databases(struct entrydb *db, struct slice name, struct winner *winner,
+                           struct error *error)
 {
 	struct rows_of_name rows = {.db = db, .winner = winner};
 	int code = 0;
@@ -139,10 +139,10 @@ static int ask_databases(struct entrydb *db, struct slice name, struct winner *w
 		struct reader *reader = source_reader(&db->sources.items[rows.source]);
 
 		if (reader)
-			code = reader_holders(reader, name, enter_row, &rows, error);
+			code = reader_named(reader, name, enter_row, &rows, error);
 		code = sources_check(&db->sources, rows.source, code, error);
 	}
-	winner->has_asked = code == 0;
+	winner->has_queried = code == 0;
 	return code == 0 && rows.failed ? error_nomem(error) : code;
 }
 
@@ -169,8 +169,8 @@ int shadowing_winner(struct entrydb *db, struct slice name, bool uncontested,
 	}
 	if (!winner)
 		return error_nomem(error);
-	if (!winner->has_asked)
-		code = ask_databases(db, name, winner, error);
+	if (!winner->has_queried)
+		code = query_databases(db, name, winner, error);
 	*out = winner;
 	return code;
 }

@@ -159,14 +159,14 @@ bool utf8_valid(struct slice text)
 	return true;
 }
 
-static size_t span(struct slice text, bool (*holds)(uint32_t))
+static size_t span(struct slice text, bool (*is_member)(uint32_t))
 {
 	const char *at = text.ptr, *end = slice_end(text);
 
 	while (at < end) {
 		const char *next = at;
 
-		if (!holds(utf8_next(&next, end)))
+		if (!is_member(utf8_next(&next, end)))
 			break;
 		at = next;
 	}
