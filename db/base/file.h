@@ -30,8 +30,11 @@ const struct file_sysroot *file_sysroot(void);
 
 /*
  * openat() for reading, with @flags besides; -1 on failure. Root follows links of other users only
- * as safe_look_open() says.
+ * as safe_look_open() says, and opens no device, which may rewind a tape: no user can make one, but
+ * a .pth file or a library may name one. FILE_OWN_NAME: no file's contents are in @name, so it is
+ * not asked what lies there (one request more, where files are far away).
  */
+enum { FILE_OWN_NAME = O_NOCTTY };
 int file_open(int directory, const char *name, int flags);
 
 /* The same, but ELOOP where a link is on the way, or where that cannot be told. */
