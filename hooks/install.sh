@@ -37,10 +37,16 @@ SQLite 3.40|pkg-config sqlite3 --atleast-version=3.40|libsqlite3-dev
 libarchive 3.6|pkg-config libarchive --atleast-version=3.6|libarchive-dev
 libelf|pkg-config libelf|libelf-dev
 zlib|pkg-config zlib|zlib1g-dev
+sqlite3|command -v sqlite3|sqlite3
+END
+}
+
+# What it uses where it is there: without it, pyproject.toml, package indexes or fleets are left out.
+wants() {
+    cat <<'END'
 toml++|pkg-config tomlplusplus|libtomlplusplus-dev
 libcurl 7.85|pkg-config libcurl --atleast-version=7.85|libcurl4-openssl-dev
 libpq|pkg-config libpq|libpq-dev
-sqlite3|command -v sqlite3|sqlite3
 END
 }
 
@@ -143,11 +149,11 @@ has_cmake() {
     return 1
 }
 
-# missing FIELD: that field, the name or the package, of the needs whose test fails.
+# missing TABLE FIELD SEPARATOR: that field, the name or the package, of each whose test fails.
 missing() {
-    needs | while IFS='|' read -r name test package; do
+    "$1" | while IFS='|' read -r name test package; do
         $test >/dev/null 2>&1 </dev/null || say "$name|$package"
-    done | cut -d '|' -f "$1" | sort -u | paste -s -d "$2" -
+    done | cut -d '|' -f "$2" | sort -u | paste -s -d "$3" -
 }
 
 # Those of the packages that are not installed.
@@ -182,20 +188,24 @@ apt_get() {
 }
 
 install_packages() {
-    tools=$(missing 1 ,)
+    tools=$(missing needs 1 ,)
     if ! command -v apt-get >/dev/null; then
         [ -z "$tools" ] || die "these are missing: $tools; install them and run this again"
         [ "$1" = build ] || say "Debian's packages for the rest are $(packages "$1" | xargs)"
         return
     fi
-    new_packages=$(say "$(missing 2 ' ')" "$(lacking "$1")" | xargs)
+    new_packages=$(say "$(missing needs 2 ' ')" "$(lacking "$1")" | xargs)
+    if can_be_root; then
+        new_packages=$(say "$new_packages" "$(missing wants 2 ' ')" | xargs)
+    elif [ -n "$new_packages" ]; then
+        die "these packages are missing: $new_packages - run this as root, or with sudo set up"
+    fi
     [ -n "$new_packages" ] || return 0
-    can_be_root || die "these packages are missing: $new_packages - run this as root, or with sudo set up"
     say "Installing packages: $new_packages" | fold -s -w 78
     apt_get update
     # shellcheck disable=SC2086 # a list of names
     apt_get install --no-install-recommends $new_packages
-    tools=$(missing 1 ,)
+    tools=$(missing needs 1 ,)
     [ -z "$tools" ] || die "this release of the distribution is too old: it lacks $tools"
 }
 
@@ -417,7 +427,7 @@ while [ $# -gt 0 ]; do
         ;;
     --uninstall) action=uninstall ;;
     -h | --help) usage && exit 0 ;;
-    *) usage >&2 && exit 2 ;;
+    *) say "install.sh: $1: no such option; see hooks/install.sh --help" >&2 && exit 2 ;;
     esac
     shift
 done
