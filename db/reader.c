@@ -40,7 +40,8 @@ static bool lost_file(const struct reader *reader)
 /* Does not follow a link or block on a FIFO. */
 static int open_file(struct reader *reader, const char *file, struct error *error)
 {
-	CLEANUP(cleanup_close) int fd = safe_fd(file_open(AT_FDCWD, file, O_NOFOLLOW));
+	CLEANUP(cleanup_close)
+	int fd = safe_fd(file_open(AT_FDCWD, file, O_NOFOLLOW | FILE_OWN_NAME));
 
 	reader->fd = -1;
 	if (fd < 0 && errno == ELOOP)

@@ -73,7 +73,7 @@ static const struct command commands[] = {
 		ASKING "group allowed program", IMAGES,
 		"entry points, in importlib.metadata's order",
 		"Print entry points, one per line: group, name, value, distribution and version. On a "
-		"terminal the columns are aligned, and cut to its width; elsewhere they are separated by "
+		"terminal the columns are aligned and fitted to its width; elsewhere they are separated by "
 		"tabs. Control characters are printed as \\xNN or \\uNNNN, a backslash as two.",
 		"  entrydb list pytest11 --path ~/venv/lib/python3.12/site-packages\n"
 		"  entrydb list --json pytest11\n", FOUND},
@@ -89,9 +89,9 @@ static const struct command commands[] = {
 		"  entrydb groups\n", FOUND},
 	{"status", "", command_status, ASKS, ASKING, IMAGES,
 		"which databases, how fresh, since when",
-		"Print each path entry that is searched: its state, whether Python asks entrydb there, when "
-		"and by which command its database was changed last, and the database. This is what "
-		"'entrydb' alone prints.",
+		"Print each path entry that is searched: its state, how many entry points it has, whether "
+		"Python asks entrydb there (see 'python -m entrydb on'), when and by which command its "
+		"database was changed last, and the database. This is what 'entrydb' alone prints.",
 		"  entrydb status\n", FOUND},
 	{"why", "GROUP NAME", command_why, ASKS, ASKING "program", IMAGES,
 		"who provides it, what shadows it, what it leads to",
@@ -354,8 +354,13 @@ enum status commands_run(struct options *options)
 	}
 	if (options->help)
 		return help(options, NULL);
-	if (options->argument_count == 0)
-		return run(find("status"), options);
+	if (options->argument_count == 0) {
+		enum status status = run(find("status"), options);
+
+		if (terminal_is(stdout))
+			note(options, "'entrydb help' lists the commands");
+		return status;
+	}
 	command = find_or_refuse(options->arguments[0]);
 	options->arguments++;
 	options->argument_count--;

@@ -32,6 +32,7 @@ enum style {
 	STYLE_BAD,
 	STYLE_FAINT,
 	STYLE_PROSE, /* of a column: a sentence on separate lines below its row */
+	STYLE_WIDE,  /* of a column: the same, but only if the terminal is too narrow for it */
 	STYLE_COUNT,
 };
 

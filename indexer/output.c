@@ -21,7 +21,8 @@
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
 
-#define WIDTH_LEAST 12 /* columns; below, cells are not folded but the last columns dropped */
+#define WIDTH_LEAST 12 /* columns of a folded cell; with less room, the last cells are dropped */
+#define WIDTH_WIDE  24 /* columns of a folded cell; with less room, STYLE_WIDE goes below the row */
 #define GAP         2  /* columns between cells */
 
 struct output output_begin(const struct column *columns, size_t column_count, bool json)
@@ -38,7 +39,8 @@ struct output output_begin(const struct column *columns, size_t column_count, bo
 	for (size_t i = 0; i < column_count; i++)
 		if (columns[i].heading && output.text_count < OUTPUT_TEXTS_MAX)
 			output.texts[output.text_count++] =
-			        (struct output_text){&columns[i], strlen(columns[i].heading)};
+			        (struct output_text){&columns[i], strlen(columns[i].heading),
+			                             columns[i].style == STYLE_PROSE};
 	return output;
 }
 
@@ -128,32 +130,38 @@ static void keep(struct output *output, struct slice raw)
 	column->width = width > column->width ? width : column->width;
 }
 
-static bool is_prose(const struct output_text *text)
-{
-	return text->column->style == STYLE_PROSE;
-}
-
-/* The width of a row if no column is wider than @most; prose is on separate lines. */
+/* The width of a row if no column is wider than @most. */
 static size_t width_of_row(const struct output *output, size_t count, size_t most)
 {
 	size_t width = 0;
 
 	for (const struct output_text *text = output->texts; text < output->texts + count; text++)
-		if (!is_prose(text))
+		if (!text->is_below)
 			width += (text->width < most ? text->width : most) + GAP;
 	return width;
 }
 
-/* The number of columns that fit the terminal; the widest are folded. */
-static size_t fit(struct output *output, size_t room)
+/* The width to which the widest columns are folded so that a row fits into @room. */
+static size_t widest_in(const struct output *output, size_t count, size_t room)
 {
-	size_t count = output->text_count, most = room;
+	size_t most = room;
 
-	while (count > 1 && (width_of_row(output, count, WIDTH_LEAST) > room + GAP ||
-	                     is_prose(&output->texts[count - 1])))
-		count--;
 	while (most > WIDTH_LEAST && width_of_row(output, count, most) > room + GAP)
 		most--;
+	return most;
+}
+
+/* The number of columns that fit the terminal. */
+static size_t fit(struct output *output, size_t room)
+{
+	size_t count = output->text_count, most = widest_in(output, count, room);
+
+	for (size_t i = 0; i < count && most < WIDTH_WIDE; i++)
+		output->texts[i].is_below |= output->texts[i].column->style == STYLE_WIDE;
+	while (count > 1 && (width_of_row(output, count, WIDTH_LEAST) > room + GAP ||
+	                     output->texts[count - 1].is_below))
+		count--;
+	most = widest_in(output, count, room);
 	for (size_t i = 0; i < count; i++)
 		if (output->texts[i].width > most)
 			output->texts[i].width = most;
@@ -195,7 +203,7 @@ static bool put_cells(const struct output *output, const char **cells, bool is_h
 		const struct output_text *text = &output->texts[i];
 		struct slice part = {cells[i], first_line(cells[i], text->width)};
 
-		if (is_prose(text))
+		if (text->is_below)
 			continue;
 		if (part.len > 0) {
 			fprintf(output->stream, "%*s", (int)(begin - at), "");
@@ -225,7 +233,7 @@ static void print_aligned(struct output *output)
 
 		while (column == 0 && put_cells(output, &output->cells[i], false, shown))
 			continue;
-		if (is_prose(&output->texts[column]))
+		if (output->texts[column].is_below && *output->cells[i])
 			terminal_put_words(output->stream, output->cells[i], GAP, room);
 	}
 }

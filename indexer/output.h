@@ -46,7 +46,8 @@ struct output {
 	/* OUTPUT_ALIGNED: the columns with a heading, and their cells, row by row. */
 	struct output_text {
 		const struct column *column;
-		size_t width; /* of the widest cell */
+		size_t width;  /* of the widest cell */
+		bool is_below; /* each cell has lines of its own below its row */
 	} texts[OUTPUT_TEXTS_MAX];
 	size_t text_count;
 	struct arena arena;

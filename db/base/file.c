@@ -96,11 +96,6 @@ int file_open_without_links(int directory, const char *name, int flags)
 	return fd;
 }
 
-/*
- * Opening a device can have effects, such as rewinding a tape. Users cannot create devices, but a
- * path in a user's file can name one. Paths with ".." are not checked here: they may lead elsewhere
- * a moment later.
- */
 static bool is_device(int directory, const char *name)
 {
 	struct stat status;
@@ -115,6 +110,8 @@ int file_open(int directory, const char *name, int flags)
 	CLEANUP(cleanup_free) char *inside = path_below(directory, name);
 	CLEANUP(cleanup_free) char *above = NULL;
 	CLEANUP(cleanup_free) char *path = NULL;
+	const bool may_be_device =
+	        !(flags & (O_DIRECTORY | FILE_OWN_NAME)); /* O_DIRECTORY: the kernel refuses one */
 	int fd;
 
 	flags |= O_RDONLY | O_CLOEXEC;
@@ -124,7 +121,8 @@ int file_open(int directory, const char *name, int flags)
 		return open_below(inside, flags);
 	if (flags & O_PATH || geteuid() != 0)
 		return (int)TEMP_FAILURE_RETRY(openat(directory, name, flags));
-	errno = is_device(directory, name) ? ENXIO : ELOOP;
+	/* With "..", the path could lead elsewhere a moment after it was judged. */
+	errno = may_be_device && is_device(directory, name) ? ENXIO : ELOOP;
 	fd = errno == ENXIO || strstr(name, "..") ? -1
 	                                          : file_open_without_links(directory, name, flags);
 	if (fd >= 0 || errno != ELOOP)
@@ -245,7 +243,7 @@ int small_file_read_fd(int fd, const char *path, size_t limit, char **text, size
 
 int small_file_read(const char *path, size_t limit, char **text, size_t *len, struct error *error)
 {
-	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, 0);
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, FILE_OWN_NAME);
 
 	return small_file_read_fd(fd, path, limit, text, len, error);
 }
@@ -253,7 +251,7 @@ int small_file_read(const char *path, size_t limit, char **text, size_t *len, st
 int small_file_read_trusted(const char *path, size_t limit, uid_t owner, char **text, size_t *len,
                             struct error *error)
 {
-	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, 0);
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, FILE_OWN_NAME);
 	struct stat status;
 	int code;
 

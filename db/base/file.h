@@ -29,8 +29,12 @@ const struct file_sysroot *file_sysroot(void);
 
 /*
  * openat() for reading, with additional @flags; -1 on failure. If the process is root, symbolic
- * links of other users are followed only as safe_look_open() allows.
+ * links of other users are followed only as safe_look_open() allows, and devices are not opened:
+ * that can have effects, such as rewinding a tape. Users cannot create devices, but a path in a
+ * user's file, such as a .pth file, can name one. FILE_OWN_NAME: @name does not come from the
+ * contents of a file, so the check for devices, one more request on a network, is omitted.
  */
+enum { FILE_OWN_NAME = O_NOCTTY };
 int file_open(int directory, const char *name, int flags);
 
 /*

@@ -282,9 +282,12 @@ int tree_open_directory(int fd, struct stamp stamp, struct tree **out, struct er
 
 int tree_open(const char *path, struct tree **out, struct error *error)
 {
-	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path[0] ? path : ".", 0);
+	const char *name = path[0] ? path : ".";
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, name, O_DIRECTORY);
 	struct stat status;
 
+	if (fd < 0 && errno == ENOTDIR)
+		fd = file_open(AT_FDCWD, name, 0);
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(error, errno, "%s", path);
 	if (S_ISDIR(status.st_mode))
