@@ -168,6 +168,12 @@ int locate_path(struct entrydb *db, struct path_entry *entry, struct error *erro
 int locate_row(struct entrydb *db, struct path_entry *entry, const struct stat *status,
                struct error *error);
 
+/*
+ * What the paths in the database that was named are relative to, as those in the sysroot see it:
+ * malloc'd; NULL without memory.
+ */
+char *locate_base(const struct entrydb *db);
+
 /* Is there a database that may describe @path? 1, 0 or ERROR_NOMEM. */
 int locate_database(struct entrydb *db, const char *path, struct error *error);
 

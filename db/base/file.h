@@ -72,9 +72,9 @@ int small_file_read_fd(int fd, const char *path, size_t limit, char **text, size
                        struct error *error);
 
 /*
- * The same of a file that is believed (trust.h); @owner: who may have written it besides root and
- * the effective user. Also ERROR_FORMAT where it is no regular file, ERROR_PERMISSION where it may
- * not be read, or others could have written it.
+ * The same of a file that is believed (safe_believe()); @owner: who may have written it besides
+ * root and the effective user. Also ERROR_FORMAT where it is no regular file, ERROR_PERMISSION
+ * where it may not be read, or others could have written or exchanged it.
  */
 int small_file_read_trusted(const char *path, size_t limit, uid_t owner, char **text, size_t *len,
                             struct error *error);

@@ -19,9 +19,9 @@
  * The rule for writers, which safe_directory_open() enforces: a process writes only in
  * territory of its own. Root does nothing in what belongs to somebody else.
  *
- * The rule for what is loaded, which safe_load_check() enforces: of each directory on the way,
- * also of those that links lead through, and of the file at its end, nobody but root and the
- * effective user may be the owner, and nobody else may write to it.
+ * The rule for everything that is loaded, run or obeyed, which safe_believe() enforces: of each
+ * directory on the way, also of those that links lead through, and of the file at its end, nobody
+ * but root and the effective user may be the owner, and nobody else may write to it.
  *
  * The rule for root, which looks at what is somebody else's: safe_look_open().
  */
@@ -74,16 +74,18 @@ int safe_path_look(const char *path, const char *sysroot, struct safe_way *out,
 int safe_look_open(const char *path, const char *sysroot, int flags);
 
 /*
- * May the file at @path, absolute, be loaded? *@status is of it. ERROR_PERMISSION names the
- * directory, link or file on the way that others could exchange.
+ * May what is at @path be believed? *@status is of it. @sysroot: NULL, or what @path begins with.
+ * @other: who may own it, and the directories on the way, besides root and the effective user.
+ * ERROR_PERMISSION names the directory, link or file that others could exchange.
  */
-int safe_load_check(const char *path, struct stat *status, struct error *error);
+int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat *status,
+                 struct error *error);
 
 /*
  * The same of a directory that the dynamic linker will look into, whether it is there by now or
  * not: nobody else may be able to put something there.
  */
-int safe_load_place(const char *path, struct error *error);
+int safe_believe_place(const char *path, const char *sysroot, struct error *error);
 
 /*
  * Open the file at @path, absolute, to publish what is in it. *@search: the permissions to read
