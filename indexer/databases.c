@@ -229,7 +229,9 @@ int database_narrow(const struct database *database, const char *path, mode_t *m
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
 	safe_path_look(database->file, database->sysroot, &to_database, NULL);
-	safe_path_look(path, database->sysroot, &to_path, NULL);
+	/* The user who controls the path may be unable to reach its target. */
+	if (safe_path_look(path, database->sysroot, &to_path, NULL) < 0 || to_path.uid != geteuid())
+		*mode &= S_IRUSR | S_IWUSR;
 	/* Restrictions that already apply to the database do not count. */
 	*mode &= S_IRUSR | S_IWUSR |
 	         (trust_everybody(fd, &status) & (to_path.search | ~to_database.search));

@@ -105,32 +105,40 @@ static const char managers[] =
         "apk apt apt-get aptitude conda dnf dpkg easy_install hatch mamba microdnf micromamba nala "
         "pacman paru pdm pip pipenv pipx pixi poetry rpm rye setup spack unattended-upgrade uv yay "
         "yum zypper";
-static const char interpreters[] = "ash bash dash ksh perl pypy ruby sh python";
+static const char interpreters[] = "perl pypy python ruby";
 static const char verbs[] = "add autoremove build configure del develop dist-upgrade distupgrade "
-                            "downgrade erase full-upgrade i in install lock pip purge reinstall "
-                            "remove swap sync tool uninstall unpack up update upgrade";
+                            "downgrade erase full-upgrade i in install lock purge reinstall "
+                            "remove swap sync uninstall unpack up update upgrade";
+static const char families[] = "pip tool"; /* before a verb: uv pip install */
 /* Options that take no argument in any of them: a package may follow. */
 static const char flags[] = "-U -e -q -v -vv -y --assumeyes --dev --editable --force --no-deps "
                             "--no-index --noconfirm --pre --quiet --system --upgrade --user "
                             "--verbose --yes";
 /* Programs whose verb is an option: dpkg -i, rpm -Uvh, pacman -Syu. */
 static const char by_option[] = "dpkg pacman rpm";
+static const char by_option_verbs[] = "FPRSUeir"; /* their first letters */
 
-/* Excludes addresses, which may contain secrets. */
-static bool is_plain(struct slice word, const char *others)
+/* The base name of @path, or null if any part of @path may belong to an address or a secret. */
+static struct slice plain_name(const char *path, const char *others)
 {
-	return text_is_plain(word, others) && word.len <= NAME_MAX_SHOWN;
+	struct slice name = path_base(slice_of(path));
+
+	return text_is_plain(slice_of(path), others) && name.len <= NAME_MAX_SHOWN
+	               ? name
+	               : (struct slice){0};
 }
 
 /*
  * "pip" for /usr/bin/pip3.11, pip.pyz and pip/__main__.py, "python" for python3, "dnf" for dnf-3,
- * "bash" for a login shell's -bash.
+ * "bash" for a login shell's -bash; null if it is no name of a program.
  */
 static struct slice program_name(const char *path)
 {
 	static const struct slice suffixes[] = {{"/__main__.py", 12}, {".pyz", 4}, {".py", 3}};
 	struct slice name = slice_of(path);
 
+	if (slice_is_null(plain_name(path, "._+-/")))
+		return (struct slice){0};
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
 		if (slice_ends(name, suffixes[i]))
 			name.len -= suffixes[i].len;
@@ -159,19 +167,25 @@ static const char *next_word(struct words *words)
 	return word;
 }
 
-/* For an interpreter, the program that it runs, if known: the module of -m, or the script. */
+/*
+ * For an interpreter, the program that it runs, if known: the module of -m, or the script. Options
+ * with arguments are known for Python only.
+ */
 static struct slice take_program(struct words *words)
 {
-	struct slice name = program_name(next_word(words));
-	const char *word = NULL;
+	const char *word = next_word(words);
+	struct slice name = word ? program_name(word) : SLICE("");
+	bool is_python = text_has_word("pypy python", name);
 
+	word = NULL;
 	while (text_has_word(interpreters, name) && (word = next_word(words)) && word[0] == '-') {
 		const char *option = word + strcspn(word, "cmWX");
 
-		if (word[1] == '-' || (word[1] && !*option))
+		if (is_python && word[1] && word[1] != '-' && !*option)
 			continue;
-		if (*option != 'm' && *option != 'W' && *option != 'X')
-			return name; /* -c, or a program read from a pipe */
+		/* The program is the argument of -c or -e, or is read from a pipe. */
+		if (!is_python || word[1] == '-' || !*option || *option == 'c')
+			return name;
 		word = option[1] ? option + 1 : next_word(words); /* the option's argument */
 		if (*option == 'm' || !word)
 			break;
@@ -186,31 +200,36 @@ static bool is_verb(struct slice program, struct slice word)
 		return true;
 	if (!text_has_word(by_option, program))
 		return false;
-	return slice_starts(word, SLICE("--"))
-	               ? text_has_word(verbs, slice_from(word, 2))
-	               : slice_starts(word, SLICE("-")) && is_plain(word, "-");
+	if (slice_starts(word, SLICE("--")))
+		return text_has_word(verbs, slice_from(word, 2));
+	return word.len > 1 && word.ptr[0] == '-' && strchr(by_option_verbs, word.ptr[1]) &&
+	       text_is_plain(word, "-");
 }
 
-/* Write the verb and after it each name, name==1.0, name[extra], or base name of a package file. */
+/*
+ * Write the verb and after it each name, name==1.0, name[extra], or base name of a package file.
+ * The verb is the first word that is neither an option nor an option's argument; nothing is known
+ * about the words after an unknown verb (run, config).
+ */
 static void put_words(FILE *stream, struct slice program, struct words words)
 {
 	bool has_verb = false, may_be_argument = false; /* of the previous option */
 	const char *word;
 
 	while ((word = next_word(&words))) {
-		struct slice all = slice_of(word), name = path_base(all);
-		bool is_option = word[0] == '-';
+		struct slice name = plain_name(word, "._+-=<>!~[],/");
+		bool is_option = word[0] == '-', was_option = may_be_argument;
 
-		if (!has_verb && is_verb(program, all)) {
-			has_verb = true;
-			fprintf(stream, " %s", word);
-		} else if (has_verb) {
-			if (!is_option && !may_be_argument && !strpbrk(word, ":@") &&
-			    is_plain(name, "._+-=<>!~[],"))
-				fprintf(stream, " %.*s", (int)name.len, name.ptr);
-			may_be_argument =
-			        is_option && !text_has_word(flags, all) && !strchr(word, '=');
-		}
+		may_be_argument =
+		        is_option && !text_has_word(flags, slice_of(word)) && !strchr(word, '=');
+		if (!has_verb && is_verb(program, slice_of(word)))
+			has_verb = true, may_be_argument = false;
+		else if (is_option || was_option)
+			continue;
+		else if (!has_verb && !text_has_word(families, slice_of(word)))
+			return;
+		if (!slice_is_null(name))
+			fprintf(stream, " %.*s", (int)name.len, name.ptr);
 	}
 }
 
@@ -224,10 +243,10 @@ char *hook_caller_words(const char *text, size_t len)
 
 	if (!stream)
 		return NULL;
-	if (is_plain(program, "._+-"))
+	if (slice_is_null(program))
+		fputs(len > 0 && *text ? "?" : "", stream);
+	else
 		fprintf(stream, "%.*s", (int)program.len, program.ptr);
-	else if (program.len > 0)
-		fputc('?', stream);
 	if (text_has_word(managers, program))
 		put_words(stream, program, words);
 	return text_close(stream, &out) ? out : NULL;

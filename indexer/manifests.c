@@ -15,6 +15,7 @@
 #include "db/base/safe_path.h"
 #include "db/base/sha256.h"
 #include "db/base/text.h"
+#include "db/base/trust.h"
 #include "indexer/verb.h"
 #include "libquery/layout.h"
 #include "libquery/load.h"
@@ -124,12 +125,18 @@ static char *line_of(const char *name, struct slice content)
 	return text_format("%s %s\n", hash, name);
 }
 
-/* 1: the content of the file, malloc'd; 0: missing, or too large to be ours; or a failure. */
+/* 1: the content of the file, malloc'd; 0: missing, or others wrote it; or a failure. */
 static int read_file(const struct work *work, const char *name, size_t limit, char **out,
                      size_t *length)
 {
 	CLEANUP(cleanup_close) int fd = safe_openat(work->fd, name, O_RDONLY | O_NONBLOCK, 0);
-	int code = small_file_read_fd(fd, name, limit + 1, out, length, work->error);
+	struct stat status;
+	int code;
+
+	if (fd >= 0 && fstat(fd, &status) == 0 &&
+	    trust_of(fd, &status, TRUST_NO_OTHER) != TRUST_BELIEVED)
+		return 0;
+	code = small_file_read_fd(fd, name, limit + 1, out, length, work->error);
 
 	return code > 0 ? *length <= limit : code;
 }
@@ -241,7 +248,8 @@ static int settle_gone(struct work *work, struct slice name)
 
 static int settle_all(struct work *work)
 {
-	const struct options only = {.database = work->database->file};
+	const struct options only = {.database = work->database->file,
+	                             .sysroot = work->database->sysroot};
 	CLEANUP(question_free) struct question found = {0};
 	struct slice rest = slice_of(work->old_list);
 	int code = select_by(&only, entrydb_plugins, work->host->kind, NULL, &found, work->error);

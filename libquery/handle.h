@@ -167,6 +167,12 @@ int locate_path(struct entrydb *db, struct path_entry *entry, struct error *erro
 int locate_row(struct entrydb *db, struct path_entry *entry, const struct stat *status,
                struct error *error);
 
+/*
+ * The directory to which the paths in the given database are relative, as seen from the sysroot:
+ * malloc'd; NULL if out of memory.
+ */
+char *locate_base(const struct entrydb *db);
+
 /* Does a database exist that may describe @path? 1, 0 or ERROR_NOMEM. */
 int locate_database(struct entrydb *db, const char *path, struct error *error);
 

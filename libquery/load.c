@@ -220,7 +220,8 @@ int entrydb_load_with(entrydb *db, const entrydb_entry_point *entry_point,
                       const entrydb_load_options *options, void **symbol, entrydb_error *error)
 {
 	static const entrydb_load_options none = ENTRYDB_LOAD_OPTIONS_INIT;
-	CLEANUP(load_free) struct load load = {.db = db, .entry_point = entry_point};
+	CLEANUP(load_free)
+	struct load load = {.db = db, .entry_point = entry_point, .object.sysroot = db->sysroot};
 	struct error *own = error_inside(error);
 	const char *refusal = NULL;
 	void *found;
@@ -256,7 +257,8 @@ int entrydb_load(entrydb *db, const entrydb_entry_point *entry_point, void **sym
 int load_check(entrydb *db, const entrydb_entry_point *entry_point, char **object,
                struct error *error)
 {
-	CLEANUP(load_free) struct load load = {.db = db, .entry_point = entry_point};
+	CLEANUP(load_free)
+	struct load load = {.db = db, .entry_point = entry_point, .object.sysroot = db->sysroot};
 	int code = prepare(&load, error);
 
 	if (code == 0)

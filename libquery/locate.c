@@ -65,11 +65,20 @@ static int find_row(struct entrydb *db, struct path_entry *entry, const struct c
 	return sources_check(&db->sources, source, code, error);
 }
 
+char *locate_base(const struct entrydb *db)
+{
+	size_t outside = db->sysroot ? strlen(db->sysroot) : 0;
+	bool is_inside = outside && strncmp(db->database, db->sysroot, outside) == 0 &&
+	                 db->database[outside] == '/';
+
+	return layout_base(db->database + (is_inside ? outside : 0));
+}
+
 /* In the given database: by the path itself, or relative to the database's base. */
 static int find_in_given(struct entrydb *db, struct path_entry *entry, const char *path,
                          struct error *error)
 {
-	CLEANUP(cleanup_free) char *base = layout_base(db->database);
+	CLEANUP(cleanup_free) char *base = locate_base(db);
 	size_t length = base ? strlen(base) : 0;
 	struct coverage coverage = {db->database, (char *)path};
 	int found = base ? find_row(db, entry, &coverage, (uid_t)-1, error) : error_nomem(error);

@@ -165,7 +165,7 @@ int entrydb_open(const char *const *path, size_t count, const entrydb_options *o
 static int add_row(void *payload, const struct root_record *row)
 {
 	struct entrydb *db = payload;
-	CLEANUP(cleanup_free) char *base = layout_base(db->database);
+	CLEANUP(cleanup_free) char *base = locate_base(db);
 	CLEANUP(cleanup_free) char *path = base ? layout_path_of_root(base, row->path) : NULL;
 	int code = path ? add_entry(db, path, NULL) : ERROR_NOMEM;
 

@@ -79,9 +79,9 @@ int small_file_read_fd(int fd, const char *path, size_t limit, char **text, size
                        struct error *error);
 
 /*
- * The same for a file that must be trusted (trust.h): written by root, the effective user or @owner
- * only. Also ERROR_FORMAT if it is not a regular file, ERROR_PERMISSION if it cannot be read or
- * others can write it.
+ * The same for a file that must be trusted (safe_believe()): written by root, the effective user or
+ * @owner only. Also ERROR_FORMAT if it is not a regular file, ERROR_PERMISSION if it cannot be read
+ * or others can write or replace it.
  */
 int small_file_read_trusted(const char *path, size_t limit, uid_t owner, char **text, size_t *len,
                             struct error *error);

@@ -1,5 +1,5 @@
 /*
- * safe_path.c - one walk along a path, by descriptors, for writing, publishing and loading.
+ * safe_path.c - one walk along a path, by descriptors, for writing, publishing and believing.
  */
 #include "db/base/safe_path.h"
 
@@ -42,13 +42,14 @@ int safe_openat(int directory, const char *name, int flags, mode_t mode)
 /* What stops a walk early. */
 enum rule {
 	RULE_TERRITORY, /* another user's territory, or a link that others may have made */
-	RULE_LOAD,      /* anything that another user owns or can write to */
+	RULE_BELIEVE,   /* anything that another user owns or can write to */
 	RULE_LOOK,      /* nothing */
 };
 
 struct walk {
 	enum rule rule;
 	enum safe_create create;
+	uid_t other;        /* RULE_BELIEVE: another permitted owner */
 	bool keep_last;     /* fail if the last component is a link */
 	int anchor;         /* "/", or the sysroot */
 	int fd;             /* the file reached so far; O_PATH */
@@ -59,12 +60,12 @@ struct walk {
 	uid_t top;          /* the owner of "/" */
 	int links;
 	mode_t search; /* who can search every directory so far, as read permissions */
-	bool refused;  /* RULE_LOAD ended it */
+	bool refused;  /* RULE_BELIEVE ended it */
 	bool foreign;  /* it is another user's territory: status says whose */
 	uid_t leader;  /* the user whose links were followed; 0: only root's */
 };
 
-#define WALK_INIT ((struct walk){.anchor = -1, .fd = -1, .search = 0444})
+#define WALK_INIT ((struct walk){.other = TRUST_NO_OTHER, .anchor = -1, .fd = -1, .search = 0444})
 
 static void walk_end(struct walk *walk)
 {
@@ -91,8 +92,8 @@ static int enter(struct walk *walk, int fd, char *done, struct error *error)
 	if (fd < 0 || fstat(fd, &walk->status) != 0)
 		return error_errno(error, errno, "%s", name_of(walk));
 	/* Its owner and everyone who can write to a directory control its content. */
-	if (walk->rule == RULE_LOAD) {
-		int code = trust_believe(name_of(walk), fd, &walk->status, TRUST_NO_OTHER, error);
+	if (walk->rule == RULE_BELIEVE) {
+		int code = trust_believe(name_of(walk), fd, &walk->status, walk->other, error);
 
 		walk->refused = code < 0;
 		return code;
@@ -161,15 +162,18 @@ static bool judge_link(struct walk *walk, const struct stat *link)
 		return true;
 	}
 	return !others_write &&
-	       trust_owner(link->st_uid, walk->rule == RULE_LOAD ? TRUST_NO_OTHER : walk->top);
+	       trust_owner(link->st_uid, walk->rule == RULE_BELIEVE ? TRUST_NO_OTHER : walk->top);
 }
 
-/* Is @fd on procfs, with magic links such as /proc/self/fd/0? */
-static bool is_on_proc(int fd)
+#define PROC_ROOT 1 /* inode of /proc itself, whose links are ordinary ones */
+
+/* Is the current directory on procfs, with magic links such as /proc/self/fd/0? */
+static bool has_magic_links(const struct walk *walk)
 {
 	struct statfs status;
 
-	return fstatfs(fd, &status) == 0 && status.f_type == PROC_SUPER_MAGIC;
+	return walk->status.st_ino != PROC_ROOT && fstatfs(walk->fd, &status) == 0 &&
+	       status.f_type == PROC_SUPER_MAGIC;
 }
 
 /* Follow a link; @link: the status of @fd, which is O_PATH. */
@@ -189,8 +193,16 @@ static int follow(struct walk *walk, int fd, const struct stat *link, const char
 		                 "%s/%s is a symbolic link that others may have made: it is not "
 		                 "followed",
 		                 walk->done, name);
-	/* A magic link bypasses the directories above its target, which may deny access. */
-	if (walk->rule == RULE_LOOK && is_on_proc(walk->fd)) {
+	/*
+	 * A magic link, such as /proc/PID/root, bypasses the directories above its target, which
+	 * may deny access; its target may have no path in this mount namespace.
+	 */
+	if (has_magic_links(walk) && walk->rule != RULE_LOOK)
+		return error_set(error, ERROR_PERMISSION,
+		                 "%s/%s leads past the directories above it: it is not followed; "
+		                 "name the place itself",
+		                 walk->done, name);
+	if (has_magic_links(walk)) {
 		walk->search = 0;
 		return enter(walk, openat(walk->fd, name, O_PATH | O_CLOEXEC),
 		             text_format("%s/%s", walk->done, name), error);
@@ -401,25 +413,27 @@ int safe_publish_open(const char *path, const char *sysroot, mode_t *search)
 	return -1;
 }
 
-int safe_load_check(const char *path, struct stat *status, struct error *error)
+int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat *status,
+                 struct error *error)
 {
 	CLEANUP(walk_end) struct walk walk = WALK_INIT;
 	int code;
 
-	walk.rule = RULE_LOAD;
-	code = walk_path(&walk, path, NULL, error);
+	walk.rule = RULE_BELIEVE;
+	walk.other = other;
+	code = walk_path(&walk, path, sysroot, error);
 	*status = walk.status;
 	return code;
 }
 
-int safe_load_place(const char *path, struct error *error)
+int safe_believe_place(const char *path, const char *sysroot, struct error *error)
 {
 	CLEANUP(walk_end) struct walk walk = WALK_INIT;
 	struct error own = {0};
 	int code;
 
-	walk.rule = RULE_LOAD;
-	code = walk_path(&walk, path, NULL, &own);
+	walk.rule = RULE_BELIEVE;
+	code = walk_path(&walk, path, sysroot, &own);
 	if (code == 0 || walk.refused || code == ERROR_NOMEM)
 		return error_move(error, &own);
 	error_clear(&own);

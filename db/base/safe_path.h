@@ -18,8 +18,9 @@
  * Writing, safe_directory_open(): a process writes only in its own territory; root does not write
  * in that of other users.
  *
- * Loading, safe_load_check(): every directory on the way, those of links included, and the file
- * itself must belong to root or the effective user, and nobody else may write to them.
+ * Loading, running and obeying a file, safe_believe(): every directory on the way, those of links
+ * included, and the file itself must belong to root or the effective user, and nobody else may
+ * write to them.
  *
  * Reading files of other users as root: safe_look_open().
  */
@@ -76,16 +77,18 @@ int safe_path_look(const char *path, const char *sysroot, struct safe_way *out,
 int safe_look_open(const char *path, const char *sysroot, int flags);
 
 /*
- * May the file at @path (absolute) be loaded? *status is set to its status. ERROR_PERMISSION names
- * the directory, link or file on the way that others can replace.
+ * May the file at @path be trusted? *status is set to its status. @sysroot: a prefix of @path, or
+ * NULL. @other: another permitted owner of the file and of the directories on the way.
+ * ERROR_PERMISSION names the directory, link or file on the way that others can replace.
  */
-int safe_load_check(const char *path, struct stat *status, struct error *error);
+int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat *status,
+                 struct error *error);
 
 /*
  * The same for a directory that the dynamic linker searches, existing or not: nobody else may be
  * able to create files in it.
  */
-int safe_load_place(const char *path, struct error *error);
+int safe_believe_place(const char *path, const char *sysroot, struct error *error);
 
 /*
  * Open the file at @path (absolute) to publish its content. *search: who can search every directory

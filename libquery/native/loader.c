@@ -13,12 +13,13 @@
 #include <sys/stat.h>
 
 #include "db/base/safe_path.h"
+#include "db/base/trust.h"
 
 int loader_check(const struct loadable *object, struct error *error)
 {
 	struct error own = {0};
 	struct stat status;
-	int code = safe_load_check(object->path, &status, &own);
+	int code = safe_believe(object->path, object->sysroot, TRUST_NO_OTHER, &status, &own);
 
 	if (code == 0 && !S_ISREG(status.st_mode))
 		code = error_set(&own, ERROR_FORMAT, "it is not a file");

@@ -15,6 +15,7 @@
 struct loadable {
 	const char *path; /* absolute */
 	const char *distribution;
+	const char *sysroot; /* NULL, or what the path begins with: links stay inside */
 };
 
 /*
