@@ -1,8 +1,7 @@
 /*
- * Finds why an entry point would not load, without running anything: its module is gone, an
- * extension in its package needs a library or symbol that is not there (for which the dynamic
- * linker's message is seldom the one that a program's user sees), or nothing in the text of the
- * module can define the attribute.
+ * Predicts why an entry point would not load: its module is missing, an extension in its package
+ * needs a missing library or symbol (where the dynamic linker's message seldom reaches the user),
+ * or the module's source does not define the attribute.
  */
 #include "indexer/verbs/causes.h"
 
@@ -21,10 +20,10 @@
 #include "libquery/layout.h"
 
 #define MODULE_TEXT_MAX ((size_t)4 << 20) /* bytes of a module that are searched */
-#define EXTENSIONS_MAX  64                /* that are judged, of one distribution */
-#define SOUGHT_MAX      32                /* libraries that are looked for in all other packages */
+#define EXTENSIONS_MAX  64                /* examined in one distribution */
+#define SOUGHT_MAX      32                /* libraries searched in all other packages */
 
-/* One entry point, and where its distribution lies. */
+/* The state of examining one entry point. */
 struct search {
 	const char *path; /* of the path entry */
 	const char *sysroot;
@@ -183,7 +182,7 @@ static int judge_object(struct search *search, const struct object *object, stru
 	                    report.missing.len ? "is not found" : "no library that it needs has"));
 }
 
-/* Is it in a package that is imported on the way to the module, or in that which it is? */
+/* Is the object in the module's package, or in one that is imported before it? */
 static bool is_on_the_way(struct slice object, struct slice module)
 {
 	size_t length = path_directory(object).len;
@@ -197,9 +196,9 @@ static bool is_on_the_way(struct slice object, struct slice module)
 }
 
 /*
- * The first of those of the distribution, in a package that is imported for the module. Libraries
- * of other packages of the site count as found, as torch's libc10.so is once a program has imported
- * torch.
+ * Examine the distribution's extensions in packages imported for the module, up to the first
+ * problem. Libraries in other packages of the site count as found, as torch's libc10.so is once a
+ * program has imported torch.
  */
 static int judge_extensions(struct search *search)
 {
@@ -233,7 +232,7 @@ static int judge_extensions(struct search *search)
 	return code;
 }
 
-/* --- the whole --- */
+/* --- all causes --- */
 
 static int judge_module(struct search *search, bool is_missing)
 {
@@ -288,7 +287,7 @@ int causes_find(const char *sysroot, const entrydb_entry_point *entry_point,
 	if (code < 0 || !search.tree || search.tree->kind != ROOT_DIRECTORY)
 		return error_move_failure(error, &own);
 	code = tree_is_editable(search.tree, request.child, error);
-	if (code != 0) /* its module lies elsewhere */
+	if (code != 0) /* its module is elsewhere */
 		return code < 0 ? code : 0;
 	tree_read(search.tree, &request, &search.arena, &search.record.text, &own);
 	code = error_move_failure(error, &own);

@@ -1,5 +1,5 @@
 /*
- * quarantine.c - the shared objects that are set aside: listed, and freed.
+ * quarantine.c - lists quarantined shared objects and releases them.
  */
 #include "libquery/native/quarantine.h"
 #include "db/base/cleanup.h"

@@ -1,6 +1,6 @@
 /*
- * status.c - what is searched: its databases, how fresh they are and since when, and whether
- * Python asks them.
+ * status.c - prints the path entries with their databases, freshness, and whether Python uses
+ * entrydb there.
  */
 #include <stdlib.h>
 #include <string.h>
