@@ -77,7 +77,7 @@ struct reader {
 	void tell(pyproject_fact fact, std::string_view text) const
 	{
 		if (sink->fact(sink->payload, fact, text_of(text)) != 0)
-			throw std::bad_alloc(); /* the sink has no memory */
+			throw std::bad_alloc(); /* the sink is out of memory */
 	}
 
 	void read_string(const toml::table &table, std::string_view key, pyproject_fact fact) const
@@ -156,7 +156,7 @@ struct reader {
 				                  " is not a string");
 			if (sink->entry_point(sink->payload, text_of(group), text_of(key.str()),
 			                      text_of(node.as_string()->get())) != 0)
-				throw std::bad_alloc(); /* the sink has no memory */
+				throw std::bad_alloc(); /* the sink is out of memory */
 		}
 	}
 };

@@ -24,11 +24,11 @@
 #define METADATA_FILE_MAX  ((size_t)4 << 20)
 #define SMALL_FILE_MAX     ((size_t)64 << 10)
 #define MODULE_MAX         1024 /* bytes of the dotted name of a module */
-#define OWNERS_OF_A_MODULE 16   /* recorded, besides the distribution that announces it */
+#define OWNERS_OF_A_MODULE 16   /* recorded, in addition to the one that declares it */
 #define HASHES_OF_A_FILE   4    /* several RECORDs may have different hashes of a file */
 #define HASHED_MAX         ((off_t)4 << 30)  /* bytes */
-#define HOLE_MIN           ((off_t)64 << 20) /* bytes of a file that may be one large hole, */
-#define HOLE_FILLED        16                /* where less than such a part of it is on the disk */
+#define HOLE_MIN           ((off_t)64 << 20) /* bytes; larger files are tested for holes: */
+#define HOLE_FILLED        16                /* sparse if less than 1/16 is allocated */
 
 /* A map from names to numbers with a filter by length modulo 64: most look-ups find nothing. */
 struct names {
@@ -40,15 +40,15 @@ struct names {
 struct records {
 	struct site *site;
 	struct collect *collect;
-	bool *failed;                   /* out of memory */
-	struct names modules, commands; /* -> 1 + which distribution has announced it last, or 0 */
-	struct names objects, startups; /* paths: what entry points lead to; start-up code */
-	struct name_map hashed;         /* path of a file -> how often it was hashed */
-	struct name_map owned;          /* module -> how many own it */
+	bool *failed; /* out of memory */
+	struct names modules, commands; /* -> 1 + index of the last to declare it, or 0 */
+	struct names objects, startups; /* paths: targets of entry points; start-up code */
+	struct name_map hashed;         /* path -> number of times it was hashed */
+	struct name_map owned;          /* module -> number of owners */
 	struct arena texts;
 	/* of the current distribution: */
 	uint32_t number;
-	bool is_conda; /* installed by conda, which writes other scripts */
+	bool is_conda; /* installed by conda, which generates its own scripts */
 	int64_t distribution;
 	struct slice directory;
 };
@@ -91,7 +91,7 @@ static void add(const struct records *records, struct names *names, struct slice
 	name_map_set(&names->map, name, records->number, records->failed);
 }
 
-/* Add the module and its parent packages, which are all run by importing it. */
+/* Importing a module also runs its parent packages. */
 static void add_module(struct records *records, struct slice module)
 {
 	while (module.len > 0) {
@@ -102,7 +102,7 @@ static void add_module(struct records *records, struct slice module)
 	}
 }
 
-/* Any word of start-up code may be an imported module. */
+/* Any word of start-up code may name an imported module. */
 static void add_words(struct records *records, struct slice code)
 {
 	for (size_t i = 0, len; i < code.len; i += len + (len == 0)) {
@@ -232,7 +232,7 @@ static void check_hash(struct records *records, const struct wheel_file *file)
 
 /* --- RECORD --- */
 
-/* The start-up file that the path is or is in; null for others. */
+/* The start-up file or package that contains the path, or null. */
 static struct slice startup_of(const struct records *records, struct slice path)
 {
 	for (struct slice rest = path, first; rest.len > 0;) {
@@ -302,7 +302,7 @@ static char *path_of(const struct records *records, const char *name)
 	                    SLICE_ARGS(records->directory), name);
 }
 
-/* Read a file in the distribution's directory: null if there is none; *text is malloc'd. */
+/* Read a file of the distribution's directory; null if it does not exist. *text is malloc'd. */
 static struct slice read_file(const struct records *records, const char *name, size_t limit,
                               char **text)
 {
@@ -314,7 +314,7 @@ static struct slice read_file(const struct records *records, const char *name, s
 	return out;
 }
 
-/* If RECORD could not be read: does it exist for others? */
+/* Complain about a RECORD that exists but is not readable. */
 static void check_withheld(const struct records *records)
 {
 	CLEANUP(cleanup_free) char *path = path_of(records, "RECORD");
@@ -389,9 +389,9 @@ void record_read(struct site *site)
 	}
 }
 
-/* --- what a distribution requires --- */
+/* --- requirements --- */
 
-/* "Requires-Dist: some-name[extra]>=1; marker": the name. */
+/* The name in "Requires-Dist: some-name[extra]>=1; marker". */
 static struct slice required_name(struct slice line)
 {
 	static const char header[] = "requires-dist:";
@@ -416,7 +416,7 @@ static void put_requirements(struct collect *collect, int64_t distribution, stru
 		struct slice name = required_name(line);
 
 		if (line.len == 0)
-			return; /* the headers end */
+			return; /* end of the headers */
 		if (name.len == 0)
 			continue;
 		name = distname_normalize_in(&names, name, &collect->no_memory);
@@ -424,7 +424,7 @@ static void put_requirements(struct collect *collect, int64_t distribution, stru
 	}
 }
 
-/* Only of those distributions whose entry points lead to others' modules. */
+/* Needed only for distributions whose entry points refer to modules of other distributions. */
 void record_requirements(struct collect *collect)
 {
 	struct worksheet_rows *row = worksheet_walk(collect->sheet, "may_require_others", NULL);

@@ -28,11 +28,11 @@ struct search {
 	const char *path; /* of the path entry */
 	const char *sysroot;
 	struct tree *tree; /* the path entry, opened */
-	struct slice site; /* the same, absolute and without sysroot */
+	struct slice site; /* its absolute path, without sysroot */
 	struct linkage *linkage;
-	size_t sought; /* libraries so far; see SOUGHT_MAX */
+	size_t sought; /* libraries searched for so far, up to SOUGHT_MAX */
 	struct slice module, attr;
-	struct wheel_record record; /* null where there is none */
+	struct wheel_record record; /* null if there is none */
 	struct arena arena;
 	char **out;
 	struct error *error;
@@ -51,7 +51,7 @@ static int found(struct search *search, char *cause)
 	return cause ? 0 : error_nomem(search->error);
 }
 
-/* The file of the module, by RECORD alone (@fd is -1) or also by the disk; null: there is none. */
+/* Find the module's file in RECORD and, unless @fd is -1, on disk; null if there is none. */
 static int find_module(struct search *search, int fd, struct slice *path)
 {
 	CLEANUP(import_cache_free) struct import_cache cache = {0};
@@ -66,7 +66,7 @@ static int find_module(struct search *search, int fd, struct slice *path)
 	return failed ? error_nomem(search->error) : code;
 }
 
-/* Is @attr in the text, or anything by which names can be in a module that are not in its text? */
+/* Whether the text contains @attr, or a construct that can define names dynamically. */
 static bool may_define(struct slice text, struct slice attr)
 {
 	const struct slice words[] = {
@@ -94,10 +94,12 @@ static int judge_text(struct search *search, struct slice path)
 	                                 search->attr.ptr));
 }
 
-/* --- the extensions that are imported on the way --- */
+/* --- extension modules loaded by the import --- */
 
-/* 1: the library @name is in the directory of @child and @below, which is one to search from now
- * on. */
+/*
+ * Add the directory of @child and @below to the search path if it contains the library @name.
+ * Returns 1 if it does.
+ */
 static int try_host(struct search *search, const char *child, const char *below, struct slice name)
 {
 	CLEANUP(cleanup_free)
@@ -132,7 +134,7 @@ static int find_host(struct search *search, struct slice name)
 	return code;
 }
 
-/* 1: some of the libraries @words are other packages'. */
+/* Returns 1 if another package contains one of the libraries @words. */
 static int find_hosts(struct search *search, struct slice words)
 {
 	int found = 0;
@@ -147,7 +149,7 @@ static int find_hosts(struct search *search, struct slice words)
 	return found;
 }
 
-/* Once more with the libraries of other packages, if that makes a difference. */
+/* Retry with the libraries of other packages if any of the missing ones is among them. */
 static int judge_linkage(struct search *search, const struct object *object, struct slice place,
                          struct linkage_report *report)
 {
