@@ -1,15 +1,15 @@
--- How `entrydb audit` judges. A rule is a row of the table `rule` and a view of the same name, with
--- these columns:
+-- The rules of `entrydb audit`. A rule is a row of the table `rule` and a view of the same name,
+-- with these columns:
 --
---     site, distribution, entry_point   whose it is; NULL where it is nobody's
---     file                              where to look: absolute, or relative to the site
---     evidence                          what tells it from another finding at the same place,
---                                       as long as nothing changes: a part of its identity
+--     site, distribution, entry_point   the subject; NULL where not applicable
+--     file                              absolute, or relative to the site
+--     evidence                          part of the finding's fingerprint: distinguishes findings
+--                                       at the same place, and is stable while nothing changes
 --     message                           for people
 --
--- What columns follow are the view's own.
+-- Further columns are private to the view.
 
--- error: nothing honest looks like this. warning: somebody should look. note: good to know.
+-- error: no legitimate installation does this. warning: should be reviewed. note: for information.
 CREATE TABLE rule (
 	position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, level TEXT NOT NULL,
 	what TEXT NOT NULL, remedy TEXT NOT NULL -- one sentence each
@@ -118,7 +118,7 @@ INSERT INTO rule (name, level, what, remedy) VALUES
 	 'An entry point leads elsewhere than before, in the time that --since gives.',
 	 'See that the new version of the distribution means it so.');
 
--- By which command, and when, a distribution came or was changed last.
+-- The command and time of the last installation or change of a distribution.
 CREATE VIEW origin AS
 SELECT d.id AS distribution, d.site,
        coalesce((SELECT ', since ' || strftime('%Y-%m-%d %H:%M', e.time, 'unixepoch') || ' by '''
@@ -144,8 +144,8 @@ SELECT c.site, c.distribution, c.entry_point, c.file, c.value AS evidence,
  WHERE NOT c.managed
    AND coalesce(c.normalized_name, '') NOT IN (SELECT distribution FROM provider WHERE command = c.name);
 
--- Commands whose names are near those of others, and not of their own distribution. A letter
--- within makes another word, too, where the distribution is called so.
+-- Commands whose names resemble well-known commands of other distributions. A different letter
+-- within the name is accepted if it is also in the distribution's own name.
 CREATE VIEW alike AS
 SELECT site, distribution, entry_point, file, value AS evidence,
        '''' || name || iif(is_slip, ''' is one slip away from ''', ''' is not ''') || known
@@ -177,7 +177,7 @@ SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
   FROM announced a JOIN shell_word w ON w.name = a.name
  WHERE a.is_command AND NOT a.managed;
 
--- Who claims a command, in few words however many there are.
+-- The distributions that claim a command, summarized.
 CREATE VIEW claim AS
 SELECT commands, name, count(DISTINCT distribution) AS count, min(title) AS first, max(title) AS last
   FROM announced WHERE is_command GROUP BY commands, name HAVING count(DISTINCT distribution) > 1;
@@ -194,7 +194,7 @@ SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
   FROM claim c CROSS JOIN announced a LEFT JOIN script s ON s.entry_point = a.id
  WHERE a.is_command AND a.name = c.name AND a.commands = c.commands;
 
--- What the rules about names have in common.
+-- The common part of the rules about names.
 CREATE VIEW strange_name AS
 SELECT d.site, d.id AS distribution, t.entry_point,
        d.directory || iif(t.entry_point IS NULL, '', '/entry_points.txt') AS file,
@@ -212,8 +212,8 @@ CREATE VIEW "name-confusable" AS SELECT * FROM strange_name WHERE trait = 'confu
 CREATE VIEW "name-path" AS SELECT * FROM strange_name WHERE trait = 'path';
 CREATE VIEW "name-mismatch" AS SELECT * FROM strange_name WHERE trait = 'mismatch';
 
--- What is imported for an entry point: its module; and the package at the top, which anybody can
--- make of a namespace by an __init__ of his.
+-- The modules imported for an entry point: its own, and the top-level package, since any
+-- distribution can turn a namespace package into its own by adding an __init__.
 CREATE VIEW imported AS
 SELECT a.id AS entry_point, a.module FROM announced a WHERE a.module <> ''
 UNION
@@ -251,8 +251,8 @@ UNION ALL
 SELECT a.site, a.distribution, a.id, a.file, a.value, a.value || ' leads into Python itself'
   FROM announced a JOIN standard_module m
     ON m.name = substr(a.module, 1, instr(a.module || '.', '.') - 1)
- -- What lies in the site directory under such a name is not what import takes; but where Python
- -- has given a module up, others bring it.
+ -- A module of the standard library takes precedence over one in the site directory, except for
+ -- modules that Python has removed, which other distributions provide.
  WHERE a.state = 'missing'
     OR (NOT a.managed AND m.name NOT IN
         ('aifc', 'asynchat', 'asyncore', 'audioop', 'binhex', 'cgi', 'cgitb', 'chunk', 'crypt', 'distutils',
@@ -270,7 +270,7 @@ SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
             AND substr(a.module, 1, instr(a.module || '.', '.') - 1)
                 NOT IN (SELECT name FROM standard_module)
             AND NOT EXISTS (SELECT 1 FROM owner w WHERE w.module = a.module)
-            -- "package.Class": no module, but what hosts such as fsspec take for package:Class
+            -- "package.Class" is not a module, but hosts such as fsspec read it as package:Class
             AND NOT (instr(a.value, ':') = 0
                      AND EXISTS (SELECT 1 FROM owner w
                                   WHERE w.module = rtrim(rtrim(a.module, replace(a.module, '.', '')), '.')
@@ -292,8 +292,9 @@ SELECT site, id AS distribution, NULL AS entry_point, directory AS file, error A
        error AS message
   FROM distribution WHERE error IS NOT NULL;
 
--- "NAME" below lib/pythonX.Y, "pythonXY.zip" beside it, "pyvenv.cfg": what Python starts with; and
--- what runs when an environment of conda's is activated, which its own packages bring.
+-- Files that Python reads at start-up ("NAME" below lib/pythonX.Y, "pythonXY.zip" beside it,
+-- "pyvenv.cfg"), and activation scripts of conda environments, which conda's own packages may
+-- install.
 CREATE VIEW strayed AS
 SELECT 'environment-replaced' AS rule, d.site, d.id AS distribution, t.path AS file,
        'RECORD lists it, and the environment is made of it' AS what
@@ -309,7 +310,7 @@ SELECT 'metadata-foreign', d.site, d.id, t.path, 'RECORD lists it, and it is ano
   FROM stray t JOIN distribution d ON d.id = t.distribution
  WHERE t.path NOT GLOB '*/*/*' AND (t.path GLOB '*.dist-info/METADATA' OR t.path GLOB '*.dist-info/entry_points.txt');
 
--- What needs no more than a complaint.
+-- Rules that consist of complaints alone.
 CREATE VIEW complained AS
 SELECT c.site, c.distribution, NULL AS entry_point, c.file, c.what AS evidence,
        c.file || ': ' || c.what AS message, c.rule, s.managed
@@ -325,7 +326,7 @@ SELECT b.*, (SELECT o.distribution FROM owner o CROSS JOIN distribution d ON d.i
               WHERE o.file = b.source AND d.site = b.site LIMIT 1) AS distribution
   FROM bytecode b;
 
--- Where whole environments are made so, one line says it.
+-- An environment built entirely with unchecked bytecode is reported once.
 CREATE VIEW "bytecode-unchecked" AS
 SELECT b.site, b.distribution, NULL AS entry_point, b.file, '' AS evidence,
        b.file || ' runs whatever ' || b.source || ' says' AS message
@@ -367,7 +368,7 @@ SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory || '/direc
   FROM distribution d JOIN origin o ON o.distribution = d.id
  WHERE d.url IS NOT NULL;
 
--- What several sites of one environment have in common is told once.
+-- A finding common to several sites of an environment is reported once.
 CREATE VIEW "writable-by-others" AS
 SELECT min(site) AS site, distribution, NULL AS entry_point, file, what AS evidence,
        file || ': ' || what AS message
@@ -376,13 +377,13 @@ SELECT min(site) AS site, distribution, NULL AS entry_point, file, what AS evide
         SELECT site, distribution, file, what FROM in_place_of_source WHERE what IS NOT NULL)
  GROUP BY iif(substr(file, 1, 1) = '/', 0, site), distribution, file, what;
 
--- A line of code that is not its distribution's is nobody's.
+-- Start-up code that its distribution's RECORD does not list belongs to no distribution.
 CREATE VIEW "startup-unlisted" AS
 SELECT u.site, NULL AS distribution, NULL AS entry_point, u.file, u.code AS evidence,
        u.file || ' runs at each start of Python' || iif(u.code = '', '', ': ' || substr(u.code, 1, 200))
            AS message
   FROM startup u JOIN site s ON s.id = u.site
- WHERE NOT s.managed AND u.code <> 'import _virtualenv' -- which virtualenv, and uv, write so
+ WHERE NOT s.managed AND u.code <> 'import _virtualenv' -- written by virtualenv and uv
    AND NOT EXISTS (SELECT 1 FROM startup_owner o WHERE o.site = u.site AND o.file = u.file);
 
 CREATE VIEW "startup-code" AS
@@ -398,7 +399,7 @@ SELECT a.site, NULL AS distribution, NULL AS entry_point, a.place AS file, '' AS
        || iif(a.distributions = 1, ' distribution', ' distributions') || ' of its own' AS message
   FROM added a WHERE a.place NOT IN (SELECT path FROM site);
 
--- Each group is compared with the patterns once.
+-- Each group is matched against the patterns once.
 CREATE VIEW "runs-unasked" AS
 WITH unasked AS MATERIALIZED
        (SELECT group_name, (SELECT u.occasion FROM unasked_group u WHERE e.group_name GLOB u.pattern LIMIT 1) AS occasion
@@ -412,8 +413,7 @@ CREATE VIEW "forbidden" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, f.reason AS evidence, f.reason AS message
   FROM "forbidden_entry" f JOIN announced a ON a.id = f.entry_point;
 
--- Events of the time that is asked for. The detail of one about an entry point begins with its
--- group, its name and a colon.
+-- Events of the period. The detail of an event about an entry point begins with "GROUP/NAME:".
 CREATE VIEW recent AS
 SELECT v.*, d.id AS distribution_id, d.directory,
        (SELECT a.id FROM announced a
