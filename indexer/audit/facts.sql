@@ -58,7 +58,7 @@ CREATE TABLE requirement (distribution INTEGER NOT NULL, name TEXT NOT NULL) STR
 CREATE INDEX requirement_of ON requirement (distribution, name);
 
 -- import: the file from which Python would import a module or its parent package, if no RECORD
--- lists it. outside: an entry point that a symbolic link leads out of the environment.
+-- lists it. outside: an entry point with a symbolic link out of the environment.
 CREATE TABLE import (site INTEGER NOT NULL, module TEXT NOT NULL, file TEXT NOT NULL) STRICT;
 CREATE TABLE outside (entry_point INTEGER PRIMARY KEY ON CONFLICT IGNORE, target TEXT NOT NULL) STRICT;
 

@@ -40,7 +40,7 @@ struct names {
 struct records {
 	struct site *site;
 	struct collect *collect;
-	bool *failed; /* out of memory */
+	bool *failed;                   /* out of memory */
 	struct names modules, commands; /* -> 1 + index of the last to declare it, or 0 */
 	struct names objects, startups; /* paths: targets of entry points; start-up code */
 	struct name_map hashed;         /* path -> number of times it was hashed */
