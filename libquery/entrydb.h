@@ -153,7 +153,7 @@ enum entrydb_fresh {
 	ENTRYDB_FRESH_DEFAULT = 0, /* $ENTRYDB_FRESH, else ENTRYDB_FRESH_ROOTS */
 	ENTRYDB_FRESH_TRUST = 1,   /* not checked; for read-only images */
 	ENTRYDB_FRESH_ROOTS = 2,   /* one stat for each path entry */
-	ENTRYDB_FRESH_EXACT = 3    /* also each metadata directory and its files */
+	ENTRYDB_FRESH_EXACT = 3    /* every entry_points.txt is read */
 };
 
 /*
