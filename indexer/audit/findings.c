@@ -86,7 +86,7 @@ int findings_compare(struct worksheet *sheet, const char *file, struct error *er
 	int code = small_file_read(file, BASELINE_MAX, &bytes, &text.len, error);
 
 	if (code == 0)
-		return error_set(error, ERROR_NOTFOUND, "%s: no file that can be read", file);
+		return error_set(error, ERROR_NOTFOUND, "%s: not a readable file", file);
 	if (code < 0)
 		return code;
 	if (text.len == BASELINE_MAX)

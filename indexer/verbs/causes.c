@@ -90,8 +90,8 @@ static int judge_text(struct search *search, struct slice path)
 	if (code <= 0 || length >= MODULE_TEXT_MAX ||
 	    may_define((struct slice){text, length}, search->attr))
 		return code < 0 ? code : 0;
-	return found(search, text_format("%s has no %.*s in it", path.ptr, (int)search->attr.len,
-	                                 search->attr.ptr));
+	return found(search, text_format("%s does not contain %.*s", path.ptr,
+	                                 (int)search->attr.len, search->attr.ptr));
 }
 
 /* --- extension modules loaded by the import --- */
@@ -181,7 +181,7 @@ static int judge_object(struct search *search, const struct object *object, stru
 	        search,
 	        text_format("%.*s needs %s%.*s, which %s", (int)path.len, path.ptr,
 	                    report.missing.len ? "" : "the symbol ", (int)word.len, word.ptr,
-	                    report.missing.len ? "is not found" : "no library that it needs has"));
+	                    report.missing.len ? "is not found" : "none of its libraries defines"));
 }
 
 /* Is the object in the module's package, or in one that is imported before it? */
@@ -246,12 +246,13 @@ static int judge_module(struct search *search, bool is_missing)
 		code = file_status(search->tree->fd, path.ptr, &status, search->error);
 		if (code == 0)
 			return found(search,
-			             text_format("%s is listed in RECORD and not there: "
-			                         "the package is gone, its metadata was left",
+			             text_format("%s is listed in RECORD, but missing: "
+			                         "the package was removed, but not its metadata",
 			                         path.ptr));
 	} else if (code == 0 && is_missing) {
-		return found(search, text_format("nothing in %s is the module %.*s", search->path,
-		                                 (int)search->module.len, search->module.ptr));
+		return found(search,
+		             text_format("there is no module %.*s in %s", (int)search->module.len,
+		                         search->module.ptr, search->path));
 	} else if (code == 0) {
 		code = find_module(search, search->tree->fd, &path);
 	}

@@ -159,7 +159,7 @@ static int find_file(const struct options *options, char **out, struct error *er
 	}
 	if (options->user && layout_user_config(LAYOUT_USER_POLICY, out) == 0 && !*out)
 		return error_set(error, ERROR_NOTFOUND,
-		                 "HOME is not set: there is no place for your rules");
+		                 "HOME is not set: cannot locate your policy file");
 	if (!options->user && (inside || !options->prefix))
 		*out = layout_policy(options->sysroot,
 		                     slice_of(prefix && strcmp(prefix, "/") != 0 ? prefix : ""));
@@ -326,7 +326,7 @@ static int run(const struct options *options, enum policy_action action, struct 
 	int code;
 
 	if (options->user && options->prefix)
-		return usage_error(NULL, "--user and --prefix exclude each other");
+		return usage_error(NULL, "--user and --prefix are mutually exclusive");
 	change.rule = rule_of(options, &arena, &failed);
 	change.rule.action = action;
 	code = failed ? error_nomem(error) : find_file(options, &file, error);
@@ -334,7 +334,8 @@ static int run(const struct options *options, enum policy_action action, struct 
 	if (code == 0)
 		code = change_file(&change, error);
 	if (code == ERROR_PERMISSION && !options->user && !options->prefix)
-		note(options, "the system's rules are root's; --user has your own, --prefix those "
+		note(options, "only root can change the system's rules; use --user for your own, "
+		              "--prefix for those "
 		              "of an environment");
 	if (code == 0)
 		note(options, "%s: %s %s", file, options->arguments[0],

@@ -152,7 +152,7 @@ static void watch_child(struct probe *probe, pid_t child, int fd)
 	                                       : "crashed";
 	if (!ended)
 		snprintf(probe->reason, sizeof(probe->reason),
-		         "it did not come back within %u s when it was probed", seconds);
+		         "it did not return within %u s when it was probed", seconds);
 	else if (probe->is_harmful && WIFEXITED(status))
 		snprintf(probe->reason, sizeof(probe->reason),
 		         "it ended the process with status %d when it was probed", how);

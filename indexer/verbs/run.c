@@ -78,7 +78,7 @@ static int run(const struct options *options, entrydb *db, const entrydb_entry_p
 	entrydb_verdict_free(verdict);
 	if (code == 0 && !entrydb_entry_point_attr(e))
 		code = error_set(error, ERROR_INVALID,
-		                 "%s = %s of %s names no function that could be run",
+		                 "%s = %s of %s does not name a function that can be run",
 		                 entrydb_entry_point_name(e), entrydb_entry_point_value(e),
 		                 entrydb_entry_point_file(e));
 	if (code == 0)

@@ -154,7 +154,7 @@ static int say_not_found_near(struct search *search, const char *catalogue, stru
 	if (code < 0)
 		return code;
 	near = suggest_near("", &search->nearest);
-	note(options, "nothing that is catalogued has %s%s",
+	note(options, "no recorded package or archive has %s%s",
 	     options->argument_count > 1 || options->script ? "an entry point of that name"
 	                                                    : "that group",
 	     near ? near : "");

@@ -106,7 +106,7 @@ static void compare_distributions(struct verify *verify, bool same_place,
 	         "name or version differs from that on disk"},
 	        {same_lines, "entry points differ from those on disk"},
 	        {!same_lines || same_entry_points(row, disk, true),
-	         "what its entry points lead to has changed"},
+	         "the targets of its entry points have changed"},
 	        {same_plugins(row, disk), "its plugins have changed"},
 	        {was_read || !is_read, "it can be read now"},
 	        {!was_read || is_read, "it cannot be read now"},
@@ -237,7 +237,7 @@ static int verify_database(struct verify *verify, struct error *error)
 	mode_t mode = 0;
 
 	if (code == ERROR_NOTFOUND)
-		error_set(error, code, "%s: there is no such database; 'entrydb update' makes it",
+		error_set(error, code, "%s: no such database; 'entrydb update' creates it",
 		          database->file);
 	if (code == 0)
 		code = database_mode(database, &mode, error);

@@ -63,8 +63,7 @@ static void print_text(const struct facts *facts)
 	if (shadow)
 		print_line(STYLE_BAD, "  shadowed by  %s, which comes first", shadow);
 	print_line(is_good ? STYLE_PLAIN : STYLE_BAD, "  leads to     %s%s%s",
-	           target ? entrydb_kind_name(entrydb_target_kind(target))
-	                  : "nothing that can be looked at",
+	           target ? entrydb_kind_name(entrydb_target_kind(target)) : "unknown",
 	           target ? ", " : "",
 	           target ? entrydb_state_name(entrydb_target_state(target)) : "");
 	if (target)
