@@ -386,7 +386,7 @@ static enum status update_database(const struct options *options, const struct d
 		return STATUS_DONE;
 	code = edit_database(options, database, update_in, NULL, &result, &error);
 	if (code < 0 && readers && !update_is_needed(options, readers, true))
-		code = 0; /* e.g. on a read-only file system: readers get correct answers */
+		code = 0; /* e.g. on a read-only file system: readers get correct results */
 	if (code < 0)
 		return options->sealed ? fail(&error) : give_up(database, &error);
 	error_clear(&error);
