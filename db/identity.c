@@ -49,7 +49,7 @@ int identity_check_header(int fd, const char *file, uint32_t *version, struct er
 	if (memcmp(header, "SQLite format 3", 16) != 0)
 		return error_set(error, ERROR_FORMAT, "%s: not a SQLite database", file);
 	if (got < HEADER_SIZE)
-		return error_set(error, ERROR_FORMAT, "%s: the database is cut off", file);
+		return error_set(error, ERROR_FORMAT, "%s: the database is truncated", file);
 	if (big_endian(header + HEADER_APPLICATION) != SQL_APPLICATION_ID)
 		return error_set(error, ERROR_INVALID,
 		                 "%s: a SQLite database, but not one of entrydb", file);

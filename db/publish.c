@@ -127,7 +127,7 @@ static int open_lock(struct publication *publication, struct error *error)
 		return error_errno(error, errno, "cannot open %s.lock", publication->path);
 	if (!S_ISREG(status.st_mode) || status.st_uid != geteuid())
 		return error_set(error, ERROR_PERMISSION,
-		                 "%s.lock is in the way: it is not a file of yours; delete it",
+		                 "%s.lock is not a regular file that you own; delete it",
 		                 publication->path);
 	publication->lock_fd = take_fd(&fd);
 	return 0;
@@ -346,7 +346,7 @@ static int make_ready(struct publication *publication, mode_t mode, struct error
 		return error_errno(error, errno, "cannot write %s.new", publication->path);
 	if (!is_named(publication, sibling(publication, ".new").name, fd))
 		return error_set(error, ERROR_IO,
-		                 "%s.new was exchanged by somebody else; nothing was changed",
+		                 "%s.new was replaced by another process; nothing was changed",
 		                 publication->path);
 	return 0;
 }
@@ -423,7 +423,8 @@ int publish_mark_stale(const char *path, const char *sysroot, struct error *erro
 int publication_unmark(struct publication *publication, struct error *error)
 {
 	if (publication->is_marked && futimens(publication->published_fd, NULL) != 0)
-		return error_errno(error, errno, "cannot take the mark off %s", publication->path);
+		return error_errno(error, errno, "cannot remove the mark from %s",
+		                   publication->path);
 	publication->is_marked = false;
 	return 0;
 }

@@ -45,9 +45,10 @@ static int open_file(struct reader *reader, const char *file, struct error *erro
 
 	reader->fd = -1;
 	if (fd < 0 && errno == ELOOP)
-		return error_set(error, ERROR_PERMISSION,
-		                 "%s: not believed: it is a symbolic link; name the file itself",
-		                 file);
+		return error_set(
+		        error, ERROR_PERMISSION,
+		        "%s: not believed: it is a symbolic link; give the path of the file itself",
+		        file);
 	if (fd < 0 || fstat(fd, &reader->opened) != 0)
 		return error_errno(error, errno, "%s", file);
 	/* A query reads scattered pages: on a network file system, each is a request. */

@@ -44,7 +44,7 @@ int worksheet_failure(struct worksheet *worksheet, struct error *error)
 		return error_set(error, ERROR_BUSY, "%s: another process has it open",
 		                 worksheet->file);
 	return error_set(error, ERROR_IO, "%s: %s",
-	                 worksheet->file ? worksheet->file : "cannot judge what was found",
+	                 worksheet->file ? worksheet->file : "cannot evaluate the rules",
 	                 sqlite3_errstr(worksheet->failure));
 }
 

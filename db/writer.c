@@ -369,11 +369,12 @@ static int leave_newer(struct writer *writer, struct error *error)
 	error_clear(&own);
 	if (!is_sound)
 		return 0;
-	return error_set(error, ERROR_FORMAT,
-	                 "%s: made by a newer entrydb (version %u of the database, this program "
-	                 "writes version %u) and left alone; use that one, or name another file "
-	                 "with --db",
-	                 writer->publication.path, writer->version, SQL_USER_VERSION);
+	return error_set(
+	        error, ERROR_FORMAT,
+	        "%s: made by a newer entrydb (version %u of the database, this program "
+	        "writes version %u) and not changed; use the newer entrydb, or another file "
+	        "with --db",
+	        writer->publication.path, writer->version, SQL_USER_VERSION);
 }
 
 /*

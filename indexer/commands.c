@@ -28,8 +28,8 @@ struct command {
 	const char *summary, *description, *examples, *statuses;
 };
 
-#define FOUND "0 found, 1 nothing found, 2 usage, 3 could not"
-#define DONE  "0 done, 2 usage, 3 could not"
+#define FOUND "0 found, 1 nothing found, 2 usage, 3 failed"
+#define DONE  "0 success, 2 usage, 3 failed"
 
 #define COMMON  "color quiet help "
 #define KEEPING COMMON "db root "
@@ -43,32 +43,32 @@ static command_function help;
 static const struct command commands[] = {
 	{"update", "[PATH...]", command_update, KEEPS,
 		KEEPING "path fresh hook sealed", STOPPABLE | PATHS,
-		"bring them up to date with what is installed",
-		"Bring the databases up to date with what is installed. PATH is a site directory, or a "
-		"prefix such as a virtual environment, which stands for all site directories in it. "
-		"Without PATH, everything on this machine is updated.",
+		"bring them up to date",
+		"Bring the databases up to date with the installed packages. PATH is a site directory, "
+		"or a prefix such as a virtual environment, which stands for all site directories in "
+		"it. Without PATH, everything on this machine is updated.",
 		"  entrydb update ~/venv\n"
 		"  entrydb update --root /mnt/image\n",
-		"0 done, 2 usage, 3 could not do all of it; with --hook always 0"},
+		"0 success, 2 usage, 3 failed in part; with --hook always 0"},
 	{"add", "[ARCHIVE|DIR...]", command_add, KEEPS,
 		COMMON "db json python index all all-versions requirements platform", STOPPABLE,
-		"catalogue archives that are not installed",
+		"record archives that are not installed",
 		"Record the entry points of archives that are not installed: wheels, eggs, source "
 		"distributions, packages of conda and of Linux distributions, other zips and tarballs; or "
-		"of all those in a directory. They go to your own database, or to that of --db. With "
-		"--index [URL] and names of projects, read what a package index has, without downloading "
-		"whole wheels, into the catalogue that 'entrydb search' asks. Images of containers (OCI, "
-		"docker save) are kept for themselves, for --root.",
+		"of all those in a directory. They are written to your own database, or to that of --db. "
+		"With --index [URL] and names of projects, read a package index, without downloading "
+		"whole wheels, into the catalogue that 'entrydb search' uses. Container images (OCI, "
+		"docker save) are unpacked for use with --root.",
 		"  entrydb add --db wheels.db wheelhouse/\n"
 		"  entrydb add --index pytest-cov pytest-xdist\n"
 		"  entrydb add app.tar; entrydb list --root app.tar\n",
-		"0 done, 2 usage, 3 some archives could not be read"},
+		"0 success, 2 usage, 3 some archives could not be read"},
 	{"forget", "PATH...", command_forget, KEEPS, KEEPING "path platform", PATHS,
 		"drop a site directory or an archive",
-		"Drop site directories or archives from the database that holds them. The files on disk "
-		"stay, and questions about them are answered by reading them.",
+		"Drop site directories or archives from the database that contains them. The files on disk "
+		"are not touched; queries read them directly.",
 		"  entrydb forget --db wheels.db wheelhouse/thing-1.0-py3-none-any.whl\n",
-		"0 done, 1 a path is in no database, 2 usage, 3 could not"},
+		"0 success, 1 a path is in no database, 2 usage, 3 failed"},
 	{"list", "[GROUP [NAME]]", command_list, ASKS,
 		ASKING "group allowed program", IMAGES,
 		"entry points, in importlib.metadata's order",
@@ -78,9 +78,9 @@ static const struct command commands[] = {
 		"  entrydb list pytest11 --path ~/venv/lib/python3.12/site-packages\n"
 		"  entrydb list --json pytest11\n", FOUND},
 	{"search", "[GROUP [NAME]]", command_search, ASKS, COMMON "db json command", 0,
-		"who provides it, among packages not installed",
-		"Search what 'entrydb add' has catalogued, from package indexes and archives, for the entry "
-		"points of a group, or for a command, and print package, version, group, name and value.",
+		"search packages that are not installed",
+		"Search the package indexes and archives recorded by 'entrydb add' for the entry points "
+		"of a group, or for a command, and print package, version, group, name and value.",
 		"  entrydb search pytest11\n"
 		"  entrydb search --command aws\n", FOUND},
 	{"groups", "", command_groups, ASKS, ASKING, IMAGES,
@@ -89,25 +89,25 @@ static const struct command commands[] = {
 		"  entrydb groups\n", FOUND},
 	{"status", "", command_status, ASKS, ASKING, IMAGES,
 		"which databases, how fresh, since when",
-		"Print each path entry that is searched: its state, how many entry points it has, whether "
-		"Python asks entrydb there (see 'python -m entrydb on'), when and by which command its "
-		"database was changed last, and the database. This is what 'entrydb' alone prints.",
+		"Print each path entry that is searched: its state, its number of entry points, whether "
+		"Python uses entrydb there (see 'python -m entrydb on'), when and by which command its "
+		"database was last changed, and the database. This is what 'entrydb' alone prints.",
 		"  entrydb status\n", FOUND},
 	{"why", "GROUP NAME", command_why, ASKS, ASKING "program", IMAGES,
-		"who provides it, what shadows it, what it leads to",
-		"Explain each entry point of that name: which distribution provides it, which other one "
-		"shadows it, what it leads to, from which database that is known, how fresh it is, and "
-		"which rule forbids it. If there is none, print the path entries that were searched.",
+		"explain an entry point: provider, shadowing, target",
+		"Explain each entry point of that name: the distribution that provides it, the one that "
+		"shadows it, its target, its database and whether that is up to date, and the rule that "
+		"forbids it. If there is none, print the path entries that were searched.",
 		"  entrydb why pytest11 cov\n", FOUND},
 	{"plugins", "[KIND [NAME]]", command_plugins, ASKS, ASKING, IMAGES,
-		"native plugins, known by a symbol they export",
-		"Print the shared objects of installed packages that are plugins of other programs and "
-		"that no entry point announces: JAX's devices (pjrt), database drivers (adbc), extensions "
+		"list native plugins, recognized by exported symbols",
+		"Print the shared objects of installed packages that are plugins of other programs, but "
+		"have no entry point: JAX's devices (pjrt), database drivers (adbc), extensions "
 		"(sqlite, duckdb) and others, to which /etc/entrydb/plugin-kinds.conf may add.",
 		"  entrydb plugins --path ~/venv/lib/python3.12/site-packages\n"
 		"  entrydb plugins adbc sqlite --json\n", FOUND},
 	{"verify", "[PATH...]", command_verify, CHECKS, KEEPING "path json platform", PATHS | IMAGES,
-		"compare the database with the disk, hashes included",
+		"compare the database with the disk, including hashes",
 		"Compare the database with the disk, without relying on times, and print each difference. "
 		"Files whose hash is in a RECORD are hashed. PATH is as for update; with --db and without "
 		"PATH, everything in the file is compared.",
@@ -115,27 +115,27 @@ static const struct command commands[] = {
 		"0 no difference, 1 differences found, 2 usage, 3 could not"},
 	{"audit", "[PATH...]", command_audit, CHECKS,
 		KEEPING "path json sarif html baseline facts fail-on since rules platform", STOPPABLE | PATHS | IMAGES,
-		"entry points that are not what they should be",
-		"Judge an environment by rules about entry points: commands that stand in for others, "
-		"code that runs unasked, files that are not those that were installed, names that are not "
-		"what they seem. The disk is read, nothing is run. PATH is as for verify.",
+		"check entry points for problems",
+		"Check entry points against rules, which detect commands that impersonate others, code "
+		"that runs automatically, files that have changed since installation, and misleading "
+		"names. The disk is read, nothing is run. PATH is as for verify.",
 		"  entrydb audit ~/venv\n"
 		"  entrydb audit --json ~/venv > known; entrydb audit --baseline known ~/venv\n"
 		"  entrydb audit --since '7 days' ~/venv\n",
-		"0 nothing at or above --fail-on, 1 something, 2 usage, 3 could not"},
+		"0 no findings at or above --fail-on, 1 findings, 2 usage, 3 failed"},
 	{"push", "URL [PATH...]", command_push, CHECKS, KEEPING, STOPPABLE,
 		"send them to a fleet's PostgreSQL",
-		"Send what the databases have, and what audit finds, to the fleet's database in "
-		"PostgreSQL. Only databases that have changed since are sent, each in one transaction. "
-		"URL is one of libpq's; PATH is as for verify.",
+		"Send the contents of the databases and the findings of audit to a fleet's PostgreSQL "
+		"server. Only databases that have changed are sent, each in one transaction. URL is a "
+		"libpq connection URL; PATH is as for verify.",
 		"  entrydb push postgresql://web1@server/fleet\n",
-		"0 the server has all, 2 usage, 3 could not send all of it"},
+		"0 everything was sent, 2 usage, 3 failed in part"},
 	{"log", "", command_log, CHECKS, KEEPING "path python json", 0,
 		"the audit trail",
 		"Print the audit trail of the databases, oldest first: time (UTC), action, distribution "
 		"with its versions, site directory, the command that recorded the change, and the user.",
 		"  entrydb log --path ~/venv/lib/python3.12/site-packages\n",
-		"0 found, 1 nothing was recorded, 2 usage, 3 could not"},
+		"0 found, 1 nothing was recorded, 2 usage, 3 failed"},
 	{"run", "NAME [ARG...]", command_run, ASKS,
 		COMMON "db path python fresh group print", 0,
 		"start a console script",
@@ -143,49 +143,49 @@ static const struct command commands[] = {
 		"that follow. It is run by the interpreter of its environment, in place of entrydb.",
 		"  entrydb run torchrun --nproc-per-node 2 train.py\n"
 		"  entrydb run --print torchrun\n",
-		"0 printed, 1 none, 2 usage, 3 could not; else the script's"},
+		"0 printed, 1 not found, 2 usage, 3 failed; else the script's"},
 	{"disable", "GROUP[/NAME]", command_disable, DECIDES, RULING, 0,
 		"forbid loading it",
-		"Write a rule into a policy file: that entry point, or all of the group, is not loaded. "
-		"The rule is the system's (/etc/entrydb/policy.conf), an environment's (--prefix) or your "
-		"own (--user), which counts more than those. A GROUP of '*' is every group.",
+		"Write a rule into a policy file that forbids loading the entry point, or all of the "
+		"group. The file is the system's (/etc/entrydb/policy.conf), an environment's (--prefix) "
+		"or your own (--user), which takes precedence. A GROUP of '*' matches every group.",
 		"  entrydb disable --user torch.backends/torch_foo\n"
 		"  entrydb disable --prefix ~/venv pytest11 --distribution pytest-slow\n"
 		"  entrydb disable vllm.general_plugins --program vllm\n", DONE},
 	{"enable", "GROUP[/NAME]", command_enable, DECIDES, RULING "priority", 0,
 		"allow loading it again",
-		"Take back what 'entrydb disable' with the same arguments has written. If another rule "
-		"still forbids it, such as one of the system or about the whole group, write a rule that "
-		"allows it. --priority sets what is loaded first.",
+		"Remove the rule that 'entrydb disable' with the same arguments wrote. If another rule "
+		"still forbids the entry point, such as one of the system or for the whole group, write a "
+		"rule that allows it. --priority determines the order of loading.",
 		"  entrydb enable --user torch.backends/torch_foo\n"
 		"  entrydb enable vllm.general_plugins/good --program vllm\n", DONE},
 	{"probe", "GROUP NAME", command_probe, DECIDES,
 		COMMON "db path python fresh json program timeout", 0,
 		"load it in a child process and report",
 		"Load the entry point in a child process and print the outcome: loaded, failed, crashed "
-		"or hung. A shared object that crashed or hung is set aside (see quarantine). Python code "
+		"or hung. A shared object that crashed or hung is quarantined (see quarantine). Python code "
 		"is imported by the interpreter of its environment, and not called.",
 		"  entrydb probe jax_plugins xla_cuda12\n"
 		"  entrydb probe --timeout 5 torch.backends torch_foo\n",
-		"0 loaded, 1 there is none, 2 usage, 3 it could not be loaded"},
+		"0 loaded, 1 not found, 2 usage, 3 it could not be loaded"},
 	{"quarantine", "[ID...]", command_quarantine, DECIDES, COMMON "json clear", 0,
-		"what crashed or hung when it was loaded",
-		"List the shared objects that are set aside since they crashed or hung when they were "
-		"loaded: by 'entrydb probe', or by a program that asked libentrydb for protection. With "
-		"--clear, let those with the given IDs be loaded again; without an ID, all.",
+		"list objects that crashed or hung when loaded",
+		"List the quarantined shared objects, which crashed or hung when they were loaded by "
+		"'entrydb probe', or by a program that uses guarded loading. With --clear, allow loading "
+		"those with the given IDs again, or all without an ID.",
 		"  entrydb quarantine\n"
 		"  entrydb quarantine --clear\n",
-		"0 done, 1 an ID is not set aside, 2 usage, 3 could not"},
+		"0 success, 1 an ID is not in quarantine, 2 usage, 3 failed"},
 	{"export", "HOST [PATH...]", command_export, KEEPS, COMMON "root", STOPPABLE | PATHS,
-		"write the manifests that adbc or opencl look for",
-		"Write the files in which HOST looks for its plugins: PREFIX/etc/adbc/drivers/NAME.toml "
+		"write plugin manifests for adbc or opencl",
+		"Write the manifests in which HOST looks up its plugins: PREFIX/etc/adbc/drivers/NAME.toml "
 		"(adbc), or PREFIX/etc/OpenCL/vendors/NAME.icd (opencl). Updates and hooks then keep them "
-		"current. What somebody else has written is left alone. PATH is as for update; without it, "
-		"the environment is the one that 'entrydb list' would ask.",
+		"up to date. Files not written by entrydb are not changed. PATH is as for update; the "
+		"default is the environment that 'entrydb list' uses.",
 		"  entrydb export adbc ~/venv\n",
-		"0 done, 2 usage, 3 could not do all of it"},
+		"0 success, 2 usage, 3 failed in part"},
 	{"help", "[COMMAND]", help, CHECKS, COMMON, 0,
-		"what a command does, its options, examples",
+		"explain a command, its options, examples",
 		"Print a summary of all commands or, with COMMAND, what 'entrydb COMMAND --help' prints.",
 		"  entrydb help list\n",
 		"0 printed, 2 there is no such command"},
@@ -229,8 +229,8 @@ static void print_help(void)
 {
 	static const char *const titles[PURPOSES] = {
 	        [KEEPS] = "Update the databases",
-	        [ASKS] = "Ask questions",
-	        [DECIDES] = "Decide what is loaded",
+	        [ASKS] = "Query",
+	        [DECIDES] = "Control loading",
 	        [CHECKS] = "Check and explain",
 	};
 
@@ -248,7 +248,7 @@ static void print_help(void)
 	puts("\nOptions (each command takes some of them):");
 	options_print(NULL);
 	puts("\n'entrydb COMMAND --help' explains a command. See also entrydb(1).\n"
-	     "Exit status: 0 done or found, 1 not found or differences, 2 usage, 3 could not.");
+	     "Exit status: 0 success, 1 not found or differences, 2 usage, 3 failed.");
 }
 
 static int help(const struct options *options, struct error *error)
@@ -290,7 +290,7 @@ static enum status check(const struct command *command, const struct options *op
 	const char *other = options_not_among(options, command->takes);
 
 	if (other)
-		return usage_error(command->name, "%s takes no --%s", command->name, other);
+		return usage_error(command->name, "%s does not accept --%s", command->name, other);
 	if (!takes_that_many(command->usage, options->argument_count))
 		return usage_error(command->name, "usage: entrydb %s%s%s", command->name,
 		                   *command->usage ? " " : "", command->usage);
@@ -315,7 +315,8 @@ static int enter(const struct command *command, struct options *options, struct 
 	if (!image_is_named(options->sysroot))
 		return sysroot_enter(&options->sysroot, error);
 	if (!(command->is & IMAGES))
-		return usage_error(command->name, "%s takes no image as --root", command->name);
+		return usage_error(command->name, "%s does not accept an image as --root",
+		                   command->name);
 	return image_enter(options, command->run == command_verify, error);
 }
 

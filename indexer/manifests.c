@@ -320,7 +320,7 @@ int manifests_write(const struct options *options, const struct database *databa
 		return error_nomem(error);
 	if (!has_prefix(database))
 		return error_set(error, ERROR_INVALID,
-		                 "%s: it belongs to no prefix in which hosts would look",
+		                 "%s: it does not belong to a prefix that hosts search",
 		                 database->file);
 	code = database_check_owner(database, options->command, error);
 	if (code == 0)

@@ -112,7 +112,7 @@ int load_kinds(const struct options *options, struct plugin_kinds **out, struct 
 	int code = plugin_kinds_load(options->sysroot, out, &problem, error);
 
 	if (problem.code)
-		message("%s; the kinds of plugins in it are not looked for", error_text(&problem));
+		message("%s; its kinds of plugins are ignored", error_text(&problem));
 	error_clear(&problem);
 	return code;
 }
@@ -181,19 +181,20 @@ static void advise_on_path(const struct options *options, const entrydb_path *pa
 	if (without)
 		note(options,
 		     "no entry points were found, and no database has %s; install packages there "
-		     "and run 'entrydb update PATH', or look elsewhere with --path",
+		     "and run 'entrydb update PATH', or search elsewhere with --path",
 		     without);
 	else if (with)
-		note(options, "the databases have no entry points for what is searched; 'entrydb "
-		              "update' records what is installed, --path looks elsewhere");
+		note(options, "the databases have no entry points for the searched path; 'entrydb "
+		              "update' records installed packages, --path searches elsewhere");
 	else if (absent)
 		note(options,
-		     "none of what is to be searched exists, such as %s; look elsewhere "
+		     "none of the path entries exists, such as %s; search elsewhere "
 		     "with --path or ENTRYDB_PATH",
 		     absent);
 	else
-		note(options, "no Python is installed here yet; --path looks elsewhere, 'entrydb "
-		              "update PATH' records what is installed there");
+		note(options,
+		     "no Python is installed here yet; --path searches elsewhere, 'entrydb "
+		     "update PATH' records packages installed there");
 }
 
 bool advise_on_nothing(const struct options *options, entrydb *db)
@@ -267,9 +268,7 @@ static int check_owner(const char *path, struct error *error)
 	struct stat status;
 	int code = geteuid() == 0 ? safe_believe(path, NULL, TRUST_NO_OTHER, &status, error) : 0;
 
-	return code < 0 ? error_set(error, code, "%s: nothing of it is run: %s", path,
-	                            error_text(error))
-	                : 0;
+	return code < 0 ? error_set(error, code, "%s: not run: %s", path, error_text(error)) : 0;
 }
 
 int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char **out,

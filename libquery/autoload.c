@@ -57,10 +57,10 @@ static int try_one(entrydb *db, const entrydb_autoload_options *options,
 		code = 0;
 	if (code < 0)
 		error_set(error, code,
-		          "failed to load the extension %s: %s; %s%sto keep it from being loaded, "
+		          "failed to load the extension %s: %s; %s%sto disable this one, "
 		          "run: entrydb disable %s",
 		          entrydb_entry_point_name(entry_point), entrydb_error_message(&cause),
-		          variable ? variable : "", variable ? "=0 switches all of them off; " : "",
+		          variable ? variable : "", variable ? "=0 disables all extensions; " : "",
 		          word ? word : "GROUP/NAME");
 	entrydb_error_clear(&cause);
 	return code;

@@ -3,7 +3,7 @@
  *
  * An entry point is a line of packaging metadata, "name = module:attr [extras]"
  * in a group, by which an installed package announces a plugin, a command or a
- * back end. This library gives the same answers as
+ * back end. This library returns the same results as
  * importlib.metadata.entry_points(), with the same order and shadowing, from a
  * database that is updated when packages are installed. Path entries for which the
  * database is missing or out of date are read from the disk instead.
@@ -148,12 +148,12 @@ enum entrydb_rules {
  */
 ENTRYDB_API int entrydb_rules_parse(const char *text, enum entrydb_rules *out);
 
-/* How thoroughly each answer is checked against the disk. */
+/* How thoroughly the database is checked against the disk before each query. */
 enum entrydb_fresh {
 	ENTRYDB_FRESH_DEFAULT = 0, /* $ENTRYDB_FRESH, else ENTRYDB_FRESH_ROOTS */
 	ENTRYDB_FRESH_TRUST = 1,   /* not checked; for read-only images */
 	ENTRYDB_FRESH_ROOTS = 2,   /* one stat for each path entry */
-	ENTRYDB_FRESH_EXACT = 3    /* also each metadata directory and its files */
+	ENTRYDB_FRESH_EXACT = 3    /* every entry_points.txt is read */
 };
 
 /*
@@ -163,7 +163,7 @@ enum entrydb_fresh {
  */
 ENTRYDB_API int entrydb_fresh_parse(const char *text, enum entrydb_fresh *out);
 
-/* Parts of an answer that the caller does not need. */
+/* Parts of a result that the caller does not need. */
 enum entrydb_omit {
 	/*
 	 * Name and version of the distribution: they may be NULL where a file would have to be read
@@ -194,7 +194,7 @@ typedef struct entrydb_options {
 	}
 
 typedef struct entrydb entrydb;                           /* a handle */
-typedef struct entrydb_set entrydb_set;                   /* an immutable answer */
+typedef struct entrydb_set entrydb_set;                   /* an immutable result */
 typedef struct entrydb_entry_point entrydb_entry_point;   /* part of a set */
 typedef struct entrydb_distribution entrydb_distribution; /* part of a set */
 typedef struct entrydb_target entrydb_target;             /* the file behind an entry point */
@@ -234,12 +234,12 @@ ENTRYDB_API void entrydb_close(entrydb *db);
 
 /*
  * Select the entry points named @name in @group; NULL matches any. The set has the content and the
- * order of importlib.metadata's answer. Distributions for which Python would raise an exception are
+ * order of importlib.metadata's result. Distributions for which Python would raise an exception are
  * omitted and reported by entrydb_set_problem(). Policy is not applied: see
  * entrydb_select_allowed(). Free *out with entrydb_set_free().
  *
  * ENTRYDB_EIO: a path entry could not be read. With this code and ENTRYDB_ENOMEM there is no
- * partial answer: call again when descriptors or memory are available. Since 0.1.
+ * partial result: call again when descriptors or memory are available. Since 0.1.
  */
 ENTRYDB_API int entrydb_select(entrydb *db, const char *group, const char *name, entrydb_set **out,
                                entrydb_error *error);
@@ -305,7 +305,7 @@ ENTRYDB_API int entrydb_plugins(entrydb *db, const char *kind, const char *name,
 ENTRYDB_API int entrydb_add_plugin_kinds(entrydb *db, const char *text, entrydb_error *error);
 
 /*
- * Check the disk, as a selection does, and store in *state a number that changes whenever an answer
+ * Check the disk, as a selection does, and store in *state a number that changes whenever a result
  * of this handle may have changed: the caller may cache what it took from a set while the number
  * stays the same.
  *
@@ -696,7 +696,7 @@ ENTRYDB_API int entrydb_autoload(entrydb *db, const char *group,
 
 /* --- path entries --- */
 
-/* Where the answers about a path entry come from. */
+/* The source of the results for a path entry. */
 enum entrydb_path_state {
 	ENTRYDB_PATH_ABSENT = 0,  /* it does not exist */
 	ENTRYDB_PATH_FRESH = 1,   /* the database: its recorded times match the disk */
@@ -711,10 +711,10 @@ enum entrydb_path_state {
 ENTRYDB_API const char *entrydb_path_state_name(enum entrydb_path_state state);
 
 /*
- * Describe the path entries as of the last answer (before any, as if one were given now). The
+ * Describe the path entries as of the last query (before the first, as if one were made now). The
  * description is a snapshot. Free *out with entrydb_path_free().
  *
- * ENTRYDB_EIO: before the first answer, a path entry could not be read. Since 0.1.
+ * ENTRYDB_EIO: before the first query, a path entry could not be read. Since 0.1.
  */
 ENTRYDB_API int entrydb_describe_path(entrydb *db, entrydb_path **out, entrydb_error *error);
 
@@ -733,7 +733,7 @@ ENTRYDB_API const char *entrydb_path_entry_path(const entrydb_path_entry *entry)
 /* The database file that describes it; NULL for none. Since 0.1. */
 ENTRYDB_API const char *entrydb_path_entry_database(const entrydb_path_entry *entry);
 
-/* The source of the last answer about it. Since 0.1. */
+/* The source of the last result for it. Since 0.1. */
 ENTRYDB_API enum entrydb_path_state entrydb_path_entry_state(const entrydb_path_entry *entry);
 
 /* One line that explains the state. Since 0.1. */

@@ -66,8 +66,8 @@ static const struct carried *carried_here(struct entrydb *db, const struct path_
 
 /* --- reading all --- */
 
-static const char as_recorded[] = "the directory is as the database has it";
-static const char no_row[] = "no database describes it; 'entrydb update' would make it fast";
+static const char as_recorded[] = "the directory has not changed since the database was updated";
+static const char no_row[] = "it is in no database; 'entrydb update' would speed up queries";
 
 static const char *why_not_fresh(struct entrydb *db, const struct path_entry *entry,
                                  struct stamp stamp)
@@ -79,7 +79,7 @@ static const char *why_not_fresh(struct entrydb *db, const struct path_entry *en
 	if (!entry->row.settled)
 		return "it had just changed when the database was updated";
 	if (db->fresh == ENTRYDB_FRESH_EXACT)
-		return "all of it is read, whatever a database has (level exact)";
+		return "everything is read at level exact";
 	if (source_is_marked(source_of(db, entry)))
 		return "a hook could not bring the database up to date";
 	return "a distribution in it, editable or just installed, has changed";
@@ -250,8 +250,8 @@ static int compare(struct entrydb *db, struct path_entry *entry, struct stamp st
 		set_state(db, entry, ENTRY_SCANNED, reason);
 	else
 		set_state(db, entry, ENTRY_CHECKED,
-		          carried ? "it was carried here with its database, and is as it was "
-		                    "indexed"
+		          carried ? "it was relocated along with its database, and has not "
+		                    "changed"
 		                  : "every distribution was compared with the database");
 	return 0;
 }
@@ -325,7 +325,8 @@ static int decide(struct entrydb *db, struct path_entry *entry, const struct sta
 		if (entry->read.distribution_count > 0)
 			entry_forget_read(entry);
 		set_state(db, entry, reads_all ? ENTRY_CHECKED : ENTRY_FRESH,
-		          reads_all ? "the file is as the database has it" : as_recorded);
+		          reads_all ? "the file has not changed since the database was updated"
+		                    : as_recorded);
 		return 0;
 	}
 	if (!reads_all && entry->is_proven && stamp_equal(entry->proven, stamp) &&
@@ -409,12 +410,12 @@ static int trust_entry(struct entrydb *db, struct path_entry *entry, struct erro
 		return code;
 	if (entry->source != SOURCE_NONE)
 		set_state(db, entry, ENTRY_FRESH,
-		          entry->archive ? "a catalogued archive"
+		          entry->archive ? "an archive recorded by 'entrydb add'"
 		                         : "the database is trusted (level trust)");
 	else if (!entry->archive)
 		code = refresh_entry(db, entry, error);
 	else if ((code = why_without_row(db, error)) == 0)
-		set_state(db, entry, ENTRY_ABSENT, "a catalogued archive");
+		set_state(db, entry, ENTRY_ABSENT, "an archive recorded by 'entrydb add'");
 	return code;
 }
 

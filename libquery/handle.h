@@ -2,7 +2,7 @@
  * handle.h - the internals of a handle. Private to libquery/.
  *
  *     entrydb ── entries[]  one per path entry, in the caller's order
- *        │          │ answered from a row of a source that is up to date,
+ *        │          │ read from a row of a source that is up to date,
  *        │          └ or from a scan of the disk, kept in memory
  *        └────── sources    one per database file
  *
@@ -11,12 +11,12 @@
  *     source.c        database files
  *     path_entry.c    path entries
  *     locate.c        finds a path entry and the row that describes it
- *     freshness.c     decides before each answer whether the row is up to date
+ *     freshness.c     decides before each query whether the row is up to date
  *     select.c        collects entry points from rows and scans
  *     plugins.c       collects native plugins
  *     shadowing.c     decides which distribution shadows which
  *     distributions.c lists all distributions; finds one by name
- *     result.c        immutable answers
+ *     result.c        immutable results
  *     describe.c      reports the state of the path entries
  *     resolve.c       resolves an entry point to its target
  *     policy.c        decides what may be loaded; policy_file.c parses the rules
@@ -52,7 +52,7 @@ enum entry_state {
 struct path_entry {
 	char *spelled; /* as the caller spelled it */
 	char *path;    /* absolute, with the sysroot; NULL if it cannot be resolved */
-	char *display; /* the prefix of file names in answers */
+	char *display; /* the prefix of file names in results */
 	bool relative; /* resolved again at each refresh */
 	bool archive;  /* a catalogued archive: never checked against the disk */
 

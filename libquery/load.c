@@ -135,10 +135,11 @@ static int check_quarantine(struct load *load, struct error *error)
 		code = quarantine_find(load->quarantine, load->id, &reason, error);
 	if (code <= 0)
 		return code;
-	return error_set(error, ERROR_SET_ASIDE,
-	                 "%s (of %s) is set aside: %s; to try it again, run: entrydb quarantine "
-	                 "--clear %s",
-	                 load->object.path, load->object.distribution, reason, load->id);
+	return error_set(
+	        error, ERROR_SET_ASIDE,
+	        "%s (of %s) is in quarantine: %s; to load it again, run: entrydb quarantine "
+	        "--clear %s",
+	        load->object.path, load->object.distribution, reason, load->id);
 }
 
 /* All checks before dlopen(). */
@@ -164,11 +165,11 @@ static int check_same(const struct load *load, const char *what, const char *is,
 
 	if (should && strcmp(is, should) == 0)
 		return 0;
-	return error_set(error, ERROR_CHANGED,
-	                 "%s (of %s) is not what was installed: its %s is %s, not %s; install it "
-	                 "again, or run 'entrydb update' if you have built it",
-	                 load->object.path, load->object.distribution, what, is,
-	                 should ? should : "known");
+	return error_set(
+	        error, ERROR_CHANGED,
+	        "%s (of %s) has changed since it was installed: its %s is %s, not %s; install it "
+	        "again, or run 'entrydb update' if you rebuilt it",
+	        load->object.path, load->object.distribution, what, is, should ? should : "known");
 }
 
 static int check_build(struct load *load, struct error *error)

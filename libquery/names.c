@@ -90,8 +90,7 @@ int entrydb_fresh_parse(const char *text, enum entrydb_fresh *out)
 
 int error_options(struct error *error, const char *init)
 {
-	return error_set(error, ERROR_INVALID,
-	                 "the options are not those of this library; begin with %s", init);
+	return error_set(error, ERROR_INVALID, "the options are not initialized with %s", init);
 }
 
 _Static_assert(offsetof(entrydb_error, code) == offsetof(struct error, code) &&

@@ -125,7 +125,7 @@ char *policy_reason(const struct policy_verdict *verdict)
 		return text_format("%s names %.*s", verdict->origin, (int)verdict->word.len,
 		                   verdict->word.ptr);
 	return text_format("%s, line %zu%s: [%.*s] %.*s = %.*s", verdict->origin, rule->number,
-	                   rule->action == POLICY_UNCLEAR ? ", which cannot be understood" : "",
+	                   rule->action == POLICY_UNCLEAR ? ", which is malformed" : "",
 	                   (int)rule->group.len, rule->group.ptr, (int)rule->name.len,
 	                   rule->name.ptr, (int)rule->value.len, rule->value.ptr);
 }
@@ -326,10 +326,11 @@ int policy_allows(struct entrydb *db, const struct entrydb_entry_point *entry_po
 	              slice_is_null(entry_point->text[ENTRYDB_FIELD_DISTRIBUTION]);
 	pthread_mutex_unlock(&db->lock);
 	if (code == 0 && is_nameless)
-		return error_set(error, ERROR_INVALID,
-		                 "%s: there are rules, and its distribution's name was left out "
-		                 "(ENTRYDB_OMIT_METADATA)",
-		                 entrydb_entry_point_file(entry_point));
+		return error_set(
+		        error, ERROR_INVALID,
+		        "%s: there are policy rules, but the name of its distribution was omitted "
+		        "(ENTRYDB_OMIT_METADATA)",
+		        entrydb_entry_point_file(entry_point));
 	if (code < 0 || verdict.allowed)
 		return code;
 	return error_set(error, ERROR_DISABLED, "%s = %s of %s is disabled: %s",

@@ -221,7 +221,7 @@ static int no_such_name(const entrydb_registry *registry, const char *name, stru
 	else if (stream)
 		fprintf(stream, "; did you mean '%s'?", nearest.found.ptr);
 	for (size_t i = 0; stream && i < count && i < NAMES_LISTED; i++)
-		fprintf(stream, "%s%s", i == 0 ? " There are: " : ", ", names->names[i]);
+		fprintf(stream, "%s%s", i == 0 ? " Available: " : ", ", names->names[i]);
 	if (stream && count > NAMES_LISTED)
 		fprintf(stream, " and %zu more", count - NAMES_LISTED);
 	code = error_set(error, ERROR_UNKNOWN, "there is no '%s' in '%s'%s", name, registry->group,

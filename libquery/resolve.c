@@ -172,7 +172,7 @@ static int from_disk(const entrydb *db, const entrydb_entry_point *entry_point, 
 
 struct request {
 	const entrydb_entry_point *entry_point;
-	entrydb_target *target; /* the answer */
+	entrydb_target *target; /* the result */
 };
 
 static int resolve(entrydb *db, void *payload, struct error *error)

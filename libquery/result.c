@@ -1,5 +1,5 @@
 /*
- * result.c - immutable answers: sets, their entry points and distributions.
+ * result.c - immutable results: sets, their entry points and distributions.
  *
  * A set holds copies of everything, so it outlives the handle and any change of the database, and
  * can be shared between threads.

@@ -14,7 +14,7 @@
 #define FIELD_COUNT (ENTRYDB_FIELD_SHADOWED_BY + 1)
 
 /*
- * The position of a distribution in the order of the answer, as one number. From the most
+ * The position of a distribution in the order of the result, as one number. From the most
  * significant part: no metadata (for the rules that put those last), the index of the path entry,
  * the position within it.
  */

@@ -1,5 +1,5 @@
 /*
- * select.h - an answer under construction, filled with entry points (select.c), plugins (plugins.c)
+ * select.h - a result under construction, filled with entry points (select.c), plugins (plugins.c)
  * or distributions (distributions.c); and shadowing. Private to libquery/.
  */
 #ifndef LIBQUERY_SELECT_H
@@ -25,7 +25,7 @@ struct selection {
 	struct slice group, name; /* null: any */
 	enum select_what what;
 	bool plugins;            /* native plugins; group is the kind */
-	struct entrydb_set *set; /* the answer */
+	struct entrydb_set *set; /* the result */
 	/* The texts of the last distribution, shared by its entry points. */
 	uint64_t last_place;
 	size_t last_entry; /* its path entry */
@@ -35,7 +35,7 @@ struct selection {
 	struct tree *opened;
 };
 
-/* A distribution that may be in the answer. */
+/* A distribution that may be in the result. */
 struct candidate {
 	size_t entry; /* the index of its path entry */
 	uint64_t place;
@@ -59,10 +59,10 @@ static inline bool selection_wants(const struct selection *selection, struct sli
 	       (slice_is_null(selection->name) || slice_equal(selection->name, name));
 }
 
-/* Does the candidate belong in the answer? 1, 0, or an error. */
+/* Does the candidate belong to the result? 1, 0, or an error. */
 int selection_admits(struct selection *selection, struct candidate *candidate, struct error *error);
 
-/* Copy the texts of a distribution into the answer, unless it was the last one. */
+/* Copy the texts of a distribution into the result, unless it was the last one. */
 void selection_set_distribution(struct selection *selection, const struct candidate *candidate);
 
 /* Add its entry point number @ordinal. NULL if out of memory. */
@@ -105,7 +105,7 @@ int select_entry_points(struct entrydb *db, const char *group, const char *name,
  * cached in the handle until a path entry or a database changes.
  */
 
-/* Call before each answer, with path entries up to date. 0 or ERROR_NOMEM. */
+/* Call before each query, with path entries up to date. 0 or ERROR_NOMEM. */
 int shadowing_begin(struct entrydb *db, struct error *error);
 void shadowing_free(struct shadowing *shadowing);
 

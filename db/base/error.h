@@ -40,7 +40,7 @@ enum error_code {
  * Errors are of two classes. That a file is missing, unreadable for this user, of the wrong type or
  * malformed is a property of the file: it may be recorded and acted upon. A lack of memory or
  * descriptors, or an I/O error, says nothing about the file: code that meets such a transient
- * failure gives no answer, keeps the previous state, and tries again later.
+ * failure gives no result, keeps the previous state, and tries again later.
  */
 static inline bool error_is_failure(int code)
 {

@@ -1,11 +1,10 @@
 /*
- * archive_file.c - reads archives by libarchive; the only file that includes <archive.h>.
+ * archive_file.c - reads archives with libarchive; the only file that includes <archive.h>.
  *
- * An archive may come from anywhere, so what it declares is not believed. What
- * counts against the limits is what the decompressor has put out, and it is
- * looked at whenever the decompressor asks for more input: a member that is only
- * skipped may be a bomb, too. The formats are named one by one: the others that
- * libarchive knows carry no Python packages, and some of them refer to other files.
+ * Archives are untrusted, so declared sizes are not relied on. The limits apply to the output of
+ * the decompressor, which is checked whenever it requests more input: even a skipped member may be
+ * a bomb. Only named formats are enabled: the others that libarchive knows contain no Python
+ * packages, and some refer to other files.
  */
 #include "indexer/archive/archive_file.h"
 
@@ -25,14 +24,14 @@
 struct walk {
 	const struct archive_source *source;
 	const struct archive_sink *sink;
-	struct error *error; /* never NULL; once set, it is why the walk ends */
+	struct error *error; /* never NULL; once set, it ends the walk */
 	struct archive *archive;
-	char *chunk, *bytes; /* of input; of a member that is given piece by piece */
-	uint64_t at, end;    /* where in the source it is read; the furthest of these places */
-	uint64_t given;      /* bytes of members; within a zip, no filter unpacks them */
-	uint64_t members;    /* counted over nested archives */
-	bool has_payload;    /* there was an archive within it */
-	struct walk *outer;  /* of an archive within another; else NULL */
+	char *chunk, *bytes; /* buffers for input, and for a piece of a member */
+	uint64_t at, end;    /* offset in the source; the largest so far */
+	uint64_t given;      /* bytes of members; in a zip, no filter counts them */
+	uint64_t members;    /* including nested archives */
+	bool has_payload;    /* a nested archive was found */
+	struct walk *outer;  /* of a nested archive; else NULL */
 };
 
 static int set_error(struct walk *walk, int code, const char *reason)
@@ -40,7 +39,7 @@ static int set_error(struct walk *walk, int code, const char *reason)
 	return error_set(walk->error, code, "%s: %s", walk->source->path, reason);
 }
 
-/* In libarchive's own words, unless it only repeats that a callback has failed. */
+/* libarchive's message, unless it only reports that a callback failed. */
 static int failed(struct walk *walk)
 {
 	const char *reason = archive_error_string(walk->archive);
@@ -54,7 +53,7 @@ static int failed(struct walk *walk)
 
 /* --- limits --- */
 
-/* Packed bytes are counted where they enter, unpacked ones where the last filter gives them. */
+/* Packed bytes are counted at the input, unpacked ones after the last filter. */
 static int check_expansion(struct walk *walk)
 {
 	uint64_t unpacked = (uint64_t)archive_filter_bytes(walk->archive, 0);
@@ -74,7 +73,7 @@ static int check_expansion(struct walk *walk)
 
 /* --- input --- */
 
-/* The directory of a zip stands at its end. */
+/* A zip has its directory at the end. */
 static la_int64_t seek_source(struct archive *archive, void *payload, la_int64_t offset, int whence)
 {
 	struct walk *walk = payload;
@@ -91,7 +90,7 @@ static la_int64_t seek_source(struct archive *archive, void *payload, la_int64_t
 	return from + offset;
 }
 
-/* The next bytes of the member at hand, as they are counted. */
+/* Read and count the next bytes of the current member. */
 static la_ssize_t read_data(struct walk *walk, char *to, size_t size)
 {
 	la_ssize_t n = archive_read_data(walk->archive, to, size);
@@ -102,7 +101,7 @@ static la_ssize_t read_data(struct walk *walk, char *to, size_t size)
 	return n;
 }
 
-/* From the part of the file that the source is. */
+/* Read from the source's part of the file. */
 static ssize_t read_source(struct walk *walk)
 {
 	const struct archive_source *source = walk->source;
@@ -118,7 +117,7 @@ static ssize_t read_source(struct walk *walk)
 	return n;
 }
 
-/* The next bytes of the source; of an archive within another, of the member that it is. */
+/* The next bytes of the source, or, for a nested archive, of its member. */
 static la_ssize_t read_input(struct archive *archive, void *payload, const void **buffer)
 {
 	struct walk *walk = payload;
@@ -162,7 +161,7 @@ static bool support_formats(const struct walk *walk)
 	if (walk->source->is_zip && !walk->outer)
 		return archive_read_support_format_zip_seekable(walk->archive) == ARCHIVE_OK &&
 		       archive_read_set_seek_callback(walk->archive, seek_source) == ARCHIVE_OK;
-	/* What is not wanted of an image is skipped without being read. */
+	/* Skipped members of an image are not read. */
 	if (walk->source->is_tarball && !walk->sink->input &&
 	    archive_read_set_seek_callback(walk->archive, seek_source) != ARCHIVE_OK)
 		return false;
@@ -174,8 +173,8 @@ static bool support_formats(const struct walk *walk)
 }
 
 /*
- * What one filter makes of a chunk is bounded, before it is counted; what a second one would
- * make of that is not. (An rpm is a header before what is packed.)
+ * The output of one filter for a chunk is bounded; that of a second one is not. (An rpm is a header
+ * before the packed data.)
  */
 static int check_filters(struct walk *walk)
 {
@@ -199,7 +198,7 @@ static void cleanup_walk(struct walk *walk)
 
 static int walk_members(struct walk *walk);
 
-/* A .deb keeps its files in data.tar.*, a member of an ar archive. */
+/* A .deb has its files in data.tar.*, a member of an ar archive. */
 static bool is_payload(const struct walk *walk, struct slice path)
 {
 	int format = archive_format(walk->archive) & ARCHIVE_FORMAT_BASE_MASK;
@@ -242,7 +241,7 @@ static int walk_nested(struct walk *outer)
 	return code;
 }
 
-/* All of the member's bytes, malloc'd. What size it declares is not relied on. */
+/* Read the member's content, malloc'd, without relying on its declared size. */
 static int read_bytes(struct walk *walk, size_t limit, struct slice *out)
 {
 	CLEANUP(cleanup_free) char *bytes = NULL;
@@ -279,7 +278,7 @@ static int give_file(struct walk *walk, struct archive_entry *entry, struct slic
 	return code < 0 ? code : walk->sink->file(walk->sink->payload, path, text, walk->error);
 }
 
-/* A member of a tarball, whatever it is; what is not read of it is skipped. */
+/* Pass on a member of a tarball, of any type; unread data is skipped. */
 static int give_member(struct walk *walk, struct archive_entry *entry, struct slice path)
 {
 	static const struct {
@@ -356,11 +355,11 @@ static int walk_members(struct walk *walk)
 	return 0;
 }
 
-/* --- the whole --- */
+/* --- the walk --- */
 
 /*
- * libarchive takes names through the character set of the locale; as UTF-8 they
- * come through unchanged. Only this thread, and only for now.
+ * libarchive converts names by the locale; as UTF-8 they stay unchanged. Set for this thread and
+ * this call only.
  */
 int archive_file_walk(const struct archive_source *source, const struct archive_sink *sink,
                       struct error *error)
@@ -376,7 +375,7 @@ int archive_file_walk(const struct archive_source *source, const struct archive_
 		code = walk_members(&walk);
 	if (code == 0 && source->is_conda && !walk.has_payload)
 		code = set_error(&walk, ERROR_FORMAT, "no pkg-*.tar.zst in it");
-	/* What follows the end of a tarball, or what is damaged in it, counts for a digest. */
+	/* The digest includes data after the end of a tarball, and damaged parts. */
 	while ((code == 0 || code == ERROR_FORMAT) && sink->input && (n = read_source(&walk)) > 0)
 		walk.at += (uint64_t)n;
 	code = n < 0 ? own.code : code;

@@ -1,12 +1,12 @@
 /*
- * archive_file.h - the files in a tarball, a zip or a distribution's package.
+ * archive_file.h - walks over the files of a tarball, a zip or a distribution's package.
  *
- * What libarchive can read becomes a walk over regular files, each with its path
- * and, where the caller wants them, its bytes. Zips that Python may import from are
- * not read here, but by zip.h, which follows Python. Of an image and its layers, which are
- * tarballs, every member can be had, with what a file system needs to know of it.
+ * Every archive that libarchive reads becomes a walk over regular files, each with its path and, if
+ * wanted, its content. Zips from which Python may import are read by zip.h instead, which follows
+ * Python. For images and their layers, which are tarballs, the walk includes every member with its
+ * file attributes.
  *
- * Not called archive.h, which would hide the system's header of that name.
+ * Not named archive.h, which would hide the system's header.
  */
 #ifndef INDEXER_ARCHIVE_ARCHIVE_FILE_H
 #define INDEXER_ARCHIVE_ARCHIVE_FILE_H
@@ -20,16 +20,16 @@
 
 #define ARCHIVE_MEMBERS_MAX  ((uint64_t)4 << 20)  /* members of one archive */
 #define ARCHIVE_UNPACKED_MAX ((uint64_t)64 << 30) /* bytes, unpacked */
-#define ARCHIVE_RATIO_MAX    ((uint64_t)1000)     /* unpacked to packed, once past the next */
-#define ARCHIVE_RATIO_FREE   ((uint64_t)1 << 30)  /* bytes that may expand by any ratio */
+#define ARCHIVE_RATIO_MAX    ((uint64_t)1000)     /* unpacked to packed, beyond the next limit */
+#define ARCHIVE_RATIO_FREE   ((uint64_t)1 << 30)  /* unpacked bytes without a ratio limit */
 
-/* Where the archive is. */
+/* The archive to read. */
 struct archive_source {
 	const char *path; /* for messages */
 	int fd;           /* borrowed; its position is not used */
-	bool is_zip;      /* it is a zip, and else none */
-	bool is_conda;    /* a zip whose files are in the tarballs pkg-NAME.tar.zst in it */
-	/* A tarball, to be read for its members: @size bytes from @offset; 0: all that there is. */
+	bool is_zip;      /* read it as a zip, and nothing else as one */
+	bool is_conda;    /* a zip with the files in tarballs pkg-NAME.tar.zst */
+	/* A tarball of @size bytes at @offset, with all members; size 0: to the end. */
 	bool is_tarball;
 	uint64_t offset, size;
 };
@@ -43,42 +43,41 @@ struct archive_member {
 		ARCHIVE_SYMLINK,
 		ARCHIVE_HARD_LINK,
 	} kind;
-	const char *link; /* where a link leads to */
-	mode_t mode;      /* permissions alone */
+	const char *link; /* the target of a link */
+	mode_t mode;      /* permissions only */
 	uid_t uid;
 	gid_t gid;
 	struct timespec mtime;
 	uint64_t size;   /* as declared */
-	uint64_t offset; /* where its bytes are in what is packed, if the archive is not */
+	uint64_t offset; /* of its data, if the archive is not compressed */
 };
 
-/* What to do with its files; the slices given stay until the call returns. */
+/* Callbacks for the files; slices are valid until the callback returns. */
 struct archive_sink {
 	void *payload;
 	/*
-	 * How many bytes of the file at @path are wanted at most; 0: none of them.
-	 * @size: as declared, UINT64_MAX where it is not. A file that turns out larger
-	 * ends the walk with ERROR_LIMIT.
+	 * The most bytes wanted of the file at @path; 0: none. @size: as declared, UINT64_MAX if
+	 * undeclared. A larger file ends the walk with ERROR_LIMIT.
 	 */
 	size_t (*wanted)(void *payload, struct slice path, uint64_t size);
-	/* A regular file; null @bytes where they were not wanted. Negative ends the walk. */
+	/* A regular file; @bytes is null if not wanted. Negative ends the walk. */
 	int (*file)(void *payload, struct slice path, struct slice bytes, struct error *error);
-	/* Asked now and then; true ends the walk with ERROR_IO. */
+	/* Called periodically; true ends the walk with ERROR_IO. */
 	bool (*stop)(void);
 	/*
-	 * Of a tarball, in place of wanted(): any member. 1: the bytes of this file are wanted,
-	 * they go to data(), piece by piece, and file() comes last; 0: not; negative ends the walk.
+	 * For a tarball, instead of wanted(): called for every member. 1: pass the content to
+	 * data(), piece by piece, then call file(); 0: skip; negative ends the walk.
 	 */
 	int (*member)(void *payload, const struct archive_member *member, struct error *error);
 	int (*data)(void *payload, struct slice bytes, struct error *error);
-	/* NULL, or given all bytes of the source, packed as they are, each once and in order. */
+	/* NULL, or called with all packed bytes of the source, each once and in order. */
 	void (*input)(void *payload, struct slice bytes);
 };
 
 /*
- * Walk over the files. Directories, links and devices are left out, but for member(). ERROR_FORMAT:
- * not an archive, damaged, cut short or encrypted, in libarchive's own words;
- * ERROR_LIMIT: larger than a limit above or than the sink's; ERROR_IO; ERROR_NOMEM.
+ * Walk over the files. Directories, links and devices are skipped, except for member().
+ * ERROR_FORMAT: not an archive, damaged, truncated or encrypted, with libarchive's message;
+ * ERROR_LIMIT: larger than a limit above or of the sink; ERROR_IO; ERROR_NOMEM.
  */
 int archive_file_walk(const struct archive_source *source, const struct archive_sink *sink,
                       struct error *error);

@@ -1,9 +1,9 @@
 /*
- * archive_module.c - loads a module of the program when it is first needed.
+ * archive_module.c - loads a module of the program.
  *
- * The module lies beside the program where it was built, and in the program's library directory
- * where it is installed; both are found from the program's own path, so that an installation can
- * be moved. Whoever can replace the module can replace the program, so nothing is checked.
+ * A module is beside the program in the build tree, and in the program's library directory when
+ * installed; both are found from the program's own path, so that an installation can be moved.
+ * Anyone who can replace the module can replace the program, so nothing is checked.
  */
 #include "indexer/archive/archive_module.h"
 
@@ -15,10 +15,10 @@
 #include "db/base/text.h"
 
 #ifndef ENTRYDB_MODULE_DIRECTORY
-#define ENTRYDB_MODULE_DIRECTORY "../lib/entrydb" /* as seen from the program's directory */
+#define ENTRYDB_MODULE_DIRECTORY "../lib/entrydb" /* relative to the program's directory */
 #endif
 
-/* The directory of the running program, without a slash at the end; false if not known. */
+/* The directory of the running program, without a trailing slash; false if unknown. */
 static bool find_own_directory(char directory[PATH_MAX])
 {
 	ssize_t length = readlink("/proc/self/exe", directory, PATH_MAX - 1);

@@ -1,9 +1,9 @@
 /*
- * archive_module.h - the part of the program that is loaded only when needed.
+ * archive_module.h - loads the program's modules on demand.
  *
- * The libraries that read tarballs and TOML bring others along (libxml2, ICU, the
- * C++ run-time), which cost more at start than most commands take in all. So they
- * are linked to a module, which is opened when the first archive asks for it.
+ * The libraries for tarballs and TOML depend on others (libxml2, ICU, the C++ run-time), whose
+ * loading takes longer than most commands. So they are linked into a module that is opened for the
+ * first archive.
  */
 #ifndef INDEXER_ARCHIVE_ARCHIVE_MODULE_H
 #define INDEXER_ARCHIVE_ARCHIVE_MODULE_H
@@ -11,7 +11,7 @@
 #include "indexer/archive/archive_file.h"
 #include "indexer/archive/pyproject.h"
 
-/* What the module exports, under the name of entrydb_archive_module. */
+/* The interface of the module, exported as entrydb_archive_module. */
 struct archive_module {
 	int (*walk)(const struct archive_source *source, const struct archive_sink *sink,
 	            struct error *error);
@@ -23,15 +23,15 @@ struct archive_module {
 extern const struct archive_module entrydb_archive_module;
 
 /*
- * What a module of the program, @file, exports as @symbol; it is never closed. NULL when it
- * cannot be loaded, with ERROR_LOAD and the dynamic linker's words; @purpose: who needs it.
+ * Load the program's module @file and return its @symbol; it is never closed. NULL with ERROR_LOAD
+ * and dlerror() on failure; @purpose: what needs it, for the message.
  */
 const void *program_module(const char *file, const char *symbol, const char *purpose,
                            struct error *error);
 
 /*
- * The module, opened at the first call and never closed. NULL when it cannot be,
- * with ERROR_LOAD and the dynamic linker's words. Not for use by several threads.
+ * The archive module, opened on first use and never closed. NULL with ERROR_LOAD and dlerror() on
+ * failure. For one thread.
  */
 const struct archive_module *archive_module_open(struct error *error);
 

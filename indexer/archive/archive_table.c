@@ -1,5 +1,5 @@
 /*
- * archive_table.c - what the module of archive_module.h gives to the program.
+ * archive_table.c - the table that the archive module exports.
  */
 #include "indexer/archive/archive_module.h"
 

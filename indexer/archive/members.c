@@ -1,5 +1,5 @@
 /*
- * members.c - decides what counts in an archive, and keeps that.
+ * members.c - selects and stores the relevant files of an archive.
  */
 #include "indexer/archive/members.h"
 
@@ -11,7 +11,7 @@
 #include "libquery/disk/target/target_record.h"
 #include "libquery/disk/tree/distname.h"
 
-/* Files that are kept: right in a metadata directory, and at the top of a source distribution. */
+/* Files to keep: directly in a metadata directory, and at the top of a source distribution. */
 static const struct rule {
 	const char *name;
 	size_t limit; /* bytes */
@@ -43,7 +43,7 @@ static struct slice without_dot(struct slice path)
 	return path;
 }
 
-/* No path may lead out of the directory where the archive would be unpacked. */
+/* No path may leave the directory where the archive would be unpacked. */
 static bool is_safe(struct slice path)
 {
 	struct slice rest = path;
@@ -58,7 +58,7 @@ static bool is_safe(struct slice path)
 
 /* --- what to keep --- */
 
-/* Of what is no shared object; a metadata file such as old eggs have is kept, too. */
+/* The limit for a file that is no shared object; includes metadata files of old eggs. */
 static size_t limit_of(struct slice path)
 {
 	struct slice info = distname_first_info(path), top = path;

@@ -1,6 +1,6 @@
 /*
- * package.c - opens an archive as what it is, which follows from its bytes, and from its name
- * only where these leave a choice.
+ * package.c - recognizes the kind of an archive, by its content, and by its name only where that is
+ * ambiguous.
  */
 #include "indexer/archive/package.h"
 
@@ -20,7 +20,7 @@
 #include "libquery/disk/tree/archive.h"
 #include "libquery/disk/tree/distname.h"
 
-/* Under these names the files of a source distribution are scanned. */
+/* The names under which a source distribution's files are scanned. */
 #define SOURCE_METADATA     "source.egg-info/PKG-INFO"
 #define SOURCE_ENTRY_POINTS "source.egg-info/entry_points.txt"
 
@@ -44,7 +44,7 @@ bool package_is_archive(const char *name)
 
 /* --- source distributions --- */
 
-/* What will be scanned is what stands for the distribution that a build would make. */
+/* Scan stand-ins for the files that a build would create. */
 static int open_source(struct package *package, const struct archive_module *module,
                        struct slice top, struct error *error)
 {
@@ -71,7 +71,7 @@ static bool is_site(struct slice directory)
 	       slice_equal(name, SLICE("dist-packages"));
 }
 
-/* The directory in which the distribution lies to which @path belongs; null if none does. */
+/* The directory of the distribution that contains @path; null if there is none. */
 static struct slice site_of(struct slice path)
 {
 	struct slice info = distname_first_info(path);
@@ -80,8 +80,8 @@ static struct slice site_of(struct slice path)
 }
 
 /*
- * Where an archive has site directories, what lies elsewhere is a copy vendored by a
- * package, or a sample among its tests, and not an installed distribution.
+ * If an archive has site directories, metadata elsewhere is a vendored copy or a test sample, not
+ * an installed distribution.
  */
 static void drop_strays(struct members *members)
 {
@@ -110,7 +110,7 @@ static int find_info(void *payload, struct slice name)
 	return *found;
 }
 
-/* The zip itself: 1, something in it counts on sys.path; 0, nothing does; or an error. */
+/* Open as a zip: 1: it has distributions for sys.path; 0: none; or an error. */
 static int open_zip(struct package *package, struct error *error)
 {
 	int fd = fcntl(package->fd, F_DUPFD_CLOEXEC, 0), code;
@@ -141,7 +141,7 @@ static int open_file(struct package *package, struct error *error)
 	return 0;
 }
 
-/* A zip by its name, or by its first bytes, since a zip may have any name? 1, 0 or a failure. */
+/* Is it a zip by its name, or by its first bytes? 1, 0 or a failure. */
 static int looks_like_zip(const struct package *package, struct error *error)
 {
 	static const char *const endings[] = {".whl", ".egg", ".zip", NULL};
@@ -202,7 +202,7 @@ int package_open(const char *path, bool (*stop)(void), struct package *out, stru
 		return code;
 	code = open_by_content(out, stop, error);
 	if (code == 0)
-		out->tree->stamp = out->stamp; /* files in memory have none of their own */
+		out->tree->stamp = out->stamp; /* files in memory have none */
 	return code;
 }
 
@@ -218,7 +218,7 @@ void package_close(struct package *package)
 
 /* --- scanning --- */
 
-/* The scan took two files for a distribution: say where they come from, and what they lack. */
+/* Correct the record of the scanned stand-ins: the directory, the name, and what is unknown. */
 static int finish_source(const struct sdist *source, struct root_record *root, struct error *error)
 {
 	struct distribution_record *distribution = &root->distributions[0];
@@ -257,7 +257,7 @@ int package_scan(struct package *package, const struct scan_options *how, struct
 	code = scan_tree(package->tree, &options, out, error);
 	if (code < 0)
 		return code;
-	/* Has it changed since it was opened? */
+	/* Unchanged since it was opened? */
 	out->settled &=
 	        fstat(package->fd, &status) == 0 && stamp_equal(stamp_of(&status), package->stamp);
 	if (package->kind == PACKAGE_SOURCE)

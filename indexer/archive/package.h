@@ -1,8 +1,8 @@
 /*
- * package.h - one archive of any kind, opened as something that can be scanned.
+ * package.h - opens an archive of any kind for a scan.
  *
  *     wheel, egg, zip            the zip itself, as Python reads it on sys.path
- *     source distribution        its one distribution, as it will be
+ *     source distribution        its single distribution, as it would be built
  *     .conda                     the tarballs in the zip
  *     anything else              every *.dist-info and *.egg-info in it
  */
@@ -15,9 +15,9 @@
 #include "libquery/disk/tree/archive.h"
 
 enum package_kind {
-	PACKAGE_ZIP,     /* can stand on sys.path */
-	PACKAGE_ARCHIVE, /* holds distributions somewhere in it */
-	PACKAGE_SOURCE,  /* is a source distribution */
+	PACKAGE_ZIP,     /* usable on sys.path */
+	PACKAGE_ARCHIVE, /* contains distributions */
+	PACKAGE_SOURCE,  /* a source distribution */
 };
 
 struct package {
@@ -26,31 +26,30 @@ struct package {
 	struct stamp stamp; /* of the file, before it was read */
 	dev_t device;       /* of its file system */
 	int fd;
-	struct tree *tree;      /* what to scan */
-	struct members members; /* what it stands on, but for PACKAGE_ZIP */
+	struct tree *tree;      /* to scan */
+	struct members members; /* of the tree; unused for PACKAGE_ZIP */
 	struct arena arena;
 	struct sdist source;
-	struct tree_file source_files[2]; /* of which its tree is made */
+	struct tree_file source_files[2]; /* the tree of PACKAGE_SOURCE */
 };
 
 #define PACKAGE_INIT ((struct package){.fd = -1})
 
-/* Is @name a file that a directory of archives is searched for? */
+/* Is @name the name of an archive, by its suffix? */
 bool package_is_archive(const char *name);
 
 /*
- * Open the archive at @path, which must stay as long as @out. @stop may be NULL; see
- * archive_file.h. ERROR_NOTFOUND, ERROR_PERMISSION, ERROR_IO: no such file, not
- * readable; ERROR_FORMAT: not an archive, or damaged; ERROR_LIMIT; ERROR_LOAD: the
- * reader of archives is missing. Whatever was opened is closed by package_close(), also
+ * Open the archive at @path, which must outlive @out. @stop may be NULL; see archive_file.h.
+ * ERROR_NOTFOUND, ERROR_PERMISSION, ERROR_IO: missing or unreadable; ERROR_FORMAT: not an archive,
+ * or damaged; ERROR_LIMIT; ERROR_LOAD: the archive module is missing. Call package_close() even
  * after an error.
  */
 int package_open(const char *path, bool (*stop)(void), struct package *out, struct error *error);
 void package_close(struct package *package);
 
 /*
- * Read the distributions, @how: known, kinds, now, on_progress; see scan_tree(). The root's path is
- * left null.
+ * Scan the distributions; of @how, known, kinds, now and on_progress are used; see scan_tree(). The
+ * root's path stays null.
  */
 int package_scan(struct package *package, const struct scan_options *how, struct root_record *out,
                  struct error *error);

@@ -1,6 +1,6 @@
 /*
- * pyproject.cpp - reads what a pyproject.toml declares; the only C++ here, and the only file that
- * knows the TOML parser: without one it still answers, with a refusal.
+ * pyproject.cpp - parses pyproject.toml; the only C++ file, and the only one that uses the TOML
+ * parser: without one it returns PYPROJECT_NONE.
  */
 #include "indexer/archive/pyproject.h"
 
@@ -14,9 +14,9 @@
 #include <string>
 
 /*
- * The parser's headers, not its library: hostile text leads version 3.3 into branches
- * that it asserts, or tells the compiler, can never be reached. Without these claims it
- * goes on and finds the error itself.
+ * Use the parser's headers, not its library: hostile text leads version 3.3 into branches that it
+ * asserts, or tells the compiler, to be unreachable. Without these claims it continues and finds
+ * the error itself.
  */
 #undef TOML_HEADER_ONLY
 #undef TOML_SHARED_LIB
@@ -39,7 +39,7 @@
 namespace
 {
 
-/* Against the specification of pyproject.toml. */
+/* A violation of the specification of pyproject.toml. */
 struct bad_project : std::runtime_error {
 	using std::runtime_error::runtime_error;
 };
@@ -49,7 +49,7 @@ pyproject_text text_of(std::string_view text)
 	return {text.data(), text.size()};
 }
 
-/* The table at @key, or NULL; anything else there is against the specification. */
+/* The table at @key, or NULL; throws if it is anything else. */
 const toml::table *table_at(const toml::table &parent, std::string_view key,
                             const std::string &path)
 {
@@ -77,7 +77,7 @@ struct reader {
 	void tell(pyproject_fact fact, std::string_view text) const
 	{
 		if (sink->fact(sink->payload, fact, text_of(text)) != 0)
-			throw std::bad_alloc(); /* the sink has no memory */
+			throw std::bad_alloc(); /* the sink is out of memory */
 	}
 
 	void read_string(const toml::table &table, std::string_view key, pyproject_fact fact) const
@@ -116,7 +116,7 @@ struct reader {
 		}
 	}
 
-	/* In the order of their names, which is that of a build. */
+	/* Sorted by name, as in a build. */
 	void read_groups(const toml::table &project) const
 	{
 		const toml::table *others =
@@ -156,7 +156,7 @@ struct reader {
 				                  " is not a string");
 			if (sink->entry_point(sink->payload, text_of(group), text_of(key.str()),
 			                      text_of(node.as_string()->get())) != 0)
-				throw std::bad_alloc(); /* the sink has no memory */
+				throw std::bad_alloc(); /* the sink is out of memory */
 		}
 	}
 };

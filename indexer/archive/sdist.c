@@ -1,8 +1,8 @@
 /*
  * sdist.c - finds the entry points of a source distribution without building it.
  *
- * What is declared is rewritten as the entry_points.txt that a build would leave, so that one
- * parser judges all. Build back ends sort it by group and name.
+ * Declared entry points are rewritten as the entry_points.txt that a build would create, so that
+ * one parser handles both. Build back ends sort it by group and name.
  */
 #include "indexer/archive/sdist.h"
 
@@ -18,25 +18,25 @@
 
 #define DECIDES " decides, " SDIST_NEEDS_BUILD
 
-/* A reading under way. */
+/* The state of reading one source distribution. */
 struct reading {
 	const struct members *members;
 	struct slice top;
 	sdist_pyproject *pyproject;
 	struct arena *arena;
 	struct sdist *out;
-	bool failed; /* no memory */
+	bool failed; /* out of memory */
 	/* of pyproject.toml: */
 	bool has_project, is_dynamic;
-	bool other_backend;          /* it has it built by other means than setuptools */
-	FILE *stream;                /* what it declares is written there, */
+	bool other_backend;          /* its build backend is not setuptools */
+	FILE *stream;                /* the declared entry points are written there, */
 	struct entry_points_txt txt; /* and read back */
 	bool differs;
 };
 
-/* --- which files --- */
+/* --- files --- */
 
-/* The bytes of a file; null when it is not there. */
+/* The content of a file; null if it is missing. */
 static struct slice bytes_of(struct reading *reading, struct slice directory, const char *name)
 {
 	struct slice path =
@@ -71,7 +71,7 @@ bool sdist_find_top(const struct members *members, struct slice *top)
 	return marked && !distname_is_info(first);
 }
 
-/* At the top, whether its bytes were kept or not. */
+/* Does the file exist at the top, whether kept or not? */
 static bool has_file(const struct reading *reading, struct slice name)
 {
 	for (size_t i = 0; i < reading->members->count; i++) {
@@ -94,7 +94,7 @@ static size_t depth_of(struct slice path)
 	return depth;
 }
 
-/* Is @path "DIRECTORY/x.egg-info/PKG-INFO" of the distribution called @name (null: any)? */
+/* Is @path "DIRECTORY/x.egg-info/PKG-INFO" of the distribution @name (null: any)? */
 static bool is_own_egg_info(struct reading *reading, struct slice path, struct slice name,
                             struct slice *directory)
 {
@@ -109,7 +109,7 @@ static bool is_own_egg_info(struct reading *reading, struct slice path, struct s
 	       slice_equal(distname_normalize_in(reading->arena, stem, &reading->failed), name);
 }
 
-/* The distribution's own egg-info: others may lie among its tests. The topmost counts. */
+/* The distribution's own egg-info; its tests may contain others. The topmost is used. */
 static struct slice find_egg_info(struct reading *reading, struct slice name)
 {
 	struct slice own = slice_is_null(name)
@@ -129,7 +129,7 @@ static struct slice find_egg_info(struct reading *reading, struct slice name)
 	return found;
 }
 
-/* --- what is declared --- */
+/* --- pyproject.toml --- */
 
 static struct slice slice_of_text(struct pyproject_text text)
 {
@@ -167,7 +167,7 @@ static int write_entry_point(void *payload, struct pyproject_text group, struct 
 	return 0;
 }
 
-/* Does the text, read back, say what was declared? TOML's strings may hold anything. */
+/* Does the text read back as declared? TOML strings may contain anything. */
 static int compare_entry_point(void *payload, struct pyproject_text group,
                                struct pyproject_text name, struct pyproject_text value)
 {
@@ -181,7 +181,7 @@ static int compare_entry_point(void *payload, struct pyproject_text group,
 	return reading->differs;
 }
 
-/* Does it answer? Else it leaves that to the back end. */
+/* Does pyproject.toml determine the entry points? Otherwise the build backend does. */
 static bool read_pyproject(struct reading *reading, struct slice text)
 {
 	struct pyproject_sink sink = {reading, take_fact, write_entry_point};
@@ -223,9 +223,9 @@ static bool read_pyproject(struct reading *reading, struct slice text)
 	return true;
 }
 
-/* --- the whole --- */
+/* --- the distribution --- */
 
-/* name-version.tar.gz, where nothing inside says it; the version begins with a digit. */
+/* From name-version.tar.gz, if nothing inside names it; the version starts with a digit. */
 static void take_names_from_file(struct sdist *out, struct slice file)
 {
 	static const char *const endings[] = {".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst",
@@ -254,7 +254,7 @@ static struct slice name_in(struct reading *reading, struct slice metadata)
 	return headers.name;
 }
 
-/* Without egg-info and [project]: whoever builds it decides. */
+/* Without egg-info and [project]: the build decides. */
 static struct slice who_decides(const struct reading *reading)
 {
 	if (reading->other_backend)

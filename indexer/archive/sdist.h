@@ -1,8 +1,8 @@
 /*
- * sdist.h - the entry points that a source distribution will have.
+ * sdist.h - finds the entry points that a source distribution would have.
  *
- * They stand in entry_points.txt, where the distribution brings its egg-info;
- * else pyproject.toml declares them; else only a build could tell.
+ * They are in entry_points.txt if the distribution contains its egg-info; else declared in
+ * pyproject.toml; else only a build can determine them.
  */
 #ifndef INDEXER_ARCHIVE_SDIST_H
 #define INDEXER_ARCHIVE_SDIST_H
@@ -12,7 +12,7 @@
 #include "indexer/archive/members.h"
 #include "indexer/archive/pyproject.h"
 
-/* The end of an error that is not a fault, but all that can be known. */
+/* The end of an error that reports a limit of knowledge, not a fault. */
 #define SDIST_NEEDS_BUILD "not knowable without a build"
 
 /* As pyproject_read(). */
@@ -21,21 +21,21 @@ typedef enum pyproject_status sdist_pyproject(const char *text, size_t length,
                                               char problem[PYPROJECT_PROBLEM_SIZE]);
 
 struct sdist {
-	struct slice directory;     /* where in the archive its metadata is */
-	struct slice metadata;      /* the bytes of PKG-INFO; null: none */
-	struct slice entry_points;  /* the text of an entry_points.txt; null: none */
-	struct slice name, version; /* where PKG-INFO does not say; may be null */
-	struct slice error;         /* why the entry points cannot be told; null: they can */
+	struct slice directory;     /* of its metadata in the archive */
+	struct slice metadata;      /* the content of PKG-INFO; null for none */
+	struct slice entry_points;  /* the content of entry_points.txt; null for none */
+	struct slice name, version; /* if not in PKG-INFO; may be null */
+	struct slice error;         /* why the entry points are unknown; or null */
 };
 
-/* Is this a source distribution? *top becomes the one directory in which all of it lies. */
+/* Is this a source distribution? *top is set to its single top directory. */
 bool sdist_find_top(const struct members *members, struct slice *top);
 
 /*
- * Read the source distribution in @top. @file is the archive's own name, which may
- * have to name the distribution. @pyproject is called when there is a pyproject.toml
- * to be read. The slices of @out point into @members and @arena. What the
- * distribution does wrong is out->error; the only error is ERROR_NOMEM.
+ * Read the source distribution in @top. @file is the archive's name, which may have to supply the
+ * distribution's. @pyproject is called if there is a pyproject.toml to read. The slices of @out
+ * point into @members and @arena. Faults of the distribution are stored in out->error; the only
+ * error is ERROR_NOMEM.
  */
 int sdist_read(const struct members *members, struct slice top, struct slice file,
                sdist_pyproject *pyproject, struct arena *arena, struct sdist *out,

@@ -1,9 +1,9 @@
 /*
- * audit.c - entry points that are not what they should be.
+ * audit.c - the command audit.
  *
- *     for each site directory: facts into a worksheet (audit/collect.h, facts.sql)
- *       the rules, which are views on them (audit/rules.sql)
- *         findings, less those of the baseline (audit/findings.h)
+ *     for each site directory: collect facts in a worksheet (audit/collect.h, facts.sql)
+ *       the rules, which are views of it (audit/rules.sql)
+ *         findings, except those of the baseline (audit/findings.h)
  *           text, JSON, SARIF, HTML; the worksheet itself
  */
 #include <errno.h>
@@ -23,8 +23,8 @@ struct audit {
 	const struct options *options;
 	struct worksheet *sheet;
 	struct databases databases;
-	int limit;   /* how many levels of findings, columns of "summary", are a failure */
-	bool failed; /* something could not be read, which was said */
+	int limit;   /* the number of levels, columns of "summary", that are failures */
+	bool failed; /* something could not be read, and was reported */
 };
 
 static void cleanup_audit(struct audit *audit)
@@ -33,7 +33,7 @@ static void cleanup_audit(struct audit *audit)
 	databases_free(&audit->databases);
 }
 
-/* --- what is asked --- */
+/* --- options --- */
 
 static enum status set_limit(struct audit *audit)
 {
@@ -48,7 +48,7 @@ static enum status set_limit(struct audit *audit)
 	return STATUS_DONE;
 }
 
-/* What it means is for facts.sql to say: dates, times, or how long ago, as SQLite takes them. */
+/* facts.sql interprets dates, times and durations, as accepted by SQLite. */
 static enum status set_period(struct audit *audit)
 {
 	struct slice since = slice_of(audit->options->since);
@@ -91,7 +91,7 @@ static int look_for_arguments(struct audit *audit, struct error *error)
 
 /* --- the results --- */
 
-/* To the file that an option names, if it does. */
+/* Write to @file, unless it is NULL. */
 static int write_to(const char *file, struct worksheet *sheet,
                     int (*put)(struct worksheet *, FILE *stream, struct error *error),
                     struct error *error)

@@ -1,5 +1,5 @@
 /*
- * collect.c - what all that read for an audit stand on: the first failure, which sticks.
+ * collect.c - functions shared by the collectors of an audit, which keep the first failure.
  */
 #include "indexer/audit/collect.h"
 

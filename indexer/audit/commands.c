@@ -1,9 +1,10 @@
 /*
- * commands.c - the commands of an environment among those on the PATH, and those well known.
+ * commands.c - compares the commands of an environment with others on the PATH and with well-known
+ * ones.
  *
- * Two programs of one name are one and the same where the other is a script that runs
- * the same module: the pip of the system and that of an environment, say. Neither are
- * the launchers of version managers, which run whatever is active.
+ * Two programs of one name count as the same if the other is a script that runs the same module,
+ * such as the system's pip and an environment's. The launchers of version managers, which run
+ * whatever is active, do not count either.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -14,12 +15,12 @@
 #include "db/base/trust.h"
 #include "indexer/audit/collect.h"
 
-#define SCRIPT_MAX    ((size_t)64 << 10) /* bytes of a script that are looked at */
+#define SCRIPT_MAX    ((size_t)64 << 10) /* bytes of a script that are read */
 #define PATH_MAX_DIRS 256
-#define SHORT         4 /* of so short a name, only swapped and doubled letters are slips */
-#define TOO_SHORT     2 /* and of such a one no doubled ones either: cpp, ddd */
+#define SHORT         4 /* letters; in shorter names only swapped and doubled letters are slips */
+#define TOO_SHORT     2 /* letters; and no doubled ones either: cpp, ddd */
 
-/* The directories of the PATH, each once, however links name it. */
+/* The directories of the PATH, each once, with links resolved. */
 struct places {
 	struct collect *collect;
 	size_t count;
@@ -35,7 +36,7 @@ static void places_free(struct places *places)
 		free(places->items[i].path);
 }
 
-/* The index of the directory at @path, whose @status is set; the count where it is none of them. */
+/* The index of the directory @path, whose @status is set; the count if it is not on the PATH. */
 static size_t find_place(const struct places *places, const char *path, struct stat *status)
 {
 	size_t i = 0;
@@ -64,9 +65,9 @@ static void read_path(struct places *places)
 	}
 }
 
-/* --- one of them --- */
+/* --- scripts --- */
 
-/* The line as far as @at: "from ", "import a, ". */
+/* Does an import statement precede @at in its line: "from ", "import a, "? */
 static bool is_import(struct slice script, const char *at)
 {
 	const char *line = at;
@@ -78,7 +79,10 @@ static bool is_import(struct slice script, const char *at)
 	                                slice_starts(slice_between(line, at), SLICE("import ")));
 }
 
-/* Is there "from a.b import c", "import a.b" or "import x, a" of the module's top? */
+/*
+ * Does the script import the module's top-level package: "from a.b import c", "import a.b", "import
+ * x, a"?
+ */
 static bool imports(struct slice script, struct slice module)
 {
 	const char *dot = module.len ? memchr(module.ptr, '.', module.len) : NULL;
@@ -106,7 +110,7 @@ static bool starts_entry_point(struct slice script, const char *distribution)
 	       at[sizeof(mark) - 1 + len] == '=';
 }
 
-/* The scripts by which pyenv and asdf stand for whatever is active do, too. */
+/* The shims of pyenv and asdf count as the same, too. */
 static bool runs_same(struct slice script, struct slice module, const char *distribution)
 {
 	return slice_starts(script, SLICE("#!")) &&
@@ -114,7 +118,7 @@ static bool runs_same(struct slice script, struct slice module, const char *dist
 	        imports(script, module) || starts_entry_point(script, distribution));
 }
 
-/* Does a program lie there, and is it another one? */
+/* Is there another program at @path? */
 static bool is_other(struct collect *collect, const char *path, struct slice module,
                      const char *distribution)
 {
@@ -154,7 +158,7 @@ static void find_others(const struct places *places, struct worksheet_rows *row)
 	}
 }
 
-/* --- two that claim one --- */
+/* --- commands claimed twice --- */
 
 static void read_scripts(struct collect *collect)
 {
@@ -172,16 +176,16 @@ static void read_scripts(struct collect *collect)
 	}
 }
 
-/* --- slips of the finger --- */
+/* --- misspellings --- */
 
-/* Git, g1t: a capital, or a digit in the place of the letter that it looks like. */
+/* Git, g1t: a capital, or a digit that looks like the letter. */
 static bool is_drawn_alike(char drawn, char meant)
 {
 	return tolower((unsigned char)drawn) == tolower((unsigned char)meant) ||
 	       (drawn == '0' && meant == 'o') || (drawn == '1' && (meant == 'i' || meant == 'l'));
 }
 
-/* "git-" and "pip." are drawn like git and pip, too. */
+/* "git-" and "pip." look like git and pip, too. */
 static bool looks_like(struct slice name, struct slice known)
 {
 	size_t i = 0;
@@ -192,13 +196,13 @@ static bool looks_like(struct slice name, struct slice known)
 	       (i == name.len || (i + 1 == name.len && memchr("-._", name.ptr[i], 3)));
 }
 
-/* How near a name is to a known one: see the table near_command. */
+/* The similarity of a name to a known one: see the table near_command. */
 enum likeness { UNLIKE, NEAR, WITHIN, SLIP };
 
 /*
- * Nobody chooses two letters that have changed places, or one that stands there twice. A letter
- * lost, added or exchanged may make another word, and always does at its begin or end: https and
- * httpx. So do most changes of short words.
+ * Swapped or doubled letters are not chosen on purpose. A letter omitted, added or replaced may
+ * make another word, and always does at the start or end: https and httpx. So do most changes of
+ * short words.
  */
 static enum likeness likeness_of(struct slice name, struct slice known)
 {

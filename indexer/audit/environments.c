@@ -1,6 +1,6 @@
 /*
- * environments.c - an audit reads all environments before it judges: what a rule says of one
- * may depend on another.
+ * environments.c - collects all environments before any rule is applied, since a finding in one may
+ * depend on another.
  */
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ static void read_database(struct collect *collect, const struct database *databa
 	struct error error = {0};
 	int code = reader_open(database->file, geteuid(), &reader, &error);
 
-	/* Only the past is in no other place. */
+	/* Everything but the history can be read from the disk. */
 	if (code < 0 && code != ERROR_NOTFOUND) {
 		collect->incomplete |= collect->options->since || error_is_failure(code);
 		fail(&error);
@@ -56,7 +56,7 @@ static void read_catalogue(struct collect *collect, int64_t *sites)
 		of.reader = rows;
 		reader_roots(reader, read_archive, &of, &error);
 	}
-	error_clear(&error); /* told by then */
+	error_clear(&error); /* already reported */
 }
 
 int collect(struct worksheet *sheet, const struct options *options,

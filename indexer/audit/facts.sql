@@ -1,9 +1,9 @@
--- What `entrydb audit` knows of environments: tables that the program fills, and questions that
--- it asks of them while it does.
+-- The data model of `entrydb audit`: tables that the program fills, and the queries it runs while
+-- filling them.
 --
--- facts.sql, lists.sql, rules.sql and report.sql are one script. Nothing here is stored in the published
--- database. With `entrydb audit --facts FILE` all of it is kept, and sqlite3 can ask each rule
--- by itself:
+-- facts.sql, lists.sql, rules.sql and report.sql form one script. Nothing here is stored in the
+-- published database. `entrydb audit --facts FILE` keeps the audit's own database, in which each
+-- rule can be queried:
 --
 --     sqlite3 FILE 'SELECT message FROM "command-hijack"'
 
@@ -11,20 +11,20 @@
 CREATE TABLE site (
 	id       INTEGER PRIMARY KEY,
 	path     TEXT NOT NULL,    -- absolute
-	prefix   TEXT NOT NULL,    -- of its environment; '' where there is none
-	commands TEXT,             -- the directory of its commands; NULL where there is none
-	managed  INTEGER NOT NULL, -- 1: the system's package manager keeps it
-	is_conda INTEGER NOT NULL  -- 1: its environment is conda's
+	prefix   TEXT NOT NULL,    -- of its environment, or ''
+	commands TEXT,             -- the directory of its commands, or NULL
+	managed  INTEGER NOT NULL, -- 1: maintained by the system's package manager
+	is_conda INTEGER NOT NULL  -- 1: in a conda environment
 ) STRICT;
 
 CREATE TABLE distribution (
 	id              INTEGER PRIMARY KEY,
 	site            INTEGER NOT NULL,
 	directory       TEXT NOT NULL,
-	title           TEXT NOT NULL,    -- its name, else its directory
+	title           TEXT NOT NULL,    -- its name, or its directory if it has none
 	normalized_name TEXT,
 	version         TEXT,
-	error           TEXT,             -- why importlib.metadata raises on it
+	error           TEXT,             -- why importlib.metadata raises an exception on it
 	installer       TEXT,             -- INSTALLER
 	direct_url      TEXT,             -- direct_url.json
 	has_record      INTEGER NOT NULL,
@@ -46,51 +46,51 @@ CREATE TABLE entry_point (
 CREATE INDEX entry_point_command ON entry_point (name) WHERE is_command;
 CREATE INDEX entry_point_module ON entry_point (module);
 
--- What an announced module is: a file that a RECORD lists, relative to the site. Of a module that
--- many list, those that announce it and a few more.
+-- The files of the modules that entry points name, from RECORD, relative to the site. If many
+-- distributions list a module, only those whose entry points name it and a few others.
 CREATE TABLE owner (module TEXT NOT NULL, distribution INTEGER NOT NULL, file TEXT NOT NULL,
                     has_hash INTEGER NOT NULL) STRICT;
 CREATE INDEX owner_module ON owner (module, distribution);
 CREATE INDEX owner_file ON owner (file);
 
--- Names, normalized, that the metadata of a distribution requires; only where it is asked for.
+-- Normalized names of required distributions, from METADATA; filled only where a rule needs them.
 CREATE TABLE requirement (distribution INTEGER NOT NULL, name TEXT NOT NULL) STRICT;
 CREATE INDEX requirement_of ON requirement (distribution, name);
 
--- The file from which import takes an announced module, or a package that it is in, where no
--- RECORD lists it; an entry point that links lead out with.
+-- import: the file from which Python would import a module or its parent package, if no RECORD
+-- lists it. outside: an entry point with a symbolic link out of the environment.
 CREATE TABLE import (site INTEGER NOT NULL, module TEXT NOT NULL, file TEXT NOT NULL) STRICT;
 CREATE TABLE outside (entry_point INTEGER PRIMARY KEY ON CONFLICT IGNORE, target TEXT NOT NULL) STRICT;
 
 CREATE TABLE startup (site INTEGER NOT NULL, file TEXT NOT NULL, line INTEGER NOT NULL, kind TEXT NOT NULL,
                       code TEXT NOT NULL) STRICT;
--- Which distribution's RECORD lists a file of start-up code.
+-- The distribution whose RECORD lists a file of start-up code.
 CREATE TABLE startup_owner (site INTEGER NOT NULL, file TEXT NOT NULL, distribution INTEGER NOT NULL,
                             has_hash INTEGER NOT NULL) STRICT;
 CREATE INDEX startup_owner_file ON startup_owner (site, file);
--- A place with distributions of its own that .pth files add.
+-- A directory or zip, added by a .pth file, that contains distributions.
 CREATE TABLE added (site INTEGER NOT NULL, place TEXT NOT NULL, distributions INTEGER NOT NULL) STRICT;
 
--- What is wrong with a file, in words, by the name of the rule that tells it; whatever else there
--- is to a rule stands in rules.sql.
+-- Problems found by the program rather than by a query in rules.sql, by the name of the rule.
 CREATE TABLE complaint (rule TEXT NOT NULL, site INTEGER NOT NULL, distribution INTEGER, file TEXT NOT NULL,
                         what TEXT NOT NULL) STRICT;
 CREATE INDEX complaint_of ON complaint (rule, distribution);
 
--- Bytecode that runs in place of its source: what is wrong with whoever may write it; NULL: it is
--- never compared with the source.
+-- Bytecode that Python runs instead of its source. what: the problem with its permissions; NULL:
+-- the bytecode is never checked against the source.
 CREATE TABLE bytecode (site INTEGER NOT NULL, file TEXT NOT NULL, source TEXT NOT NULL, what TEXT) STRICT;
 
--- Another program of the same name on the PATH: 'before' or 'behind' ours there, or 'aside'
--- where ours is not on it. And the script of a command that two claim.
+-- other_command: another program of the same name on the PATH, 'before' or 'behind' ours, or
+-- 'aside' if ours is not on the PATH. script: the script of a command that several distributions
+-- claim.
 CREATE TABLE other_command (entry_point INTEGER NOT NULL, path TEXT NOT NULL, place TEXT NOT NULL) STRICT;
 CREATE INDEX other_command_of ON other_command (entry_point);
 CREATE TABLE script (entry_point INTEGER PRIMARY KEY, path TEXT NOT NULL, runs_it INTEGER NOT NULL) STRICT;
 
--- What a RECORD lists outside of its site directory, or in the metadata of another distribution.
+-- RECORD lines outside of the site directory, or in the metadata of another distribution.
 CREATE TABLE stray (distribution INTEGER NOT NULL, path TEXT NOT NULL) STRICT;
 
--- A command that no entry point announces: a file in bin/ that a RECORD lists.
+-- A command without an entry point: a file in bin/ that a RECORD lists.
 CREATE VIEW plain_command AS
 SELECT t.distribution, substr(t.path, length('../../../bin/') + 1) AS name, t.path AS file
   FROM stray t JOIN distribution d ON d.id = t.distribution JOIN site s ON s.id = d.site
@@ -99,20 +99,20 @@ SELECT t.distribution, substr(t.path, length('../../../bin/') + 1) AS name, t.pa
                     WHERE e.is_command AND e.name = substr(t.path, length('../../../bin/') + 1)
                       AND e.distribution = t.distribution);
 
--- The nearest well-known command, one change away from the name of a command. likeness: 1, at its
--- begin or end; 2, of a letter within it; 3, one that nobody chooses: a slip.
+-- The nearest well-known command at edit distance one. likeness: 1, at the beginning or end; 2, of
+-- a letter within the name; 3, a typing error that is unlikely to be deliberate.
 CREATE TABLE near_command (name TEXT PRIMARY KEY, known TEXT NOT NULL, likeness INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
--- What is wrong with a name: 'control', 'confusable' (shown: what it looks like), 'path',
--- 'mismatch' (shown: that of METADATA).
+-- Problems with names: 'control', 'confusable' (shown: the name it resembles), 'path', 'mismatch'
+-- (shown: the name in METADATA).
 CREATE TABLE trait (distribution INTEGER NOT NULL, entry_point INTEGER, trait TEXT NOT NULL,
                     field TEXT NOT NULL, shown TEXT NOT NULL) STRICT;
 
--- Builds of shared objects that are in quarantine, and why; which build an object is, by its path.
+-- Quarantined builds of shared objects, with the reason; and the build ID of objects by path.
 CREATE TABLE quarantine (build TEXT PRIMARY KEY ON CONFLICT REPLACE, reason TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE object (path TEXT PRIMARY KEY, build TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
--- What policy forbids.
+-- Entry points forbidden by policy.
 CREATE TABLE forbidden_entry (entry_point INTEGER PRIMARY KEY, reason TEXT NOT NULL) STRICT;
 
 CREATE TABLE event (
@@ -121,8 +121,8 @@ CREATE TABLE event (
 ) STRICT;
 CREATE INDEX event_of ON event (site, distribution);
 
--- What --since says, and when it was said; nothing: no news. As seconds since 1970, -1 where that
--- is neither a time nor how long ago.
+-- The arguments of --since and the time of the call; empty: no news is reported. The period in
+-- seconds since 1970; -1 for an argument that is neither a time nor a duration.
 CREATE TABLE asked (now INTEGER NOT NULL, since TEXT NOT NULL, until TEXT) STRICT;
 CREATE VIEW period AS
 SELECT coalesce(strftime('%s', since), strftime('%s', now, 'unixepoch', '-' || since), -1) + 0 AS begins,
@@ -130,14 +130,14 @@ SELECT coalesce(strftime('%s', since), strftime('%s', now, 'unixepoch', '-' || s
            coalesce(strftime('%s', until), strftime('%s', now, 'unixepoch', '-' || until), -1) + 0) AS ends
   FROM asked;
 
--- An entry point with all that rules speak of.
+-- An entry point with the columns that the rules use.
 CREATE VIEW announced AS
 SELECT e.*, d.site, d.title, d.normalized_name, d.directory, d.is_editable, d.has_record, s.managed,
        s.commands, s.prefix, s.path, d.directory || '/entry_points.txt' AS file,
        e.group_name || '/' || e.name AS label
   FROM entry_point e JOIN distribution d ON d.id = e.distribution JOIN site s ON s.id = d.site;
 
--- A command, announced or not, and what it runs.
+-- Commands, with and without entry points, and what they run.
 CREATE VIEW command AS
 SELECT site, distribution, id AS entry_point, name, file, value, normalized_name, managed
   FROM announced WHERE is_command
@@ -145,7 +145,7 @@ UNION ALL
 SELECT d.site, d.id, NULL, p.name, p.file, p.file, d.normalized_name, s.managed
   FROM plain_command p JOIN distribution d ON d.id = p.distribution JOIN site s ON s.id = d.site;
 
--- --- what the program asks ---
+-- --- queries of the program ---
 
 CREATE VIEW may_be_forbidden AS SELECT site AS key, id, group_name, name, title FROM announced;
 
@@ -158,7 +158,7 @@ WITH RECURSIVE part (site, path, module) AS (
 	SELECT site, path, rtrim(rtrim(module, replace(module, '.', '')), '.') FROM part
 	 WHERE instr(module, '.'))
 SELECT site, path, module FROM part WHERE module <> '' ORDER BY site, module;
--- What is found, other than a directory without __init__, which nobody lists.
+-- Modules found on disk, other than directories without __init__, which no RECORD lists.
 CREATE VIEW found AS SELECT site, module, file FROM import;
 CREATE TRIGGER found_put INSTEAD OF INSERT ON found
 WHEN NEW.file GLOB '*.py' OR NEW.file GLOB '*.so' OR NEW.file GLOB '*.pyc' BEGIN
@@ -167,7 +167,7 @@ WHEN NEW.file GLOB '*.py' OR NEW.file GLOB '*.so' OR NEW.file GLOB '*.pyc' BEGIN
 	 WHERE NOT EXISTS (SELECT 1 FROM owner o JOIN distribution d ON d.id = o.distribution
 	                    WHERE o.file = NEW.file AND d.site = NEW.site);
 END;
--- Of each entry point the first of them.
+-- The first of them for each entry point.
 CREATE VIEW unlisted AS
 SELECT a.id AS entry_point, min(i.module) AS module, i.file
   FROM import i CROSS JOIN entry_point e ON e.module = i.module OR (e.module > i.module || '.' AND e.module < i.module || '/')
@@ -185,8 +185,8 @@ SELECT id, prefix, commands || '/' || name FROM announced
 UNION ALL
 SELECT a.id, a.prefix, a.path || '/' || u.file FROM unlisted u JOIN announced a ON a.id = u.entry_point;
 
--- The directories of commands and of distributions, start-up code, entry_points.txt, the files of
--- modules that entry points lead to, the directories that they are in, scripts.
+-- Paths whose permissions matter: directories of commands and distributions, start-up code,
+-- entry_points.txt, the files of modules that entry points name and their directories, scripts.
 CREATE VIEW may_be_writable AS
 SELECT id AS key, NULL, commands AS file FROM site WHERE commands IS NOT NULL
 UNION
@@ -204,8 +204,8 @@ UNION
 SELECT site, distribution, commands || '/' || name FROM announced
  WHERE is_command AND commands IS NOT NULL AND NOT instr(name, '/');
 
--- Sources, below the site, that run when they are imported, or at each start: of each directory,
--- which ends with a slash, their names without ".py".
+-- Sources below the site that run when imported or at start-up: each directory, with a trailing
+-- slash, and the names of its files without ".py".
 CREATE VIEW runs_from_source AS
 SELECT r.site, s.path, r.directory,
        group_concat(substr(r.file, length(r.directory) + 1, length(r.file) - length(r.directory) - 3), '/')
@@ -228,7 +228,8 @@ CREATE VIEW may_be_quarantined AS
 SELECT DISTINCT path || '/' || object AS path FROM announced
  WHERE object IS NOT NULL AND EXISTS (SELECT 1 FROM quarantine);
 
--- Scripts that several announce; those whose entry points lead to others' modules.
+-- Scripts that several distributions claim; entry points that refer to modules of other
+-- distributions.
 CREATE VIEW may_run_another AS
 SELECT id, commands || '/' || name AS path, module, title FROM announced
  WHERE id IN (SELECT entry_point FROM "command-conflict");

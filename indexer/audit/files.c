@@ -1,5 +1,5 @@
 /*
- * files.c - whose the files are that run, and where they lie.
+ * files.c - checks the owners and locations of files that run.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "indexer/audit/collect.h"
 #include "libquery/disk/target/import_path.h"
 
-/* --- who may write --- */
+/* --- write permission --- */
 
 char *files_complaint(struct collect *collect, enum trust trust, const struct stat *status)
 {
@@ -41,7 +41,10 @@ void files_look(const struct site *site, int64_t distribution, struct slice file
 		site_complain(site, "writable-by-others", distribution, file, what);
 }
 
-/* The site, and the directories from its prefix to it: whoever may write there can replace it. */
+/*
+ * Check the site and the directories between it and its prefix: users who can write there can
+ * replace it.
+ */
 static void look_at_way(const struct site *site)
 {
 	struct slice at = slice_of(site->path);
@@ -64,9 +67,9 @@ void files_read(struct site *site)
 			files_look(site, worksheet_number(row, 1), worksheet_text(row, 2));
 }
 
-/* --- where they lie --- */
+/* --- locations --- */
 
-/* Is @path in the directory @prefix, once all links in both are resolved? */
+/* Is @path in the directory @prefix, after resolving links in both? */
 static bool is_inside(const char *path, const char *prefix)
 {
 	CLEANUP(cleanup_free) char *real = realpath(prefix, NULL);
@@ -75,7 +78,7 @@ static bool is_inside(const char *path, const char *prefix)
 	return !real || (strncmp(path, real, len) == 0 && (path[len] == '/' || len == 1));
 }
 
-/* A file that entry points lead to; @row: of may_be_outside. */
+/* Locate a target file; @row: of may_be_outside. */
 static void locate(struct collect *collect, struct worksheet_rows *row)
 {
 	struct slice prefix = worksheet_text(row, 1), path = worksheet_text(row, 2);
@@ -88,9 +91,9 @@ static void locate(struct collect *collect, struct worksheet_rows *row)
 		              FACTS(fact(worksheet_number(row, 0)), fact(real)));
 }
 
-/* --- what import takes --- */
+/* --- modules --- */
 
-/* Modules are looked for in one site after the other. */
+/* Modules are searched in one site after the other. */
 struct finder {
 	struct import_site site;
 	struct import_cache cache;

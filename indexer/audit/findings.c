@@ -1,5 +1,5 @@
 /*
- * findings.c - asks the rules what they say, and knows it again by fingerprints.
+ * findings.c - evaluates the rules and identifies findings by fingerprints.
  */
 #include "indexer/audit/findings.h"
 
@@ -14,7 +14,7 @@
 #define LENGTH_SIZE      24                 /* bytes of a number of bytes and its colon */
 #define FINGERPRINT_SIZE 32                 /* digits: the first half of a SHA-256 */
 
-/* A rule is a view of its name. */
+/* Each rule is a view of the same name. */
 static void ask(struct worksheet *sheet, struct slice rule)
 {
 	struct worksheet_rows *row = worksheet_walk(sheet, rule.ptr, NULL);
@@ -27,15 +27,16 @@ static void ask(struct worksheet *sheet, struct slice rule)
 		                    fact(worksheet_text(row, 4)), fact(worksheet_text(row, 5))));
 }
 
-/* What is below the prefix keeps its name when the environment is moved. */
+/* The path below the prefix, which stays the same when the environment is moved. */
 static struct slice below(struct slice path, struct slice prefix)
 {
 	return slice_starts(path, prefix) ? slice_from(path, prefix.len) : path;
 }
 
 /*
- * Put what tells the finding from all others, for as long as nothing changes: neither where
- * the environment is, nor when something was installed, nor a version. @row: of "judged".
+ * Compute the fingerprint of a finding, which stays the same while nothing relevant changes: it
+ * depends neither on the environment's location nor on times of installation or versions. @row: of
+ * "judged".
  */
 static void put_place(struct worksheet *sheet, struct worksheet_rows *row)
 {
@@ -54,7 +55,7 @@ static void put_place(struct worksheet *sheet, struct worksheet_rows *row)
 	sha256_begin(&sha);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		snprintf(length, sizeof(length),
-		         "%zu:", parts[i].len); /* no two can run together */
+		         "%zu:", parts[i].len); /* a separator that makes the parts unambiguous */
 		sha256_add(&sha, length, strlen(length));
 		sha256_add(&sha, parts[i].ptr, parts[i].len);
 	}
@@ -85,14 +86,14 @@ int findings_compare(struct worksheet *sheet, const char *file, struct error *er
 	int code = small_file_read(file, BASELINE_MAX, &bytes, &text.len, error);
 
 	if (code == 0)
-		return error_set(error, ERROR_NOTFOUND, "%s: no file that can be read", file);
+		return error_set(error, ERROR_NOTFOUND, "%s: not a readable file", file);
 	if (code < 0)
 		return code;
 	if (text.len == BASELINE_MAX)
 		return error_set(error, ERROR_LIMIT, "%s: larger than %zu bytes", file,
 		                 BASELINE_MAX);
 	text.ptr = bytes;
-	/* where nothing is known, all is new */
+	/* makes findings new even if the baseline is empty */
 	worksheet_put(sheet, "known", FACTS(fact(0), fact("")));
 	for (int64_t number = 1; text.len > 0; number++) {
 		struct slice line = slice_take_line(&text);

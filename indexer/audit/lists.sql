@@ -1,8 +1,8 @@
--- What `entrydb audit` knows beforehand. A site adds to the first two lists by audit.conf.
+-- Built-in lists of `entrydb audit`. audit.conf adds to the first two.
 
--- Groups that run code without being asked for it, and when: all that is in them is loaded. Those
--- of which one is loaded by the name that somebody gives (mkdocs.plugins, babel.extractors,
--- twine.registered_commands) are not among them.
+-- Groups whose entry points are all loaded without being asked for by name, and when. Groups of
+-- which the user selects one by name (mkdocs.plugins, babel.extractors, twine.registered_commands)
+-- do not belong here.
 CREATE TABLE unasked_group (pattern TEXT PRIMARY KEY ON CONFLICT REPLACE, occasion TEXT NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO unasked_group VALUES
 	('airflow.plugins', 'when Airflow starts'),
@@ -47,8 +47,8 @@ INSERT INTO unasked_group VALUES
 	('xarray.backends', 'when xarray opens a file'),
 	('xonsh.xontribs', 'when xonsh starts');
 
--- Well-known commands, and the distributions whose they are, by normalized name: COMMAND=NAME,
--- or COMMAND where both are called the same.
+-- Well-known commands and the normalized names of the distributions that provide them:
+-- COMMAND=NAME, or COMMAND alone if both are the same.
 CREATE TABLE known_command (name TEXT PRIMARY KEY ON CONFLICT IGNORE) STRICT, WITHOUT ROWID;
 CREATE TABLE provider (command TEXT NOT NULL, distribution TEXT NOT NULL) STRICT;
 CREATE INDEX provider_of ON provider (command);
@@ -70,7 +70,7 @@ sam=aws_sam_cli scrapy sphinx-build=sphinx sqlmap streamlit tensorboard torchrun
 twine uv uvicorn uvx=uv virtualenv wheel youtube-dl yt-dlp zig=ziglang',
 	char(10), ' '), ' ', '","') || '"]'));
 INSERT INTO known_command SELECT command FROM provider;
--- These come with no distribution.
+-- Commands that no Python distribution provides.
 INSERT INTO known_command SELECT value FROM json_each('["' || replace(replace(
 'apt apt-get awk bash brew bundle cargo cat cc chmod chown clang code cp crontab cryptsetup curl
 dash date dd deno df dig dnf docker docker-compose dotnet dpkg du echo env fdisk find fish g++
@@ -83,7 +83,7 @@ sha256sum snap ssh ssh-add ssh-agent ssh-keygen su sudo systemctl tail tar tee t
 touch umount unzip useradd vault vi vim wget which xargs yarn yum zip zsh',
 	char(10), ' '), ' ', '","') || '"]');
 
--- Words, and programs that are older or as honest, near the commands above.
+-- Dictionary words and legitimate programs whose names resemble the commands above.
 CREATE TABLE other_word (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 INSERT INTO other_word SELECT value FROM json_each('["' || replace(replace(
 'asm back blank block cake catt ccat cgc cling clown clung coda conga crown ddate flack flank frisk
@@ -91,7 +91,7 @@ grade gown grown hath hg hitch hutch jupiter mama mango moult mssql nl openapi p
 rustic scapy scrappy seed sl torch tough was zipp',
 	char(10), ' '), ' ', '","') || '"]');
 
--- What a shell takes for its own before it looks at the PATH.
+-- Builtins and keywords of the shell, which take precedence over the PATH.
 CREATE TABLE shell_word (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 INSERT INTO shell_word SELECT value FROM json_each('["' || replace(replace(
 '. : [ alias bg bind break builtin case cd command continue declare dirs disown do done elif else
@@ -100,7 +100,7 @@ local logout popd printf pushd pwd read readonly return select set shift shopt s
 test then time times trap true false type typeset ulimit umask unalias unset until wait while',
 	char(10), ' '), ' ', '","') || '"]');
 
--- The modules of Python itself, 3.10 to 3.15.
+-- The standard library's modules, Python 3.10 to 3.15.
 CREATE TABLE standard_module (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 INSERT INTO standard_module SELECT value FROM json_each('["' || replace(replace(
 '__main__ abc aifc annotationlib antigravity argparse array ast asynchat asyncio asyncore atexit

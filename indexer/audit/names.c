@@ -1,5 +1,5 @@
 /*
- * names.c - names that are not what they seem.
+ * names.c - finds misleading names.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,8 @@
 #include "libquery/disk/tree/distname.h"
 
 /*
- * Letters that are drawn as Latin ones are, after Unicode's confusables.txt: Cyrillic,
- * Greek, Armenian, Roman numerals and small capitals. The full-width forms, those of
- * mathematics and those in circles follow from rules.
+ * Letters that look like Latin ones, from Unicode's confusables.txt: Cyrillic, Greek, Armenian,
+ * Roman numerals and small capitals. Full-width, mathematical and circled forms follow rules.
  */
 static const struct {
 	const char32_t *letters;
@@ -53,7 +52,7 @@ static char latin_of(uint32_t c)
 	return '\0';
 }
 
-/* What is not shown, or looks like a space and is none; a byte that is no UTF-8. */
+/* Invisible characters, characters that look like a space, and invalid bytes. */
 static bool is_hidden(uint32_t c)
 {
 	static const struct {
@@ -73,23 +72,23 @@ static bool is_hidden(uint32_t c)
 	return escape_is_control(c);
 }
 
-/* Strokes through the letter before, which nobody sees in a small font. */
+/* Combining strokes through the previous letter, invisible in a small font. */
 static bool is_stroke(uint32_t c)
 {
 	return c >= 0x334 && c <= 0x338;
 }
 
 struct look {
-	bool hidden;     /* there are such letters */
-	bool confusable; /* a word is drawn as a Latin one, and is none */
+	bool hidden;     /* contains hidden characters */
+	bool confusable; /* contains a word that looks Latin but is not */
 };
 
-/* A word so far: letters of ASCII, ones that look like these, and all others. */
+/* The kinds of letters in a word: ASCII, similar to ASCII, and others. */
 struct word {
 	bool ascii, alike, foreign;
 };
 
-/* A word in one script is honest: whoever writes Russian has many letters that look Latin. */
+/* A word in one script is legitimate: Russian words contain many letters that look Latin. */
 static bool is_disguise(const struct word *word, bool strict)
 {
 	return word->alike && !word->foreign && (word->ascii || strict);
@@ -101,8 +100,8 @@ static bool is_ascii_letter(uint32_t c)
 }
 
 /*
- * Write what @name looks like to @shown, which has room for it. @strict: a word that looks
- * Latin as a whole is no honest one either.
+ * Write the Latin look of @name to @shown, which has room for it. @strict: a word that looks
+ * entirely Latin is also suspicious.
  */
 static struct look look_at(struct slice name, bool strict, char *shown)
 {
@@ -130,10 +129,10 @@ static struct look look_at(struct slice name, bool strict, char *shown)
 	return look;
 }
 
-/* Whose name it is. */
+/* The owner of a name. */
 struct owner {
 	struct site *site;
-	int64_t distribution, entry_point; /* 0: its own */
+	int64_t distribution, entry_point; /* 0: the distribution itself */
 };
 
 static void put_trait(const struct owner *owner, const char *trait, const char *field,
@@ -159,7 +158,7 @@ static void judge(const struct owner *owner, const char *field, struct slice nam
 		put_trait(owner, "confusable", field, slice_of(shown));
 }
 
-/* Does METADATA give another name than that with which the directory's begins? */
+/* Does the name in METADATA differ from that of the directory? */
 static bool is_mismatch(const struct distribution_record *row)
 {
 	CLEANUP(arena_free) struct arena arena = ARENA_INIT;

@@ -1,12 +1,11 @@
 /*
- * places.c - the other places that Python starts from.
+ * places.c - finds code that Python starts from places other than site directories.
  *
- * sitecustomize and usercustomize are looked for in all of sys.path: beside the site directories
- * and the standard library, which are scanned (startup.h), in the directories and zips that .pth
- * files add. What comes before all of these on sys.path is a zip of the standard library, which
- * no installation has.
+ * sitecustomize and usercustomize are searched in all of sys.path: besides the site directories and
+ * the standard library, which are scanned (startup.h), in directories and zips that .pth files add.
+ * Before all of these, sys.path has a zip of the standard library, which normally does not exist.
  *
- * A virtual environment takes its standard library from where pyvenv.cfg says.
+ * pyvenv.cfg determines the standard library of a virtual environment.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +30,7 @@ struct places {
 	struct name_map seen; /* by device and inode */
 	struct arena keys;
 	struct slice sysroot;  /* "" without one */
-	const char *place;     /* that is being read */
+	const char *place;     /* being read */
 	int64_t distributions; /* in it */
 };
 
@@ -41,11 +40,11 @@ static void cleanup_places(struct places *places)
 	arena_free(&places->keys);
 }
 
-/* --- what is found --- */
+/* --- results --- */
 
 /*
- * As RECORD names it, from the site directory: "../../python312.zip"; what is outside of the
- * environment, by its whole path.
+ * The name relative to the site directory, as in RECORD: "../../python312.zip"; the absolute path
+ * if it is outside the environment.
  */
 static struct slice name_of(struct site *site, const char *path, bool *failed)
 {
@@ -86,9 +85,9 @@ static int add_module(void *payload, struct slice name)
 	return !collect_goes_on(places->collect);
 }
 
-/* --- what .pth files add --- */
+/* --- .pth files --- */
 
-/* Is it there, and the first time, by whatever path it is named? */
+/* Is this the first time that the file is seen, under any path? */
 static bool is_new(struct places *places, const struct stat *status)
 {
 	CLEANUP(cleanup_free)
@@ -104,8 +103,8 @@ static bool is_new(struct places *places, const struct stat *status)
 }
 
 /*
- * May those see it for whom it is looked at: the owner of the site, if root looks, and the readers
- * of what is published? Else a .pth file could have what is private told, or looked into.
+ * May the file be examined on behalf of the site's owner, if root examines it, and of the readers
+ * of the published result? Otherwise a .pth file could expose private data.
  */
 static bool is_seen(const struct places *places, const char *place, const struct stat *status)
 {
@@ -119,7 +118,7 @@ static bool is_seen(const struct places *places, const char *place, const struct
 	return !needed || (status->st_mode & way.search & needed) == needed;
 }
 
-/* The children of a directory, or of a zip, of these names. */
+/* Search the children of a directory or zip for such names. */
 static void look_into(struct places *places, const char *place)
 {
 	CLEANUP(cleanup_tree) struct tree *tree = NULL;
@@ -136,7 +135,7 @@ static void look_into(struct places *places, const char *place)
 	error_move_failure(&places->collect->error, &own);
 }
 
-/* What is not there anybody can make, in a directory that everybody may write. */
+/* Anyone can create a missing file in a world-writable directory. */
 static void look_at_absent(const struct places *places, struct slice place)
 {
 	struct slice directory = path_directory(place);
@@ -171,7 +170,10 @@ static int look_at_path(void *payload, const char *path)
 
 /* --- an installation --- */
 
-/* "python312.zip" beside the standard library "python3.12", of which it stands for every module. */
+/*
+ * Find "python312.zip" beside the standard library "python3.12", which overrides every module of
+ * it.
+ */
 static void find_zip(struct places *places)
 {
 	struct slice site = slice_of(places->site->path), library = path_directory(site);
@@ -183,7 +185,7 @@ static void find_zip(struct places *places)
 	struct stat status;
 
 	if (!dot || !slice_ends(site, SLICE("-packages")))
-		return; /* the standard library has directories of extensions, too */
+		return; /* lib-dynload */
 	if (strcmp(dot, ".zip") != 0)
 		memmove(dot, dot + 1, strlen(dot));
 	if (collect_status(places->collect, os, &status) &&
@@ -193,7 +195,7 @@ static void find_zip(struct places *places)
 
 /* --- a virtual environment --- */
 
-/* The value of "home", as Modules/getpath.py of CPython reads it; null where there is none. */
+/* The value of "home", as read by CPython's Modules/getpath.py; null if there is none. */
 static struct slice home_of(struct slice text)
 {
 	while (text.len > 0) {
@@ -208,7 +210,7 @@ static struct slice home_of(struct slice text)
 	return (struct slice){0};
 }
 
-/* Python that comes out of the environment itself is whatever was installed there. */
+/* A Python inside the environment itself could have been installed by a package. */
 static void look_at_home(const struct places *places)
 {
 	const struct site *site = places->site;

@@ -1,10 +1,10 @@
 /*
- * pyc.c - bytecode that runs in place of its source.
+ * pyc.c - checks bytecode that runs in place of its source.
  *
- * Python runs __pycache__/NAME.cpython-XY.pyc in place of NAME.py where its first 16 bytes agree
- * with the source: a magic number, flags, and size and time or a hash of the source; or unseen,
- * as the flags can ask for (PEP 552). What is behind these bytes nothing vouches for: so whoever
- * may write them is to be whoever may write the source.
+ * Python runs __pycache__/NAME.cpython-XY.pyc instead of NAME.py if its first 16 bytes match the
+ * source: a magic number, flags, and the size and time or a hash of the source; or without a check,
+ * if the flags say so (PEP 552). Nothing vouches for the rest: so only users who may write the
+ * source should be able to write it.
  */
 #include <endian.h>
 #include <errno.h>
@@ -19,19 +19,19 @@
 #define HEADER  16 /* bytes */
 #define BY_HASH 1u /* flags */
 
-/* The sources in one directory whose bytecode matters. */
+/* The sources in one directory whose bytecode is checked. */
 struct sources {
 	struct collect *collect;
 	int64_t site;
 	struct slice path;      /* of the site */
-	struct slice directory; /* below it, "" or with a slash at the end */
-	struct stat status;     /* of its __pycache__ */
-	struct name_map stems;  /* their names, without ".py" */
+	struct slice directory; /* below it, "" or with a trailing slash */
+	struct stat status;     /* of __pycache__ */
+	struct name_map stems;  /* names of the sources without ".py" */
 };
 
 /*
- * "NAME.cpython-312.pyc", "NAME.cpython-313t.opt-2.pyc": NAME; null for what Python would not
- * take.
+ * The NAME in "NAME.cpython-312.pyc", "NAME.cpython-313t.opt-2.pyc"; null for names that Python
+ * would not use.
  */
 static struct slice stem_of(const char *name)
 {
@@ -47,7 +47,7 @@ static struct slice stem_of(const char *name)
 	return strcmp(rest, ".pyc") == 0 ? slice_between(name, dot) : (struct slice){0};
 }
 
-/* Is it marked as never to be compared with its source? */
+/* Does its header say that it is never compared with the source? */
 static bool is_unchecked(struct collect *collect, int fd)
 {
 	char header[HEADER] = {0};
@@ -71,7 +71,7 @@ static void put(const struct sources *sources, struct slice source, const char *
 	              FACTS(fact(sources->site), fact(file), fact(source), fact(what)));
 }
 
-/* Who may write it, or replace it in its directory? */
+/* Check who may write it, or replace it in its directory. */
 static void check_owner(const struct sources *sources, struct slice source, const char *name,
                         int fd, const struct stat *status, uid_t owner)
 {

@@ -1,10 +1,9 @@
 /*
- * record.c - what installers have written beside the entry points, and whether the files
- * still are what was installed.
+ * record.c - collects what installers have written, and compares installed files with RECORD.
  *
- * Each RECORD is read once, line by line; of its thousands of lines a few matter, those
- * of files that run: the modules that entry points lead to, shared objects, the scripts
- * of commands, entry_points.txt itself, start-up code.
+ * Each RECORD is read once, line by line; of its thousands of lines only those of files that run
+ * matter: modules of entry points, shared objects, scripts of commands, entry_points.txt itself,
+ * start-up code.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -25,34 +24,31 @@
 #define METADATA_FILE_MAX  ((size_t)4 << 20)
 #define SMALL_FILE_MAX     ((size_t)64 << 10)
 #define MODULE_MAX         1024 /* bytes of the dotted name of a module */
-#define OWNERS_OF_A_MODULE 16   /* that are told, besides those who announce it */
-#define HASHES_OF_A_FILE   4    /* that many RECORDs may each give one file another hash */
+#define OWNERS_OF_A_MODULE 16   /* recorded, in addition to the one that declares it */
+#define HASHES_OF_A_FILE   4    /* several RECORDs may have different hashes of a file */
 #define HASHED_MAX         ((off_t)4 << 30)  /* bytes */
-#define HOLE_MIN           ((off_t)64 << 20) /* bytes of a file that may be one large hole, */
-#define HOLE_FILLED        16                /* where less than such a part of it is on the disk */
+#define HOLE_MIN           ((off_t)64 << 20) /* bytes; larger files are tested for holes: */
+#define HOLE_FILLED        16                /* sparse if less than 1/16 is allocated */
 
-/*
- * Names, each with a number, and by which lengths, modulo 64, there are any: most of what is
- * looked up is not there.
- */
+/* A map from names to numbers with a filter by length modulo 64: most look-ups find nothing. */
 struct names {
 	struct name_map map;
 	uint64_t lengths;
 };
 
-/* The site directory whose RECORDs are read. */
+/* The state of reading the RECORDs of a site directory. */
 struct records {
 	struct site *site;
 	struct collect *collect;
-	bool *failed;                   /* no memory */
-	struct names modules, commands; /* -> 1 + which distribution has announced it last, or 0 */
-	struct names objects, startups; /* paths: what entry points lead to; start-up code */
-	struct name_map hashed;         /* path of a file -> how often it was hashed */
-	struct name_map owned;          /* module -> how many own it */
+	bool *failed;                   /* out of memory */
+	struct names modules, commands; /* -> 1 + index of the last to declare it, or 0 */
+	struct names objects, startups; /* paths: targets of entry points; start-up code */
+	struct name_map hashed;         /* path -> number of times it was hashed */
+	struct name_map owned;          /* module -> number of owners */
 	struct arena texts;
-	/* of the distribution that is being read: */
+	/* of the current distribution: */
 	uint32_t number;
-	bool is_conda; /* conda's, which writes scripts of its own */
+	bool is_conda; /* installed by conda, which generates its own scripts */
 	int64_t distribution;
 	struct slice directory;
 };
@@ -76,7 +72,7 @@ static void complain(const struct records *records, const char *rule, const char
 	              slice_of(path + strlen(records->site->path) + 1), what);
 }
 
-/* --- what matters --- */
+/* --- relevant names --- */
 
 static uint32_t number_of(const struct names *names, struct slice name)
 {
@@ -95,7 +91,7 @@ static void add(const struct records *records, struct names *names, struct slice
 	name_map_set(&names->map, name, records->number, records->failed);
 }
 
-/* The module, and the packages that it is in: each of them runs when it is imported. */
+/* Importing a module also runs its parent packages. */
 static void add_module(struct records *records, struct slice module)
 {
 	while (module.len > 0) {
@@ -106,7 +102,7 @@ static void add_module(struct records *records, struct slice module)
 	}
 }
 
-/* Any word of start-up code may be a module that it imports. */
+/* Any word of start-up code may name an imported module. */
 static void add_words(struct records *records, struct slice code)
 {
 	for (size_t i = 0, len; i < code.len; i += len + (len == 0)) {
@@ -145,8 +141,10 @@ static void add_wanted(struct records *records)
 		add_entry_points(records, &site->disk.distributions[i]);
 }
 
-/* "a/b.cpython-312-x86_64-linux-gnu.so", "a/b/__init__.py", "a/b.pyc": the module a.b; null for
- * others. */
+/*
+ * The module name for "a/b.cpython-312-x86_64-linux-gnu.so", "a/b/__init__.py", "a/b.pyc": a.b;
+ * null for other files.
+ */
 static struct slice module_of(struct slice path, char room[MODULE_MAX])
 {
 	struct slice name = path_base(path);
@@ -167,7 +165,7 @@ static struct slice module_of(struct slice path, char room[MODULE_MAX])
 
 /* --- hashes --- */
 
-/* Count @name in @times; false once it has been counted @most times. */
+/* Count @name in @times; false after @most times. */
 static bool counts_up_to(struct records *records, struct name_map *times, struct slice name,
                          uint32_t most)
 {
@@ -191,7 +189,7 @@ static void compare(const struct records *records, const char *path, struct slic
 	bool is_file = collect_status(records->collect, path, &status) && S_ISREG(status.st_mode);
 	int code = 1;
 
-	/* A file may cost its owner nothing, and whoever reads it hours. */
+	/* A sparse file costs nothing to create, but hours to read. */
 	if (is_file && status.st_size > HASHED_MAX)
 		what = "it is too large to be compared with its hash";
 	else if (is_file && status.st_size > HOLE_MIN &&
@@ -212,8 +210,8 @@ static void compare(const struct records *records, const char *path, struct slic
 }
 
 /*
- * "../../bin/NAME" is what pip writes with --target, too, where it puts the script into bin/ of
- * that directory, or leaves it away where another one is there. A script that is gone does not run.
+ * pip also writes "../../bin/NAME" with --target, where it puts the script into bin/ of that
+ * directory, or omits it if another one exists. A missing script cannot run.
  */
 static void check_hash(struct records *records, const struct wheel_file *file)
 {
@@ -234,7 +232,7 @@ static void check_hash(struct records *records, const struct wheel_file *file)
 
 /* --- RECORD --- */
 
-/* The file of start-up code that the path is, or is in; null for others. */
+/* The start-up file or package that contains the path, or null. */
 static struct slice startup_of(const struct records *records, struct slice path)
 {
 	for (struct slice rest = path, first; rest.len > 0;) {
@@ -265,7 +263,7 @@ static void read_line(struct records *records, const struct wheel_file *file)
 		worksheet_put(records->collect->sheet, "owner",
 		              FACTS(fact(module), fact(records->distribution), fact(path),
 		                    fact(has_hash)));
-	if (startup.len > 0) /* what is in a package is compiled on the spot */
+	if (startup.len > 0) /* a package's bytecode is compiled at installation */
 		worksheet_put(records->collect->sheet, "startup_owner",
 		              FACTS(fact(records->site->id), fact(startup),
 		                    fact(records->distribution),
@@ -304,7 +302,7 @@ static char *path_of(const struct records *records, const char *name)
 	                    SLICE_ARGS(records->directory), name);
 }
 
-/* A file of the distribution's directory: null where there is none; *text is malloc'd. */
+/* Read a file of the distribution's directory; null if it does not exist. *text is malloc'd. */
 static struct slice read_file(const struct records *records, const char *name, size_t limit,
                               char **text)
 {
@@ -316,7 +314,7 @@ static struct slice read_file(const struct records *records, const char *name, s
 	return out;
 }
 
-/* Of a RECORD that is not there to be read: is it there for others? */
+/* Complain about a RECORD that exists but is not readable. */
 static void check_withheld(const struct records *records)
 {
 	CLEANUP(cleanup_free) char *path = path_of(records, "RECORD");
@@ -355,7 +353,7 @@ static void read_distribution(struct records *records, const struct distribution
 			read_line(records, &file);
 }
 
-/* What is not installed has no RECORD to be compared with, and none is missed. */
+/* Distributions that are not installed have no RECORD to compare. */
 void record_catalogued(struct site *site)
 {
 	struct records records = {.site = site, .collect = site->collect};
@@ -391,9 +389,9 @@ void record_read(struct site *site)
 	}
 }
 
-/* --- what a distribution requires --- */
+/* --- requirements --- */
 
-/* "Requires-Dist: some-name[extra]>=1; marker": the name. */
+/* The name in "Requires-Dist: some-name[extra]>=1; marker". */
 static struct slice required_name(struct slice line)
 {
 	static const char header[] = "requires-dist:";
@@ -418,7 +416,7 @@ static void put_requirements(struct collect *collect, int64_t distribution, stru
 		struct slice name = required_name(line);
 
 		if (line.len == 0)
-			return; /* the headers end */
+			return; /* end of the headers */
 		if (name.len == 0)
 			continue;
 		name = distname_normalize_in(&names, name, &collect->no_memory);
@@ -426,7 +424,7 @@ static void put_requirements(struct collect *collect, int64_t distribution, stru
 	}
 }
 
-/* Only of those distributions whose entry points lead to others' modules. */
+/* Needed only for distributions whose entry points refer to modules of other distributions. */
 void record_requirements(struct collect *collect)
 {
 	struct worksheet_rows *row = worksheet_walk(collect->sheet, "may_require_others", NULL);

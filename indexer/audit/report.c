@@ -1,5 +1,5 @@
 /*
- * report.c - findings for people, and one a line for programs: views of report.sql.
+ * report.c - writes findings for people and for programs, from the views of report.sql.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "indexer/output.h"
 #include "libquery/entrydb.h"
 
-/* Columns of @view, from @first on, as many as @output has. */
+/* Write the columns of @view from @first on. */
 static int report(struct worksheet *sheet, const char *view, int first, struct output output,
                   struct error *error)
 {
@@ -63,7 +63,7 @@ int report_rules(struct worksheet *sheet, bool json, struct error *error)
 	return worksheet_failure(sheet, error);
 }
 
-/* The one cell of @view, which is JSON. */
+/* Write the single cell of @view, a JSON document. */
 static int put_document(struct worksheet *sheet, const char *view, FILE *stream,
                         struct error *error)
 {

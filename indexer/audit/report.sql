@@ -1,12 +1,12 @@
--- What `entrydb audit` tells of what its rules have found.
+-- The output of `entrydb audit`: text, JSON lines, SARIF and HTML.
 
--- All that the rules say, one after the other; the program fills it from their views.
+-- All findings, filled by the program from the views of the rules.
 CREATE TABLE finding (
 	id INTEGER PRIMARY KEY, rule TEXT NOT NULL, site INTEGER NOT NULL, distribution INTEGER, entry_point INTEGER,
 	file TEXT, evidence TEXT, message TEXT
 ) STRICT;
 
--- Each with whom it concerns, in the order in which it is told: by level, by rule, by whom.
+-- Findings with the names of their subjects, in output order: by level, rule, and subject.
 CREATE VIEW judged AS
 SELECT f.id AS finding, f.rule, r.level, d.title AS distribution, d.version, e.group_name, e.name,
        CASE WHEN f.file IS NULL THEN s.path WHEN f.file GLOB '/*' THEN f.file ELSE s.path || '/' || f.file END AS file,
@@ -16,10 +16,10 @@ SELECT f.id AS finding, f.rule, r.level, d.title AS distribution, d.version, e.g
  ORDER BY CASE r.level WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, r.position,
           s.id, e.group_name, d.title, d.id, e.name, f.file, f.message;
 
--- Its place in that order, and what tells it from all others: 32 digits.
+-- The position in that order, and a unique fingerprint of 32 hexadecimal digits.
 CREATE TABLE place (place INTEGER PRIMARY KEY, finding INTEGER NOT NULL, fingerprint TEXT NOT NULL) STRICT;
 
--- The fingerprints of --baseline, by the lines of its file, which are put in by baseline_line.
+-- The fingerprints of --baseline, by line of its file; inserted through baseline_line.
 CREATE TABLE known (line INTEGER PRIMARY KEY, fingerprint TEXT) STRICT;
 CREATE INDEX known_fingerprint ON known (fingerprint);
 CREATE VIEW baseline_line AS SELECT line, '' AS text FROM known;
@@ -46,10 +46,10 @@ SELECT errors, warnings, notes,
                count(*) FILTER (WHERE level = 'note' AND NOT is_known) AS notes, count(*) FILTER (WHERE is_known) AS known
           FROM told);
 
--- For people, notes of one kind are told together: an environment has a hundred plugins of pytest,
--- and one line says so. "opentelemetry" of "opentelemetry_context": groups of one host are one
--- kind. So are warnings about one group of one distribution, which are all named. Errors, and up
--- to three of a kind, are told one by one.
+-- Text output groups similar findings: an environment may have a hundred pytest plugins, which take
+-- one line. Notes are grouped by host, "opentelemetry" for "opentelemetry_context"; warnings by
+-- distribution and group, with all names listed. Errors, and groups of up to three, are printed one
+-- by one.
 CREATE VIEW of_a_kind AS
 SELECT *, count(*) OVER kinds AS count, min(place) OVER kinds AS first
   FROM (SELECT *, coalesce(distribution, '') AS owner,
@@ -60,7 +60,8 @@ SELECT *, count(*) OVER kinds AS count, min(place) OVER kinds AS first
           FROM fresh)
 WINDOW kinds AS (PARTITION BY rule, site, family, apart, iif(level = 'note' OR family IS NOT NULL, 0, place));
 
--- Whom a line names: the distributions of notes, the first six; the names of warnings. Each once.
+-- The names that a grouped line lists: the first six distributions of notes, all entry points of
+-- warnings.
 CREATE VIEW named_together AS
 SELECT *, sum(again = 1) OVER so_far AS nth, first_value(group_name) OVER so_far AS first_group
   FROM (SELECT *, row_number() OVER (PARTITION BY first, word ORDER BY place) AS again
@@ -82,10 +83,10 @@ SELECT level, rule,
   FROM named_together GROUP BY first
  ORDER BY place;
 
--- --- SARIF 2.1.0, the form that code scanning takes ---
+-- --- SARIF 2.1.0, for code scanning ---
 -- https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 
--- RFC 3986: what is neither unreserved nor a slash is written by its bytes.
+-- RFC 3986: percent-encode all bytes but unreserved characters and the slash.
 CREATE VIEW uri AS
 WITH RECURSIVE made (path, uri, done) AS (
 	SELECT CAST(prefix AS BLOB), '', 0 FROM site UNION SELECT CAST(file AS BLOB), '', 0 FROM told
@@ -95,8 +96,8 @@ WITH RECURSIVE made (path, uri, done) AS (
 	  FROM made WHERE done < length(path))
 SELECT CAST(path AS TEXT) AS path, uri FROM made WHERE done = length(path);
 
--- Files are named relative to the prefix of their environment, so that a result is the same wherever
--- the environment is.
+-- Paths are relative to the prefix of the environment, so that results do not depend on its
+-- location.
 CREATE VIEW sarif_result AS
 SELECT json_patch(
 	json_object(
@@ -115,7 +116,7 @@ SELECT json_patch(
        t.place
   FROM told t JOIN uri f ON f.path = t.file JOIN uri p ON p.path = t.prefix;
 
--- A line each.
+-- One result per line.
 CREATE TABLE program (version TEXT PRIMARY KEY ON CONFLICT IGNORE) STRICT;
 CREATE VIEW sarif AS
 SELECT '{"$schema":"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",'
@@ -133,7 +134,7 @@ SELECT '{"$schema":"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/s
        || char(10) || ']}]}' || char(10) AS json
   FROM program p;
 
--- --- what page.html shows ---
+-- --- data of page.html ---
 
 CREATE VIEW page AS
 SELECT json_object(

@@ -1,124 +1,124 @@
--- How `entrydb audit` judges. A rule is a row of the table `rule` and a view of the same name, with
--- these columns:
+-- The rules of `entrydb audit`. A rule is a row of the table `rule` and a view of the same name,
+-- with these columns:
 --
---     site, distribution, entry_point   whose it is; NULL where it is nobody's
---     file                              where to look: absolute, or relative to the site
---     evidence                          what tells it from another finding at the same place,
---                                       as long as nothing changes: a part of its identity
+--     site, distribution, entry_point   the subject; NULL where not applicable
+--     file                              absolute, or relative to the site
+--     evidence                          part of the finding's fingerprint: distinguishes findings
+--                                       at the same place, and is stable while nothing changes
 --     message                           for people
 --
--- What columns follow are the view's own.
+-- Further columns are private to the view.
 
--- error: nothing honest looks like this. warning: somebody should look. note: good to know.
+-- error: no legitimate installation does this. warning: should be reviewed. note: for information.
 CREATE TABLE rule (
 	position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, level TEXT NOT NULL,
 	what TEXT NOT NULL, remedy TEXT NOT NULL -- one sentence each
 ) STRICT;
 INSERT INTO rule (name, level, what, remedy) VALUES
 	('command-hijack', 'error',
-	 'A distribution announces a well-known command that is not its own: whoever types it runs that distribution.',
+	 'A distribution provides a well-known command of another project: users who type it run that distribution.',
 	 'Uninstall the distribution unless you know why it does so.'),
 	('command-lookalike', 'error',
-	 'The name of a command is one slip of the finger, or of the shift key, away from a well-known command.',
+	 'The name of a command is one typing error away from a well-known command.',
 	 'Uninstall the distribution unless you know it.'),
 	('command-near', 'note',
-	 'The name of a command is near that of a well-known one, but another word: it differs at the begin or end, is in the dictionary, or its distribution''s name.',
-	 'See that it is the one that you mean.'),
+	 'The name of a command resembles a well-known one, but is probably deliberate: it differs at the beginning or end, is a dictionary word, or is the name of its distribution.',
+	 'Check that it is the command you mean.'),
 	('command-shadows', 'warning',
-	 'Another program of the same name is on the PATH: which of them runs depends on the order there.',
+	 'Another program of the same name is on the PATH, whose order decides which one runs.',
 	 'Call the one that you mean by its path, or uninstall the distribution.'),
 	('command-builtin', 'warning',
-	 'A command is called like a word of the shell: typed, the shell''s runs; started by a program, this one.',
+	 'A command has the name of a shell builtin or keyword: the shell runs its own, other programs run this one.',
 	 'Call it by its path, or uninstall the distribution.'),
 	('command-conflict', 'warning',
-	 'Several distributions announce the same command: the last one installed has overwritten it.',
-	 'Keep one of them, and install it again.'),
+	 'Several distributions provide the same command: the last one installed has overwritten it.',
+	 'Keep one of them, and reinstall it.'),
 	('name-control', 'error',
-	 'A name holds control characters, or ones that turn the direction of writing: what is shown is not what is there.',
+	 'A name contains control characters or characters that change the direction of text, and is not displayed as it is.',
 	 'Uninstall the distribution.'),
 	('name-confusable', 'error',
-	 'A name holds letters of another alphabet that look like Latin ones.',
+	 'A name contains letters of another alphabet that look like Latin ones.',
 	 'Uninstall the distribution unless you know it.'),
 	('name-path', 'error',
-	 'The name of a command is a path, or reads as an option: installers may write the script elsewhere.',
+	 'The name of a command is a path or looks like an option: installers may write the script to another place.',
 	 'Uninstall the distribution, and look for the file.'),
 	('name-mismatch', 'error',
-	 'METADATA gives a distribution another name than its directory does: programs disagree on what it is.',
-	 'Uninstall the distribution, and look at where it came from.'),
+	 'The name in METADATA differs from that of the directory: programs disagree on the identity of the distribution.',
+	 'Uninstall the distribution, and check its source.'),
 	('module-foreign', 'warning',
-	 'An entry point leads to a module, or into a package, that another distribution has installed, and that its own does not require.',
-	 'Ask why the distribution announces what is not its own.'),
+	 'An entry point refers to a module or package of another distribution, which its own does not require.',
+	 'Find out why the distribution registers code of another one.'),
 	('module-unlisted', 'warning',
-	 'An entry point leads to a module, or one in a package, that no RECORD lists: nobody knows who put it there.',
-	 'Install the distribution again, into a clean environment.'),
+	 'An entry point refers to a module or package that no RECORD lists: its origin is unknown.',
+	 'Reinstall the distribution into a clean environment.'),
 	('module-outside', 'warning',
-	 'An entry point leads out of its environment, by a symbolic link or into Python itself.',
-	 'Look at where it leads, and at who can write there.'),
+	 'An entry point refers to code outside of its environment, by a symbolic link or in the standard library.',
+	 'Check the target, and who can write to it.'),
 	('target-missing', 'warning',
-	 'An entry point leads nowhere: whoever installs a module of that name decides what runs.',
+	 'The module of an entry point does not exist: any distribution that installs a module of that name decides what runs.',
 	 'Install what is missing, or tell the authors of the distribution.'),
 	('target-broken', 'warning',
-	 'A native plugin would not load here.',
+	 'A native plugin cannot be loaded on this machine.',
 	 'Install what it needs; ''entrydb why GROUP NAME'' explains.'),
 	('target-quarantined', 'warning',
 	 'A native plugin crashed or hung when it was loaded, and is not loaded again.',
-	 'Look for another build of it; ''entrydb quarantine --clear'' lets it be tried again.'),
+	 'Look for another build of it; ''entrydb quarantine --clear'' allows another attempt.'),
 	('distribution-broken', 'error',
-	 'Python''s importlib.metadata raises an exception on the distribution, and with it on any question for all entry points.',
-	 'Install the distribution again, or remove its directory.'),
+	 'Python''s importlib.metadata raises an exception on the distribution, and so on every query for all entry points.',
+	 'Reinstall the distribution, or remove its directory.'),
 	('file-changed', 'error',
-	 'A file that runs is not the one that was installed: RECORD has another hash.',
-	 'Compare the file with that of a fresh installation, then install the distribution again.'),
+	 'A file that is executed or imported differs from the hash in RECORD: it has changed since installation.',
+	 'Compare the file with that of a fresh installation, then reinstall the distribution.'),
 	('bytecode-unchecked', 'warning',
-	 'Python runs bytecode whatever its source says: it is marked as never to be compared with it.',
-	 'Remove the file unless you have it made so: Python makes it anew from the source.'),
+	 'Python runs bytecode that is never checked against its source.',
+	 'Remove the file unless it was compiled so on purpose; Python compiles the source again.'),
 	('environment-replaced', 'error',
-	 'What the environment is made of comes from a distribution, or from within: pyvenv.cfg, the standard library.',
-	 'Do not start Python in it; make the environment anew without the distribution.'),
+	 'A part of the environment itself (pyvenv.cfg, the standard library) was installed by a distribution, or lies within the environment.',
+	 'Do not start Python in it; create the environment again without the distribution.'),
 	('metadata-foreign', 'error',
-	 'A RECORD lists metadata of another distribution, with entry points of its own: one that nobody asked for.',
-	 'Uninstall both, and look at where they came from.'),
+	 'A RECORD lists metadata of another distribution, whose entry points are installed along with it.',
+	 'Uninstall both, and check their source.'),
 	('record-missing', 'warning',
-	 'A distribution has no RECORD: nothing says which files are its own, nor whether they have changed.',
-	 'Install the distribution again with a package manager that keeps one.'),
+	 'A distribution has no RECORD: neither its files nor changes to them can be determined.',
+	 'Reinstall the distribution with a package manager that writes one.'),
 	('hash-missing', 'warning',
-	 'RECORD lists start-up code, or a module that an entry point leads to, without a hash: a change of it cannot be seen.',
-	 'Install the distribution again from a wheel.'),
+	 'RECORD lists start-up code or the module of an entry point without a hash: changes cannot be detected.',
+	 'Reinstall the distribution from a wheel.'),
 	('unread', 'warning',
-	 'Something that the rules look at cannot be read, or is too large: what is in it is not known.',
-	 'Audit as somebody who may read it, and look at the file.'),
+	 'A file that the rules examine cannot be read or is too large.',
+	 'Run the audit as a user who may read it, and look at the file.'),
 	('installer-missing', 'note',
-	 'No INSTALLER says which package manager has installed the distribution.',
-	 'Ask who put it there, and install it with a package manager.'),
+	 'There is no INSTALLER that names the package manager.',
+	 'Find out who installed it, and reinstall it with a package manager.'),
 	('installed-from-url', 'note',
 	 'A distribution was installed from a URL or a directory rather than from an index.',
-	 'See that the place is one of yours.'),
+	 'Check that you trust the source.'),
 	('writable-by-others', 'error',
-	 'Others can write what runs in this environment.',
-	 'Take the right to write away, by chmod or chown.'),
+	 'Other users can write to code that runs in this environment.',
+	 'Change permissions or owner by chmod or chown.'),
 	('startup-unlisted', 'error',
-	 'Code runs in every Python of the environment, and belongs to no distribution.',
-	 'Read the file, and remove it unless you have written it.'),
+	 'Code that belongs to no distribution runs in every Python process of the environment.',
+	 'Read the file, and remove it unless you wrote it.'),
 	('startup-code', 'note',
-	 'A distribution has code run in every Python of the environment.',
+	 'Code of a distribution runs in every Python process of the environment.',
 	 'Read the line; python -I -S starts without it.'),
 	('path-added', 'note',
-	 'A .pth file adds a directory or a zip with distributions of its own, which are not judged here.',
-	 'Audit that place, too: name it beside the environment.'),
+	 'A .pth file adds a directory or zip file that contains distributions, which are not audited here.',
+	 'Audit that path, too: add it to the arguments.'),
 	('runs-unasked', 'note',
-	 'An entry point in this group is loaded whether or not anybody asks for it.',
-	 'See that you know each of them; ''entrydb disable GROUP/NAME'' keeps one from being loaded by entrydb.'),
+	 'Entry points of this group are loaded automatically.',
+	 'Check that you know each of them; ''entrydb disable GROUP/NAME'' keeps entrydb from loading one.'),
 	('forbidden', 'note',
-	 'Policy forbids that the entry point is loaded.',
+	 'Policy forbids loading the entry point.',
 	 '''entrydb enable GROUP/NAME'' allows it.'),
 	('news', 'note',
-	 'Something came, went or changed in the time that --since gives.',
-	 'See that it was you, or somebody you know.'),
+	 'Something was added, removed or changed in the period given by --since.',
+	 'Check that the change was intended.'),
 	('target-changed', 'note',
-	 'An entry point leads elsewhere than before, in the time that --since gives.',
-	 'See that the new version of the distribution means it so.');
+	 'The target of an entry point changed in the period given by --since.',
+	 'Check that the new version of the distribution intends it.');
 
--- By which command, and when, a distribution came or was changed last.
+-- The command and time of the last installation or change of a distribution.
 CREATE VIEW origin AS
 SELECT d.id AS distribution, d.site,
        coalesce((SELECT ', since ' || strftime('%Y-%m-%d %H:%M', e.time, 'unixepoch') || ' by '''
@@ -138,17 +138,17 @@ CREATE VIEW "command-hijack" AS
 SELECT c.site, c.distribution, c.entry_point, c.file, c.value AS evidence,
        '''' || c.name || ''' is ' || coalesce(
            'the command of ' || (SELECT group_concat(distribution, ' or ') FROM provider WHERE command = c.name),
-           'a well-known command that comes with no Python distribution')
+           'a well-known command that no Python distribution provides')
        || '; here it runs ' || c.value || o.since AS message
   FROM command c JOIN known_command k ON k.name = c.name JOIN origin o ON o.distribution = c.distribution
  WHERE NOT c.managed
    AND coalesce(c.normalized_name, '') NOT IN (SELECT distribution FROM provider WHERE command = c.name);
 
--- Commands whose names are near those of others, and not of their own distribution. A letter
--- within makes another word, too, where the distribution is called so.
+-- Commands whose names resemble well-known commands of other distributions. A different letter
+-- within the name is accepted if it is also in the distribution's own name.
 CREATE VIEW alike AS
 SELECT site, distribution, entry_point, file, value AS evidence,
-       '''' || name || iif(is_slip, ''' is one slip away from ''', ''' is not ''') || known
+       '''' || name || iif(is_slip, ''' is one typing error away from ''', ''' is not ''') || known
        || '''; it runs ' || value || since AS message, is_slip
   FROM (SELECT c.*, n.known, o.since,
                n.name NOT IN (SELECT name FROM other_word)
@@ -164,20 +164,20 @@ CREATE VIEW "command-near" AS SELECT * FROM alike WHERE NOT is_slip;
 
 CREATE VIEW "command-shadows" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value || ' ' || c.place AS evidence,
-       CASE c.place WHEN 'before' THEN c.path || ' comes first on the PATH, and hides '
+       CASE c.place WHEN 'before' THEN c.path || ' comes first on the PATH and hides '
                     WHEN 'behind' THEN c.path || ' is hidden by '
-                    ELSE c.path || ' would be hidden, were this environment active, by ' END
+                    ELSE c.path || ' would be hidden, if this environment were active, by ' END
        || a.commands || '/' || a.name AS message
   FROM other_command c JOIN announced a ON a.id = c.entry_point
  WHERE NOT EXISTS (SELECT 1 FROM "command-hijack" h WHERE h.entry_point = a.id);
 
 CREATE VIEW "command-builtin" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
-       '''' || a.name || ''' is a word of the shell' AS message
+       '''' || a.name || ''' is a builtin or keyword of the shell' AS message
   FROM announced a JOIN shell_word w ON w.name = a.name
  WHERE a.is_command AND NOT a.managed;
 
--- Who claims a command, in few words however many there are.
+-- The distributions that claim a command, summarized.
 CREATE VIEW claim AS
 SELECT commands, name, count(DISTINCT distribution) AS count, min(title) AS first, max(title) AS last
   FROM announced WHERE is_command GROUP BY commands, name HAVING count(DISTINCT distribution) > 1;
@@ -185,23 +185,23 @@ SELECT commands, name, count(DISTINCT distribution) AS count, min(title) AS firs
 CREATE VIEW "command-conflict" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
        iif(a.title = c.first, c.last, c.first)
-       || CASE c.count WHEN 2 THEN ' announces it, too; '
-               ELSE ' and ' || (c.count - 2) || ' more announce it, too; ' END
+       || CASE c.count WHEN 2 THEN ' provides it, too; '
+               ELSE ' and ' || (c.count - 2) || ' more provide it, too; ' END
        || coalesce(s.path, a.commands || iif(a.prefix = '', '', '/' || a.name))
-       || CASE WHEN a.prefix = '' THEN ' has them all'
-               WHEN s.path IS NULL THEN ' is not there'
+       || CASE WHEN a.prefix = '' THEN ' contains all of them'
+               WHEN s.path IS NULL THEN ' does not exist'
                WHEN s.runs_it THEN ' runs this one' ELSE ' does not run this one' END AS message
   FROM claim c CROSS JOIN announced a LEFT JOIN script s ON s.entry_point = a.id
  WHERE a.is_command AND a.name = c.name AND a.commands = c.commands;
 
--- What the rules about names have in common.
+-- The common part of the rules about names.
 CREATE VIEW strange_name AS
 SELECT d.site, d.id AS distribution, t.entry_point,
        d.directory || iif(t.entry_point IS NULL, '', '/entry_points.txt') AS file,
        t.field || ' ' || t.shown AS evidence,
        CASE t.trait
-       WHEN 'control' THEN 'the ' || t.field || ' holds characters that are not shown as they are'
-       WHEN 'confusable' THEN 'the ' || t.field || ' looks like ''' || t.shown || ''' and is not'
+       WHEN 'control' THEN 'the ' || t.field || ' contains invisible or control characters'
+       WHEN 'confusable' THEN 'the ' || t.field || ' looks like ''' || t.shown || ''', but differs'
        WHEN 'path' THEN 'the ' || t.field || ' is a path or an option rather than a name'
        ELSE d.directory || ' says that it is ' || t.shown END AS message,
        t.trait
@@ -212,8 +212,8 @@ CREATE VIEW "name-confusable" AS SELECT * FROM strange_name WHERE trait = 'confu
 CREATE VIEW "name-path" AS SELECT * FROM strange_name WHERE trait = 'path';
 CREATE VIEW "name-mismatch" AS SELECT * FROM strange_name WHERE trait = 'mismatch';
 
--- What is imported for an entry point: its module; and the package at the top, which anybody can
--- make of a namespace by an __init__ of his.
+-- The modules imported for an entry point: its own, and the top-level package, since any
+-- distribution can turn a namespace package into its own by adding an __init__.
 CREATE VIEW imported AS
 SELECT a.id AS entry_point, a.module FROM announced a WHERE a.module <> ''
 UNION
@@ -244,15 +244,15 @@ SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
 
 CREATE VIEW "module-outside" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value || ' ' || o.target AS evidence,
-       a.value || ' leads out of ' || a.prefix || ', to ' || o.target AS message
+       a.value || ' refers to code outside of ' || a.prefix || ': ' || o.target AS message
   FROM outside o JOIN announced a ON a.id = o.entry_point
  WHERE NOT a.managed
 UNION ALL
-SELECT a.site, a.distribution, a.id, a.file, a.value, a.value || ' leads into Python itself'
+SELECT a.site, a.distribution, a.id, a.file, a.value, a.value || ' refers to the standard library'
   FROM announced a JOIN standard_module m
     ON m.name = substr(a.module, 1, instr(a.module || '.', '.') - 1)
- -- What lies in the site directory under such a name is not what import takes; but where Python
- -- has given a module up, others bring it.
+ -- A module of the standard library takes precedence over one in the site directory, except for
+ -- modules that Python has removed, which other distributions provide.
  WHERE a.state = 'missing'
     OR (NOT a.managed AND m.name NOT IN
         ('aifc', 'asynchat', 'asyncore', 'audioop', 'binhex', 'cgi', 'cgitb', 'chunk', 'crypt', 'distutils',
@@ -261,7 +261,7 @@ SELECT a.site, a.distribution, a.id, a.file, a.value, a.value || ' leads into Py
 
 CREATE VIEW "target-missing" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
-       CASE WHEN a.module IS NULL THEN 'the value cannot be understood: ' || a.value
+       CASE WHEN a.module IS NULL THEN 'invalid value: ' || a.value
             ELSE 'there is no module ' || a.module END AS message
   FROM announced a
  WHERE NOT a.is_editable
@@ -270,7 +270,7 @@ SELECT a.site, a.distribution, a.id AS entry_point, a.file, a.value AS evidence,
             AND substr(a.module, 1, instr(a.module || '.', '.') - 1)
                 NOT IN (SELECT name FROM standard_module)
             AND NOT EXISTS (SELECT 1 FROM owner w WHERE w.module = a.module)
-            -- "package.Class": no module, but what hosts such as fsspec take for package:Class
+            -- "package.Class" is not a module, but hosts such as fsspec read it as package:Class
             AND NOT (instr(a.value, ':') = 0
                      AND EXISTS (SELECT 1 FROM owner w
                                   WHERE w.module = rtrim(rtrim(a.module, replace(a.module, '.', '')), '.')
@@ -292,8 +292,9 @@ SELECT site, id AS distribution, NULL AS entry_point, directory AS file, error A
        error AS message
   FROM distribution WHERE error IS NOT NULL;
 
--- "NAME" below lib/pythonX.Y, "pythonXY.zip" beside it, "pyvenv.cfg": what Python starts with; and
--- what runs when an environment of conda's is activated, which its own packages bring.
+-- Files that Python reads at start-up ("NAME" below lib/pythonX.Y, "pythonXY.zip" beside it,
+-- "pyvenv.cfg"), and activation scripts of conda environments, which conda's own packages may
+-- install.
 CREATE VIEW strayed AS
 SELECT 'environment-replaced' AS rule, d.site, d.id AS distribution, t.path AS file,
        'RECORD lists it, and the environment is made of it' AS what
@@ -309,7 +310,7 @@ SELECT 'metadata-foreign', d.site, d.id, t.path, 'RECORD lists it, and it is ano
   FROM stray t JOIN distribution d ON d.id = t.distribution
  WHERE t.path NOT GLOB '*/*/*' AND (t.path GLOB '*.dist-info/METADATA' OR t.path GLOB '*.dist-info/entry_points.txt');
 
--- What needs no more than a complaint.
+-- Rules that consist of complaints alone.
 CREATE VIEW complained AS
 SELECT c.site, c.distribution, NULL AS entry_point, c.file, c.what AS evidence,
        c.file || ': ' || c.what AS message, c.rule, s.managed
@@ -325,16 +326,16 @@ SELECT b.*, (SELECT o.distribution FROM owner o CROSS JOIN distribution d ON d.i
               WHERE o.file = b.source AND d.site = b.site LIMIT 1) AS distribution
   FROM bytecode b;
 
--- Where whole environments are made so, one line says it.
+-- An environment built entirely with unchecked bytecode is reported once.
 CREATE VIEW "bytecode-unchecked" AS
 SELECT b.site, b.distribution, NULL AS entry_point, b.file, '' AS evidence,
-       b.file || ' runs whatever ' || b.source || ' says' AS message
+       b.file || ' runs regardless of the contents of ' || b.source AS message
   FROM in_place_of_source b
  WHERE b.what IS NULL
    AND (SELECT count(*) FROM bytecode o WHERE o.site = b.site AND o.what IS NULL) <= 8
 UNION ALL
 SELECT b.site, NULL, NULL, NULL, '', count(*) || ' files such as ' || min(b.file)
-       || ' run whatever their sources say'
+       || ' run regardless of the contents of their sources'
   FROM bytecode b WHERE b.what IS NULL GROUP BY b.site HAVING count(*) > 8;
 
 CREATE VIEW "record-missing" AS
@@ -347,11 +348,11 @@ SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory AS file, '
 
 CREATE VIEW "hash-missing" AS
 SELECT a.site, a.distribution, a.id AS entry_point, w.file, '' AS evidence,
-       w.file || ' stands in RECORD without a hash' AS message
+       w.file || ' has no hash in RECORD' AS message
   FROM announced a JOIN owner w ON w.module = a.module AND w.distribution = a.distribution
  WHERE NOT w.has_hash AND NOT a.managed
 UNION ALL
-SELECT DISTINCT o.site, o.distribution, NULL, o.file, '', o.file || ' stands in RECORD without a hash'
+SELECT DISTINCT o.site, o.distribution, NULL, o.file, '', o.file || ' has no hash in RECORD'
   FROM startup_owner o JOIN site s ON s.id = o.site WHERE NOT o.has_hash AND NOT s.managed;
 
 CREATE VIEW "installer-missing" AS
@@ -367,7 +368,7 @@ SELECT d.site, d.id AS distribution, NULL AS entry_point, d.directory || '/direc
   FROM distribution d JOIN origin o ON o.distribution = d.id
  WHERE d.url IS NOT NULL;
 
--- What several sites of one environment have in common is told once.
+-- A finding common to several sites of an environment is reported once.
 CREATE VIEW "writable-by-others" AS
 SELECT min(site) AS site, distribution, NULL AS entry_point, file, what AS evidence,
        file || ': ' || what AS message
@@ -381,12 +382,12 @@ SELECT *, CASE WHEN code = '' THEN '' WHEN length(code) > 200 THEN ': ' || subst
           ELSE ': ' || code END AS shown
   FROM startup;
 
--- A line of code that is not its distribution's is nobody's.
+-- Start-up code that its distribution's RECORD does not list belongs to no distribution.
 CREATE VIEW "startup-unlisted" AS
 SELECT u.site, NULL AS distribution, NULL AS entry_point, u.file, u.code AS evidence,
        u.file || ' runs at each start of Python' || u.shown AS message
   FROM started u JOIN site s ON s.id = u.site
- WHERE NOT s.managed AND u.code <> 'import _virtualenv' -- which virtualenv, and uv, write so
+ WHERE NOT s.managed AND u.code <> 'import _virtualenv' -- written by virtualenv and uv
    AND NOT EXISTS (SELECT 1 FROM startup_owner o WHERE o.site = u.site AND o.file = u.file);
 
 CREATE VIEW "startup-code" AS
@@ -401,7 +402,7 @@ SELECT a.site, NULL AS distribution, NULL AS entry_point, a.place AS file, '' AS
        || iif(a.distributions = 1, ' distribution', ' distributions') || ' of its own' AS message
   FROM added a WHERE a.place NOT IN (SELECT path FROM site);
 
--- Each group is compared with the patterns once.
+-- Each group is matched against the patterns once.
 CREATE VIEW "runs-unasked" AS
 WITH unasked AS MATERIALIZED
        (SELECT group_name, (SELECT u.occasion FROM unasked_group u WHERE e.group_name GLOB u.pattern LIMIT 1) AS occasion
@@ -415,8 +416,7 @@ CREATE VIEW "forbidden" AS
 SELECT a.site, a.distribution, a.id AS entry_point, a.file, f.reason AS evidence, f.reason AS message
   FROM "forbidden_entry" f JOIN announced a ON a.id = f.entry_point;
 
--- Events of the time that is asked for. The detail of one about an entry point begins with its
--- group, its name and a colon.
+-- Events of the period. The detail of an event about an entry point begins with "GROUP/NAME:".
 CREATE VIEW recent AS
 SELECT v.*, d.id AS distribution_id, d.directory,
        (SELECT a.id FROM announced a

@@ -1,13 +1,13 @@
 /*
- * settings.c - what is set up for this machine, or for who audits: additions to lists.sql,
- * entry points that policy forbids, shared objects in quarantine.
+ * settings.c - collects local configuration: additions to lists.sql, entry points forbidden by
+ * policy, quarantined shared objects.
  *
  *     # /etc/entrydb/audit.conf, $XDG_CONFIG_HOME/entrydb/audit.conf
  *     group my_company.hooks* when the deployment tool starts
  *     command deploy my-company-deploy
  *
- * A file that others could have written is not believed: a provider of a command is a
- * permission.
+ * A file that other users could have written is rejected: naming a provider of a command exempts it
+ * from a rule.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -98,14 +98,14 @@ void settings_read_lists(struct collect *collect)
 
 static int keep(void *payload, const char *id, const char *object, const char *reason)
 {
-	(void)object; /* where that build was: it may be elsewhere, too */
+	(void)object; /* a build is identified by its id; copies may exist elsewhere */
 	worksheet_put(payload, "quarantine", FACTS(fact(id), fact(reason)));
 	return 0;
 }
 
 /*
- * The caller's (libquery/native/quarantine.h). An object is known there by its build: where
- * nothing is set aside, none is looked at. What is gone, or no file, is left out.
+ * Read the caller's quarantine (libquery/native/quarantine.h). It is keyed by build ID, which takes
+ * reading each object: done only if the quarantine is not empty. Missing files are skipped.
  */
 void settings_read_quarantine(struct collect *collect)
 {
@@ -145,7 +145,7 @@ static int ask(struct collect *collect, entrydb *db, const char *path, struct wo
 	return code;
 }
 
-/* Site by site: the rules of an environment are its own. */
+/* One site at a time: each environment has its own policy. */
 static void read_policy_of(struct collect *collect, const char *path, int64_t site)
 {
 	const entrydb_options how = {.size = sizeof(how), .sysroot = collect->options->sysroot};
@@ -157,7 +157,7 @@ static void read_policy_of(struct collect *collect, const char *path, int64_t si
 
 	if (code == 0)
 		code = entrydb_has_policy(db, &any, &own);
-	if (code == 0 && any) /* can they be read, whatever it provides? */
+	if (code == 0 && any) /* report unreadable rules even for a site without entry points */
 		code = entrydb_check_policy(db, "", "", NULL, path, &verdict, &own);
 	entrydb_verdict_free(verdict);
 	if (code == 0 && any)

@@ -1,8 +1,8 @@
 /*
- * site.c - a site directory as it is now.
+ * site.c - reads the current state of a site directory.
  *
- * The database tells what was so; what is judged must be so at this moment. So each
- * site is scanned, and the rows of the database serve where nothing has changed.
+ * Findings must be true now, but the database describes the past. So each site is scanned, reusing
+ * rows of the database for everything unchanged.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +38,7 @@ static void find_environment(struct site *site, const char *inside)
 
 struct history {
 	struct site *site;
-	struct slice root; /* as the database spells it */
+	struct slice root; /* as stored in the database */
 };
 
 static int put_event(void *payload, const struct event_record *event)
@@ -54,7 +54,7 @@ static int put_event(void *payload, const struct event_record *event)
 	return 0;
 }
 
-/* The rows of the database, to compare the disk with; none where there are none to be had. */
+/* Load the rows of the database for comparison; none if they are unavailable. */
 static void read_known(struct site *site, const struct database_root *wanted, struct reader *reader)
 {
 	struct history history = {site, slice_of(wanted->root_path)};
@@ -87,7 +87,7 @@ static void scan(struct site *site, const struct database_root *wanted)
 	}
 }
 
-/* To whoever may not list it, the directory is as good as empty; not so to others. */
+/* A directory without read permission looks empty to this user, but not to others. */
 static void check_withheld(const struct site *site)
 {
 	if (faccessat(AT_FDCWD, site->path, R_OK | X_OK, AT_EACCESS) != 0 && errno == EACCES)
@@ -125,9 +125,9 @@ void site_read(struct collect *collect, int64_t id, const struct database_root *
 	names_read(&site);
 }
 
-/* --- what is not installed --- */
+/* --- archives and package indexes --- */
 
-/* Of several versions the first counts; what could not be read says nothing. */
+/* Keep the first of several versions, and drop broken distributions. */
 static void drop_others(struct site *site)
 {
 	CLEANUP(name_map_free) struct name_map names = {0};
@@ -147,7 +147,10 @@ static void drop_others(struct site *site)
 	disk->distribution_count = kept;
 }
 
-/* All that is in one index could be installed side by side: its URL is where the commands are. */
+/*
+ * All packages of an index could be installed together; its URL stands for the directory of
+ * commands.
+ */
 void site_read_catalogued(struct collect *collect, int64_t id, const struct root_record *root,
                           struct reader *reader)
 {

@@ -1,16 +1,16 @@
--- The fleet: what many hosts have, in PostgreSQL 14 or later, with its history.
+-- The fleet database: the environments of many hosts with their history, in PostgreSQL 14 or later.
 --
--- Run once by an administrator:    psql -v ON_ERROR_STOP=1 -f fleet.sql DATABASE
--- For each host, once:             CREATE ROLE web1 LOGIN ...; SELECT entrydb.enroll('web1');
--- On the host, whenever it likes:  entrydb push postgresql://web1@server/DATABASE
+--     Once, by an administrator:   psql -v ON_ERROR_STOP=1 -f fleet.sql DATABASE
+--     Once for each host:          CREATE ROLE web1 LOGIN ...; SELECT entrydb.enroll('web1');
+--     On the host, at any time:    entrydb push postgresql://web1@server/DATABASE
 --
--- A host is the role that it logs in as: nothing that it sends says who it is. It may call two
--- functions, known() and push(), and read its own rows; no table is given to it. Rows are only
--- inserted, and ended: what was so at a moment is what has valid_from <= moment < valid_to.
+-- A host is identified by its login role, never by the data that it sends. It may call two
+-- functions, known() and push(), and read its own rows, but has no rights on tables. Rows are only
+-- inserted and ended: the state at a moment consists of the rows with valid_from <= moment <
+-- valid_to.
 --
--- Whoever else may create things in this database must not be able to lead any of this astray:
--- all names are found in pg_catalog alone while this script runs and while its functions do, and
--- functions are parsed here and now (ATOMIC).
+-- Objects that others create in this database must not have any effect: the search path is
+-- pg_catalog alone, in this script and in its functions, whose bodies are parsed here (ATOMIC).
 
 BEGIN;
 SET LOCAL search_path = pg_catalog, pg_temp;
@@ -21,21 +21,22 @@ SELECT format('CREATE ROLE %I NOLOGIN', role) FROM unnest(ARRAY['entrydb_host', 
 
 CREATE TABLE entrydb.host (
 	id    integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
-	name  name NOT NULL UNIQUE, -- its role
+	name  name NOT NULL UNIQUE, -- its login role
 	since timestamptz NOT NULL DEFAULT now()
 );
 
--- A database file of a host, as it was sent last.
+-- A database file of a host, as last sent.
 CREATE TABLE entrydb.environment (
 	id     bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
 	host   integer NOT NULL REFERENCES entrydb.host ON DELETE CASCADE,
 	path   text NOT NULL,
-	digest text NOT NULL, -- of what was sent
+	digest text NOT NULL, -- of the database file
 	pushed timestamptz NOT NULL,
 	UNIQUE (host, path)
 );
 
--- What environments have, or had: each table with the environment, and since and until when.
+-- Current and former contents of environments. The environment and the period of validity are added
+-- to each table below.
 CREATE TABLE entrydb.distribution (
 	root text NOT NULL, directory text NOT NULL, name text NOT NULL, version text, error text
 );
@@ -68,9 +69,10 @@ CREATE INDEX ON entrydb.distribution (name, version);
 CREATE INDEX ON entrydb.entry_point (group_name, name);
 CREATE INDEX ON entrydb.finding (rule) WHERE valid_to = 'infinity';
 
--- --- what a host may ---
+-- --- functions for hosts ---
 
--- What a host asks first: whose tables these are, and what it sent last. No row: no host.
+-- The first query of a push: the version of the tables, and the databases last sent. No row: the
+-- role is not enrolled.
 CREATE FUNCTION entrydb.known(OUT version integer, OUT path text, OUT digest text)
 RETURNS SETOF record LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
@@ -79,16 +81,16 @@ BEGIN ATOMIC
 	 WHERE h.name = session_user;
 END;
 
--- What a host has at that path, in one statement, so in one transaction and one round trip. The
--- environment is locked until the end. Rows that are gone end, and new ones begin, at a moment
--- that is later than that of the push before, whatever the clock says. Events only come: those
--- of before stay when a host has forgotten them.
+-- Replace the contents of the database at a path, in one statement, and so in one transaction and
+-- one round trip. The environment is locked until the end. Removed rows end, and new ones begin, at
+-- a time that is later than that of the previous push even if the clock was set back. Events are
+-- only added: they are kept when a host no longer has them.
 --
--- rows: arrays of rows, one each for distribution, entry_point, plugin, startup, event; findings:
--- one such array. A row is an array of the columns above, in this order: whatever else a host
--- writes into it, nobody reads. The names in the statements are the catalogue's.
+-- rows: one array of rows for each of distribution, entry_point, plugin, startup, event; findings:
+-- one such array. A row is an array of the columns above, in this order; additional elements are
+-- ignored. The names in the statements are taken from the catalogue.
 --
--- (Joins by hash, and EXCEPT, take time in proportion, whatever the statistics of a table are.)
+-- (Hash joins and EXCEPT take linear time, regardless of table statistics.)
 CREATE FUNCTION entrydb.push(path text, digest text, rows jsonb, findings jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_nestloop = off AS $$
 #variable_conflict use_column
@@ -133,9 +135,9 @@ END $$;
 REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA entrydb FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION entrydb.known, entrydb.push TO entrydb_host;
 
--- --- who may read ---
+-- --- read permissions ---
 
--- A host sees its own rows, readers all. (What a policy asks is asked with the host's rights.)
+-- A host can read its own rows, a reader all. (Policies are evaluated with the host's rights.)
 CREATE POLICY own ON entrydb.host FOR SELECT TO entrydb_host USING (name = session_user);
 CREATE POLICY own ON entrydb.environment FOR SELECT TO entrydb_host
 	USING (host IN (SELECT id FROM entrydb.host));
@@ -161,7 +163,7 @@ BEGIN
 	RETURN number;
 END $$;
 
--- A host that is no more, with all that it ever sent.
+-- Remove a host and all of its data.
 CREATE FUNCTION entrydb.retire(host name) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -172,17 +174,17 @@ BEGIN
 END $$;
 REVOKE EXECUTE ON FUNCTION entrydb.enroll, entrydb.retire FROM PUBLIC;
 
--- --- for people ---
+-- --- views ---
 
--- The views are asked with the rights of their owner, whom row-level security does not concern:
--- they are for readers, not for hosts.
+-- Views run with the rights of their owner, to whom row-level security does not apply: they are for
+-- readers, not for hosts.
 CREATE VIEW entrydb.entry_points AS
 SELECT h.name AS host, e.path AS environment, p.root, p.distribution, p.group_name, p.name, p.value,
        p.kind, p.state, p.object, p.valid_from, p.valid_to
   FROM entrydb.entry_point p JOIN entrydb.environment e ON e.id = p.environment
   JOIN entrydb.host h ON h.id = e.host;
 
--- Distributions of which hosts have different versions now.
+-- Distributions with different current versions on different hosts.
 CREATE VIEW entrydb.drift AS
 SELECT d.name, count(DISTINCT d.version) AS versions, count(DISTINCT e.host) AS hosts,
        array_agg(DISTINCT d.version) AS which
@@ -190,7 +192,7 @@ SELECT d.name, count(DISTINCT d.version) AS versions, count(DISTINCT e.host) AS 
  WHERE d.valid_to = 'infinity'
  GROUP BY d.name HAVING count(DISTINCT d.version) > 1;
 
--- Names that several distributions of one environment claim now.
+-- Names that several distributions of one environment currently provide.
 CREATE VIEW entrydb.conflicts AS
 SELECT h.name AS host, e.path AS environment, p.group_name, p.name,
        array_agg(DISTINCT p.distribution) AS distributions
@@ -199,7 +201,7 @@ SELECT h.name AS host, e.path AS environment, p.group_name, p.name,
  WHERE p.valid_to = 'infinity'
  GROUP BY h.name, e.path, p.root, p.group_name, p.name HAVING count(DISTINCT p.distribution) > 1;
 
--- What `entrydb audit` finds now, and on how many hosts.
+-- Current findings of `entrydb audit`, with the number of hosts.
 CREATE VIEW entrydb.findings AS
 SELECT f.level, f.rule, f.distribution, f.group_name, f.name, count(DISTINCT e.host) AS hosts,
        min(f.valid_from) AS since, min(f.message) AS message

@@ -1,7 +1,7 @@
 /*
- * fleet_module.c - what talks to PostgreSQL. The only file that knows libpq.
+ * fleet_module.c - communicates with PostgreSQL. The only file that uses libpq.
  *
- * The server is not believed either: its answers are read row by row, under a limit.
+ * The server is not trusted: its replies are read row by row, with a size limit.
  */
 #include "indexer/fleet/fleet_module.h"
 
@@ -18,22 +18,22 @@
 #include "db/base/clock.h"
 #include "db/base/text.h"
 
-#define COLUMNS_MAX 8                  /* of an answer */
-#define ANSWER_MAX  ((size_t)64 << 20) /* bytes of all its rows, of which libpq holds one */
-#define ROW_ITSELF  64                 /* bytes that a row counts for beside its columns */
-#define READS_MAX   256                /* from the socket, for one row, or to be connected */
+#define COLUMNS_MAX 8                  /* of a reply */
+#define ANSWER_MAX  ((size_t)64 << 20) /* bytes of all rows; libpq buffers one row */
+#define ROW_ITSELF  64                 /* bytes counted for a row in addition to its columns */
+#define READS_MAX   256                /* from the socket, for one row or for connecting */
 #define ENDLESS     "the fleet's server: its answer does not end"
-#define LOOK_EVERY  200 /* milliseconds, for a signal */
-#define PATIENCE    10  /* times tcp_user_timeout, for a statement and its answer */
+#define LOOK_EVERY  200 /* milliseconds; how often signals are checked */
+#define PATIENCE    10  /* times tcp_user_timeout, for a statement and its reply */
 
 struct fleet {
 	PGconn *connection;
 	bool (*stopped)(void);
-	int64_t began, patience; /* milliseconds: what is waited for ends so much later */
-	int reads;               /* left for it */
+	int64_t began, patience; /* milliseconds: start and duration of the current wait */
+	int reads;               /* remaining reads of that wait */
 };
 
-/* What libpq says, in one line: of several attempts to connect all, of hints none; @code. */
+/* Set libpq's message in one line: all connection attempts, without hints. Returns @code. */
 static int failed(const struct fleet *fleet, int code, struct error *error)
 {
 	static const char attempt[] = "connection to ";
@@ -94,7 +94,7 @@ static bool is_local(struct slice host)
 	       (slice_starts(host, SLICE("127.")) && strspn(host.ptr, "0123456789.") >= host.len);
 }
 
-/* Are all servers of "a,b" this machine? Each is reached by its address, where it has one. */
+/* Are all hosts of "a,b" this machine? The address of a host takes precedence over its name. */
 static bool are_local(const char *names, const char *addresses)
 {
 	struct slice name = slice_of(names ? names : ""),
@@ -110,9 +110,9 @@ static bool are_local(const char *names, const char *addresses)
 }
 
 /*
- * Without a word on TLS libpq asks for it, and goes on in the clear where the server has none.
- * What stands in the environment counts less than the URL and the service's file: so what they
- * say is obeyed, and what nobody says is "require".
+ * By default, libpq tries TLS and falls back to an unencrypted connection. The environment has
+ * lower priority than the URL and the service file: a setting in any of these is respected, and
+ * without one "require" is used.
  */
 static int ask_for_tls(const PQconninfoOption *own, struct error *error)
 {
@@ -132,8 +132,8 @@ static int ask_for_tls(const PQconninfoOption *own, struct error *error)
 }
 
 /*
- * Can libpq read it? Asked before anything else, for what libpq says of a URL quotes it, and so
- * the password in it; and where one is not encoded, its end is taken for a host.
+ * Whether libpq can parse the URL. Checked first, because libpq's messages quote the URL and with
+ * it the password, and because an unencoded password could be parsed as part of the host name.
  */
 static int prepare(const char *url, struct error *error)
 {
@@ -162,9 +162,9 @@ static int prepare(const char *url, struct error *error)
 /* --- waiting --- */
 
 /*
- * What is waited for ends after so many @times a setting, which has @unit milliseconds; 0, as libpq
- * has it: no limit. Before that the kernel gives up a peer that acknowledges nothing, and libpq
- * turns to the next host.
+ * Set the time limit to @times a setting, in units of @unit milliseconds; 0 means no limit, as in
+ * libpq. Before that, the kernel drops a peer that acknowledges nothing, and libpq tries the next
+ * host.
  */
 static void begin(struct fleet *fleet, const char *keyword, int unit, int times)
 {
@@ -181,7 +181,7 @@ static void begin(struct fleet *fleet, const char *keyword, int unit, int times)
 	           sizeof(silence));
 }
 
-/* What a server sends may never end, and come as slowly as it likes. */
+/* A malicious server may send endless data, arbitrarily slowly. */
 static int wait_for(struct fleet *fleet, short events, struct error *error)
 {
 	struct pollfd socket = {.fd = PQsocket(fleet->connection), .events = events};
@@ -203,7 +203,7 @@ static int wait_for(struct fleet *fleet, short events, struct error *error)
 
 /* --- connecting --- */
 
-/* (libpq, left to itself, would print what the server says, for as long as it says something.) */
+/* (By default, libpq prints notices of the server, without limit.) */
 static int complete(struct fleet *fleet, struct error *error)
 {
 	PostgresPollingStatusType next = PGRES_POLLING_WRITING;
@@ -213,7 +213,7 @@ static int complete(struct fleet *fleet, struct error *error)
 	PQsetNoticeProcessor(fleet->connection, ignore_notice, NULL);
 	while (code == 0 && PQstatus(fleet->connection) != CONNECTION_BAD &&
 	       next != PGRES_POLLING_OK) {
-		if (host != PQhost(fleet->connection)) /* each has its time */
+		if (host != PQhost(fleet->connection)) /* each host has its own time limit */
 			begin(fleet, "connect_timeout", 1000, 1);
 		host = PQhost(fleet->connection);
 		code = wait_for(fleet, next == PGRES_POLLING_READING ? POLLIN : POLLOUT, error);
@@ -228,7 +228,7 @@ static int complete(struct fleet *fleet, struct error *error)
 static int fleet_connect(const char *url, bool (*stopped)(void), struct fleet **out,
                          struct error *error)
 {
-	/* Where the URL says nothing else. A peer that is gone is noticed within a minute. */
+	/* Defaults, unless set by the URL. An unreachable peer is detected within a minute. */
 	static const char *const keys[] = {
 	        "connect_timeout",  "keepalives_idle",  "keepalives_interval",
 	        "keepalives_count", "tcp_user_timeout", "application_name",
@@ -253,9 +253,9 @@ static int fleet_connect(const char *url, bool (*stopped)(void), struct fleet **
 	return code;
 }
 
-/* --- asking --- */
+/* --- queries --- */
 
-/* The server's SQLSTATE (errcodes.txt of PostgreSQL's source) in our terms. */
+/* Convert a SQLSTATE (see errcodes.txt in PostgreSQL's source) to an error code. */
 static int code_of(const PGresult *result)
 {
 	/* invalid_schema_name, undefined_table, undefined_function, undefined_column */
@@ -269,7 +269,7 @@ static int code_of(const PGresult *result)
 	return strstr(unknown, state) ? ERROR_UNKNOWN : ERROR_IO;
 }
 
-/* Send what is to be sent, until there is a result, or none can come any more. */
+/* Flush pending output and wait for a result, or for the end of the connection. */
 static int wait_for_result(struct fleet *fleet, struct error *error)
 {
 	for (int code = 0;;) {
@@ -288,7 +288,7 @@ static void cleanup_result(PGresult **result)
 	PQclear(*result);
 }
 
-/* The one row of @result, counted in *@bytes. */
+/* Process the only row of @result, adding its size to *@bytes. */
 static int give_row(const PGresult *result, fleet_row *each, void *payload, size_t *bytes,
                     struct error *error)
 {
@@ -309,7 +309,7 @@ static int give_row(const PGresult *result, fleet_row *each, void *payload, size
 	return each ? each(payload, columns, count) : 0;
 }
 
-/* Rows, and one result that ends them, an error of the server's perhaps. */
+/* Process rows up to the final result, which may be an error. */
 static int read_answer(struct fleet *fleet, fleet_row *each, void *payload, struct error *error)
 {
 	size_t bytes = 0;

@@ -1,6 +1,6 @@
 /*
- * fleet_module.h - the part of the program that talks to PostgreSQL, loaded only when
- * needed: libpq brings OpenSSL, Kerberos and LDAP along.
+ * fleet_module.h - the module that communicates with PostgreSQL, loaded on demand because libpq
+ * depends on OpenSSL, Kerberos and LDAP.
  */
 #ifndef INDEXER_FLEET_FLEET_MODULE_H
 #define INDEXER_FLEET_FLEET_MODULE_H
@@ -22,26 +22,26 @@ struct fleet_statement {
 	int count;
 };
 
-/* The first columns of a row, as text; null for NULL. Non-zero ends the walk. */
+/* Called with the first columns of a row, as text or null. Non-zero stops the iteration. */
 typedef int fleet_row(void *payload, const struct slice *columns, int count);
 
-/* What the module exports, under the name of entrydb_fleet_module. Not for several threads. */
+/* The module's interface, exported as entrydb_fleet_module. Not thread-safe. */
 struct fleet_module {
 	/*
-	 * What the URL, or the service of libpq, says; with TLS, unless it says otherwise or the
-	 * server is this machine. ERROR_INVALID: it cannot be read; ERROR_IO, ERROR_NOMEM.
-	 * @stopped is asked while the server is waited for.
+	 * Connect with a URL or a libpq service; with TLS, unless configured otherwise or the
+	 * server is this machine. @stopped is called while waiting. Errors: ERROR_INVALID
+	 * (malformed URL), ERROR_IO, ERROR_NOMEM.
 	 */
 	int (*connect)(const char *url, bool (*stopped)(void), struct fleet **out,
 	               struct error *error);
 	/*
-	 * One statement, all of it or nothing; @each may be NULL. One round trip. ERROR_UNKNOWN:
-	 * what it names is not there; ERROR_PERMISSION: the role may not; ERROR_LIMIT: the answer
-	 * does not end, after which there is no more to ask; else ERROR_IO.
+	 * Run one statement in one transaction and one round trip; @each may be NULL. Errors:
+	 * ERROR_UNKNOWN (an object does not exist), ERROR_PERMISSION, ERROR_LIMIT (the reply is too
+	 * large; the connection cannot be used any more), else ERROR_IO.
 	 */
 	int (*ask)(struct fleet *fleet, const struct fleet_statement *statement, fleet_row *each,
 	           void *payload, struct error *error);
-	void (*close)(struct fleet *fleet); /* NULL is accepted; what is not committed is lost */
+	void (*close)(struct fleet *fleet); /* accepts NULL; discards uncommitted changes */
 };
 
 #endif

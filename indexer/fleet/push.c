@@ -1,12 +1,12 @@
 /*
- * push.c - this machine's environments into the fleet's database (fleet.sql).
+ * push.c - sends this machine's databases to the fleet's server (fleet.sql).
  *
- *     connect; which environments does the server have of me, and as of when?   known()
- *       for each whose database has changed since, all its rows and findings    push()
- *         as JSON; the server tells what came and went
+ *     connect, and query the databases that the server has from this host   known()
+ *       for each changed database, send all rows and findings as JSON;      push()
+ *         the server determines the differences
  *
- * Nothing is kept here of what was sent: the database itself is what is sent next time,
- * however long the server was away.
+ * No state is stored on this machine: after an outage of any length, the next push sends the
+ * current databases.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,10 +26,10 @@
 #include "indexer/fleet/fleet_module.h"
 #include "indexer/output.h"
 
-#define EVERYBODY 0444 /* what a fleet is told, everybody here may read */
+#define EVERYBODY 0444 /* only databases readable by all users are sent */
 
-#define FLEET_VERSION 2                    /* of fleet.sql: what entrydb.known() gives */
-#define JSON_MAX      ((size_t)0x0fffffff) /* bytes of an array, in a jsonb of PostgreSQL's */
+#define FLEET_VERSION 2                    /* of fleet.sql, returned by entrydb.known() */
+#define JSON_MAX      ((size_t)0x0fffffff) /* bytes; the limit of an array in jsonb */
 
 struct push {
 	const struct options *options;
@@ -37,8 +37,8 @@ struct push {
 	struct fleet *fleet;
 	struct databases databases;
 	struct arena texts;
-	struct name_map known; /* "PATH DIGEST" of what the server has */
-	long version;          /* of the server's tables; 0: it knows no host by this role */
+	struct name_map known; /* "PATH DIGEST" of the databases on the server */
+	long version;          /* of the server's tables; 0: the role is not enrolled */
 	size_t sent, rows;
 };
 
@@ -51,7 +51,7 @@ static void cleanup_push(struct push *push)
 	arena_free(&push->texts);
 }
 
-/* --- what the server has --- */
+/* --- state of the server --- */
 
 static int keep_known(void *payload, const struct slice *columns, int count)
 {
@@ -62,7 +62,7 @@ static int keep_known(void *payload, const struct slice *columns, int count)
 	if (count < 3 || slice_is_null(columns[0]))
 		return 0;
 	push->version = strtol(columns[0].ptr, NULL, 10);
-	if (slice_is_null(columns[1])) /* a host that has sent nothing yet */
+	if (slice_is_null(columns[1])) /* the host has not sent anything yet */
 		return 0;
 	text = text_format("%.*s %.*s", SLICE_ARGS(columns[1]), SLICE_ARGS(columns[2]));
 	failed = !text;
@@ -103,9 +103,9 @@ static int ask_known(struct push *push, struct error *error)
 	return code;
 }
 
-/* --- what there is to send --- */
+/* --- data to send --- */
 
-/* JSON, malloc'd: what @put writes of @from; its rows are added to *@rows. */
+/* Write a JSON document with @put into malloc'd memory; adds the number of rows to *@rows. */
 static int write_document(char **out, size_t *rows,
                           int (*put)(void *from, FILE *, size_t *rows, struct error *), void *from,
                           struct error *error)
@@ -129,7 +129,7 @@ static int put_rows(void *from, FILE *stream, size_t *rows, struct error *error)
 	return reader_document(from, stream, rows, error);
 }
 
-/* Findings as rows; texts as escape_unless_text() gives them. */
+/* Write findings as rows, with text from escape_unless_text(). */
 static int put_findings(void *from, FILE *stream, size_t *rows, struct error *error)
 {
 	struct worksheet_rows *row = worksheet_walk(from, "told", NULL);
@@ -155,7 +155,7 @@ static int put_findings(void *from, FILE *stream, size_t *rows, struct error *er
 	return worksheet_failure(from, error);
 }
 
-/* What the rules find in the site directories of this database, as they are now. */
+/* Audit the site directories of this database. */
 static int judge(const struct push *push, const struct database *database, char **findings,
                  size_t *rows, struct error *error)
 {
@@ -197,7 +197,7 @@ static int push_database(struct push *push, const struct database *database, str
 	size_t count = 0;
 	int code = path.ptr ? file_hash(database->file, digest, error) : error_nomem(error);
 
-	if (code == ERROR_NOTFOUND) { /* nothing was indexed there */
+	if (code == ERROR_NOTFOUND) { /* nothing has been indexed there */
 		error_clear(error);
 		return 0;
 	}
@@ -232,8 +232,8 @@ static void cover(char *from, const char *to)
 }
 
 /*
- * A copy of the URL; in the command's own words its password is covered, which whoever is on
- * this machine can read, and messages repeat. NULL: no memory.
+ * Returns a copy of the URL, and masks its password in the command line, which other users can read
+ * and messages quote. NULL: out of memory.
  */
 static char *url_taken(char *word)
 {
@@ -282,7 +282,7 @@ int command_push(const struct options *options, struct error *error)
 			failed = true;
 			fail(error);
 		}
-	if (!failed) /* else what was said last is what matters */
+	if (!failed) /* otherwise keep the last message */
 		note(options, "%zu databases, %zu of them changed: %zu rows sent",
 		     push.databases.count, push.sent, push.rows);
 	return failed || interrupted() ? STATUS_COULD_NOT : STATUS_DONE;

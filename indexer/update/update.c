@@ -364,7 +364,7 @@ static enum status give_up(const struct database *database, struct error *error)
 	error_clear(&own);
 	if (code == 0 || code == ERROR_NOTFOUND)
 		return fail(error);
-	message("%s; nor could it be marked as out of date, so that readers may take it to be "
+	message("%s; it could not be marked as out of date either, so that readers may use "
 	        "right",
 	        error_text(error));
 	error_clear(error);
@@ -386,7 +386,7 @@ static enum status update_database(const struct options *options, const struct d
 		return STATUS_DONE;
 	code = edit_database(options, database, update_in, NULL, &result, &error);
 	if (code < 0 && readers && !update_is_needed(options, readers, true))
-		code = 0; /* e.g. on a read-only file system: readers get correct answers */
+		code = 0; /* e.g. on a read-only file system: readers get correct results */
 	if (code < 0)
 		return options->sealed ? fail(&error) : give_up(database, &error);
 	error_clear(&error);
@@ -432,7 +432,7 @@ int command_update(const struct options *options, struct error *error)
 	int code, status = STATUS_DONE;
 
 	if (options->hook && options->sealed)
-		return usage_error("update", "--sealed is for making images, not for a hook");
+		return usage_error("update", "--sealed cannot be combined with --hook");
 	code = databases_of_arguments(options, !options->hook, &databases, error);
 	if (code < 0)
 		return code;

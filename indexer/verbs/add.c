@@ -1,11 +1,10 @@
 /*
- * Adds archives that are not installed to a catalogue: the database that --db names, or
- * the user's own.
+ * add: records archives that are not installed in the database of --db, or the user's own.
  *
- * A zip is recorded as importlib.metadata would read it on sys.path, so that a query
- * which names it there finds the rows; other archives are never on a path. An archive
- * whose times are those recorded is not read again. One that cannot be read costs one
- * line and does not stop the others; all are published at once.
+ * A zip is recorded as importlib.metadata would read it on sys.path, so that a query with it on the
+ * path finds the rows; other archives are never on a path. An archive with unchanged times is not
+ * read again. An archive that cannot be read is reported in one line and does not stop the others;
+ * all are published together.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,12 +27,12 @@
 struct add {
 	const struct options *options;
 	struct writer *writer;       /* while there is one */
-	struct sites archives, seen; /* as they are spelled, and as absolute paths */
+	struct sites archives, seen; /* as spelled, and as absolute paths */
 	struct plugin_kinds *kinds;
 	struct edit_result result;
 	struct progress progress;
 	struct output output; /* of --json */
-	size_t images;        /* that were added */
+	size_t images;        /* added */
 	bool out_of_memory;
 };
 
@@ -45,7 +44,7 @@ static void add_free(struct add *add)
 	output_end(&add->output, NULL);
 }
 
-/* --- what is said of an archive --- */
+/* --- reports --- */
 
 static const struct column columns[] = {
         KEY("archive"),       KEY("state"),        KEY("kind"),
@@ -76,7 +75,7 @@ static void put(struct add *add, const char *path, const char *state,
 	output_text(output, reason);
 }
 
-/* Most reasons begin with the file's name, which the message already has. */
+/* Most reasons start with the file's name, which the message already has. */
 static struct slice without_name(struct slice reason, const char *path)
 {
 	struct slice name = slice_of(path);
@@ -86,7 +85,7 @@ static struct slice without_name(struct slice reason, const char *path)
 	return reason;
 }
 
-/* An archive could not be read, which does not stop the others; @why is cleared. */
+/* Report an archive that could not be read; @why is cleared. */
 static void report_failed(struct add *add, const char *path, struct error *why)
 {
 	struct slice reason = without_name(slice_of(error_text(why)), path);
@@ -100,7 +99,7 @@ static void report_failed(struct add *add, const char *path, struct error *why)
 	error_clear(why);
 }
 
-/* What was read: broken distributions are reported, unless their error is just the answer. */
+/* Report an archive and its broken distributions, except those that need a build. */
 static void report_archive(struct add *add, const char *path, const struct root_record *root,
                            bool is_unchanged)
 {
@@ -146,7 +145,7 @@ static void summarize(const struct add *add)
 	     result->entry_points, build, images, failed);
 }
 
-/* --- which archives --- */
+/* --- finding archives --- */
 
 static void complain(struct add *add, const char *path, int errnum)
 {
@@ -156,7 +155,7 @@ static void complain(struct add *add, const char *path, int errnum)
 	report_failed(add, path, &why);
 }
 
-/* Is @path an image? It is kept in a place of its own. */
+/* Add @path if it is an image; images are stored separately. */
 static bool add_image(struct add *add, const char *path)
 {
 	struct error why = {0};
@@ -176,7 +175,7 @@ static bool add_image(struct add *add, const char *path)
 	return true;
 }
 
-/* Each once, as the user spells it. */
+/* Each once, as spelled by the user. */
 static void find_archive(struct add *add, const char *path)
 {
 	CLEANUP(cleanup_free) char *absolute = layout_absolute(path);
@@ -193,8 +192,8 @@ static int is_child(const struct dirent *entry)
 }
 
 /*
- * In the order of names, so that the same directory gives the same rows. A link may lead to a
- * file: opening it will tell. To directories, links are not followed.
+ * Sorted by name, so that the same directory gives the same rows. Links to files are opened; links
+ * to directories are not followed.
  */
 static void search_directory(struct add *add, const char *directory)
 {
@@ -225,8 +224,8 @@ static void search_directory(struct add *add, const char *directory)
 }
 
 /*
- * An argument is an archive, whatever its name, or a directory that is searched for those whose
- * name says so. What does not exist is reported when it is opened.
+ * An argument is an archive with any name, or a directory that is searched for archives by name.
+ * Missing files are reported when they are opened.
  */
 static int find_archives(struct add *add, struct error *error)
 {
@@ -249,7 +248,7 @@ static int find_archives(struct add *add, struct error *error)
 
 /* --- one archive --- */
 
-/* Open and scan; any failure is the archive's own. */
+/* Open and scan one archive. */
 static int read_archive(struct add *add, const char *path, const struct root_record *known,
                         struct root_record *root, struct error *error)
 {
@@ -271,7 +270,7 @@ static int read_archive(struct add *add, const char *path, const struct root_rec
 	return package_scan(&package, &how, root, error);
 }
 
-/* Are its times those recorded, with the same kinds of plugins? 1, 0 or a failure. */
+/* Does its stamp equal the recorded one, with the same kinds of plugins? 1, 0 or a failure. */
 static int is_unchanged(const struct add *add, const struct root_record *known, const char *path,
                         struct error *error)
 {
@@ -309,9 +308,9 @@ static int add_archive(struct add *add, const char *path, const char *root_path,
 	return store_root(add->writer, &root, found ? &known : NULL, &add->result.stored, error);
 }
 
-/* --- all of them --- */
+/* --- all archives --- */
 
-/* Archives are named by their absolute path, or as the prefix of the database spells it. */
+/* Archives are stored by their absolute path, or relative to the database's prefix. */
 static int add_archives(struct edit *edit, void *payload, struct error *error)
 {
 	struct add *add = payload;

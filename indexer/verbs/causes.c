@@ -1,8 +1,7 @@
 /*
- * Finds why an entry point would not load, without running anything: its module is gone, an
- * extension in its package needs a library or symbol that is not there (for which the dynamic
- * linker's message is seldom the one that a program's user sees), or nothing in the text of the
- * module can define the attribute.
+ * Predicts why an entry point would not load: its module is missing, an extension in its package
+ * needs a missing library or symbol (where the dynamic linker's message seldom reaches the user),
+ * or the module's source does not define the attribute.
  */
 #include "indexer/verbs/causes.h"
 
@@ -21,19 +20,19 @@
 #include "libquery/layout.h"
 
 #define MODULE_TEXT_MAX ((size_t)4 << 20) /* bytes of a module that are searched */
-#define EXTENSIONS_MAX  64                /* that are judged, of one distribution */
-#define SOUGHT_MAX      32                /* libraries that are looked for in all other packages */
+#define EXTENSIONS_MAX  64                /* examined in one distribution */
+#define SOUGHT_MAX      32                /* libraries searched in all other packages */
 
-/* One entry point, and where its distribution lies. */
+/* The state of examining one entry point. */
 struct search {
 	const char *path; /* of the path entry */
 	const char *sysroot;
 	struct tree *tree; /* the path entry, opened */
-	struct slice site; /* the same, absolute and without sysroot */
+	struct slice site; /* its absolute path, without sysroot */
 	struct linkage *linkage;
-	size_t sought; /* libraries so far; see SOUGHT_MAX */
+	size_t sought; /* libraries searched for so far, up to SOUGHT_MAX */
 	struct slice module, attr;
-	struct wheel_record record; /* null where there is none */
+	struct wheel_record record; /* null if there is none */
 	struct arena arena;
 	char **out;
 	struct error *error;
@@ -52,7 +51,7 @@ static int found(struct search *search, char *cause)
 	return cause ? 0 : error_nomem(search->error);
 }
 
-/* The file of the module, by RECORD alone (@fd is -1) or also by the disk; null: there is none. */
+/* Find the module's file in RECORD and, unless @fd is -1, on disk; null if there is none. */
 static int find_module(struct search *search, int fd, struct slice *path)
 {
 	CLEANUP(import_cache_free) struct import_cache cache = {0};
@@ -67,7 +66,7 @@ static int find_module(struct search *search, int fd, struct slice *path)
 	return failed ? error_nomem(search->error) : code;
 }
 
-/* Is @attr in the text, or anything by which names can be in a module that are not in its text? */
+/* Whether the text contains @attr, or a construct that can define names dynamically. */
 static bool may_define(struct slice text, struct slice attr)
 {
 	const struct slice words[] = {
@@ -91,14 +90,16 @@ static int judge_text(struct search *search, struct slice path)
 	if (code <= 0 || length >= MODULE_TEXT_MAX ||
 	    may_define((struct slice){text, length}, search->attr))
 		return code < 0 ? code : 0;
-	return found(search, text_format("%s has no %.*s in it", path.ptr, (int)search->attr.len,
-	                                 search->attr.ptr));
+	return found(search, text_format("%s does not contain %.*s", path.ptr,
+	                                 (int)search->attr.len, search->attr.ptr));
 }
 
-/* --- the extensions that are imported on the way --- */
+/* --- extension modules loaded by the import --- */
 
-/* 1: the library @name is in the directory of @child and @below, which is one to search from now
- * on. */
+/*
+ * Add the directory of @child and @below to the search path if it contains the library @name.
+ * Returns 1 if it does.
+ */
 static int try_host(struct search *search, const char *child, const char *below, struct slice name)
 {
 	CLEANUP(cleanup_free)
@@ -133,7 +134,7 @@ static int find_host(struct search *search, struct slice name)
 	return code;
 }
 
-/* 1: some of the libraries @words are other packages'. */
+/* Returns 1 if another package contains one of the libraries @words. */
 static int find_hosts(struct search *search, struct slice words)
 {
 	int found = 0;
@@ -148,7 +149,7 @@ static int find_hosts(struct search *search, struct slice words)
 	return found;
 }
 
-/* Once more with the libraries of other packages, if that makes a difference. */
+/* Retry with the libraries of other packages if any of the missing ones is among them. */
 static int judge_linkage(struct search *search, const struct object *object, struct slice place,
                          struct linkage_report *report)
 {
@@ -180,10 +181,10 @@ static int judge_object(struct search *search, const struct object *object, stru
 	        search,
 	        text_format("%.*s needs %s%.*s, which %s", (int)path.len, path.ptr,
 	                    report.missing.len ? "" : "the symbol ", (int)word.len, word.ptr,
-	                    report.missing.len ? "is not found" : "no library that it needs has"));
+	                    report.missing.len ? "is not found" : "none of its libraries defines"));
 }
 
-/* Is it in a package that is imported on the way to the module, or in that which it is? */
+/* Is the object in the module's package, or in one that is imported before it? */
 static bool is_on_the_way(struct slice object, struct slice module)
 {
 	size_t length = path_directory(object).len;
@@ -197,9 +198,9 @@ static bool is_on_the_way(struct slice object, struct slice module)
 }
 
 /*
- * The first of those of the distribution, in a package that is imported for the module. Libraries
- * of other packages of the site count as found, as torch's libc10.so is once a program has imported
- * torch.
+ * Examine the distribution's extensions in packages imported for the module, up to the first
+ * problem. Libraries in other packages of the site count as found, as torch's libc10.so is once a
+ * program has imported torch.
  */
 static int judge_extensions(struct search *search)
 {
@@ -233,7 +234,7 @@ static int judge_extensions(struct search *search)
 	return code;
 }
 
-/* --- the whole --- */
+/* --- all causes --- */
 
 static int judge_module(struct search *search, bool is_missing)
 {
@@ -245,12 +246,13 @@ static int judge_module(struct search *search, bool is_missing)
 		code = file_status(search->tree->fd, path.ptr, &status, search->error);
 		if (code == 0)
 			return found(search,
-			             text_format("%s is listed in RECORD and not there: "
-			                         "the package is gone, its metadata was left",
+			             text_format("%s is listed in RECORD, but missing: "
+			                         "the package was removed, but not its metadata",
 			                         path.ptr));
 	} else if (code == 0 && is_missing) {
-		return found(search, text_format("nothing in %s is the module %.*s", search->path,
-		                                 (int)search->module.len, search->module.ptr));
+		return found(search,
+		             text_format("there is no module %.*s in %s", (int)search->module.len,
+		                         search->module.ptr, search->path));
 	} else if (code == 0) {
 		code = find_module(search, search->tree->fd, &path);
 	}
@@ -288,7 +290,7 @@ int causes_find(const char *sysroot, const entrydb_entry_point *entry_point,
 	if (code < 0 || !search.tree || search.tree->kind != ROOT_DIRECTORY)
 		return error_move_failure(error, &own);
 	code = tree_is_editable(search.tree, request.child, error);
-	if (code != 0) /* its module lies elsewhere */
+	if (code != 0) /* its module is elsewhere */
 		return code < 0 ? code : 0;
 	tree_read(search.tree, &request, &search.arena, &search.record.text, &own);
 	code = error_move_failure(error, &own);

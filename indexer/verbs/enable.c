@@ -1,7 +1,6 @@
 /*
- * enable.c - the verbs enable and disable, which change one line of a policy file, and leave all
- * others as their author wrote them. It is published as a database is (db/publish.h): under a lock,
- * whole or not at all.
+ * enable.c - the verbs enable and disable: change one line of a policy file and keep all others.
+ * The file is published like a database (db/publish.h): under a lock, atomically.
  */
 #include "indexer/verbs/enable.h"
 
@@ -21,7 +20,7 @@
 #include "libquery/layout.h"
 #include "libquery/policy.h"
 
-#define FILE_MODE 0644 /* every program that loads reads it */
+#define FILE_MODE 0644 /* all programs that load plugins read it */
 
 /* --- the text --- */
 
@@ -40,9 +39,9 @@ const struct policy_rule *policy_edit_find(const struct policy_rules *rules,
 	return NULL;
 }
 
-/* Where @rule stands, or, if it is NULL, where a line of @group can be put in. */
+/* The position of @rule, or, if it is NULL, of a new line in @group. */
 struct place {
-	const char *begin, *end; /* of the line, its end included */
+	const char *begin, *end; /* of the line, including its end */
 	bool in_group;
 };
 
@@ -129,7 +128,7 @@ int policy_edit(struct slice text, const struct policy_rule *wanted, char **out,
 	place = find_place(text, line, rule.group);
 	if (compose(text, &place, &rule, &made) < 0)
 		return error_nomem(error);
-	/* Is it there as it was meant? */
+	/* Does it read back as intended? */
 	code = policy_rules_read(slice_of(made), &written, error);
 	if (code < 0)
 		return code;
@@ -143,7 +142,7 @@ int policy_edit(struct slice text, const struct policy_rule *wanted, char **out,
 	return 0;
 }
 
-/* --- which file --- */
+/* --- the file --- */
 
 static int find_file(const struct options *options, char **out, struct error *error)
 {
@@ -160,7 +159,7 @@ static int find_file(const struct options *options, char **out, struct error *er
 	}
 	if (options->user && layout_user_config(LAYOUT_USER_POLICY, out) == 0 && !*out)
 		return error_set(error, ERROR_NOTFOUND,
-		                 "HOME is not set: there is no place for your rules");
+		                 "HOME is not set: cannot locate your policy file");
 	if (!options->user && (inside || !options->prefix))
 		*out = layout_policy(options->sysroot,
 		                     slice_of(prefix && strcmp(prefix, "/") != 0 ? prefix : ""));
@@ -190,7 +189,7 @@ static struct policy_rule rule_of(const struct options *options, struct arena *a
 	return rule;
 }
 
-/* Is there a line that disables just this? And would the text forbid what the rule names? */
+/* *disables: does a line disable exactly this? *forbids: do the rules in the text forbid it? */
 static int ask(struct slice text, const struct policy_rule *rule, bool *disables, bool *forbids,
                struct error *error)
 {
@@ -223,7 +222,7 @@ struct change {
 	struct policy_rule rule;
 };
 
-/* Do the rules that count less than the user's, or the environment's, forbid it? */
+/* Do the system's rules, which rank below the user's and the environment's, forbid it? */
 static int ask_system(const struct change *change, bool *forbids, struct error *error)
 {
 	CLEANUP(cleanup_free) char *file = layout_policy(change->options->sysroot, SLICE(""));
@@ -244,8 +243,8 @@ static int ask_system(const struct change *change, bool *forbids, struct error *
 }
 
 /*
- * Enabling takes a line away. Where there is none, or something else forbids it all the
- * same, a line has to say so.
+ * Enabling removes the disabling line. If there is none, or another rule still forbids it, it adds
+ * an enabling line.
  */
 static int make_text(struct slice text, const struct change *change, char **out,
                      struct error *error)
@@ -272,7 +271,7 @@ static int make_text(struct slice text, const struct change *change, char **out,
 	return code < 0 ? code : policy_edit(text, &change->rule, out, error);
 }
 
-/* The text that is published, through the new file; empty where nothing is. malloc'd. */
+/* Read the published text through the new file; empty if there is none. malloc'd. */
 static int read_text(struct publication *publication, char **text, size_t *length,
                      struct error *error)
 {
@@ -327,7 +326,7 @@ static int run(const struct options *options, enum policy_action action, struct 
 	int code;
 
 	if (options->user && options->prefix)
-		return usage_error(NULL, "--user and --prefix exclude each other");
+		return usage_error(NULL, "--user and --prefix are mutually exclusive");
 	change.rule = rule_of(options, &arena, &failed);
 	change.rule.action = action;
 	code = failed ? error_nomem(error) : find_file(options, &file, error);
@@ -335,7 +334,8 @@ static int run(const struct options *options, enum policy_action action, struct 
 	if (code == 0)
 		code = change_file(&change, error);
 	if (code == ERROR_PERMISSION && !options->user && !options->prefix)
-		note(options, "the system's rules are root's; --user has your own, --prefix those "
+		note(options, "only root can change the system's rules; use --user for your own, "
+		              "--prefix for those "
 		              "of an environment");
 	if (code == 0)
 		note(options, "%s: %s %s", file, options->arguments[0],

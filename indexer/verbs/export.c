@@ -1,11 +1,11 @@
 /*
- * export.c - write the manifests in which a host looks for its plugins, and keep them.
+ * export.c - writes the manifests of a host's plugins and has updates keep them current.
  */
 #include "db/base/cleanup.h"
 #include "indexer/manifests.h"
 #include "indexer/verb.h"
 
-/* What is exported is what is installed now. */
+/* Update first, so that the manifests are current. */
 static int update_and_export(const struct options *options, const struct manifests_host *host,
                              struct error *error)
 {

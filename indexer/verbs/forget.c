@@ -1,5 +1,5 @@
 /*
- * forget.c - drop a site directory or an archive from the database that has it.
+ * forget.c - drops a site directory or an archive from its database.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ static int forget_roots(struct edit *edit, void *payload, struct error *error)
 	return code;
 }
 
-/* Of the arguments, those that are images; what is left is for the databases. */
+/* Forget the arguments that are images; the others remain for the databases. */
 static int forget_images(struct options *options, struct edit_result *result, struct error *error)
 {
 	bool no_images = options->sysroot || options->database || options->argument_count == 0;
@@ -66,7 +66,9 @@ int command_forget(const struct options *given, struct error *error)
 
 	in_users = *options;
 	code = more > 0 ? databases_of_arguments(options, false, &databases, error) : more;
-	/* An archive, or a site directory that could not be written, is in the user's own. */
+	/*
+	 * Archives, and site directories that could not be written, are in the user's own database.
+	 */
 	if (code == 0 && more && !options->database)
 		code = layout_of_user("/", &user) < 0 ? error_nomem(error) : user.database != NULL;
 	if (code > 0) {

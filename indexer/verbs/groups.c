@@ -1,5 +1,5 @@
 /*
- * groups.c - each group with the number of its entry points, sorted by name.
+ * groups.c - lists each group with the number of its entry points, sorted by name.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * list.c - entry points, as importlib.metadata would order them.
+ * list.c - lists entry points in importlib.metadata's order.
  */
 #include "db/base/cleanup.h"
 #include "indexer/verb.h"
@@ -23,7 +23,7 @@ static const struct column columns[] = {
         TARGET_COLUMNS,
 };
 
-/* To a program that asked for a group the status is enough, where no name is near. */
+/* Nothing is explained to a program that asked for a group, unless a similar name exists. */
 static void explain_nothing(const struct options *options, entrydb *db, const char *group,
                             const char *name)
 {
@@ -44,7 +44,10 @@ int command_list(const struct options *options, struct error *error)
 	int code = select_by(options, options->allowed ? entrydb_select_allowed : entrydb_select,
 	                     group, name, &found, error);
 
-	/* Without a target (its directory has vanished, say) there is no kind. Text shows none. */
+	/*
+	 * Without a target, as when its directory has been removed, JSON has no kind. Text shows
+	 * none.
+	 */
 	if (code == 0)
 		code = entry_put_all(&output, &found, options->json, error);
 	if (code < 0)

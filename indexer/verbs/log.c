@@ -1,5 +1,5 @@
 /*
- * log.c - the audit trail: what updates and hooks saw happen.
+ * log.c - prints the audit trail.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,11 +32,11 @@ static const struct column columns[] = {
 struct event {
 	struct event_record facts; /* texts in the arena of the log */
 	const char *database;      /* borrowed */
-	size_t number; /* in the order of the databases, and in each of its identifiers */
+	size_t number;             /* by database, then by id */
 };
 
 struct log {
-	const char *database; /* the one that is being read */
+	const char *database; /* the current one */
 	struct arena texts;
 	struct event *events;
 	size_t count, room;
@@ -79,7 +79,7 @@ static int read_database(struct log *log, const char *file, struct error *error)
 	return code == ERROR_NOMEM ? error_nomem(error) : code;
 }
 
-/* Those of one second stay as their database has them. */
+/* Events of the same second keep the order of their database. */
 static int compare_events(const void *a, const void *b)
 {
 	const struct event *one = a, *other = b;
@@ -91,7 +91,7 @@ static int compare_events(const void *a, const void *b)
 
 /* --- printing --- */
 
-/* "name 1.0 -> 2.0", "name 1.0", "name group/entry: value", or what else it is about. malloc'd. */
+/* "name 1.0 -> 2.0", "name 1.0", "name group/entry: value", or the detail. malloc'd. */
 static char *describe(const struct event_record *facts)
 {
 	struct slice old = facts->old_version, new = facts->version;
@@ -126,7 +126,7 @@ static void put(struct output *output, const struct event *event)
 	output_string(output, event->database);
 }
 
-/* --- the whole --- */
+/* --- the command --- */
 
 /* The databases of the default path, of --path, or the one of --db. */
 static int find_databases(const struct options *options, struct databases *out, struct error *error)
@@ -145,7 +145,7 @@ static int find_databases(const struct options *options, struct databases *out, 
 	return code;
 }
 
-/* One of several databases that cannot be read does not stop the others. */
+/* An unreadable database does not stop the others. */
 static int read_databases(const struct databases *databases, struct log *log)
 {
 	int status = STATUS_DONE;

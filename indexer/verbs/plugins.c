@@ -1,5 +1,5 @@
 /*
- * plugins.c - native plugins that announce themselves by a symbol alone.
+ * plugins.c - lists native plugins, which are found by exported symbols.
  */
 #include "db/base/cleanup.h"
 #include "indexer/verb.h"

@@ -1,9 +1,9 @@
 /*
- * Loads an entry point in a child process, and reports the outcome.
+ * probe: loads an entry point in a child process and reports the outcome.
  *
- * A shared object runs its constructors when it is opened: it may end the process, or
- * hang it. The child loads it as any host would, through the library, or has
- * Python import it; the parent waits, not for ever. What crashed or hung is set aside.
+ * Opening a shared object runs its constructors, which may crash or hang the process. The child
+ * loads it through the library as any host would, or has Python import it; the parent waits with a
+ * time-out. Objects that crashed or hung are quarantined.
  */
 #include <errno.h>
 #include <poll.h>
@@ -26,10 +26,10 @@
 #include "libquery/load.h"
 #include "libquery/native/quarantine.h"
 
-#define TIMEOUT     30   /* seconds, where --timeout is not given */
-#define MESSAGE_MAX 4096 /* bytes of what the child says */
+#define TIMEOUT     30   /* seconds; the default of --timeout */
+#define MESSAGE_MAX 4096 /* bytes of the child's message */
 
-/* As the child ends when it could tell its message; a plugin may end it with any other. */
+/* Exit statuses of a child that could report; a plugin may exit with any other. */
 enum { CHILD_LOADED = 111, CHILD_FAILED = 112 };
 
 struct probe {
@@ -37,7 +37,7 @@ struct probe {
 	entrydb *db;
 	const entrydb_entry_point *entry_point;
 	entrydb_target *target;
-	char *interpreter; /* of what Python is to import; else NULL */
+	char *interpreter; /* for a Python module; else NULL */
 	const char *outcome;
 	bool is_loaded, is_harmful; /* it crashed or hung */
 	char reason[MESSAGE_MAX + 1];
@@ -64,9 +64,9 @@ static const char importer[] =
                           "    raise SystemExit(112)\n"
                           "raise SystemExit(111)\n";
 
-enum { MESSAGE_FD = 3 }; /* where the interpreter writes what it has to say */
+enum { MESSAGE_FD = 3 }; /* for the interpreter's message */
 
-/* There is no other way to report. */
+/* Write the message and exit. */
 static _Noreturn void end_failed(int fd, const char *text)
 {
 	file_write(fd, text, strnlen(text, MESSAGE_MAX));
@@ -110,7 +110,7 @@ static _Noreturn void run_child(const struct probe *probe, int fd)
 
 /* --- the parent --- */
 
-/* Until the child and all that it has started have closed the pipe, or time is up. */
+/* Wait until the child and all its descendants have closed the pipe, or until the time-out. */
 static bool wait_for_end(int fd, unsigned seconds, char *text)
 {
 	int64_t end = milliseconds_now() + (int64_t)seconds * 1000, left;
@@ -142,7 +142,7 @@ static void watch_child(struct probe *probe, pid_t child, int fd)
 	if (!ended)
 		kill(-child, SIGKILL);
 	TEMP_FAILURE_RETRY(waitpid(child, &status, 0));
-	kill(-child, SIGKILL); /* what it has left running */
+	kill(-child, SIGKILL); /* remaining descendants */
 	how = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 	probe->is_loaded = ended && how == CHILD_LOADED;
 	probe->is_harmful = !ended || (how != CHILD_LOADED && how != CHILD_FAILED);
@@ -152,7 +152,7 @@ static void watch_child(struct probe *probe, pid_t child, int fd)
 	                                       : "crashed";
 	if (!ended)
 		snprintf(probe->reason, sizeof(probe->reason),
-		         "it did not come back within %u s when it was probed", seconds);
+		         "it did not return within %u s when it was probed", seconds);
 	else if (probe->is_harmful && WIFEXITED(status))
 		snprintf(probe->reason, sizeof(probe->reason),
 		         "it ended the process with status %d when it was probed", how);
@@ -177,7 +177,7 @@ static int run_probe(struct probe *probe, struct error *error)
 	}
 	close(ends[1]);
 	if (child > 0) {
-		setpgid(child, child); /* in both processes: either may come first */
+		setpgid(child, child); /* in both processes: either may run first */
 		watch_child(probe, child, ends[0]);
 	}
 	close(ends[0]);
@@ -225,7 +225,7 @@ static int set_aside(const struct probe *probe, struct error *error)
 	return code < 0 ? code : quarantine_add(directory, id, object, probe->reason, error);
 }
 
-/* --- the whole --- */
+/* --- the command --- */
 
 static int probe_one(const struct options *options, entrydb *db,
                      const entrydb_entry_point *entry_point)
@@ -236,7 +236,7 @@ static int probe_one(const struct options *options, entrydb *db,
 	int code = find_target(db, entry_point, &probe.target, &error);
 	bool has_symbol = probe.target && entrydb_target_symbol(probe.target);
 
-	/* Without a symbol of a shared object, Python is to import it. */
+	/* Without a symbol in a shared object, Python imports it. */
 	if (code == 0 && !has_symbol && entrydb_entry_point_module(entry_point))
 		code = interpreter_find(db, entry_point, &probe.interpreter, &error);
 	if (code == 0)

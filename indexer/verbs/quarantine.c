@@ -1,5 +1,5 @@
 /*
- * quarantine.c - the shared objects that are set aside: listed, and freed.
+ * quarantine.c - lists quarantined shared objects and releases them.
  */
 #include "libquery/native/quarantine.h"
 #include "db/base/cleanup.h"
@@ -63,7 +63,7 @@ static int clear_named(const struct options *options, const char *directory, str
 		error_clear(error);
 		if (code > 0)
 			continue;
-		message("%s is not set aside", options->arguments[i]);
+		message("%s is not in quarantine", options->arguments[i]);
 		status = STATUS_NOT_FOUND;
 	}
 	return status;
@@ -76,10 +76,10 @@ int command_quarantine(const struct options *options, struct error *error)
 	struct clearing all = {directory, error};
 
 	if (options->argument_count > 0 && !options->clear)
-		return usage_error("quarantine", "IDs are for --clear");
+		return usage_error("quarantine", "IDs require --clear");
 	if (code == 0 && !directory)
 		code = error_set(error, ERROR_NOTFOUND,
-		                 "HOME is not set: there is no place for what is set aside");
+		                 "HOME is not set: cannot locate the quarantine directory");
 	if (code < 0)
 		return code;
 	if (!options->clear)

@@ -1,9 +1,8 @@
 /*
- * run.c - start what an entry point names: a console script, as the script that an
- * installer writes for it would, but found in the database.
+ * run.c - runs a console script found in the database, like the script that an installer writes.
  *
- * It is run by the interpreter of its environment, in place of this process, so that
- * arguments, signals and the exit status are the script's own.
+ * The interpreter of its environment replaces this process, so that arguments, signals and the exit
+ * status are the script's own.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #include "db/base/text.h"
 #include "indexer/verb.h"
 
-/* What the interpreter is given; more arguments are the name of the script, and its own. */
+/* The program for the interpreter; further arguments are the script's name and its arguments. */
 static const char launcher[] = INTERPRETER_BEGIN "del sys.argv[:4]\n"
                                                  "__import__(module)\n"
                                                  "function = sys.modules[module]\n"
@@ -23,14 +22,14 @@ static const char launcher[] = INTERPRETER_BEGIN "del sys.argv[:4]\n"
 
 enum { LAUNCHER_WORDS = 7 }; /* the interpreter, -c, the launcher, and its four arguments */
 
-/* Does not come back when it could be started. */
+/* Does not return on success. */
 static int start(const struct options *options, const entrydb_entry_point *e,
                  const char *interpreter, struct error *error)
 {
 	size_t count = options->argument_count - 1;
 	CLEANUP(cleanup_free)
 	const char **words = calloc(LAUNCHER_WORDS + count + 1, sizeof(*words));
-	/* The script that an installer has put beside the interpreter, or there could be. */
+	/* The path of the installed script beside the interpreter, existing or not. */
 	CLEANUP(cleanup_free)
 	char *script = text_format("%.*s/%s", (int)(strrchr(interpreter, '/') - interpreter),
 	                           interpreter, entrydb_entry_point_name(e));
@@ -79,7 +78,7 @@ static int run(const struct options *options, entrydb *db, const entrydb_entry_p
 	entrydb_verdict_free(verdict);
 	if (code == 0 && !entrydb_entry_point_attr(e))
 		code = error_set(error, ERROR_INVALID,
-		                 "%s = %s of %s names no function that could be run",
+		                 "%s = %s of %s does not name a function that can be run",
 		                 entrydb_entry_point_name(e), entrydb_entry_point_value(e),
 		                 entrydb_entry_point_file(e));
 	if (code == 0)

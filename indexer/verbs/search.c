@@ -1,8 +1,8 @@
 /*
- * Who provides an entry point, among packages that are not installed: in the catalogue of package
- * indexes, and among the archives of the user's own database.
+ * search: finds entry points of packages that are not installed, in the catalogue of package
+ * indexes and among the archives in the user's own database.
  *
- * Nothing shadows anything here: each version that is known is listed.
+ * There is no shadowing here: every known version is listed.
  */
 #include <stdlib.h>
 
@@ -30,11 +30,11 @@ static const struct column columns[] = {
 struct search {
 	const struct options *options;
 	struct output output;
-	struct arena arena; /* of what near names are kept in */
+	struct arena arena; /* of candidate names */
 	struct nearest nearest;
 	bool failed;
 	size_t found;
-	struct slice *roots; /* by their ids: the paths of archives; null: it is none */
+	struct slice *roots; /* paths of archives by root id; null: not an archive */
 	size_t root_count, root_room;
 };
 
@@ -74,7 +74,7 @@ static void put(struct search *search, struct slice root, const struct reader_ro
 	search->found++;
 }
 
-/* All rows of a selection: shown, or where none is found, offered as what was meant. */
+/* Walk a selection: print its rows, or, if nothing was found, offer their names as suggestions. */
 static int walk(struct search *search, struct reader *reader, const char *group, const char *name,
                 bool shown, struct error *error)
 {
@@ -115,7 +115,7 @@ static int search_reader(struct search *search, struct reader *reader, bool show
 	            error);
 }
 
-/* A file that is not there has nothing. */
+/* A missing file counts as empty. */
 static int search_file(struct search *search, const char *file, bool shown, struct error *error)
 {
 	CLEANUP(cleanup_reader) struct reader *reader = NULL;
@@ -154,7 +154,7 @@ static int say_not_found_near(struct search *search, const char *catalogue, stru
 	if (code < 0)
 		return code;
 	near = suggest_near("", &search->nearest);
-	note(options, "nothing that is catalogued has %s%s",
+	note(options, "no recorded package or archive has %s%s",
 	     options->argument_count > 1 || options->script ? "an entry point of that name"
 	                                                    : "that group",
 	     near ? near : "");

@@ -1,6 +1,6 @@
 /*
- * status.c - the path entries that are searched, what is found in each, whether Python asks entrydb
- * there, and their databases: how fresh, and since when.
+ * status.c - prints the path entries with their entry points, databases and freshness, and whether
+ * Python uses entrydb there.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * Compares the database with the disk. Each root is read from the disk in full, as if there were no
- * database, and compared with its rows; then the files whose hash RECORD gave are hashed. Each
+ * verify: compares the database with the disk. Each root is scanned in full, as if there were no
+ * database, and compared with its rows; then files with a hash in RECORD are hashed. Each
  * difference is a line on stdout.
  */
 #include <stdio.h>
@@ -48,7 +48,7 @@ static void differ(struct verify *verify, struct slice distribution, const char 
 
 /* --- rows --- */
 
-/* A Python module at hand has no target. */
+/* An existing Python module has no target. */
 static bool same_target(const struct target_record *a, const struct target_record *b)
 {
 	struct target_record left = a ? *a : (struct target_record){.kind = TARGET_PYTHON};
@@ -91,7 +91,7 @@ static bool same_plugins(const struct distribution_record *a, const struct distr
 	return same;
 }
 
-/* What entry points lead to depends on libraries elsewhere, too. */
+/* Targets also depend on libraries elsewhere. */
 static void compare_distributions(struct verify *verify, bool same_place,
                                   const struct distribution_record *row,
                                   const struct distribution_record *disk)
@@ -106,7 +106,7 @@ static void compare_distributions(struct verify *verify, bool same_place,
 	         "name or version differs from that on disk"},
 	        {same_lines, "entry points differ from those on disk"},
 	        {!same_lines || same_entry_points(row, disk, true),
-	         "what its entry points lead to has changed"},
+	         "the targets of its entry points have changed"},
 	        {same_plugins(row, disk), "its plugins have changed"},
 	        {was_read || !is_read, "it can be read now"},
 	        {!was_read || is_read, "it cannot be read now"},
@@ -118,7 +118,7 @@ static void compare_distributions(struct verify *verify, bool same_place,
 			differ(verify, disk->directory, all[i].what);
 }
 
-/* @in_order: the rows are in the order of this very directory. */
+/* @in_order: the rows have the order of this directory. */
 static int compare_roots(struct verify *verify, const struct root_record *rows,
                          const struct root_record *disk, bool in_order)
 {
@@ -149,7 +149,7 @@ static int compare_roots(struct verify *verify, const struct root_record *rows,
 
 /* --- hashes --- */
 
-/* That a read fails is not a difference. */
+/* A transient failure is not a difference. */
 static int compare_hash(struct verify *verify, struct slice directory, struct slice file,
                         struct slice recorded, struct error *error)
 {
@@ -215,7 +215,7 @@ static int verify_root(struct verify *verify, struct reader *reader, struct erro
 		code = scan_path(verify->wanted->path, &how, &disk, error);
 	if (code == 0)
 		code = reader_carried(reader, &carried, error);
-	/* Readers take the order of what was carried from the directory. */
+	/* Readers take the order of a carried tree from the directory. */
 	if (code >= 0)
 		code = compare_roots(verify, &rows, &disk,
 		                     !(code > 0 && carried_with(&carried, rows.stamp, disk.stamp)));
@@ -237,7 +237,7 @@ static int verify_database(struct verify *verify, struct error *error)
 	mode_t mode = 0;
 
 	if (code == ERROR_NOTFOUND)
-		error_set(error, code, "%s: there is no such database; 'entrydb update' makes it",
+		error_set(error, code, "%s: no such database; 'entrydb update' creates it",
 		          database->file);
 	if (code == 0)
 		code = database_mode(database, &mode, error);

@@ -1,5 +1,5 @@
 /*
- * why.c - who provides an entry point, who else claims it, and how that is known.
+ * why.c - explains an entry point: its provider, shadowing, target, freshness and policy.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +8,13 @@
 #include "indexer/verb.h"
 #include "indexer/verbs/causes.h"
 
-/* All that is known about one entry point. */
+/* Everything known about one entry point. */
 struct facts {
 	const entrydb_entry_point *entry_point;
 	const char *database, *state, *reason; /* of its path entry */
-	entrydb_target *target;                /* NULL: there is nothing that can be looked at */
+	entrydb_target *target;                /* NULL: it cannot be examined */
 	entrydb_verdict *verdict;
-	char *problem; /* why it would fail to load; NULL: none was found */
+	char *problem; /* why it would fail to load; NULL: none found */
 };
 
 static void facts_free(struct facts *facts)
@@ -24,7 +24,7 @@ static void facts_free(struct facts *facts)
 	free(facts->problem);
 }
 
-/* Entry points come in the order of the path: the search goes on at *from, where the last ended. */
+/* Entry points are in the order of the path, so the search starts at *from, the last result. */
 static const entrydb_path_entry *
 find_path_entry(const entrydb_path *path, const entrydb_entry_point *entry_point, size_t *from)
 {
@@ -63,8 +63,7 @@ static void print_text(const struct facts *facts)
 	if (shadow)
 		print_line(STYLE_BAD, "  shadowed by  %s, which comes first", shadow);
 	print_line(is_good ? STYLE_PLAIN : STYLE_BAD, "  leads to     %s%s%s",
-	           target ? entrydb_kind_name(entrydb_target_kind(target))
-	                  : "nothing that can be looked at",
+	           target ? entrydb_kind_name(entrydb_target_kind(target)) : "unknown",
 	           target ? ", " : "",
 	           target ? entrydb_state_name(entrydb_target_state(target)) : "");
 	if (target)

@@ -184,7 +184,7 @@ class Crashes(HostTest):
     def check_set_aside(self, name, reason):
         code, text = self.load("c", "jax_plugins", name)[name]
         self.assertEqual(code, ESETASIDE)
-        self.assertIn(f"is set aside: {reason}", text)
+        self.assertIn(f"is in quarantine: {reason}", text)
         (identity, told, path), = self.quarantine()
         self.assertRegex(identity, r"\Abuild-id-[0-9a-f]{40}\Z")
         self.assertEqual((told, path), (reason, f"{self.site}/jax_plugins/{name}.so"))
@@ -211,7 +211,7 @@ class Crashes(HostTest):
         self.assertEqual(self.quarantine(), [])
 
     def test_a_plugin_that_hangs(self):
-        reason = "it did not come back within 1 s when it was probed"
+        reason = "it did not return within 1 s when it was probed"
         reply = self.probe("hanging", "--timeout", "1", status=COULD_NOT)
         self.assertEqual(reply.fields[0][5:], ["hung", reason])
         self.check_set_aside("hanging", reason)

@@ -140,10 +140,10 @@ static void test_unknown_names(void **state)
 	struct site *site = *state;
 
 	refuse(site, "natve", ENTRYDB_EUNKNOWN,
-	       "there is no 'natve' in 'g'; did you mean 'native'? There are: lacking, native, "
+	       "there is no 'natve' in 'g'; did you mean 'native'? Available: lacking, native, "
 	       "python, second");
 	refuse(site, "nothing-like-it", ENTRYDB_EUNKNOWN,
-	       "there is no 'nothing-like-it' in 'g'. There are: ");
+	       "there is no 'nothing-like-it' in 'g'. Available: ");
 	for (int i = 0; i < 30; i++)
 		add(site, site_text(site, "n%02d", i), &built_in, NULL);
 	refuse(site, "nothing-like-it", ENTRYDB_EUNKNOWN, " and 14 more");
@@ -276,8 +276,8 @@ static void test_autoload_stops_at_the_first_failure(void **state)
 	                 ENTRYDB_EPLUGIN);
 	assert_string_equal(entrydb_error_message(&site->error),
 	                    "failed to load the extension second: no such device; "
-	                    "HOST_AUTOLOAD=0 switches all of them off; to keep it from being "
-	                    "loaded, run: entrydb disable g/second");
+	                    "HOST_AUTOLOAD=0 disables all extensions; to disable this one, "
+	                    "run: entrydb disable g/second");
 	entrydb_error_clear(&site->error);
 	assert_int_equal(entrydb_autoload(site->db, "h", NULL, &site->error), ENTRYDB_EUNDEFINED);
 	assert_non_null(strstr(entrydb_error_message(&site->error),
@@ -353,7 +353,7 @@ static void test_autoload_calls_plainly(void **state)
 
 	assert_int_equal(entrydb_autoload(site->db, "g", NULL, &site->error), ENTRYDB_EPLUGIN);
 	assert_non_null(strstr(entrydb_error_message(&site->error),
-	                       "the extension native: it returned 42; to keep it from"));
+	                       "the extension native: it returned 42; to disable this one"));
 	assert_int_equal(entrydb_autoload(site->db, "no such group", NULL, &site->error), 0);
 }
 

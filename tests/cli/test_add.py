@@ -346,7 +346,7 @@ class Catalogue(Case):
         self.settle(path)
         self.add(path)
         self.run_program("why", "console_scripts", "spam", "--path", path)
-        self.assertIn("as the database has it", self.stdout)
+        self.assertIn("not changed since the database", self.stdout)
         self.run_program("list", "--path", path)
         self.assertEqual([line.split("\t")[:3] for line in self.stdout.splitlines()],
                          [list(row) for row in ROWS])

@@ -109,7 +109,7 @@ class Rules(Site):
         self.executable("frobnicate")
         self.install("beta", "[console_scripts]\nfrobnicate = beta:main\n")
         for path, words in ((f"{self.bin}:{self.system}", "is hidden by"), (f"{self.system}:{self.bin}", "comes first"),
-                            (self.system, "were this environment active")):
+                            (self.system, "if this environment were active")):
             self.assertIn(words, self.audit(path=path).objects[0]["message"])
 
     def test_command_builtin(self):

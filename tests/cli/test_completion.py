@@ -144,7 +144,7 @@ class Fish(Whole, CompletionTest):
         script = f"source {COMPLETIONS}/entrydb.fish; complete --do-complete 'entrydb why'"
         done = subprocess.run([self.executable, "--no-config", "-c", script], env=self.shell_environment(),
                               capture_output=True, text=True, check=True)
-        self.assertRegex(done.stdout, r"\Awhy\twho provides it")
+        self.assertRegex(done.stdout, r"\Awhy\texplain an entry point")
 
 
 class Zsh(CompletionTest):

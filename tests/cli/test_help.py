@@ -87,7 +87,7 @@ class Options(CommandTest):
         for verb, takes in TAKES.items():
             for option in set().union(*TAKES.values()) - takes - {"hook"}:
                 reply = self.run_program(*self.line(verb, option), status=USAGE)
-                self.assertEqual(reply.err, f"entrydb: {verb} takes no --{option}; see 'entrydb {verb} --help'\n")
+                self.assertEqual(reply.err, f"entrydb: {verb} does not accept --{option}; see 'entrydb {verb} --help'\n")
 
     def test_those_that_are_taken(self):
         for verb in ("list", "groups", "why", "log"):
@@ -96,7 +96,7 @@ class Options(CommandTest):
 
     def test_a_hook_is_for_update(self):
         reply = self.run_program("list", "--hook", "dpkg", status=DONE)
-        self.assertIn("list takes no --hook", reply.err)
+        self.assertIn("list does not accept --hook", reply.err)
 
     def test_what_is_wrong_is_named(self):
         for words, said in ((["--db"], "--db needs an argument, FILE"), (["--json=3"], "--json takes no argument"),
@@ -160,7 +160,7 @@ class NextStep(CommandTest):
 
     def test_no_such_path(self):
         self.assertRegex(self.err("--path", f"{self.top}/absent"),
-                         rf"\Aentrydb: .*{self.top}/absent; look elsewhere with --path or ENTRYDB_PATH\n\Z")
+                         rf"\Aentrydb: .*{self.top}/absent; search elsewhere with --path or ENTRYDB_PATH\n\Z")
 
     def test_no_database(self):
         for said in (self.err("--path", self.site), self.run_program("groups", "--path", self.site).err):

@@ -95,7 +95,7 @@ class WouldItLoad(PluginTest):
         self.run_program("verify", self.prefix, status=DONE)
         os.unlink(f"{self.site}/pkg/deps/libinner.so")
         reply = self.run_program("verify", self.prefix, status=NOT_FOUND)
-        self.assertIn("pkg-1.0.dist-info: what its entry points lead to has changed", reply.out)
+        self.assertIn("pkg-1.0.dist-info: the targets of its entry points have changed", reply.out)
         self.assertIn("pkg-1.0.dist-info: its plugins have changed", reply.out)
 
     def test_python_by_a_library(self):
@@ -531,7 +531,7 @@ class Export(PluginTest):
     def test_no_prefix(self):
         bare = f"{self.top}/bare"
         os.makedirs(bare)
-        self.assertIn("belongs to no prefix", self.run_program("export", "adbc", bare, status=COULD_NOT).err)
+        self.assertIn("does not belong to a prefix", self.run_program("export", "adbc", bare, status=COULD_NOT).err)
 
 
 class Database(PluginTest):

@@ -123,7 +123,7 @@ class Files(PolicyTest):
     def test_a_line_that_is_not_understood(self):
         self.write_policy(self.user_file, "[g]\nn = disabel\n")
         self.assertEqual(self.allowed(), ["g/other", "h/n"])
-        self.assertIn("line 2, which cannot be understood: [g] n = disabel", self.verdict("g", "n"))
+        self.assertIn("line 2, which is malformed: [g] n = disabel", self.verdict("g", "n"))
         self.write_policy(self.user_file, "[g]\nn\n")
         self.assertEqual(self.allowed(), ["h/n"])
 
@@ -240,7 +240,7 @@ class Owners(PolicyTest):
         if os.path.exists("/etc/entrydb/policy.conf"):
             self.skipTest("this machine has rules")
         reply = self.run_program("disable", "g/n", user=STRANGER, status=COULD_NOT)
-        self.assertIn("--user has your own", reply.err)
+        self.assertIn("use --user for your own", reply.err)
 
     def test_more_privileges_than_the_caller(self):
         """Only the system's rules count, and the environment's variables not at all."""

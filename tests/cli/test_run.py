@@ -113,7 +113,7 @@ class Python(RunTest):
         self.assertEqual(done.stdout, f"{self.prefix}/bin/{python}\ttool.cli:main\ttool\t1.0\n")
 
     def test_what_cannot_be_run(self):
-        for name, reason in (("no-function", "names no function"), ("broken", "names no function")):
+        for name, reason in (("no-function", "does not name a function"), ("broken", "does not name a function")):
             reply = self.run_program("run", name, status=COULD_NOT)
             self.assertIn(reason, reply.err)
         shutil.rmtree(f"{self.prefix}/bin")

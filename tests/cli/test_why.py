@@ -27,18 +27,18 @@ class WhyTest(CommandTest):
         """Metadata that was left behind."""
         self.install("gone", {"sub/__init__.py": "", "__init__.py": ""}, "gone.sub:autoload")
         shutil.rmtree(f"{self.site}/gone")
-        self.assertEqual(self.problems("gone"), "gone/sub/__init__.py is listed in RECORD and not "
-                                                "there: the package is gone, its metadata was left")
+        self.assertEqual(self.problems("gone"), "gone/sub/__init__.py is listed in RECORD, but "
+                                                "missing: the package was removed, but not its metadata")
 
     def test_no_module(self):
         self.install("never", {}, "never.there:autoload")
-        self.assertEqual(self.problems("never"), f"nothing in {self.site} is the module never.there")
+        self.assertEqual(self.problems("never"), f"there is no module never.there in {self.site}")
 
     def test_elsewhere(self):
         """A module of another distribution is not missed."""
         self.install("one", {"__init__.py": ""}, "one")
         self.install("two", {"__init__.py": "def autoload(): pass\n"}, "one:autoload")
-        self.assertEqual(self.problems("two"), "one/__init__.py has no autoload in it")
+        self.assertEqual(self.problems("two"), "one/__init__.py does not contain autoload")
 
     def test_attribute(self):
         """Only where nothing can have brought it."""
@@ -49,14 +49,14 @@ class WhyTest(CommandTest):
             with self.subTest(text):
                 self.install(f"p{number}", {"__init__.py": text}, f"p{number}:autoload.x")
                 problem = self.problems(f"p{number}")
-                self.assertEqual(problem, None if has_it else f"p{number}/__init__.py has no autoload in it")
+                self.assertEqual(problem, None if has_it else f"p{number}/__init__.py does not contain autoload")
 
     def test_symbol(self):
         extension = make_extension(self.top, "_ZN2at6absentEv")
         self.install("bad", {"__init__.py": "from . import _C, autoload\n", "_C.so": extension},
                      "bad:autoload")
         self.assertEqual(self.problems("bad"), "bad/_C.so needs the symbol _ZN2at6absentEv, which "
-                                               "no library that it needs has")
+                                               "none of its libraries defines")
 
     def test_library(self):
         """One that another package brings is no problem: the host has imported that."""

@@ -135,19 +135,19 @@ class Broken(AutoloadTest):
     def test_no_attribute(self):
         self.plugin("bad", GROUP, "bad:autoload", "")
         self.fails("bad", "\nAttributeError: module 'bad' has no attribute 'autoload'\n",
-                   "bad/__init__.py has no autoload in it")
+                   "bad/__init__.py does not contain autoload")
 
     def test_no_module(self):
         self.plugin("bad", GROUP, "worse.absent:autoload", "")
         self.fails("bad", "\nModuleNotFoundError: No module named 'worse'\n",
-                   f"nothing in {self.environment.site} is the module worse.absent")
+                   f"there is no module worse.absent in {self.environment.site}")
 
     def test_removed(self):
         """The package is gone, and its metadata was left behind."""
         self.plugin("bad", GROUP, "bad:autoload", CALLED)
         shutil.rmtree(f"{self.environment.site}/bad")
         self.fails("bad", "\nModuleNotFoundError: No module named 'bad'\n",
-                   "bad/__init__.py is listed in RECORD and not there")
+                   "bad/__init__.py is listed in RECORD, but missing")
 
     def test_no_library(self):
         self.extension_plugin("absent_function", "libabsent.so")
@@ -159,7 +159,7 @@ class Broken(AutoloadTest):
         """A function of C++ that this version of torch has not, say."""
         self.extension_plugin("_ZN2at6absentEv")
         self.fails("bad", "bad/_C.so: undefined symbol: _ZN2at6absentEv\n",
-                   "bad/_C.so needs the symbol _ZN2at6absentEv, which no library that it needs has")
+                   "bad/_C.so needs the symbol _ZN2at6absentEv, which none of its libraries defines")
 
     def extension_plugin(self, symbol, library=None):
         """One that imports an extension."""

@@ -16,7 +16,7 @@ LEVELS = {"trust": ("trust", False), "roots": ("roots", False), "roots, sealed":
 
 def table():
     """The lines of the table: what happened -> column -> yes or no."""
-    section = re.search(r"(?ms)^\.Sh TREES THAT WERE CARRIED$(.*?)^\.Sh ", support.read(PAGE))[1]
+    section = re.search(r"(?ms)^\.Sh RELOCATED TREES$(.*?)^\.Sh ", support.read(PAGE))[1]
     lines = [re.split(r" Ta ", line) for line in re.findall(r"(?m)^\.It (.*)$", section)]
     cells = [[re.sub(r"^Sy ", "", cell).strip('"') for cell in line] for line in lines]
     return {line[0].strip(): dict(zip(cells[0][1:], line[1:])) for line in cells[1:]}

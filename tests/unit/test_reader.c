@@ -83,7 +83,7 @@ static void test_refused(void **state)
 	refuse(f, "text.db", ERROR_FORMAT, "not a SQLite database");
 	scratch_text("short.db", "SQLite format 3");
 	assert_int_equal(truncate("short.db", 50), 0);
-	refuse(f, "short.db", ERROR_FORMAT, "cut off");
+	refuse(f, "short.db", ERROR_FORMAT, "truncated");
 	scratch_directory("directory.db");
 	refuse(f, "directory.db", ERROR_FORMAT, "not a regular file");
 }

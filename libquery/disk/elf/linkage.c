@@ -162,7 +162,7 @@ static int add_libc(struct closure *closure, bool *is_foreign)
 
 /* --- missing symbols and versions --- */
 
-/* After too many look-ups the answer is unknown. */
+/* After too many look-ups the result is unknown. */
 static bool is_given(struct closure *closure, struct slice symbol)
 {
 	closure->lookups += closure->count;

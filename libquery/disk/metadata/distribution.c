@@ -108,7 +108,7 @@ static int find_name(struct tree *tree, struct arena *arena,
 		if (code >= 0 && slice_is_null(headers.name))
 			code = error_set(
 			        &own, ERROR_FORMAT,
-			        "neither its name nor its metadata says what it is called");
+			        "neither the directory name nor the metadata contains a name");
 		if (code >= 0)
 			code = keep_headers(arena, &headers, distribution, &own);
 		if (code < 0)
@@ -198,7 +198,7 @@ static int keep_count(struct tree *tree, size_t bytes, struct error *error)
 {
 	if (bytes > TREE_KEPT_MAX - tree->kept)
 		return error_set(error, ERROR_LIMIT,
-		                 "more than %zu bytes of entry points beside each other",
+		                 "more than %zu bytes of entry points in one path entry",
 		                 TREE_KEPT_MAX);
 	tree->kept += bytes;
 	return 0;

@@ -7,7 +7,7 @@
  *       -> their positions in importlib.metadata's order
  *
  * Used for queries where no database is up to date, and to fill the database: one implementation,
- * so that both give the same answer.
+ * so that both give the same result.
  */
 #ifndef LIBQUERY_DISK_METADATA_SCAN_H
 #define LIBQUERY_DISK_METADATA_SCAN_H

@@ -63,7 +63,8 @@ static int open_installed(const struct object_site *site, struct slice path, str
 	if (!S_ISREG(status.st_mode))
 		return error_set(error, ERROR_FORMAT, "not a file");
 	if (site->readers && (trust_everybody(fd, &status) & site->readers) != site->readers)
-		return error_set(error, ERROR_NOTFOUND, "not for everybody");
+		return error_set(error, ERROR_NOTFOUND,
+		                 "not readable by all users of the database");
 	cost = (uint64_t)status.st_size;
 	code = spend(site, cost < OBJECT_INSTALLED_COST ? cost : OBJECT_INSTALLED_COST, error);
 	return code < 0 ? code : take_fd(&fd);

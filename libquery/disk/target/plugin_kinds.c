@@ -140,7 +140,7 @@ static int add_rule(struct plugin_kinds *kinds, size_t kind, const struct entry_
 		*list = (uint16_t)++kinds->symbol_count;
 	}
 	if (!(rule.all & 1))
-		return error_set(error, ERROR_FORMAT, "line %zu: no symbol to be looked up",
+		return error_set(error, ERROR_FORMAT, "line %zu: no symbol to look up",
 		                 line->number);
 	kinds->rules[kinds->rule_count++] = rule;
 	return 0;

@@ -217,7 +217,7 @@ static int no_room(struct error *error)
 {
 	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EIO)
 		return error_errno(error, errno, "cannot unpack a shared object");
-	return error_set(error, ERROR_LIMIT, "no room to unpack it: %s", errno_text(errno));
+	return error_set(error, ERROR_LIMIT, "no space to unpack it: %s", errno_text(errno));
 }
 
 static int open_scratch(uint64_t size, struct error *error)
