@@ -104,6 +104,10 @@ int reader_holders(struct reader *reader, struct slice normalized_name, reader_e
 int reader_called(struct reader *reader, int64_t root, struct slice normalized_name,
                   reader_each *each, void *payload, struct error *error);
 
+/* The same of the rows of @root, with their errors and sources. */
+int reader_sources(struct reader *reader, int64_t root, struct slice normalized_name,
+                   reader_each *each, void *payload, struct error *error);
+
 /* Call @each for every broken distribution of a root. */
 int reader_broken(struct reader *reader, int64_t root, reader_each *each, void *payload,
                   struct error *error);

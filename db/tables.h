@@ -53,7 +53,8 @@
 	COLUMN(OF, "entry_points_size", OUTLINE_SIZE, entry_points_txt)                            \
 	COLUMN(OF, "entry_points_mtime", OUTLINE_TIME, entry_points_txt)                           \
 	COLUMN(OF, "metadata_size", OUTLINE_SIZE, metadata)                                        \
-	COLUMN(OF, "metadata_mtime", OUTLINE_TIME, metadata)
+	COLUMN(OF, "metadata_mtime", OUTLINE_TIME, metadata)                                       \
+	COLUMN(OF, "source", TEXT, source)
 
 #define DISTRIBUTION_COLUMNS(COLUMN, OF)                                                           \
 	COLUMN(OF, "directory", NEEDED, directory)                                                 \
@@ -148,6 +149,11 @@
 	COLUMN(OF, "normalized_name", TEXT, normalized_name)                                       \
 	COLUMN(OF, "error", TEXT, error)
 
+#define SOURCE_COLUMNS(COLUMN, OF)                                                                 \
+	HOLDER_COLUMNS(COLUMN, OF)                                                                 \
+	COLUMN(OF, "error", TEXT, error)                                                           \
+	COLUMN(OF, "source", TEXT, source)
+
 /* The columns of one of these lists, in their order, and where they go in its struct. */
 struct table {
 	const struct column *columns;
@@ -157,7 +163,7 @@ struct table {
 
 extern const struct table root_table, distribution_table, anchored_table, listed_table,
         entry_point_table, plugin_table, target_table, publication_table, startup_table,
-        event_table, selected_table, holder_table, problem_table;
+        event_table, selected_table, holder_table, problem_table, source_table;
 
 /*
  * Read the identifier @first, and the columns behind it, into @record; texts stay until the next

@@ -1,5 +1,5 @@
 /*
- * worksheet.h - facts, mostly in memory, and questions about them.
+ * worksheet.h - facts, in memory, and questions about them.
  *
  * A private SQLite database that is made from a script of ours and filled by its owner, who
  * names tables and views of the script and knows no SQL. What is put into it may be hostile:
@@ -64,14 +64,8 @@ static inline struct fact fact_id(int64_t id)
 	return id ? fact_number(id) : fact_null();
 }
 
-/*
- * Make one from the statements of @script: in memory, or, unless @file is NULL, in that file, which
- * is locked as long as it is open, and which is the user's own, as is its directory. What is in it
- * stays by worksheet_keep(). ERROR_BUSY: another process has it open.
- */
-int worksheet_open(const char *script, const char *file, struct worksheet **out,
-                   struct error *error);
-int worksheet_keep(struct worksheet *worksheet, struct error *error);
+/* Make one, in memory, from the statements of @script. */
+int worksheet_open(const char *script, struct worksheet **out, struct error *error);
 void worksheet_close(struct worksheet *worksheet); /* NULL is accepted */
 
 static inline void cleanup_worksheet(struct worksheet **worksheet) /* for CLEANUP() */

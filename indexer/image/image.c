@@ -320,7 +320,7 @@ int image_open(const char *path, const char *platform, struct image *out, struct
 	out->stamp = stamp_of(&status);
 	if (!image_platform(platform, out->platform))
 		return error_set(error, ERROR_INVALID, "%s: no such platform", platform);
-	code = worksheet_open(image_script, NULL, &out->sheet, error);
+	code = worksheet_open(image_script, &out->sheet, error);
 	if (code == 0)
 		code = out->is_directory ? 1 : open_tarball(out, error);
 	return code;

@@ -195,7 +195,7 @@ class IndexTest(CommandTest):
 
     def forget(self):
         for file in pathlib.Path(self.top).rglob("*"):
-            if file.name.startswith("catalogue.db") or file.suffix == ".cache":
+            if file.name.startswith("catalogue.db"):
                 file.unlink()
 
     def rows(self):
@@ -340,7 +340,7 @@ class Reading(IndexTest):
             gate.clear()
             self.index.requests.clear()
             child = self.start("add", "--index", self.index.url, "--db", self.catalogue, "--all")
-            support.until(lambda: len(self.index.requests) > 60)
+            support.until(lambda: len(self.index.requests) > 60 and self.rows())
             child.send_signal(how)
             _, err = child.communicate(timeout=60)
             gate.set()
@@ -355,16 +355,18 @@ class Reading(IndexTest):
         self.assertLess(len(self.index.asked("/simple/p")), count - 40)
 
     def test_two_at_a_time(self):
+        """Neither loses what the other one has read."""
         self.index.add("a")
+        self.index.add("b")
         gate = threading.Event()
         self.addCleanup(gate.set)
         self.index.lies["simple/a/"] = lambda handler: gate.wait(60) and False
         child = self.start("add", "--index", self.index.url, "--db", self.catalogue, "a")
         support.until(lambda: self.index.requests)
-        reply = self.add("a", status=COULD_NOT)
-        self.assertIn("another process", reply.err)
+        self.add("b")
         gate.set()
         self.finish(child)
+        self.assertEqual([row[0] for row in self.rows()], ["a", "b"])
 
 
 class Settings(IndexTest):
@@ -435,6 +437,8 @@ class Lies(IndexTest):
     def test_into_the_private_network(self):
         """A public index leads nowhere else: tried in a network of its own, with a public address."""
         if "INSIDE" not in os.environ:
+            if not shutil.which("ip", path=f"{os.environ['PATH']}:/usr/sbin"):
+                self.skipTest("there is no ip, of iproute2")
             words = ["unshare", "-n", "sh", "-c", "ip link set lo up && ip address add 198.51.100.7/32 dev lo && exec \"$@\"",
                      "-", sys.executable, __file__, f"{type(self).__name__}.{self._testMethodName}"]
             env = {**os.environ, "INSIDE": "1", "PATH": f"{os.environ['PATH']}:/usr/sbin", "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -464,8 +468,8 @@ class Lies(IndexTest):
                 (lambda h: h.answer(200, b"[" * 100000, Content_Type=JSON), "no page of an index"),
                 (lambda h: h.answer(200, b"\x89PNG", Content_Type="image/png"), "no page of an index"),
                 (lambda h: h.answer(200, b"<script>" * 9999, Content_Type="text/html"), "no file of it"),
-                (lambda h: h.answer(200, bomb, Content_Type=JSON, Content_Encoding="gzip"), "more bytes than may be"),
-                (endless, "more bytes than may be"),
+                (lambda h: h.answer(200, bomb, Content_Type=JSON, Content_Encoding="gzip"), "larger than the limit"),
+                (endless, "larger than the limit"),
                 (lambda h: h.answer(404, b""), "no such project"),
                 (lambda h: h.answer(403, b""), "another user or password")):
             self.refused("simple/bad/", lie, words)
@@ -483,7 +487,8 @@ class Lies(IndexTest):
         def replaced(handler):
             if "Range" in handler.headers and not handler.headers["Range"].startswith("bytes=-"):
                 total = len(self.index.files["bad-1.0-py3-none-any.whl"])
-                handler.answer(206, b"x" * 8192, Content_Range=f"bytes {handler.headers['Range'][6:]}/{total}", ETag='"2"')
+                first, last = map(int, handler.headers["Range"][6:].split("-"))
+                handler.answer(206, b"x" * (last - first + 1), Content_Range=f"bytes {first}-{last}/{total}", ETag='"2"')
                 return None
             return False
 
@@ -582,11 +587,6 @@ class Search(IndexTest):
         self.catalogue = f"{self.top}/theirs/c.db"
         self.add("alpha", status=COULD_NOT)
         self.assertEqual(os.listdir(f"{self.top}/theirs"), [])
-
-    def test_a_cache_among_others(self):
-        """SQLite finds its journal by name: nobody else may write beside it."""
-        os.chmod(f"{self.home}/state/entrydb", 0o1777)
-        self.assertIn("not yours alone", self.add("alpha", status=COULD_NOT).err)
 
 
 if __name__ == "__main__":

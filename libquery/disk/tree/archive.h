@@ -6,6 +6,7 @@
 #define LIBQUERY_DISK_TREE_ARCHIVE_H
 
 #include "libquery/disk/tree/tree.h"
+#include "libquery/disk/zip/zip_directory.h"
 
 /*
  * The most bytes of a shared object that are unpacked in memory; larger ones go to a file
@@ -17,6 +18,10 @@
 /* The zip that is open as @fd, which the tree takes over; @path for messages. */
 int tree_open_zip(int fd, const char *path, struct stamp stamp, struct tree **out,
                   struct error *error);
+
+/* The same of a zip whose bytes come from @source. */
+int tree_open_source(const struct zip_source *source, const char *path, struct tree **out,
+                     struct error *error);
 
 /* A file of an archive: its path without "./"; its bytes, null where they were not kept. */
 struct tree_file {
