@@ -118,7 +118,7 @@ struct distribution_record {
 	struct slice error;
 	struct slice record_sha256;
 	struct slice source; /* of a package index; see indexer/package_index/catalogue.c */
-	uint32_t watched; /* of enum watched */
+	uint32_t watched;    /* of enum watched */
 	bool has_metadata, settled;
 	bool has_headers; /* name and version have been asked for */
 	bool reused;      /* the row with this id is still right: nothing was read */

@@ -214,9 +214,10 @@ void catch_signals(bool for_good)
 
 /* --- progress --- */
 
-#define SHOW_AFTER 300 /* milliseconds; shorter work shows nothing */
-#define SHOW_EVERY 100 /* milliseconds between two drawings */
-#define BAR_WIDTH  24  /* columns */
+#define SHOW_AFTER     300  /* milliseconds; shorter work shows nothing */
+#define ESTIMATE_AFTER 5000 /* milliseconds */
+#define SHOW_EVERY     100  /* milliseconds between two drawings */
+#define BAR_WIDTH      24   /* columns */
 
 struct progress progress_begin(const char *what, bool quiet)
 {
@@ -230,13 +231,17 @@ struct progress progress_begin(const char *what, bool quiet)
 static void draw(const struct progress *progress, const char *name, size_t done, size_t total)
 {
 	int filled = total ? (int)((double)done / (double)total * BAR_WIDTH) : 0;
-	int room = (int)terminal_columns(stderr) - BAR_WIDTH - 36;
+	int room = (int)terminal_columns(stderr) - BAR_WIDTH - 50;
+	int64_t past = milliseconds_now() - progress->began;
 	CLEANUP(cleanup_free) char *text = name ? escape_text(slice_of(name)) : NULL;
 
 	fprintf(stderr, "\r\033[K%s [", progress->what);
 	for (int i = 0; i < BAR_WIDTH; i++)
 		putc(i < filled ? '#' : '.', stderr);
 	fprintf(stderr, "] %zu/%zu", done, total);
+	if (past > ESTIMATE_AFTER && done > 0)
+		fprintf(stderr, ", %lld min left",
+		        (long long)(past / (int64_t)done * (int64_t)(total - done) / 60000 + 1));
 	if (text && room > 0) /* as much as there is room for, cut before a character */
 		fprintf(stderr, " %.*s", (int)utf8_cut(slice_of(text), (size_t)room), text);
 	fflush(stderr);

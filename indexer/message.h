@@ -107,7 +107,7 @@ struct progress {
 
 struct progress progress_begin(const char *what, bool quiet);
 
-/* @name (may be NULL) is what is being worked on; @done of @total. */
+/* @name (may be NULL) is what is being worked on; @done of @total. Long work is estimated. */
 void progress_show(struct progress *progress, const char *name, size_t done, size_t total);
 
 /*

@@ -111,7 +111,6 @@ static int make_tree(const struct options *options, struct image *image, const c
 {
 	CLEANUP(sites_free) struct sites seen = {0};
 	CLEANUP(sites_free) struct sites sites = {0};
-	const struct unpack_options how = {options->quiet, &seen};
 	struct options own = *options;
 	int code = image_choose(image, error);
 
@@ -122,7 +121,7 @@ static int make_tree(const struct options *options, struct image *image, const c
 	if (code == 0)
 		code = sysroot_enter(&own.sysroot, error);
 	if (code == 0)
-		code = image_unpack(image, file_sysroot()->real, &how, error);
+		code = image_unpack(image, file_sysroot()->real, options->quiet, &seen, error);
 	for (size_t i = 0; code == 0 && i < seen.count; i++)
 		code = add_site(&sites, root, seen.paths[i], error);
 	if (code == 0)
@@ -149,13 +148,12 @@ static int put_in_place(int directory, const char *name)
 }
 
 static int keep_tree(const struct options *options, const struct kept *kept, struct image *image,
-                     int directory, struct error *error)
+                     struct stamp stamp, int directory, struct error *error)
 {
 	CLEANUP(cleanup_free) char *root = text_format("%s/" NEW "/root", kept->directory);
 	CLEANUP(cleanup_free)
-	char *record = text_format(RECORD_FORM "%s\n", (long long)image->stamp.mtime,
-	                           (long long)image->stamp.ctime, (long long)image->stamp.inode,
-	                           kept->absolute);
+	char *record = text_format(RECORD_FORM "%s\n", (long long)stamp.mtime,
+	                           (long long)stamp.ctime, (long long)stamp.inode, kept->absolute);
 	CLEANUP(cleanup_close) int fd = -1;
 	int code;
 
@@ -178,15 +176,18 @@ int image_add(const struct options *options, const char *path, struct error *err
 	CLEANUP(image_close) struct image image = IMAGE_INIT;
 	CLEANUP(kept_end) struct kept kept = {0};
 	CLEANUP(cleanup_close) int directory = -1;
-	struct stamp stamp;
-	int code = image_open(path, options->platform, &image, error);
+	struct stamp stamp = {0}, then;
+	/* Before it is opened: whoever changes it meanwhile makes the stamp another one. */
+	int code = image_stamp(path, &stamp, NULL);
+
+	code = image_open(path, options->platform, &image, error);
 
 	if (code <= 0)
 		return code;
 	if (options->database)
 		return error_set(error, ERROR_INVALID, "%s: an image goes to no --db", path);
 	code = kept_find(path, options->platform, &kept, error);
-	if (code == 0 && read_record(&kept, &stamp, NULL) > 0 && stamp_equal(stamp, image.stamp))
+	if (code == 0 && read_record(&kept, &then, NULL) > 0 && stamp_equal(stamp, then))
 		return 2;
 	if (code == 0)
 		code = safe_directory_open(kept.directory, NULL, SAFE_CREATE, &directory, error);
@@ -195,7 +196,7 @@ int image_add(const struct options *options, const char *path, struct error *err
 	if (flock(directory, LOCK_EX | LOCK_NB) != 0)
 		return error_set(error, ERROR_BUSY, "%s: another process is adding it", path);
 	code = unpack_remove(directory, NEW) == 0 /* of a run that was killed */
-	               ? keep_tree(options, &kept, &image, directory, error)
+	               ? keep_tree(options, &kept, &image, stamp, directory, error)
 	               : error_errno(error, errno, "cannot remove %s/" NEW, kept.directory);
 	unpack_remove(directory, NEW);
 	rmdir(kept.directory); /* if nothing is kept of it */
@@ -252,12 +253,11 @@ static int refuse(const struct options *options, const struct kept *kept, const 
 static int check_layers(const struct options *options, const char *path, struct error *error)
 {
 	CLEANUP(image_close) struct image image = IMAGE_INIT;
-	const struct unpack_options how = {options->quiet, NULL};
 	int code = image_open(path, options->platform, &image, error);
 
 	if (code > 0)
 		code = image_choose(&image, error);
-	return code < 0 ? code : image_unpack(&image, NULL, &how, error);
+	return code < 0 ? code : image_unpack(&image, NULL, options->quiet, NULL, error);
 }
 
 int image_enter(struct options *options, bool with_layers, struct error *error)

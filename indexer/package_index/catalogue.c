@@ -101,10 +101,8 @@ static int take_projects(void *payload, const struct transfer_answer *answer, st
 	int code;
 
 	all->bytes += answer->body.len;
-	if (answer->problem || answer->status != 200)
-		return error_set(error, ERROR_NOTFOUND, "%s: %s", all->index,
-		                 answer->problem ? answer->problem
-		                                 : "it gives no list of projects");
+	if (answer->problem)
+		return error_set(error, ERROR_NOTFOUND, "%s: %s", all->index, answer->problem);
 	code = page_read(all->sheet, answer->type, "project", answer->body, &page, error);
 	for (size_t i = 0; code == 0 && i < page.count; i++)
 		if (text_is_plain(page.files[i].name, "-_."))
@@ -276,14 +274,6 @@ static int add_index(const struct options *options, const struct transfer_module
 	        .choice = {python, options->all_versions},
 	        .output = projects_output(options),
 	        .progress = progress_begin("reading", options->quiet),
-	        .began = milliseconds_now(),
-	};
-	struct transfer_settings how = {
-	        .credential = credential,
-	        .proxy = settings->values[SETTING_PROXY],
-	        .certificates = settings->values[SETTING_CERTIFICATES],
-	        .client_certificate = settings->values[SETTING_CLIENT],
-	        .stopped = interrupted,
 	};
 	int code;
 
@@ -294,13 +284,14 @@ static int add_index(const struct options *options, const struct transfer_module
 	made_for = text_format("%s %s ", python, options->all_versions ? "all" : "newest");
 	if (!index || !made_for)
 		return error_nomem(error);
-	how.index = all.index = index;
+	all.index = index;
 	all.made_for = slice_of(made_for);
 	code = catalogue_file(options, &file, error);
 	if (code == 0)
 		code = worksheet_open(page_script, &all.sheet, error);
 	if (code == 0)
-		code = module->open(&how, &all.transfers, error);
+		code = module->open(settings, index, credential, interrupted, &all.transfers,
+		                    error);
 	if (code == 0)
 		code = want_all(&all, first, error);
 	if (code == 0)
@@ -322,42 +313,13 @@ static bool is_url(struct slice text)
 	return slice_starts(text, SLICE("http:")) || slice_starts(text, SLICE("https:"));
 }
 
-/* Each index that pip would ask. */
-static int add_configured(const struct options *options, const struct transfer_module *module,
-                          const struct settings *settings, struct error *error)
-{
-	int worst = STATUS_DONE, code = 0;
-	bool any = false;
-
-	for (enum setting which = SETTING_INDEX; which <= SETTING_EXTRAS; which++) {
-		struct slice rest = slice_of(settings->values[which]), word;
-
-		while (code >= 0 && (word = settings_word(&rest)).len > 0) {
-			CLEANUP(cleanup_free) char *url = strndup(word.ptr, word.len);
-
-			if (!is_url(word)) {
-				note(options, "ignored: an index that is neither http nor https");
-				continue;
-			}
-			any = true;
-			code = url ? add_index(options, module, settings, url, 0, error)
-			           : error_nomem(error);
-			worst = code > worst ? code : worst;
-		}
-	}
-	if (code == 0 && !any)
-		return error_set(
-		        error, ERROR_NOTFOUND,
-		        "no index is configured; give its URL, or set index-url as for pip");
-	return code < 0 ? code : worst;
-}
-
 int catalogue_add(const struct options *options, struct error *error)
 {
 	CLEANUP(settings_free) struct settings settings = {0};
 	const struct transfer_module *module;
 	bool has_url = options->argument_count > 0 && is_url(slice_of(options->arguments[0]));
-	int code;
+	struct slice rest[2], word;
+	int worst = -1, code;
 
 	if (options->argument_count == has_url && !options->all && !options->requirements)
 		return usage_error("add",
@@ -367,8 +329,23 @@ int catalogue_add(const struct options *options, struct error *error)
 	if (!module)
 		return ERROR_LOAD;
 	code = settings_read(&settings, error);
-	if (code < 0)
-		return code;
-	return has_url ? add_index(options, module, &settings, options->arguments[0], 1, error)
-	               : add_configured(options, module, &settings, error);
+	rest[0] = slice_of(has_url ? options->arguments[0] : settings.values[SETTING_INDEX]);
+	rest[1] = has_url ? (struct slice){0} : slice_of(settings.values[SETTING_EXTRAS]);
+	for (int i = 0; i < 2; i++)
+		while (code >= 0 && (word = settings_word(&rest[i])).len > 0) {
+			CLEANUP(cleanup_free) char *url = strndup(word.ptr, word.len);
+
+			if (!is_url(word)) {
+				note(options, "ignored: an index that is neither http nor https");
+				continue;
+			}
+			code = url ? add_index(options, module, &settings, url, has_url, error)
+			           : error_nomem(error);
+			worst = code > worst ? code : worst;
+		}
+	if (code >= 0 && worst < 0)
+		return error_set(
+		        error, ERROR_NOTFOUND,
+		        "no index is configured; give its URL, or set index-url as for pip");
+	return code < 0 ? code : worst;
 }

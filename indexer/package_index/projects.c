@@ -83,20 +83,6 @@ static void complain(struct catalogue *all, struct slice what, struct slice why)
 	message("%.*s: %.*s", (int)what.len, what.ptr, (int)why.len, why.ptr);
 }
 
-/* How far it is, and how long it will take at this pace. */
-static void show(struct catalogue *all)
-{
-	int64_t past = milliseconds_now() - all->began;
-	char left[64] = "";
-
-	if (all->done > PROJECTS_MAX && past > 5000)
-		snprintf(left, sizeof(left), "about %lld min left",
-		         (long long)(past * (int64_t)(all->count - all->done) / (int64_t)all->done /
-		                             60000 +
-		                     1));
-	progress_show(&all->progress, left, all->done, all->count);
-}
-
 /* --- jobs --- */
 
 static void job_free(struct job *job)
@@ -132,8 +118,7 @@ void projects_free(struct catalogue *all, bool running)
 static int end_job(struct job *job, struct error *error)
 {
 	job->is_over = true;
-	job->all->done++;
-	show(job->all);
+	progress_show(&job->all->progress, NULL, ++job->all->done, job->all->count);
 	return projects_start(job->all, error);
 }
 
@@ -399,11 +384,8 @@ static int take_metadata(void *payload, const struct transfer_answer *answer, st
 	bool failed = false;
 
 	item->job->all->bytes += answer->body.len;
-	if (answer->problem || answer->status != 200)
-		return item_failed(item,
-		                   answer->problem ? answer->problem
-		                                   : "the server does not give its METADATA",
-		                   false, error);
+	if (answer->problem)
+		return item_failed(item, answer->problem, false, error);
 	item->wheel.metadata = arena_copy(&item->wheel.arena, answer->body, &failed);
 	return failed ? error_nomem(error) : read_wheel(item, error);
 }
@@ -421,8 +403,6 @@ static const char *judge_piece(struct item *item, const struct transfer_answer *
 		return "it does not have the hash that the index gives";
 	if (is_whole)
 		return NULL;
-	if (answer->status != 206)
-		return "the server does not give it";
 	if (item->wheel.size && item->wheel.size != answer->total)
 		return "its size is not the one that was given before";
 	return item->etag && strcmp(item->etag, answer->etag) != 0
@@ -441,7 +421,7 @@ static int take_piece(void *payload, const struct transfer_answer *answer, struc
 
 	item->job->all->bytes += answer->body.len;
 	if (problem)
-		return item_failed(item, problem, !answer->problem, error);
+		return item_failed(item, problem, !answer->problem || answer->is_too_large, error);
 	if (is_whole && !slice_is_null(item->file->sha256))
 		item->checked = "file";
 	if (!item->etag && !(item->etag = strdup(answer->etag)))
@@ -516,12 +496,6 @@ static int take_page(void *payload, const struct transfer_answer *answer, struct
 		put(job->all, &row, NULL, "unchanged");
 		return end_job(job, error);
 	}
-	if (answer->status == 404)
-		return fail_job(job, "the index has no such project", error);
-	if (answer->status == 401 || answer->status == 403)
-		return fail_job(job, "the index wants another user or password", error);
-	if (answer->status != 200)
-		return fail_job(job, "the index does not give its page", error);
 	code = read_page(job, answer, &why);
 	if (code < 0)
 		return error_is_failure(code) ? error_move(error, &why)

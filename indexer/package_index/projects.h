@@ -33,7 +33,6 @@ struct catalogue {
 	struct arena arena;
 	struct output output;
 	struct progress progress;
-	int64_t began; /* milliseconds */
 	size_t wheels, unchanged, needing_build, failed, requests;
 	uint64_t bytes;
 };

@@ -14,19 +14,12 @@
 
 #include "db/base/error.h"
 #include "db/base/slice.h"
-
-/* All of it is borrowed while there are transfers; NULL: not set. */
-struct transfer_settings {
-	const char *index;      /* its URL, without a password */
-	const char *credential; /* user:password */
-	const char *proxy, *certificates, *client_certificate;
-	bool (*stopped)(void);
-};
+#include "indexer/package_index/settings.h"
 
 /* A response; its texts stay until the callback returns. */
 struct transfer_answer {
 	int status;              /* of HTTP; 0: there was no response */
-	const char *problem;     /* NULL, or why there is no complete body: one line */
+	const char *problem;     /* NULL: it is 200, 206 or 304; else one line */
 	bool is_too_large;       /* the body is longer than @limit */
 	const char *url;         /* after all redirects */
 	const char *etag, *type; /* "" where there is none */
@@ -53,8 +46,9 @@ struct transfers;
 
 /* What the module exports as entrydb_transfer_module. For one thread. */
 struct transfer_module {
-	int (*open)(const struct transfer_settings *settings, struct transfers **out,
-	            struct error *error);
+	/* @index: its URL, by join(), and the user:password for it, or NULL; all is borrowed. */
+	int (*open)(const struct settings *settings, const char *index, const char *credential,
+	            bool (*stopped)(void), struct transfers **out, struct error *error);
 	/* run() calls the callback once; it may add requests. */
 	int (*add)(struct transfers *transfers, const struct transfer_request *request,
 	           struct error *error);

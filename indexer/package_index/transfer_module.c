@@ -21,10 +21,9 @@
 #define IDLE_SECONDS     30L  /* without a byte */
 #define TOTAL_SECONDS    300L /* of one request */
 #define REDIRECTS_MAX    5L
-#define TRIES_MAX        4           /* of a request */
-#define WAIT_MAX         60          /* seconds of Retry-After */
-#define SIGNAL_INTERVAL  200         /* milliseconds between two looks for a signal */
-#define HEADERS_MAX      (256 << 10) /* bytes */
+#define TRIES_MAX        4   /* of a request */
+#define WAIT_MAX         60  /* seconds of Retry-After */
+#define SIGNAL_INTERVAL  200 /* milliseconds between two looks for a signal */
 
 struct transfer {
 	struct transfers *all;
@@ -34,7 +33,7 @@ struct transfer {
 	transfer_done *done;
 	void *payload;
 	char *body;
-	size_t limit, length, room, header_bytes;
+	size_t limit, length, room;
 	bool is_of_index, has_range, is_running, is_too_large, is_refused;
 	unsigned tries;
 	int64_t not_before; /* milliseconds */
@@ -42,7 +41,8 @@ struct transfer {
 };
 
 struct transfers {
-	struct transfer_settings settings;
+	const char *index, *credential, *const *settings;
+	bool (*stopped)(void);
 	CURLM *multi;
 	struct transfer *first;
 	int64_t paused_until; /* milliseconds: a server has asked for a pause */
@@ -180,16 +180,6 @@ static size_t take_bytes(char *bytes, size_t one, size_t count, void *payload)
 	return count;
 }
 
-static size_t take_header(char *bytes, size_t one, size_t count, void *payload)
-{
-	struct transfer *transfer = payload;
-
-	(void)bytes;
-	(void)one;
-	transfer->header_bytes += count;
-	return transfer->header_bytes > HEADERS_MAX ? 0 : count;
-}
-
 static bool add_header(struct transfer *transfer, const char *name, const char *value)
 {
 	CLEANUP(cleanup_free) char *line = value ? text_format("%s: %s", name, value) : NULL;
@@ -203,7 +193,7 @@ static bool add_header(struct transfer *transfer, const char *name, const char *
 /* False without memory. What an option is set to, libcurl copies. */
 static bool prepare(struct transfer *transfer, const struct transfer_request *request)
 {
-	const struct transfer_settings *settings = &transfer->all->settings;
+	const char *const *settings = transfer->all->settings;
 	bool is_safe = strncasecmp(request->url, "https:", 6) == 0;
 	CURL *easy = transfer->easy = curl_easy_init();
 
@@ -225,20 +215,18 @@ static bool prepare(struct transfer *transfer, const struct transfer_request *re
 	curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, is_safe ? "https" : "http,https");
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_bytes);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
-	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
-	curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, transfer);
 	curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
 	curl_easy_setopt(easy, CURLOPT_RANGE, request->range);
 	curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, request->range ? NULL : "");
 	curl_easy_setopt(easy, CURLOPT_USERPWD,
-	                 transfer->is_of_index ? settings->credential : NULL);
-	if (settings->proxy) /* else that of the environment */
-		curl_easy_setopt(easy, CURLOPT_PROXY, settings->proxy);
-	if (settings->certificates) /* else the system's */
-		curl_easy_setopt(easy, CURLOPT_CAINFO, settings->certificates);
-	curl_easy_setopt(easy, CURLOPT_SSLCERT, settings->client_certificate);
+	                 transfer->is_of_index ? transfer->all->credential : NULL);
+	if (settings[SETTING_PROXY]) /* else that of the environment */
+		curl_easy_setopt(easy, CURLOPT_PROXY, settings[SETTING_PROXY]);
+	if (settings[SETTING_CERTIFICATES]) /* else the system's */
+		curl_easy_setopt(easy, CURLOPT_CAINFO, settings[SETTING_CERTIFICATES]);
+	curl_easy_setopt(easy, CURLOPT_SSLCERT, settings[SETTING_CLIENT]);
 	return curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
 	       curl_easy_setopt(easy, CURLOPT_URL, request->url) == CURLE_OK;
 }
@@ -255,7 +243,7 @@ static int transfer_add(struct transfers *transfers, const struct transfer_reque
 	transfer->payload = request->payload;
 	transfer->limit = request->limit;
 	transfer->has_range = request->range != NULL;
-	transfer->is_of_index = is_same_origin(request->url, transfers->settings.index);
+	transfer->is_of_index = is_same_origin(request->url, transfers->index);
 	transfer->next = transfers->first;
 	transfers->first = transfer;
 	return prepare(transfer, request) ? 0 : error_nomem(error);
@@ -333,7 +321,7 @@ static void read_range(const struct transfer *transfer, struct transfer_answer *
 	answer->total = total;
 }
 
-static const char *problem_of(const struct transfer *transfer, CURLcode result)
+static const char *problem_of(struct transfer *transfer, CURLcode result, long status)
 {
 	if (transfer->is_refused)
 		return "the server leads to a private network";
@@ -345,7 +333,17 @@ static const char *problem_of(const struct transfer *transfer, CURLcode result)
 		return "redirected more than 5 times";
 	if (transfer->problem[0])
 		return transfer->problem;
-	return result == CURLE_OK ? NULL : curl_easy_strerror(result);
+	if (result != CURLE_OK)
+		return curl_easy_strerror(result);
+	if (status == 404)
+		return "the server has no such page or file";
+	if (status == 401 || status == 403)
+		return "the server wants another user or password";
+	if (status == 200 || status == 206 || status == 304)
+		return NULL;
+	snprintf(transfer->problem, sizeof(transfer->problem), "the server answers with %ld",
+	         status);
+	return transfer->problem;
 }
 
 static int finish(struct transfer *transfer, CURLcode result, struct error *error)
@@ -365,7 +363,7 @@ static int finish(struct transfer *transfer, CURLcode result, struct error *erro
 	answer.etag = header_of(transfer, "ETag");
 	answer.type = header_of(transfer, "Content-Type");
 	answer.body = (struct slice){transfer->body ? transfer->body : "", transfer->length};
-	answer.problem = problem_of(transfer, result);
+	answer.problem = problem_of(transfer, result, status);
 	if (!answer.problem && status == 206)
 		read_range(transfer, &answer);
 	code = transfer->done(transfer->payload, &answer, error);
@@ -380,7 +378,7 @@ static int finish(struct transfer *transfer, CURLcode result, struct error *erro
 
 static int start(struct transfer *transfer, struct error *error)
 {
-	transfer->length = transfer->header_bytes = 0;
+	transfer->length = 0;
 	transfer->problem[0] = '\0';
 	transfer->is_too_large = transfer->is_refused = false;
 	transfer->is_running = true;
@@ -409,7 +407,7 @@ static int transfers_run(struct transfers *transfers, int64_t until, struct erro
 	CURLMsg *message;
 
 	while (code == 0 && transfers->first) {
-		if (transfers->settings.stopped())
+		if (transfers->stopped())
 			return error_set(error, ERROR_IO, "interrupted");
 		if (milliseconds_now() >= until)
 			return 1;
@@ -444,7 +442,8 @@ static void transfers_close(struct transfers *transfers)
 	free(transfers);
 }
 
-static int transfers_open(const struct transfer_settings *settings, struct transfers **out,
+static int transfers_open(const struct settings *settings, const char *index,
+                          const char *credential, bool (*stopped)(void), struct transfers **out,
                           struct error *error)
 {
 	static const char *const proxies[] = {"http_proxy", "https_proxy", "HTTPS_PROXY",
@@ -456,8 +455,11 @@ static int transfers_open(const struct transfer_settings *settings, struct trans
 		free(transfers);
 		return error_nomem(error);
 	}
-	transfers->settings = *settings;
-	transfers->has_proxy = settings->proxy != NULL;
+	transfers->index = index;
+	transfers->credential = credential;
+	transfers->settings = (const char *const *)settings->values;
+	transfers->stopped = stopped;
+	transfers->has_proxy = settings->values[SETTING_PROXY] != NULL;
 	for (size_t i = 0; i < sizeof(proxies) / sizeof(*proxies); i++)
 		transfers->has_proxy |= getenv(proxies[i]) != NULL;
 	curl_multi_setopt(transfers->multi, CURLMOPT_MAX_HOST_CONNECTIONS, HOST_CONNECTIONS);

@@ -470,7 +470,7 @@ class Lies(IndexTest):
                 (lambda h: h.answer(200, b"<script>" * 9999, Content_Type="text/html"), "no file of it"),
                 (lambda h: h.answer(200, bomb, Content_Type=JSON, Content_Encoding="gzip"), "larger than the limit"),
                 (endless, "larger than the limit"),
-                (lambda h: h.answer(404, b""), "no such project"),
+                (lambda h: h.answer(404, b""), "no such page"),
                 (lambda h: h.answer(403, b""), "another user or password")):
             self.refused("simple/bad/", lie, words)
 
@@ -492,7 +492,7 @@ class Lies(IndexTest):
                 return None
             return False
 
-        self.refused("files/bad", lambda h: h.answer(404, b""), "does not give it")
+        self.refused("files/bad", lambda h: h.answer(404, b""), "no such page or file")
         self.refused("files/bad", wrong_range, "Content-Range")
         self.refused("files/bad", lambda h: h.answer(206, b"x", Content_Range="bytes 0-0/0"), "Content-Range")
         self.refused("files/bad", lambda h: h.answer(200, b"PK"), "hash")
