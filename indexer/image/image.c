@@ -7,6 +7,7 @@
 #include "indexer/image/image.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -128,8 +129,11 @@ static int read_document(struct image *image, struct slice name, struct error *e
 
 	if (code < 0)
 		return code;
+	image->json += blob.size;
 	if (blob.size > IMAGE_JSON_MAX)
 		return wrong(image, ERROR_LIMIT, name, "larger than 4 MiB", error);
+	if (image->json > IMAGE_JSON_ALL_MAX)
+		return wrong(image, ERROR_LIMIT, name, "more than 64 MiB with those before", error);
 	text = malloc(blob.size + 1);
 	if (!text)
 		return error_nomem(error);
@@ -216,6 +220,8 @@ static int list_member(void *payload, const struct archive_member *member, struc
 	if (++listing->count > IMAGE_MEMBERS_MAX)
 		return error_set(error, ERROR_LIMIT, "%s: more than 100,000 members",
 		                 listing->image->path);
+	if (name.len >= PATH_MAX || slice_of(member->link).len >= PATH_MAX)
+		return 0; /* of no image */
 	if (slice_starts(name, SLICE("./")))
 		name = slice_from(name, 2);
 	worksheet_put(listing->image->sheet, "member",

@@ -15,7 +15,8 @@
 #include "db/worksheet.h"
 
 #define IMAGE_JSON_MAX      ((size_t)4 << 20) /* bytes of one document */
-#define IMAGE_DOCUMENTS_MAX 1000              /* that are read */
+#define IMAGE_JSON_ALL_MAX  ((size_t)64 << 20)
+#define IMAGE_DOCUMENTS_MAX 1000 /* that are read */
 #define IMAGE_LAYERS_MAX    1000
 #define IMAGE_MEMBERS_MAX   100000 /* of the tarball that an image is */
 
@@ -25,6 +26,7 @@ struct image {
 	bool is_directory;
 	char platform[64];       /* OS/ARCH or OS/ARCH/VARIANT, as asked for */
 	struct worksheet *sheet; /* of image.sql */
+	uint64_t json;           /* bytes of documents */
 	char *manifest;          /* of the image for the platform; NULL before image_choose() */
 };
 

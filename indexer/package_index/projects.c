@@ -23,14 +23,17 @@
 #include "libquery/disk/tree/distname.h"
 
 #define PROJECTS_MAX 16                 /* under way at a time */
+#define ITEMS_MAX    32                 /* files of a project, at a time */
 #define PAGE_MAX     ((size_t)32 << 20) /* bytes of a project's page */
+#define ETAG_MAX     256                /* bytes; a longer one is not kept */
 
 /* A file of a project. */
 struct item {
 	struct job *job;
 	const struct page_file *file;
 	struct wheel wheel;
-	char *url, *etag;               /* the ETag of its first part */
+	const char *url;
+	struct slice etag;              /* of its first part; null before that */
 	struct distribution_record row; /* texts in the job's arena */
 	const char *checked;            /* which of its hashes was compared; NULL: none */
 	bool is_known;                  /* the database has it */
@@ -42,12 +45,13 @@ struct job {
 	struct job *next; /* of all */
 	struct wanted wanted;
 	struct page page;
-	struct item *items; /* of the page's files */
-	size_t left;        /* items that are being read */
-	char *url, *etag;   /* of the page */
-	bool is_over;       /* it has been read, or cannot be */
-	bool has_etag;      /* of the page when it was read before */
-	bool is_unsure;     /* a file must be asked for again even if the page stays the same */
+	struct item *items;     /* of the page's files */
+	size_t next_item, left; /* to be started, and those under way */
+	bool is_starting;
+	struct slice url, etag; /* of the page */
+	bool is_over;           /* it has been read, or cannot be */
+	bool has_etag;          /* of the page when it was read before */
+	bool is_unsure;         /* a file must be asked for again even if the page stays the same */
 	struct distribution_record *known; /* rows in the database */
 	size_t known_count, known_room;
 	struct arena arena;
@@ -89,14 +93,10 @@ static void job_free(struct job *job)
 {
 	for (size_t i = 0; job->items && i < job->page.count; i++) {
 		wheel_free(&job->items[i].wheel);
-		free(job->items[i].url);
-		free(job->items[i].etag);
 	}
 	page_free(&job->page);
 	free(job->items);
 	free(job->known);
-	free(job->url);
-	free(job->etag);
 	arena_free(&job->arena);
 	free(job);
 }
@@ -203,8 +203,8 @@ static int store(struct job *job, struct writer *writer, struct error *error)
 {
 	struct catalogue *all = job->all;
 	CLEANUP(cleanup_free)
-	char *text = text_format("%lld %.*s%s", (long long)all->run, (int)all->made_for.len,
-	                         all->made_for.ptr, job->etag);
+	char *text =
+	        text_format("%lld %s%s", (long long)all->run, all->made_for.ptr, job->etag.ptr);
 	bool is_final = !job->is_unsure && job->wanted.specifiers.len == 0;
 	struct slice source = is_final ? slice_of(text) : (struct slice){0};
 	int code = text ? find_known(job, writer_reader(writer), error) : error_nomem(error);
@@ -260,9 +260,27 @@ static int finish_job(struct job *job, struct error *error)
 	return end_job(job, error);
 }
 
+static int start_item(struct item *item, struct error *error);
+
+/* Some at a time. */
+static int start_items(struct job *job, struct error *error)
+{
+	int code = 0;
+
+	if (job->is_starting)
+		return 0;
+	job->is_starting = true;
+	while (code == 0 && job->left < ITEMS_MAX && job->next_item < job->page.count)
+		code = start_item(&job->items[job->next_item++], error);
+	job->is_starting = false;
+	return code < 0 || job->left > 0 ? code : finish_job(job, error);
+}
+
 static int item_done(struct item *item, struct error *error)
 {
-	return --item->job->left == 0 ? finish_job(item->job, error) : 0;
+	wheel_free(&item->wheel);
+	item->job->left--;
+	return start_items(item->job, error);
 }
 
 /* Its row says why. What @is_lasting is not tried again while the page stays the same. */
@@ -403,9 +421,11 @@ static const char *judge_piece(struct item *item, const struct transfer_answer *
 		return "it does not have the hash that the index gives";
 	if (is_whole)
 		return NULL;
+	if (!answer->has_range)
+		return "the server does not give it";
 	if (item->wheel.size && item->wheel.size != answer->total)
 		return "its size is not the one that was given before";
-	return item->etag && strcmp(item->etag, answer->etag) != 0
+	return !slice_is_null(item->etag) && !slice_equal(item->etag, slice_of(answer->etag))
 	               ? "it was replaced while it was read"
 	               : NULL;
 }
@@ -417,6 +437,7 @@ static int take_piece(void *payload, const struct transfer_answer *answer, struc
 	bool is_whole =
 	        answer->status == 200 || (answer->has_range && answer->body.len == answer->total);
 	const char *problem = judge_piece(item, answer, is_whole);
+	bool failed = false;
 	int code;
 
 	item->job->all->bytes += answer->body.len;
@@ -424,7 +445,9 @@ static int take_piece(void *payload, const struct transfer_answer *answer, struc
 		return item_failed(item, problem, !answer->problem || answer->is_too_large, error);
 	if (is_whole && !slice_is_null(item->file->sha256))
 		item->checked = "file";
-	if (!item->etag && !(item->etag = strdup(answer->etag)))
+	if (slice_is_null(item->etag))
+		item->etag = arena_copy(&item->job->arena, slice_of(answer->etag), &failed);
+	if (failed)
 		return error_nomem(error);
 	item->wheel.size = is_whole ? answer->body.len : answer->total;
 	code = wheel_add(&item->wheel, is_whole ? 0 : answer->first, answer->body, &why);
@@ -440,7 +463,9 @@ static int start_item(struct item *item, struct error *error)
 {
 	struct job *job = item->job;
 	const struct page_file *file = item->file;
+	CLEANUP(cleanup_free) char *url = NULL;
 	uint64_t size = file->size > 0 ? (uint64_t)file->size : 0;
+	bool failed = false;
 
 	for (size_t i = 0; i < job->known_count; i++)
 		item->is_known |= slice_equal(job->known[i].directory, file->name) &&
@@ -454,8 +479,11 @@ static int start_item(struct item *item, struct error *error)
 	job->left++;
 	if (!file->is_wheel)
 		return item_failed(item, "a source distribution: " SDIST_NEEDS_BUILD, true, error);
-	item->url = job->all->module->join(job->url, file->url.ptr, NULL);
-	if (!item->url)
+	url = job->all->module->join(job->url.ptr, file->url.ptr, NULL);
+	item->url = arena_copy(&job->arena, slice_of(url), &failed).ptr;
+	if (failed)
+		return error_nomem(error);
+	if (!url)
 		return item_failed(item, "its URL is neither http nor https", true, error);
 	item->wheel.name = file->name.ptr;
 	item->wheel.size = size;
@@ -466,6 +494,7 @@ static int start_item(struct item *item, struct error *error)
 static int read_page(struct job *job, const struct transfer_answer *answer, struct error *error)
 {
 	struct catalogue *all = job->all;
+	bool failed = false;
 	int code = page_read(all->sheet, answer->type, "file", answer->body, &job->page, error);
 
 	if (code == 0)
@@ -476,9 +505,15 @@ static int read_page(struct job *job, const struct transfer_answer *answer, stru
 	if (code < 0)
 		return code;
 	job->items = calloc(job->page.count, sizeof(*job->items));
-	job->url = strdup(answer->url);
-	job->etag = strdup(answer->etag);
-	return job->items && job->url && job->etag ? 0 : error_nomem(error);
+	job->url = arena_copy(&job->arena, slice_of(answer->url), &failed);
+	job->etag = arena_copy(&job->arena,
+	                       strlen(answer->etag) < ETAG_MAX ? slice_of(answer->etag) : SLICE(""),
+	                       &failed);
+	for (size_t i = 0; job->items && i < job->page.count; i++) {
+		job->items[i].job = job;
+		job->items[i].file = &job->page.files[i];
+	}
+	return job->items && !failed ? 0 : error_nomem(error);
 }
 
 static int take_page(void *payload, const struct transfer_answer *answer, struct error *error)
@@ -500,13 +535,7 @@ static int take_page(void *payload, const struct transfer_answer *answer, struct
 	if (code < 0)
 		return error_is_failure(code) ? error_move(error, &why)
 		                              : fail_job(job, error_text(&why), error);
-	job->left = 1; /* until all have been started */
-	for (size_t i = 0; code == 0 && i < job->page.count; i++) {
-		job->items[i].job = job;
-		job->items[i].file = &job->page.files[i];
-		code = start_item(&job->items[i], error);
-	}
-	return code < 0 ? code : --job->left == 0 ? finish_job(job, error) : 0;
+	return start_items(job, error);
 }
 
 /* --- projects --- */

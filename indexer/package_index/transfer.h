@@ -2,8 +2,8 @@
  * transfer.h - HTTP requests, many at a time, in a module that is loaded only when it is needed:
  * libcurl brings TLS, HTTP/2 and Kerberos along.
  *
- * Servers are hostile. Only http and https are spoken; a redirect never leads from https to http,
- * nor to an address of a private network unless the index itself has one; the limit of a body
+ * Servers are hostile. Only http and https are spoken, of an https index https alone; none leads to
+ * an address of a private network unless the index itself has one; the limit of a body
  * counts unpacked bytes; a silent server is given up. Passwords are sent to the index alone.
  */
 #ifndef INDEXER_PACKAGE_INDEX_TRANSFER_H

@@ -194,7 +194,8 @@ static bool add_header(struct transfer *transfer, const char *name, const char *
 static bool prepare(struct transfer *transfer, const struct transfer_request *request)
 {
 	const char *const *settings = transfer->all->settings;
-	bool is_safe = strncasecmp(request->url, "https:", 6) == 0;
+	bool is_safe = strncasecmp(transfer->all->index, "https:", 6) == 0;
+	const char *protocols = is_safe ? "https" : "http,https";
 	CURL *easy = transfer->easy = curl_easy_init();
 
 	if (!easy || !add_header(transfer, "Accept", request->accept) ||
@@ -212,7 +213,7 @@ static bool prepare(struct transfer *transfer, const struct transfer_request *re
 	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, IDLE_SECONDS);
 	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
 	curl_easy_setopt(easy, CURLOPT_MAXREDIRS, REDIRECTS_MAX);
-	curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, is_safe ? "https" : "http,https");
+	curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, protocols);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_bytes);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
@@ -227,7 +228,7 @@ static bool prepare(struct transfer *transfer, const struct transfer_request *re
 	if (settings[SETTING_CERTIFICATES]) /* else the system's */
 		curl_easy_setopt(easy, CURLOPT_CAINFO, settings[SETTING_CERTIFICATES]);
 	curl_easy_setopt(easy, CURLOPT_SSLCERT, settings[SETTING_CLIENT]);
-	return curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
+	return curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, protocols) == CURLE_OK &&
 	       curl_easy_setopt(easy, CURLOPT_URL, request->url) == CURLE_OK;
 }
 
@@ -328,7 +329,7 @@ static const char *problem_of(struct transfer *transfer, CURLcode result, long s
 	if (transfer->is_too_large)
 		return "larger than the limit";
 	if (result == CURLE_UNSUPPORTED_PROTOCOL)
-		return "a redirect to neither http nor https, or from https to http";
+		return "it leads to neither http nor https, or from https to http";
 	if (result == CURLE_TOO_MANY_REDIRECTS)
 		return "redirected more than 5 times";
 	if (transfer->problem[0])

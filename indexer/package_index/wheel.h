@@ -47,7 +47,7 @@ int wheel_read(struct wheel *wheel, struct arena *arena, struct distribution_rec
 
 static inline void wheel_free(struct wheel *wheel)
 {
-	arena_free(&wheel->arena);
+	arena_free(&wheel->arena); /* it can be freed again */
 }
 
 #endif

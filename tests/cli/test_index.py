@@ -16,6 +16,7 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -254,6 +255,16 @@ class Reading(IndexTest):
         self.add("--requirements", f"{self.top}/r.txt")
         self.assertEqual([row[:2] for row in self.rows()], [("a", "1.9"), ("b", "1.0a1")])
 
+    def test_many_versions(self):
+        """More than are read at a time; an ETag without end is not kept."""
+        for i in range(50):
+            self.index.add("a", f"1.{i}")
+        page, kind = self.index.page(list(self.index.files), [1])
+        self.index.lies["simple/a/"] = lambda h: h.answer(200, page, Content_Type=kind, ETag="x" * 50000) or True
+        self.add("a", "--all-versions")
+        self.assertEqual(len(self.rows()), 50)
+        self.assertLess(os.stat(self.catalogue).st_size, 200000)
+
     def test_source_distributions(self):
         self.index.files["s-1.0.tar.gz"] = b""
         reply = self.add("s")
@@ -340,7 +351,7 @@ class Reading(IndexTest):
             gate.clear()
             self.index.requests.clear()
             child = self.start("add", "--index", self.index.url, "--db", self.catalogue, "--all")
-            support.until(lambda: len(self.index.requests) > 60 and self.rows())
+            support.until(lambda: len(self.index.requests) > 100 and self.rows())
             child.send_signal(how)
             _, err = child.communicate(timeout=60)
             gate.set()
@@ -407,6 +418,32 @@ class Settings(IndexTest):
         self.add("b", url=self.index.url.replace("//", "//me:s3cret%2F%40@"))
         self.assertTrue(other.requests)
         self.assertFalse(any("Authorization" in headers for _, headers in other.requests))
+
+
+    def test_certificates(self):
+        """An https index, which asks for a client's certificate; nothing of it is read by http."""
+        if not shutil.which("openssl"):
+            self.skipTest("there is no openssl")
+        pem = f"{self.top}/pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{self.top}/key", "-out", pem,
+                        "-days", "2", "-subj", "/CN=x", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+        support.write(pem, support.read(pem) + support.read(f"{self.top}/key"))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(pem)
+        context.load_verify_locations(pem)
+        context.verify_mode = ssl.CERT_REQUIRED
+        self.index.server.socket = context.wrap_socket(self.index.server.socket, server_side=True)
+        self.index.password = None
+        url = self.index.url.replace("http:", "https:")
+        settings = {"PIP_CERT": pem, "PIP_CLIENT_CERT": pem}
+        for missing in settings:
+            self.add("a", url=url, status=COULD_NOT, env=self.environment(**{**settings, missing: None}))
+            self.assertEqual(self.index.requests, [])
+        self.add("a", url=url, env=self.environment(**settings))
+        self.index.add("b", fields={"url": f"http://{self.index.host}/files/b-1.0-py3-none-any.whl"})
+        self.index.lies["simple/c/"] = lambda h: h.answer(302, b"", Location=f"http://{self.index.host}/simple/a/") or True
+        reply = self.add("b", "c", url=url, status=COULD_NOT, env=self.environment(**settings))
+        self.assertEqual(reply.err.count("from https to http"), 2, reply.err)
 
 
 class Lies(IndexTest):
