@@ -80,8 +80,8 @@ bool layout_is_known(const char *path);
 
 /*
  * @entry as an absolute path without ".", doubled slashes or a slash at the end;
- * ".." makes it be resolved on the disk. malloc'd; NULL without memory or
- * current directory.
+ * ".." makes it be resolved on the disk; a URL stays as it is. malloc'd; NULL without
+ * memory or current directory.
  */
 char *layout_absolute(const char *entry);
 

@@ -188,8 +188,13 @@ static int publish(struct edit *edit, void *payload, struct error *error)
 	root->path = slice_of(all->index);
 	root->stamp.mtime = all->run;
 	root->settled = all->is_complete;
-	if (code == 0) /* it needs an identifier */
+	if (code == 0) { /* seen for the first time: it needs an identifier */
+		const struct event_record event = {.action = SLICE("index"), .root = root->path};
+
 		code = writer_put_root(edit->writer, root, error);
+		if (code == 0)
+			code = writer_log(edit->writer, &event, error);
+	}
 	if (code >= 0)
 		code = projects_store(all, edit->writer, error);
 	return code < 0 ? code : writer_put_root(edit->writer, root, error);

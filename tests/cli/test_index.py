@@ -607,6 +607,20 @@ class Search(IndexTest):
         self.run_program("add", f"{self.top}/{name}", status=DONE)
         self.run_program("add", "--index", self.index.url, "alpha", status=DONE)
         self.assertEqual([row[0] for row in self.run_program("search", "demo").fields], ["alpha", "mine"])
+        self.run_program("forget", self.index.url, status=DONE)
+        self.assertEqual([row[0] for row in self.run_program("search", "demo").fields], ["mine"])
+
+    def test_other_commands(self):
+        """An index is one root of its database, by its URL."""
+        self.index.add("alpha", "2.0", "[demo]\nplug = new\n")
+        self.assertEqual(self.run_program("list", "--db", self.catalogue, "demo").fields, [["demo", "plug", "a.b:c [x]", "alpha", "1.0"]])
+        self.assertIn(f"{self.index.url}\tfresh", self.run_program("status", "--db", self.catalogue).out)
+        self.assertIn(self.index.url, self.run_program("log", "--db", self.catalogue).out)
+        self.run_program("forget", "--db", self.catalogue, self.index.url, status=DONE)
+        self.assertEqual(self.rows(), [])
+        self.add("--all")
+        self.assertEqual(len(self.rows()), 3)
+        self.run_program("verify", "--db", self.catalogue, status=DONE)
 
     def test_audit(self):
         self.index.files["s-1.0.tar.gz"] = b""
