@@ -66,6 +66,9 @@ char *layout_base(const char *database);
 /* Is that where the database of a prefix is, or the system's? */
 bool layout_is_of_prefix(const char *database);
 
+/* Is it the URL of a package index, http or https? Such a root has it as its path. */
+bool layout_is_url(struct slice path);
+
 /* Where a root is that a row spells @root_path, given its database's layout_base(). malloc'd. */
 char *layout_path_of_root(const char *base, struct slice root_path);
 

@@ -206,28 +206,22 @@ int image_choose(struct image *image, struct error *error)
 
 /* --- opening --- */
 
-struct listing {
-	struct image *image;
-	size_t count;
-};
-
 static int list_member(void *payload, const struct archive_member *member, struct error *error)
 {
-	struct listing *listing = payload;
+	struct image *image = payload;
 	struct slice name = member->path;
 	bool is_file = member->kind == ARCHIVE_FILE && member->offset <= INT64_MAX;
 
-	if (++listing->count > IMAGE_MEMBERS_MAX)
-		return error_set(error, ERROR_LIMIT, "%s: more than 100,000 members",
-		                 listing->image->path);
+	if (++image->members > IMAGE_MEMBERS_MAX)
+		return error_set(error, ERROR_LIMIT, "%s: more than 100,000 members", image->path);
 	if (name.len >= PATH_MAX || slice_of(member->link).len >= PATH_MAX)
 		return 0; /* of no image */
 	if (slice_starts(name, SLICE("./")))
 		name = slice_from(name, 2);
-	worksheet_put(listing->image->sheet, "member",
+	worksheet_put(image->sheet, "member",
 	              FACTS(fact(name), is_file ? fact((int64_t)member->offset) : fact_null(),
 	                    fact((int64_t)member->size), fact(member->link)));
-	return worksheet_failure(listing->image->sheet, error);
+	return worksheet_failure(image->sheet, error);
 }
 
 /* Its first header says whether it is a tarball that is not compressed, as all images are. */
@@ -241,10 +235,9 @@ static bool looks_like_tarball(int fd)
 
 static int open_tarball(struct image *image, struct error *error)
 {
-	struct listing listing = {.image = image};
 	const struct archive_source source = {image->path, image->fd, .is_tarball = true};
 	const struct archive_sink sink = {
-	        .payload = &listing, .member = list_member, .stop = interrupted};
+	        .payload = image, .member = list_member, .stop = interrupted};
 	const struct archive_module *module = archive_module_open(error);
 	struct image_blob blob;
 	int code = module ? module->walk(&source, &sink, error) : ERROR_LOAD;

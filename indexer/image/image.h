@@ -26,6 +26,7 @@ struct image {
 	bool is_directory;
 	char platform[64];       /* OS/ARCH or OS/ARCH/VARIANT, as asked for */
 	struct worksheet *sheet; /* of image.sql */
+	size_t members;          /* of the tarball */
 	uint64_t json;           /* bytes of documents */
 	char *manifest;          /* of the image for the platform; NULL before image_choose() */
 };

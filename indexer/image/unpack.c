@@ -27,17 +27,12 @@
 #define WHITEOUT SLICE(".wh.")
 #define OPAQUE   SLICE(".wh..wh..opq")
 
-/* The inodes of what the present layer has unpacked, which its whiteouts do not remove. */
-struct placed {
-	struct name_map map;
-	struct arena keys;
-};
-
 struct unpack {
 	const struct image *image;
 	const char *directory;
 	struct sites *sites;
-	struct placed placed;
+	struct name_map placed;  /* inodes that this layer has made: its whiteouts spare them */
+	struct arena arena;      /* of placed */
 	uint64_t members, bytes; /* of all layers */
 	struct sha256 sha;
 	uint64_t input;
@@ -52,29 +47,22 @@ static struct slice key_of(const struct stat *status)
 	return (struct slice){(const char *)&status->st_ino, sizeof(status->st_ino)};
 }
 
-static int note_placed(struct placed *placed, int directory, const char *name)
+static int note_placed(struct unpack *unpack, int directory, const char *name)
 {
 	struct stat status;
 	bool failed = fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0;
 
 	if (!failed)
-		name_map_put(&placed->map, arena_copy(&placed->keys, key_of(&status), &failed), 0,
-		             &failed);
+		name_map_put(&unpack->placed, arena_copy(&unpack->arena, key_of(&status), &failed),
+		             0, &failed);
 	return failed ? -1 : 0;
-}
-
-static void placed_free(struct placed *placed)
-{
-	name_map_free(&placed->map);
-	arena_free(&placed->keys);
-	*placed = (struct placed){0};
 }
 
 /*
  * Remove @name and all that is in it but what is @kept (or NULL), and the directories that hold
  * that; of ".", the directory itself stays. Layers make no directory deeper than UNPACK_DEPTH_MAX.
  */
-static int remove_within(int directory, const char *name, const struct placed *kept)
+static int remove_within(int directory, const char *name, const struct name_map *kept)
 {
 	CLEANUP(cleanup_closedir) DIR *opened = NULL;
 	bool is_self = strcmp(name, ".") == 0;
@@ -99,7 +87,7 @@ static int remove_within(int directory, const char *name, const struct placed *k
 			return -1;
 	if (left < 0 || is_self)
 		return left;
-	if (kept && name_map_get(&kept->map, key_of(&status)) != NAME_MAP_NONE)
+	if (kept && name_map_get(kept, key_of(&status)) != NAME_MAP_NONE)
 		return 0;
 	return unlinkat(directory, name, opened ? AT_REMOVEDIR : 0) == 0 || errno == ENOTEMPTY ? 0
 	                                                                                       : -1;
@@ -300,7 +288,7 @@ static int place_member(struct unpack *unpack, const struct archive_member *memb
 	if (code < 0)
 		return code;
 	if (done >= 0 && member->kind != ARCHIVE_OTHER)
-		done = note_placed(&unpack->placed, directory, name);
+		done = note_placed(unpack, directory, name);
 	if (done >= 0 && unpack->sites)
 		done = note_site(unpack->sites, member->path);
 	unpack->member = *member;
@@ -415,7 +403,8 @@ static int apply_layer(struct unpack *unpack, struct image *image, struct worksh
 	                    &sink, &why);
 	cleanup_close(&unpack->fd);
 	unpack->fd = -1;
-	placed_free(&unpack->placed);
+	name_map_free(&unpack->placed);
+	arena_free(&unpack->arena);
 	/* Where the digest is another one, damage is its consequence. */
 	if (code == 0 || code == ERROR_FORMAT)
 		checked = check_layer(unpack, name, unpacked, worksheet_text(row, 3), error);

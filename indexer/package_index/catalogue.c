@@ -113,11 +113,8 @@ static int take_projects(void *payload, const struct transfer_answer *answer, st
 /* Of the arguments from @first on, --requirements and --all. */
 static int want_all(struct catalogue *all, size_t first, struct error *error)
 {
-	const struct transfer_request request = {.url = all->index,
-	                                         .accept = PAGE_ACCEPT,
-	                                         .limit = ROOT_PAGE_MAX,
-	                                         .done = take_projects,
-	                                         .payload = all};
+	const struct transfer_request request = {
+	        .url = all->index, .limit = ROOT_PAGE_MAX, .done = take_projects, .payload = all};
 	int code = 0;
 
 	for (size_t i = first; code == 0 && i < all->options->argument_count; i++)
@@ -265,8 +262,7 @@ static int add_index(const struct options *options, const struct transfer_module
                      const struct settings *settings, const char *url, size_t first,
                      struct error *error)
 {
-	CLEANUP(cleanup_free) char *credential = NULL;
-	CLEANUP(cleanup_free) char *clean = module->join(NULL, url, &credential);
+	CLEANUP(cleanup_free) char *clean = module->join(NULL, url);
 	CLEANUP(cleanup_free) char *index = NULL;
 	CLEANUP(cleanup_free) char *file = NULL;
 	CLEANUP(cleanup_free) char *made_for = NULL;
@@ -295,8 +291,7 @@ static int add_index(const struct options *options, const struct transfer_module
 	if (code == 0)
 		code = worksheet_open(page_script, &all.sheet, error);
 	if (code == 0)
-		code = module->open(settings, index, credential, interrupted, &all.transfers,
-		                    error);
+		code = module->open(settings, index, url, interrupted, &all.transfers, error);
 	if (code == 0)
 		code = want_all(&all, first, error);
 	if (code == 0)
@@ -313,16 +308,12 @@ static int add_index(const struct options *options, const struct transfer_module
 	return all.failed ? STATUS_COULD_NOT : STATUS_DONE;
 }
 
-static bool is_url(struct slice text)
-{
-	return slice_starts(text, SLICE("http:")) || slice_starts(text, SLICE("https:"));
-}
-
 int catalogue_add(const struct options *options, struct error *error)
 {
 	CLEANUP(settings_free) struct settings settings = {0};
 	const struct transfer_module *module;
-	bool has_url = options->argument_count > 0 && is_url(slice_of(options->arguments[0]));
+	bool has_url =
+	        options->argument_count > 0 && layout_is_url(slice_of(options->arguments[0]));
 	struct slice rest[2], word;
 	int worst = -1, code;
 
@@ -340,7 +331,7 @@ int catalogue_add(const struct options *options, struct error *error)
 		while (code >= 0 && (word = settings_word(&rest[i])).len > 0) {
 			CLEANUP(cleanup_free) char *url = strndup(word.ptr, word.len);
 
-			if (!is_url(word)) {
+			if (!layout_is_url(word)) {
 				note(options, "ignored: an index that is neither http nor https");
 				continue;
 			}

@@ -11,10 +11,6 @@
 #include "db/base/error.h"
 #include "db/worksheet.h"
 
-#define PAGE_ACCEPT                                                                                \
-	"application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, "         \
-	"text/html;q=0.01"
-
 /* A file of a project, or, on the page of all projects, one of them; texts may be null. */
 struct page_file {
 	struct slice name, url;               /* the URL may be relative */

@@ -479,7 +479,7 @@ static int start_item(struct item *item, struct error *error)
 	job->left++;
 	if (!file->is_wheel)
 		return item_failed(item, "a source distribution: " SDIST_NEEDS_BUILD, true, error);
-	url = job->all->module->join(job->url.ptr, file->url.ptr, NULL);
+	url = job->all->module->join(job->url.ptr, file->url.ptr);
 	item->url = arena_copy(&job->arena, slice_of(url), &failed).ptr;
 	if (failed)
 		return error_nomem(error);
@@ -545,11 +545,8 @@ static int start_project(struct catalogue *all, const struct wanted *wanted, str
 	CLEANUP(cleanup_free)
 	char *url = text_format("%s%.*s/", all->index, (int)wanted->name.len, wanted->name.ptr);
 	struct job *job = calloc(1, sizeof(*job));
-	struct transfer_request request = {.url = url,
-	                                   .accept = PAGE_ACCEPT,
-	                                   .limit = PAGE_MAX,
-	                                   .done = take_page,
-	                                   .payload = job};
+	struct transfer_request request = {
+	        .url = url, .limit = PAGE_MAX, .done = take_page, .payload = job};
 	bool is_of_run = false;
 	int code;
 

@@ -34,7 +34,6 @@ typedef int transfer_done(void *payload, const struct transfer_answer *answer, s
 /* Texts are copied; NULL: not sent. */
 struct transfer_request {
 	const char *url;
-	const char *accept;
 	const char *etag;  /* for If-None-Match */
 	const char *range; /* "0-99", "-100"; without one the body may be compressed */
 	size_t limit;      /* bytes of the body */
@@ -46,8 +45,8 @@ struct transfers;
 
 /* What the module exports as entrydb_transfer_module. For one thread. */
 struct transfer_module {
-	/* @index: its URL, by join(), and the user:password for it, or NULL; all is borrowed. */
-	int (*open)(const struct settings *settings, const char *index, const char *credential,
+	/* @index: its URL, by join(); @login: the same with user and password. All is borrowed. */
+	int (*open)(const struct settings *settings, const char *index, const char *login,
 	            bool (*stopped)(void), struct transfers **out, struct error *error);
 	/* run() calls the callback once; it may add requests. */
 	int (*add)(struct transfers *transfers, const struct transfer_request *request,
@@ -59,11 +58,10 @@ struct transfer_module {
 	int (*run)(struct transfers *transfers, int64_t until, struct error *error);
 	void (*close)(struct transfers *transfers); /* NULL is accepted */
 	/*
-	 * The URL of @relative on the page @base, without fragment, user and password, malloc'd.
-	 * NULL: it is neither http nor https, or there is no memory. *@credential (unless NULL):
-	 * its user:password, malloc'd, or NULL.
+	 * The URL of @relative on the page @base (or NULL), without fragment, user and password,
+	 * malloc'd. NULL: it is neither http nor https, or there is no memory.
 	 */
-	char *(*join)(const char *base, const char *relative, char **credential);
+	char *(*join)(const char *base, const char *relative);
 };
 
 #endif

@@ -16,6 +16,11 @@
 #include "db/base/clock.h"
 #include "db/base/text.h"
 
+/* Pages of an index, by preference. */
+#define ACCEPT                                                                                     \
+	"application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, "         \
+	"text/html;q=0.01, */*;q=0.001"
+
 #define HOST_CONNECTIONS 8L /* to one host, over HTTP/1.1 */
 #define CONNECT_SECONDS  15L
 #define IDLE_SECONDS     30L  /* without a byte */
@@ -41,7 +46,8 @@ struct transfer {
 };
 
 struct transfers {
-	const char *index, *credential, *const *settings;
+	const char *index, *const *settings;
+	char *user, *password;
 	bool (*stopped)(void);
 	CURLM *multi;
 	struct transfer *first;
@@ -69,17 +75,7 @@ static void cleanup_curl(char **text)
 	curl_free(*text);
 }
 
-static char *take_credential(CURLU *url)
-{
-	CLEANUP(cleanup_curl) char *user = NULL;
-	CLEANUP(cleanup_curl) char *password = NULL;
-
-	curl_url_get(url, CURLUPART_USER, &user, CURLU_URLDECODE);
-	curl_url_get(url, CURLUPART_PASSWORD, &password, CURLU_URLDECODE);
-	return user ? text_format("%s:%s", user, password ? password : "") : NULL;
-}
-
-static char *transfer_join(const char *base, const char *relative, char **credential)
+static char *transfer_join(const char *base, const char *relative)
 {
 	CLEANUP(cleanup_url) CURLU *url = curl_url();
 	CLEANUP(cleanup_curl) char *scheme = NULL;
@@ -90,8 +86,6 @@ static char *transfer_join(const char *base, const char *relative, char **creden
 	    curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) != CURLUE_OK ||
 	    !text_has_word("http https", slice_of(scheme)))
 		return NULL;
-	if (credential)
-		*credential = take_credential(url);
 	curl_url_set(url, CURLUPART_USER, NULL, 0);
 	curl_url_set(url, CURLUPART_PASSWORD, NULL, 0);
 	curl_url_set(url, CURLUPART_FRAGMENT, NULL, 0);
@@ -198,7 +192,7 @@ static bool prepare(struct transfer *transfer, const struct transfer_request *re
 	const char *protocols = is_safe ? "https" : "http,https";
 	CURL *easy = transfer->easy = curl_easy_init();
 
-	if (!easy || !add_header(transfer, "Accept", request->accept) ||
+	if (!easy || !add_header(transfer, "Accept", ACCEPT) ||
 	    !add_header(transfer, "If-None-Match", request->etag))
 		return false;
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
@@ -221,8 +215,10 @@ static bool prepare(struct transfer *transfer, const struct transfer_request *re
 	curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
 	curl_easy_setopt(easy, CURLOPT_RANGE, request->range);
 	curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, request->range ? NULL : "");
-	curl_easy_setopt(easy, CURLOPT_USERPWD,
-	                 transfer->is_of_index ? transfer->all->credential : NULL);
+	if (transfer->is_of_index) {
+		curl_easy_setopt(easy, CURLOPT_USERNAME, transfer->all->user);
+		curl_easy_setopt(easy, CURLOPT_PASSWORD, transfer->all->password);
+	}
 	if (settings[SETTING_PROXY]) /* else that of the environment */
 		curl_easy_setopt(easy, CURLOPT_PROXY, settings[SETTING_PROXY]);
 	if (settings[SETTING_CERTIFICATES]) /* else the system's */
@@ -438,26 +434,31 @@ static void transfers_close(struct transfers *transfers)
 		curl_multi_remove_handle(transfers->multi, transfer->easy);
 		transfer_free(transfer);
 	}
-	if (transfers)
-		curl_multi_cleanup(transfers->multi);
+	if (!transfers)
+		return;
+	curl_multi_cleanup(transfers->multi);
+	curl_free(transfers->user);
+	curl_free(transfers->password);
 	free(transfers);
 }
 
-static int transfers_open(const struct settings *settings, const char *index,
-                          const char *credential, bool (*stopped)(void), struct transfers **out,
-                          struct error *error)
+static int transfers_open(const struct settings *settings, const char *index, const char *login,
+                          bool (*stopped)(void), struct transfers **out, struct error *error)
 {
 	static const char *const proxies[] = {"http_proxy", "https_proxy", "HTTPS_PROXY",
 	                                      "all_proxy", "ALL_PROXY"};
+	CLEANUP(cleanup_url) CURLU *url = curl_url();
 	struct transfers *transfers = calloc(1, sizeof(*transfers));
 
-	if (!transfers || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK ||
+	if (!url || !transfers || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK ||
 	    !(transfers->multi = curl_multi_init())) {
 		free(transfers);
 		return error_nomem(error);
 	}
+	curl_url_set(url, CURLUPART_URL, login, 0);
+	curl_url_get(url, CURLUPART_USER, &transfers->user, CURLU_URLDECODE);
+	curl_url_get(url, CURLUPART_PASSWORD, &transfers->password, CURLU_URLDECODE);
 	transfers->index = index;
-	transfers->credential = credential;
 	transfers->settings = (const char *const *)settings->values;
 	transfers->stopped = stopped;
 	transfers->has_proxy = settings->values[SETTING_PROXY] != NULL;
