@@ -19,7 +19,6 @@
 #include "db/base/text.h"
 #include "indexer/archive/archive_module.h"
 #include "indexer/message.h"
-#include "libquery/disk/tree/tree.h"
 
 #define HEX_DIGITS "0123456789abcdef"
 
@@ -246,19 +245,6 @@ static int open_tarball(struct image *image, struct error *error)
 		return code;
 	return find_member(image, "manifest.json", &blob) ||
 	       (find_member(image, "oci-layout", &blob) && find_member(image, "index.json", &blob));
-}
-
-int image_stamp(const char *path, struct stamp *out, struct error *error)
-{
-	CLEANUP(cleanup_free) char *index = text_format("%s/index.json", path);
-	struct stat status;
-
-	if (!index)
-		return error_nomem(error);
-	if (stat(index, &status) != 0 && stat(path, &status) != 0)
-		return error_errno(error, errno, "%s", path);
-	*out = stamp_of(&status);
-	return 0;
 }
 
 int image_open(const char *path, const char *platform, struct image *out, struct error *error)

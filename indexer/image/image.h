@@ -46,9 +46,6 @@ struct image_blob {
 int image_open(const char *path, const char *platform, struct image *out, struct error *error);
 void image_close(struct image *image);
 
-/* The stamp of the tarball, or of index.json, which changes with the image. */
-int image_stamp(const char *path, struct stamp *out, struct error *error);
-
 /* Read the JSON, and find the image for the platform. ERROR_FORMAT, ERROR_LIMIT, ... */
 int image_choose(struct image *image, struct error *error);
 

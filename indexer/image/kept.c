@@ -25,12 +25,13 @@
 #include "db/base/trust.h"
 #include "indexer/image/unpack.h"
 #include "indexer/sysroot.h"
+#include "libquery/disk/tree/tree.h"
 #include "libquery/layout.h"
 
-#define RECORD      "image"
-#define RECORD_FORM "entrydb-image 2 %lld %lld %lld\n"
-#define RECORD_MAX  ((size_t)64 << 10)
-#define NEW         "new" /* a tree that is being made */
+#define RECORD       "image"
+#define RECORD_MAX   ((size_t)64 << 10)
+#define RECORD_OTHER 2
+#define NEW          "new" /* a tree that is being made */
 
 /* Where that of one image is kept, whether it is there or not. */
 struct kept {
@@ -70,21 +71,31 @@ static int kept_find(const char *path, const char *platform, struct kept *out, s
 	return out->place ? 0 : error_nomem(error);
 }
 
-/* The stamp of the image when it was added: 1; 0: it was not. */
-static int read_record(const struct kept *kept, struct stamp *out, struct error *error)
+/* What tells whether the image at @path is still the same, malloc'd: its stamp, and its path. */
+static char *record_of(const struct kept *kept, const char *path)
+{
+	CLEANUP(cleanup_free) char *index = text_format("%s/index.json", path);
+	struct stat status = {0};
+	struct stamp stamp;
+
+	if (index && stat(index, &status) != 0)
+		stat(path, &status);
+	stamp = stamp_of(&status);
+	return text_format("entrydb-image 2 %lld %lld %lld\n%s\n", (long long)stamp.mtime,
+	                   (long long)stamp.ctime, (long long)stamp.inode, kept->absolute);
+}
+
+/* Is that what is kept? 1; 0: nothing is; RECORD_OTHER; or an error. */
+static int find_record(const struct kept *kept, const char *now, struct error *error)
 {
 	CLEANUP(cleanup_free) char *file = text_format("%s/" RECORD, kept->place);
-	CLEANUP(cleanup_free) char *text = NULL;
-	long long mtime, ctime, inode;
+	CLEANUP(cleanup_free) char *then = NULL;
 	size_t len;
-	int code =
-	        file ? small_file_read_trusted(file, RECORD_MAX, TRUST_NO_OTHER, &text, &len, error)
-	             : error_nomem(error);
+	int code = !file || !now ? error_nomem(error)
+	                         : small_file_read_trusted(file, RECORD_MAX, TRUST_NO_OTHER, &then,
+	                                                   &len, error);
 
-	if (code <= 0 || sscanf(text, RECORD_FORM, &mtime, &ctime, &inode) != 3)
-		return code < 0 ? code : 0;
-	*out = (struct stamp){mtime, ctime, inode};
-	return 1;
+	return code > 0 && strcmp(then, now) != 0 ? RECORD_OTHER : code;
 }
 
 /* --- add --- */
@@ -148,16 +159,13 @@ static int put_in_place(int directory, const char *name)
 }
 
 static int keep_tree(const struct options *options, const struct kept *kept, struct image *image,
-                     struct stamp stamp, int directory, struct error *error)
+                     const char *record, int directory, struct error *error)
 {
 	CLEANUP(cleanup_free) char *root = text_format("%s/" NEW "/root", kept->directory);
-	CLEANUP(cleanup_free)
-	char *record = text_format(RECORD_FORM "%s\n", (long long)stamp.mtime,
-	                           (long long)stamp.ctime, (long long)stamp.inode, kept->absolute);
 	CLEANUP(cleanup_close) int fd = -1;
 	int code;
 
-	if (!root || !record)
+	if (!root)
 		return error_nomem(error);
 	if (mkdirat(directory, NEW, 0700) != 0 || mkdirat(directory, NEW "/root", 0755) != 0)
 		return error_errno(error, errno, "cannot make %s", root);
@@ -176,18 +184,19 @@ int image_add(const struct options *options, const char *path, struct error *err
 	CLEANUP(image_close) struct image image = IMAGE_INIT;
 	CLEANUP(kept_end) struct kept kept = {0};
 	CLEANUP(cleanup_close) int directory = -1;
-	struct stamp stamp = {0}, then;
-	/* Before it is opened: whoever changes it meanwhile makes the stamp another one. */
-	int code = image_stamp(path, &stamp, NULL);
+	CLEANUP(cleanup_free) char *record = NULL;
+	CLEANUP(error_clear) struct error why = {0};
+	int found = kept_find(path, options->platform, &kept, &why), code;
 
+	if (found == 0) /* before it is opened: a later change makes it another one */
+		record = record_of(&kept, path);
 	code = image_open(path, options->platform, &image, error);
-
 	if (code <= 0)
 		return code;
 	if (options->database)
 		return error_set(error, ERROR_INVALID, "%s: an image goes to no --db", path);
-	code = kept_find(path, options->platform, &kept, error);
-	if (code == 0 && read_record(&kept, &then, NULL) > 0 && stamp_equal(stamp, then))
+	code = found < 0 ? error_move(error, &why) : record ? 0 : error_nomem(error);
+	if (code == 0 && find_record(&kept, record, NULL) == 1)
 		return 2;
 	if (code == 0)
 		code = safe_directory_open(kept.directory, NULL, SAFE_CREATE, &directory, error);
@@ -196,7 +205,7 @@ int image_add(const struct options *options, const char *path, struct error *err
 	if (flock(directory, LOCK_EX | LOCK_NB) != 0)
 		return error_set(error, ERROR_BUSY, "%s: another process is adding it", path);
 	code = unpack_remove(directory, NEW) == 0 /* of a run that was killed */
-	               ? keep_tree(options, &kept, &image, stamp, directory, error)
+	               ? keep_tree(options, &kept, &image, record, directory, error)
 	               : error_errno(error, errno, "cannot remove %s/" NEW, kept.directory);
 	unpack_remove(directory, NEW);
 	rmdir(kept.directory); /* if nothing is kept of it */
@@ -265,19 +274,21 @@ int image_enter(struct options *options, bool with_layers, struct error *error)
 	CLEANUP(kept_end) struct kept kept = {0};
 	CLEANUP(cleanup_free) char *root = NULL;
 	const char *image = options->sysroot;
-	struct stamp now = {0}, then = {0};
+	CLEANUP(cleanup_free) char *record = NULL;
 	int code = kept_find(image, options->platform, &kept, error);
 
 	if (code == 0 && options->database)
 		code = error_set(error, ERROR_INVALID, "--db: an image has databases of its own");
-	if (code == 0)
-		code = read_record(&kept, &then, error);
+	if (code < 0)
+		return code;
+	record = record_of(&kept, image);
+	code = find_record(&kept, record, error);
 	if (code == 0)
 		return refuse(options, &kept, "it was not added for this platform", error);
+	if (code == RECORD_OTHER)
+		return refuse(options, &kept, "it has changed since it was added", error);
 	if (code > 0)
-		code = image_stamp(image, &now, error);
-	if (code == 0 && !stamp_equal(now, then))
-		code = refuse(options, &kept, "it has changed since it was added", error);
+		code = 0;
 	if (code == 0 && with_layers)
 		code = check_layers(options, image, error);
 	if (code < 0)

@@ -308,33 +308,34 @@ int projects_ask(struct catalogue *all, const struct transfer_request *request, 
 	return all->module->add(all->transfers, request, error);
 }
 
+static int ask(struct item *item, const char *url, const char *range, uint64_t limit,
+               transfer_done *done, struct error *error)
+{
+	const struct transfer_request request = {url, NULL, range, limit, done, item};
+
+	return projects_ask(item->job->all, &request, error);
+}
+
 /* @size bytes from @at; @size 0: the end, of a wheel of unknown size. */
 static int ask_piece(struct item *item, uint64_t at, uint64_t size, struct error *error)
 {
 	char range[64];
-	const struct transfer_request request = {.url = item->url,
-	                                         .range = range,
-	                                         .limit = WHEEL_WHOLE_MAX > size ? WHEEL_WHOLE_MAX
-	                                                                         : size,
-	                                         .done = take_piece,
-	                                         .payload = item};
 
 	if (size > 0)
 		snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)at,
 		         (unsigned long long)(at + size - 1));
 	else
 		snprintf(range, sizeof(range), "-%llu", (unsigned long long)WHEEL_TAIL);
-	return projects_ask(item->job->all, &request, error);
+	return ask(item, item->url, range, size > WHEEL_WHOLE_MAX ? size : WHEEL_WHOLE_MAX,
+	           take_piece, error);
 }
 
 /* PEP 658: METADATA by itself. */
 static int ask_metadata(struct item *item, struct error *error)
 {
 	CLEANUP(cleanup_free) char *url = text_format("%s.metadata", item->url);
-	const struct transfer_request request = {
-	        .url = url, .limit = METADATA_MAX, .done = take_metadata, .payload = item};
 
-	return url ? projects_ask(item->job->all, &request, error) : error_nomem(error);
+	return url ? ask(item, url, NULL, METADATA_MAX, take_metadata, error) : error_nomem(error);
 }
 
 static bool has_hash(struct slice bytes, struct slice sha256)
