@@ -74,12 +74,12 @@ enum status commands_run(struct options *options);
 
 /* --- image/kept.c: --root may name an image --- */
 
-/* Is that what --root names? */
+/* Does --root name an image? */
 bool image_is_named(const char *path);
 
 /*
- * Have options->sysroot, an image that was added, lead to its tree; @with_layers: if these are
- * those that it names, else ERROR_CHANGED. ERROR_NOTFOUND: it was not added, or is another one.
+ * Make the tree of the image options->sysroot the sysroot. @with_layers: compare the layers with
+ * their digests first, ERROR_CHANGED. ERROR_NOTFOUND: it was not added, or has changed since.
  */
 int image_enter(struct options *options, bool with_layers, struct error *error);
 

@@ -57,16 +57,17 @@ static const struct command commands[] = {
 		"distributions, packages of conda and of Linux distributions, other zips and tarballs; or "
 		"of all those in a directory. They go to your own database, or to that of --db. With "
 		"--index [URL] and names of projects, read what a package index has, without downloading "
-		"whole wheels, into the catalogue that 'entrydb search' asks. Images of containers (OCI, "
-		"docker save) are kept for themselves, for --root.",
+		"whole wheels, into the catalogue that 'entrydb search' asks. Container images (OCI, docker "
+		"save) are unpacked and kept for --root IMAGE.",
 		"  entrydb add --db wheels.db wheelhouse/\n"
 		"  entrydb add --index pytest-cov pytest-xdist\n"
 		"  entrydb add app.tar; entrydb list --root app.tar\n",
 		"0 done, 2 usage, 3 some archives could not be read"},
 	{"forget", "PATH...", command_forget, KEEPS, KEEPING "path platform", PATHS,
-		"drop a site directory or an archive",
-		"Drop site directories or archives from the database that holds them. The files on disk "
-		"stay, and questions about them are answered by reading them.",
+		"drop a site directory, an archive or an index",
+		"Drop site directories, archives and, by their URLs, package indexes from the database that "
+		"holds them, or remove the tree of an image. The files on disk stay, and questions about "
+		"them are answered by reading them.",
 		"  entrydb forget --db wheels.db wheelhouse/thing-1.0-py3-none-any.whl\n",
 		"0 done, 1 a path is in no database, 2 usage, 3 could not"},
 	{"list", "[GROUP [NAME]]", command_list, ASKS,

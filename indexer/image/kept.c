@@ -1,8 +1,8 @@
 /*
- * kept.c - adds images, and leads --root to their trees.
+ * kept.c - adds images, and makes --root IMAGE stand for their trees.
  *
- * A tree is made beside its place and renamed into it, so that a failed or interrupted `add` leaves
- * what was there before.
+ * A tree is made under another name and then renamed, so that a failed or interrupted `add` leaves
+ * the tree of before.
  */
 #include "indexer/image/kept.h"
 
@@ -33,10 +33,10 @@
 #define RECORD_OTHER 2
 #define NEW          "new" /* a tree that is being made */
 
-/* Where that of one image is kept, whether it is there or not. */
+/* Where the tree of one image is, or would be. */
 struct kept {
-	char *absolute, *directory, *place; /* of the image; of its trees; of the one */
-	char name[64];                      /* of the platform */
+	char *absolute, *directory, *place; /* the image; its trees; the one for the platform, */
+	char name[64];                      /* which is called this there */
 };
 
 static void kept_end(struct kept *kept)
@@ -100,7 +100,7 @@ static int find_record(const struct kept *kept, const char *now, struct error *e
 
 /* --- add --- */
 
-/* A site directory that some layer had, if it is (still) there, by its own name. */
+/* Add the site directory of a layer, if no later one has removed it, by its path without links. */
 static int add_site(struct sites *sites, const char *root, const char *site, struct error *error)
 {
 	CLEANUP(cleanup_free) char *path = text_format("%s%s", root, site);
@@ -116,7 +116,7 @@ static int add_site(struct sites *sites, const char *root, const char *site, str
 	return sites_add(sites, real + outside) ? 0 : error_nomem(error);
 }
 
-/* Unpack it; make the databases of the system, and of each site directory. */
+/* Unpack it; make the databases of the system and of each site directory. */
 static int make_tree(const struct options *options, struct image *image, const char *root,
                      struct error *error)
 {
@@ -146,7 +146,7 @@ static int make_tree(const struct options *options, struct image *image, const c
 	return code < 0 ? code : 0;
 }
 
-/* In one step; then what was there before is removed. */
+/* Put the new tree in the place of the old one, in one step if the file system can. */
 static int put_in_place(int directory, const char *name)
 {
 	if (renameat(directory, NEW, directory, name) == 0)
@@ -204,11 +204,11 @@ int image_add(const struct options *options, const char *path, struct error *err
 		return code;
 	if (flock(directory, LOCK_EX | LOCK_NB) != 0)
 		return error_set(error, ERROR_BUSY, "%s: another process is adding it", path);
-	code = unpack_remove(directory, NEW) == 0 /* of a run that was killed */
+	code = unpack_remove(directory, NEW) == 0 /* left by a run that was killed */
 	               ? keep_tree(options, &kept, &image, record, directory, error)
 	               : error_errno(error, errno, "cannot remove %s/" NEW, kept.directory);
 	unpack_remove(directory, NEW);
-	rmdir(kept.directory); /* if nothing is kept of it */
+	rmdir(kept.directory); /* if it has no tree */
 	return code < 0 ? code : 1;
 }
 
@@ -243,7 +243,7 @@ bool image_is_named(const char *path)
 	        (S_ISDIR(status.st_mode) && layout && access(layout, F_OK) == 0));
 }
 
-/* "; run: entrydb add IMAGE", as for this platform. */
+/* With the command that adds it for this platform. */
 static int refuse(const struct options *options, const struct kept *kept, const char *why,
                   struct error *error)
 {
@@ -258,7 +258,7 @@ static int refuse(const struct options *options, const struct kept *kept, const 
 	                 *platform ? " " : "", word);
 }
 
-/* Are the layers those that the image names? */
+/* Do the layers have the digests that the image names? */
 static int check_layers(const struct options *options, const char *path, struct error *error)
 {
 	CLEANUP(image_close) struct image image = IMAGE_INIT;

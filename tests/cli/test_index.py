@@ -1,4 +1,4 @@
-"""entrydb add --index, entrydb search: against a server of its own, which serves wheels, or lies."""
+"""entrydb add --index, entrydb search: against a local server that serves wheels, or lies."""
 
 import base64
 import contextlib
@@ -35,7 +35,7 @@ def sha256(content):
 
 
 def wheel(name, version="1.0", points="[demo]\nn = m\n", *, padding=0, first=(), tag="py3-none-any", **files):
-    """The name and the bytes of a wheel; @first: names in the dist-info that stand before the padding."""
+    """The name and the bytes of a wheel; @first: files of the dist-info to put before the padding."""
     stem = f"{name.replace('-', '_')}-{version}"
     contents = {"METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\nText.\n",
                 "WHEEL": "Wheel-Version: 1.0\n", "RECORD": "", **files}
@@ -116,11 +116,11 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_):
-        """A client may go at any time."""
+        """Clients may disconnect at any time."""
 
 
 class Index:
-    """A package index: files by their names; @lies: what is done instead, by patterns of paths."""
+    """A package index: files by name; @lies: handlers that take over, by patterns of paths."""
 
     def __init__(self, test, address="127.0.0.1"):
         self.files, self.lies, self.requests, self.fields = {}, {}, [], {}
@@ -256,7 +256,7 @@ class Reading(IndexTest):
         self.assertEqual([row[:2] for row in self.rows()], [("a", "1.9"), ("b", "1.0a1")])
 
     def test_many_versions(self):
-        """More than are read at a time; an ETag without end is not kept."""
+        """More versions than are read at a time; a very long ETag is not stored."""
         for i in range(50):
             self.index.add("a", f"1.{i}")
         page, kind = self.index.page(list(self.index.files), [1])
@@ -341,7 +341,7 @@ class Reading(IndexTest):
         self.assertEqual([row[1] for row in self.rows() if row[0] == "p7"], ["2.0"])
         self.assertEqual(len(self.rows()), 30)
 
-    def test_killed_and_gone_on(self):
+    def test_killed_and_resumed(self):
         count = 1000 if LONG else 200
         for i in range(count):
             self.index.add(f"p{i}")
@@ -366,7 +366,7 @@ class Reading(IndexTest):
         self.assertLess(len(self.index.asked("/simple/p")), count - 40)
 
     def test_two_at_a_time(self):
-        """Neither loses what the other one has read."""
+        """Two runs on one database lose no rows."""
         self.index.add("a")
         self.index.add("b")
         gate = threading.Event()
@@ -421,7 +421,7 @@ class Settings(IndexTest):
 
 
     def test_certificates(self):
-        """An https index, which asks for a client's certificate; nothing of it is read by http."""
+        """An https index that requires a client certificate; its links to http are refused."""
         if not shutil.which("openssl"):
             self.skipTest("there is no openssl")
         pem = f"{self.top}/pem"
@@ -447,7 +447,7 @@ class Settings(IndexTest):
 
 
 class Lies(IndexTest):
-    """Each costs one line; what else there is, is read."""
+    """Each lie gives one line, and everything else is read."""
 
     def refused(self, pattern, lie, words, **how):
         self.forget()
@@ -472,7 +472,7 @@ class Lies(IndexTest):
 
     @support.needs_root
     def test_into_the_private_network(self):
-        """A public index leads nowhere else: tried in a network of its own, with a public address."""
+        """A public index cannot lead to a private address; in a network namespace, where it has a public one."""
         if "INSIDE" not in os.environ:
             if not shutil.which("ip", path=f"{os.environ['PATH']}:/usr/sbin"):
                 self.skipTest("there is no ip, of iproute2")
@@ -541,7 +541,7 @@ class Lies(IndexTest):
         self.refused(None, None, "gives no name", is_there=True)
 
     def test_busy(self):
-        """What passes is waited for, as long as the server says."""
+        """A temporary failure is retried after the time that the server says."""
         self.index.add("a")
         said = []
 
@@ -557,7 +557,7 @@ class Lies(IndexTest):
         self.assertEqual((len(said), len(self.rows())), (3, 1))
         self.index.lies["simple/a/"] = lambda h: h.answer(503, b"", Retry_After="86400") or True
         self.assertIn("asks to wait for 86400 seconds", self.add("a", status=COULD_NOT).err)
-        self.assertEqual(len(self.rows()), 1)  # what was known before stays
+        self.assertEqual(len(self.rows()), 1)  # the rows of before stay
 
     def test_no_index(self):
         for url in (f"http://{self.index.host}/simple/nothing/", "http://127.0.0.1:1/", "https://127.0.0.1:1/"):
