@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import fcntl
 import gzip
 import hashlib
 import html
@@ -17,6 +18,7 @@ import shutil
 import signal
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 import threading
@@ -178,6 +180,11 @@ class Index:
 
     def asked(self, part):
         return [path for path, _ in self.requests if part in path]
+
+
+def setUpModule():
+    if not os.path.exists(f"{os.path.dirname(support.PROGRAM)}/entrydb-transfer.so"):
+        raise unittest.SkipTest("entrydb was built without libcurl")
 
 
 class IndexTest(CommandTest):
@@ -474,16 +481,17 @@ class Lies(IndexTest):
     def test_into_the_private_network(self):
         """A public index cannot lead to a private address; in a network namespace, where it has a public one."""
         if "INSIDE" not in os.environ:
-            if not shutil.which("ip", path=f"{os.environ['PATH']}:/usr/sbin"):
-                self.skipTest("there is no ip, of iproute2")
-            words = ["unshare", "-n", "sh", "-c", "ip link set lo up && ip address add 198.51.100.7/32 dev lo && exec \"$@\"",
-                     "-", sys.executable, __file__, f"{type(self).__name__}.{self._testMethodName}"]
-            env = {**os.environ, "INSIDE": "1", "PATH": f"{os.environ['PATH']}:/usr/sbin", "PYTHONPATH": os.pathsep.join(sys.path)}
+            words = ["unshare", "-n", sys.executable, __file__, f"{type(self).__name__}.{self._testMethodName}"]
+            env = {**os.environ, "INSIDE": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
             done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=100)
-            if "unshare" in done.stderr:
+            if done.stderr.startswith("unshare:"):
                 self.skipTest(done.stderr)
             self.assertEqual(done.returncode, 0, done.stderr)
             return
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+            address = struct.pack("16sH2x4s16x", b"lo:1", socket.AF_INET, socket.inet_aton("198.51.100.7"))
+            fcntl.ioctl(control, 0x8914, struct.pack("16sH22x", b"lo", 0x41))  # SIOCSIFFLAGS: up, running
+            fcntl.ioctl(control, 0x8916, address)  # SIOCSIFADDR
         inner, self.index = self.index, Index(self, "198.51.100.7")
         inner.add("bad")
         for place in (inner.url, inner.url.replace("127.0.0.1", "localhost"), inner.url.replace("127.0.0.1", "0.0.0.0"),
