@@ -1,5 +1,5 @@
 /*
- * carried.c - compares what a copy has kept of a file: its name, size and time.
+ * carried.c - compares the name, size and time that a copy preserves.
  */
 #include "db/carried.h"
 
@@ -9,16 +9,16 @@
 
 #define MICROSECOND 1000 /* nanoseconds */
 
-struct carried carried_of(const struct publication_record *said, const struct stat *file)
+struct carried carried_of(const struct publication_record *recorded, const struct stat *file)
 {
 	int64_t changed = nanoseconds_of(file->st_ctim), modified = nanoseconds_of(file->st_mtim);
 
 	return (struct carried){
-	        .is_elsewhere = said->inode != (int64_t)file->st_ino,
-	        .is_touched = changed < said->time - NANOSECONDS ||
-	                      changed - CARRIED_PUBLISHING > said->time,
-	        .is_sealed = said->sealed,
-	        .is_set_back = modified < said->time - NANOSECONDS,
+	        .is_elsewhere = recorded->inode != (int64_t)file->st_ino,
+	        .is_touched = changed < recorded->time - NANOSECONDS ||
+	                      changed - CARRIED_PUBLISHING > recorded->time,
+	        .is_sealed = recorded->sealed,
+	        .is_set_back = modified < recorded->time - NANOSECONDS,
 	        .mtime = modified,
 	};
 }
@@ -35,13 +35,13 @@ bool carried_names_suffice(const struct carried *carried, struct stamp now)
 	return carried->is_sealed && now.mtime <= carried->mtime;
 }
 
-/* Carriers keep nanoseconds, microseconds (or what a double has of them) or whole seconds. */
+/* Copies preserve nanoseconds, microseconds (or a double's approximation) or whole seconds. */
 static bool same_time(int64_t recorded, int64_t now)
 {
 	int64_t lost;
 
 	if (__builtin_sub_overflow(recorded, now, &lost))
-		return false; /* a hostile database may say anything */
+		return false; /* a hostile database may hold any number */
 	return now % NANOSECONDS == 0 ? lost >= 0 && lost < NANOSECONDS
 	                              : lost > -MICROSECOND && lost < MICROSECOND;
 }

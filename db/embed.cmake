@@ -1,5 +1,5 @@
-# Turn the text files INPUT, one after the other, into the C string NAME, declared in HEADER, in
-# OUTPUT: bytes, since string literals may be no longer than 4095 characters.
+# Write OUTPUT, which defines the C string NAME, declared in HEADER, with the concatenated text
+# files INPUT: as bytes, since string literals are limited to 4095 characters.
 foreach(input ${INPUT})
     file(READ ${input} more HEX)
     string(APPEND bytes "${more}")

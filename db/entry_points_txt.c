@@ -1,9 +1,8 @@
 /*
- * entry_points_txt.c - parses entry_points.txt. One parser for the indexer and for
- * every library and program that reads an entry_points.txt itself, since two readings
- * of one format drift apart. Nearly every such file is ASCII with '\n' line ends, and
- * thousands are read when an environment is indexed: for those, lines are found by
- * memchr, after one look at the whole text has shown it to be so.
+ * entry_points_txt.c - the only parser of entry_points.txt, for the indexer and the library.
+ *
+ * Nearly every such file is ASCII with '\n' line ends, and indexing an environment reads thousands:
+ * after one check of the whole text, lines of such files are found by memchr().
  */
 #include "db/entry_points_txt.h"
 
@@ -11,9 +10,9 @@
 #include "db/base/escape.h"
 #include "db/base/unicode.h"
 
-#define QUOTED_BYTES 60 /* of a bad line, as many as an error message repeats */
+#define QUOTED_BYTES 60 /* of a bad line, in an error message */
 
-/* No line end but '\n', and nothing that is not ASCII. */
+/* Only ASCII, and no line end but '\n'. */
 static bool is_plain(struct slice text)
 {
 	bool plain = utf8_span_ascii(text.ptr, text.ptr + text.len) == text.len;
@@ -30,7 +29,7 @@ void entry_points_txt_begin(struct entry_points_txt *txt, struct slice text)
 	*txt = (struct entry_points_txt){.rest = text, .plain = is_plain(text)};
 }
 
-/* The first line end in @text, whose length is put into *width; the text's end if none. */
+/* The first line end in @text, with its length in *width; the end of @text if there is none. */
 static const char *find_break(struct slice text, size_t *width)
 {
 	const char *at = text.ptr, *end = at + text.len;
@@ -58,7 +57,7 @@ static const char *find_newline(struct slice text, size_t *width)
 	return at ? at : text.ptr + text.len;
 }
 
-/* The next line, stripped. False at the end. */
+/* Read the next line, stripped. False at the end. */
 static bool next_line(struct entry_points_txt *txt, struct slice *line)
 {
 	const char *at;
@@ -136,21 +135,20 @@ int entry_points_txt_next(struct entry_points_txt *txt, struct entry_points_line
 /* --- values --- */
 
 /*
- * The pattern of importlib.metadata, word for
- * word:
+ * The pattern of importlib.metadata, verbatim:
  *
  *     (?P<module>[\w.]+)\s*(:\s*(?P<attr>[\w.]+)\s*)?((?P<extras>\[.*\])\s*)?$
  *
- * written out by hand, which needs no trying again: no character that may follow a run
- * could belong to it, and the ']' of the extras can only be the last one that is not
- * white space. '.' in "[.*]" is any character except '\n'.
+ * implemented by hand without backtracking: no character that may follow a run could belong to it,
+ * and the ']' of the extras can only be the last character that is not white space. '.' in "[.*]"
+ * matches any character except '\n'.
  */
 static struct slice skip_spaces(struct slice text)
 {
 	return slice_from(text, unicode_span_space(text));
 }
 
-/* Take a non-empty run of \w and '.' from *rest, with the white space after it. */
+/* Read a non-empty run of \w and '.' from *rest and skip the white space after it. */
 static bool take_dotted(struct slice *rest, struct slice *out)
 {
 	struct slice text = *rest;
@@ -176,7 +174,7 @@ static bool take_char(struct slice *rest, char c)
 	return true;
 }
 
-/* Whether @text, which follows module and attr, is "[...]"; if so, *out is that. */
+/* Is @text, which follows module and attr, "[...]"? If so, *out is set to it. */
 static bool match_extras(struct slice text, struct slice *out)
 {
 	text = unicode_strip(text);

@@ -1,11 +1,11 @@
 /*
- * entry_points_txt.h - the text format of entry_points.txt, as Python reads it.
+ * entry_points_txt.h - parses entry_points.txt and its values exactly as Python does.
  *
- * Lines are those of str.splitlines(), stripped of white space. Empty lines, lines
- * that begin with '#' and all before the first section are dropped. "[...]" is a
- * section, named by what is left when all '[' and ']' are taken off both ends. Any
- * other line is a name and a value around its first '='; both may be empty. Nothing
- * is merged, sorted, checked or folded: repeated sections and names are all given.
+ * Lines end as in str.splitlines() and are stripped of white space. Empty lines, lines that start
+ * with '#' and everything before the first section are skipped. "[...]" starts a section, named by
+ * the text without the '[' and ']' at both ends. Every other line is split at its first '=' into
+ * name and value; both may be empty. Nothing is merged, sorted, validated or case-folded: repeated
+ * sections and names are all returned.
  */
 #ifndef DB_ENTRY_POINTS_TXT_H
 #define DB_ENTRY_POINTS_TXT_H
@@ -18,53 +18,53 @@ struct entry_points_line {
 	struct slice group;
 	struct slice name;
 	struct slice value;
-	size_t number; /* of its line, from 1 */
+	size_t number; /* line number, from 1 */
 };
 
-/* A reader's position in a text. Private, apart from being copyable. */
+/* The state of a parser. Private; it may be copied. */
 struct entry_points_txt {
 	struct slice rest;
 	struct slice group;
-	size_t number; /* of the line read last */
+	size_t number; /* of the last line read */
 	bool in_group;
-	bool plain; /* all ASCII, and '\n' ends every line */
+	bool plain; /* all ASCII, with '\n' line ends */
 };
 
 /*
- * Start reading @text, which must outlive the reader and all it gives. Python fails on text that is
- * not strict UTF-8: ask utf8_valid() first.
+ * Start parsing @text, which must outlive the parser and its results. Python rejects text that is
+ * not strict UTF-8: check utf8_valid() first.
  */
 void entry_points_txt_begin(struct entry_points_txt *txt, struct slice text);
 
 /*
- * Read the next item into @out. Returns 1; 0 at the end; or ERROR_FORMAT for a line
- * without '=', where Python raises TypeError and drops the whole file; or ERROR_NOMEM. @out is
- * written only for 1. After an error the next call goes on with the line that
- * follows, for callers that report every such line.
+ * Read the next item into @out, which is written only for 1. Returns 1; 0 at the end; ERROR_FORMAT
+ * for a line without '=', where Python raises TypeError and drops the whole file; or ERROR_NOMEM.
+ * After an error the next call continues with the following line, for callers that report all
+ * errors.
  */
 int entry_points_txt_next(struct entry_points_txt *txt, struct entry_points_line *out,
                           struct error *error);
 
 /*
- * The grammar of a value: "module:attr [extras]". Python matches values by a regular expression
- * that is more liberal than the specification, and only when somebody asks for module, attr or
- * extras. So a value that does not match is kept as it is and is not an error of the file.
+ * A parsed value, "module:attr [extras]". Python matches values by a regular expression that is
+ * more liberal than the specification, and only when module, attr or extras are accessed: a value
+ * that does not match is kept and is not an error of the file.
  */
 struct value {
 	struct slice module;
-	struct slice attr;   /* null when there is none */
-	struct slice extras; /* from '[' to ']', both included; null when there are none */
+	struct slice attr;   /* null if there is none */
+	struct slice extras; /* including '[' and ']'; null if there are none */
 };
 
 /*
- * Take @text apart; the parts point into it. False, with @out untouched, when Python's
- * pattern does not match. @text must be valid UTF-8.
+ * Parse @text, which must be valid UTF-8; the parts point into it. Returns false, with @out
+ * untouched, if Python's pattern does not match.
  */
 bool value_parse(struct slice text, struct value *out);
 
 /*
- * The next name among the extras: a run of \w, wherever it stands. *rest begins as
- * value.extras (null is accepted) and is moved past the name. False when none is left.
+ * Read the next extra: a run of \w, wherever it stands. *rest starts as value.extras (may be null)
+ * and is advanced. Returns false if there are no more.
  */
 bool value_next_extra(struct slice *rest, struct slice *word);
 

@@ -1,19 +1,18 @@
 /*
- * file_vfs.c - gives SQLite one descriptor; https://www.sqlite.org/c3ref/io_methods.html.
+ * file_vfs.c - an SQLite VFS on one open descriptor; https://www.sqlite.org/c3ref/io_methods.html.
  *
- * SQLite opens files by name. A name can lead to another file than the one that was
- * checked a moment before; a descriptor cannot. So this VFS gives SQLite what it
- * needs to read or write the one file, and nothing else: no second file (journals,
- * WAL, temporary files) is ever opened, no lock taken, nothing removed.
+ * SQLite opens files by name, and a name can lead to another file than the one checked a moment
+ * before. This VFS lets SQLite read or write the one file behind a descriptor and nothing else: no
+ * second file (journal, WAL, temporary file) is opened, no lock taken, nothing removed.
  *
- * The descriptor stays the caller's, who closes it after the database. It should be
- * above 2, and must not be appended to.
+ * The caller owns the descriptor and closes it after the database. It should be above 2 and not in
+ * append mode.
  *
- * SQLite finds a VFS by its name, in a list of the process; but once a database is
- * open, it keeps a pointer. So each database has a VFS of its own, which is in the list
- * only while it is being opened, under a name made of its address: there is no global
- * state, nothing is left when this code is unloaded, and no other copy of it in the
- * process is in the way. What has nothing to do with files, such as the time, is SQLite's own.
+ * SQLite looks up a VFS by name in a process-wide list, but an open database keeps a pointer to it.
+ * So each database has its own VFS, which is registered only while the database is being opened,
+ * under a name made from its address: there is no global state, nothing remains when this code is
+ * unloaded, and several copies of it in a process do not collide. Methods unrelated to files, such
+ * as the clock, are those of SQLite's "unix" VFS.
  */
 #include "db/sql.h"
 
@@ -26,7 +25,7 @@
 #include "db/base/libc.h"
 
 struct file {
-	sqlite3_file base; /* first: SQLite knows no more of it */
+	sqlite3_file base; /* must be first: the part that SQLite knows */
 	struct file_vfs *vfs;
 };
 
@@ -35,7 +34,7 @@ static struct file_vfs *vfs_of(sqlite3_file *base)
 	return ((struct file *)base)->vfs;
 }
 
-/* A call has failed: @code tells SQLite, which may make something else of it. */
+/* Report a failed call to SQLite, and keep errno, since SQLite may turn @code into another. */
 static int failed(sqlite3_file *base, int code)
 {
 	vfs_of(base)->errnum = errno;
@@ -50,7 +49,7 @@ static int file_close(sqlite3_file *base)
 	return SQLITE_OK;
 }
 
-/* What lies beyond the end is zero, says SQLite, and is to be told. */
+/* SQLite requires zeros beyond the end, and SQLITE_IOERR_SHORT_READ. */
 static int file_read(sqlite3_file *base, void *bytes, int count, sqlite3_int64 at)
 {
 	size_t done = 0, size = (size_t)count;
@@ -99,7 +98,7 @@ static int file_size(sqlite3_file *base, sqlite3_int64 *size)
 	return SQLITE_OK;
 }
 
-/* Locks: nobody else sees the file, or nobody changes it. Who publishes it syncs it, once. */
+/* No locks: the file is either private or immutable. No sync: the publisher syncs it once. */
 static int do_nothing(sqlite3_file *base, int how)
 {
 	(void)base;
@@ -166,7 +165,7 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *name, int sync)
 	return SQLITE_OK;
 }
 
-/* There is no other file, such as a journal. */
+/* No other file, such as a journal, ever exists. */
 static int vfs_access(sqlite3_vfs *vfs, const char *name, int flags, int *found)
 {
 	*found = 0;
@@ -181,7 +180,7 @@ static int vfs_full_name(sqlite3_vfs *vfs, const char *name, int room, char *out
 
 int file_vfs_open(struct file_vfs *vfs, int fd, enum file_use use, sqlite3 **db)
 {
-	/* In a cache that is shared, databases are told apart by name: ours have none. */
+	/* A shared cache distinguishes databases by name: ours have none. */
 	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE |
 	            (use == FILE_WRITE ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
 	const sqlite3_vfs *unix_vfs = sqlite3_vfs_find("unix");

@@ -1,5 +1,5 @@
 /*
- * identity.c - tells our own databases from those of others, before a row is believed.
+ * identity.c - recognizes databases of entrydb before any row is trusted.
  */
 #include "db/identity.h"
 
@@ -26,7 +26,7 @@ static uint32_t big_endian(const unsigned char *bytes)
 	       (uint32_t)bytes[3];
 }
 
-/* Its length, or a negative code. */
+/* Returns the number of bytes read, or a negative code. */
 static int read_header(int fd, unsigned char header[HEADER_SIZE], const char *file,
                        struct error *error)
 {
@@ -86,13 +86,13 @@ int identity_leave_wal(int fd, const char *file, struct error *error)
 
 /* --- the schema --- */
 
-#define STATEMENTS_MAX 31 /* a bit for each, and one to shift by */
+#define STATEMENTS_MAX 31 /* one bit each */
 
-/* The statements of schema.sql that make something. */
+/* The CREATE statements of schema.sql. */
 struct schema {
 	const char *statements[STATEMENTS_MAX];
 	int count;
-	int expected; /* the one that probably comes next: the order is mostly the same */
+	int expected; /* the next one to compare: the order is usually the same */
 };
 
 static struct schema our_schema(void)
@@ -105,7 +105,10 @@ static struct schema our_schema(void)
 	return schema;
 }
 
-/* Its bit; 0 if there is none. SQLite keeps the text as it was written, to before the semicolon. */
+/*
+ * The bit of the statement @text; 0 if there is none. SQLite stores the text as written, up to the
+ * semicolon.
+ */
 static unsigned find_statement(struct schema *schema, struct slice text)
 {
 	for (int i = 0; i < schema->count; i++) {
@@ -130,8 +133,8 @@ static int foreign_schema(const struct sql *sql, struct slice name, struct error
 }
 
 /*
- * That the type, the name and the table of a row are those of its text, and that a row without
- * text is an index of a UNIQUE column, SQLite itself has seen to when it has read the schema.
+ * When SQLite reads the schema, it verifies that the type, name and table of each row match its
+ * text, and that a row without text is an index of a UNIQUE column.
  */
 int identity_check_schema(struct sql *sql, const char *only, struct error *error)
 {
@@ -160,7 +163,7 @@ int identity_check_schema(struct sql *sql, const char *only, struct error *error
 
 /* --- damage --- */
 
-/* All pages are read, and each index is compared with its table, which would be published again. */
+/* Reads all pages and compares each index with its table, since both would be published again. */
 int identity_check_pages(struct sql *sql, struct error *error)
 {
 	sqlite3_stmt *statement = sql_get(sql, "PRAGMA integrity_check(1)");
@@ -175,8 +178,8 @@ int identity_check_pages(struct sql *sql, struct error *error)
 }
 
 /*
- * A row whose parent is missing, or that its root does not count, would never be dropped,
- * and would stay in the way of other rows.
+ * Rows without a parent, or not counted by their root, would never be dropped and would collide
+ * with other rows.
  */
 int identity_check_rows(struct sql *sql, struct error *error)
 {

@@ -1,6 +1,6 @@
 /*
  * publish.c - replaces one database file by another. Every step that can fail is checked before the
- * rename, because it cannot be undone.
+ * rename, which cannot be undone.
  */
 #include "db/publish.h"
 
@@ -27,7 +27,7 @@
 
 /* --- names in the directory --- */
 
-/* Too long a name is cut off, and then too long for the file system as well. */
+/* A name that is too long is truncated, and then still too long for the file system. */
 struct sibling {
 	char name[NAME_MAX + 16];
 };
@@ -40,7 +40,7 @@ static struct sibling sibling(const struct publication *publication, const char 
 	return it;
 }
 
-/* Does @name lead to what is open as @fd? */
+/* Is @fd the file @name? */
 static bool is_named(const struct publication *publication, const char *name, int fd)
 {
 	struct stat named, open;
@@ -49,7 +49,7 @@ static bool is_named(const struct publication *publication, const char *name, in
 	       fstat(fd, &open) == 0 && safe_same_file(&named, &open);
 }
 
-/* Make the name free, unless it is that of a directory with something in it. */
+/* Remove the file or empty directory @name. */
 static int clear_name(const struct publication *publication, const char *name)
 {
 	int directory = publication->directory_fd;
@@ -77,12 +77,12 @@ static int open_directory(struct publication *publication, const char *path, con
 /* --- the lock --- */
 
 enum turn {
-	TURN_NONE, /* nobody is known to wait: go on trying */
+	TURN_NONE, /* no waiting writer is known: keep trying */
 	TURN_OURS,
-	TURN_TAKEN, /* by another who waits to do the same work */
+	TURN_TAKEN, /* another writer waits to do the same work */
 };
 
-/* The byte of the lock file that stands for @work; files are far shorter than 2^62. */
+/* The byte of the lock file that identifies @work; files are far shorter than 2^62. */
 static struct flock byte_of(uint64_t work, short type)
 {
 	return (struct flock){
@@ -94,8 +94,8 @@ static struct flock byte_of(uint64_t work, short type)
 }
 
 /*
- * What is in the way must be a lock on this very byte: where flock() is a lock on all
- * bytes, as on NFS, the first writer's is in the way, too, and that one has begun.
+ * Only a conflicting lock on exactly this byte counts: where flock() locks all bytes, as on NFS,
+ * the first writer's lock conflicts too, and that writer has already begun.
  */
 static enum turn take_turn(int fd, uint64_t work)
 {
@@ -113,8 +113,8 @@ static enum turn take_turn(int fd, uint64_t work)
 }
 
 /*
- * Mode 0600: whoever can open a lock file can hold the lock. So could the owner of one that is not
- * ours, for ever; and two writers that removed such a file at once might remove each other's.
+ * Mode 0600: any process that can open a lock file can hold the lock. So could the owner of another
+ * user's file, forever; and two writers that removed such a file at once could remove each other's.
  */
 static int open_lock(struct publication *publication, struct error *error)
 {
@@ -150,7 +150,7 @@ static int pause_for_lock(const struct publication_wait *wait, const char *path,
 	return 0;
 }
 
-/* 1: the work will be done by another who waits. */
+/* Returns 1 if another waiting writer will do the work. */
 static int wait_for_lock(int fd, const struct publication_wait *wait, const char *path,
                          struct error *error)
 {
@@ -175,7 +175,7 @@ static int wait_for_lock(int fd, const struct publication_wait *wait, const char
 	return 0;
 }
 
-/* Again, if what was locked is not there any more: others would lock what is. */
+/* Retry if the locked file was removed: other writers would lock a new one. */
 static int take_lock(struct publication *publication, const struct publication_wait *wait,
                      struct error *error)
 {
@@ -190,13 +190,13 @@ static int take_lock(struct publication *publication, const struct publication_w
 			code = wait_for_lock(publication->lock_fd, wait, publication->path, error);
 	} while (code == 0 && !is_named(publication, lock.name, publication->lock_fd));
 	if (code != 0 && publication->lock_fd >= 0)
-		close(take_fd(&publication->lock_fd)); /* what lies there is another writer's */
+		close(take_fd(&publication->lock_fd)); /* NAME.new is another writer's */
 	return code;
 }
 
 /* --- the new file --- */
 
-/* Ours, and what SQLite may have left beside one that was written by name. */
+/* The new file, and files that SQLite may have left beside one opened by name. */
 static int remove_leftovers(const struct publication *publication)
 {
 	static const char *const suffixes[] = {".new", ".new-journal", ".new-wal", ".new-shm"};
@@ -236,7 +236,9 @@ int publication_begin(struct publication *publication, const char *path,
 
 /* --- the copy --- */
 
-/* By the kernel, which shares the blocks where the file system can, else by hand. */
+/*
+ * With copy_file_range(), which shares blocks where the file system can; else with read and write.
+ */
 static int copy_file(int from, int to)
 {
 	char buffer[COPY_BUFFER];
@@ -257,7 +259,7 @@ static int copy_file(int from, int to)
 	return n == 0 ? 0 : -1;
 }
 
-/* Open what is published, and judge it; what is no regular file may refuse to be opened. */
+/* Open the published file and check that it is trusted; a special file may fail to open. */
 static int open_published(struct publication *publication, int *fd, struct stat *status,
                           struct error *error)
 {
@@ -350,9 +352,9 @@ static int make_ready(struct publication *publication, mode_t mode, struct error
 }
 
 /*
- * Has somebody marked the old file since it was copied? He waited for us, perhaps, and has
- * seen what we have not. The rename changes the file's time, too: afterwards, only one that
- * had no mark can tell.
+ * Was the old file marked stale after it was copied? Another writer may have timed out waiting for
+ * us and know of a change that we missed. Renaming changes its ctime, too: afterwards, only a file
+ * that had no mark before can show it.
  */
 static bool was_marked_meanwhile(const struct publication *publication)
 {
@@ -407,7 +409,7 @@ int publish_mark_stale(const char *path, const char *sysroot, struct error *erro
 	struct stat status;
 	int code = open_directory(&publication, path, sysroot, SAFE_EXISTING, error);
 
-	do { /* a writer looks for the mark when it has renamed, we for its name afterwards */
+	do { /* a writer checks for the mark after its rename; we check the name after marking */
 		cleanup_close(&fd);
 		fd = -1;
 		if (code == 0)

@@ -1,5 +1,5 @@
 /*
- * publish.h - how a new database takes the place of the old one.
+ * publish.h - replaces the published database atomically.
  *
  *     entry_points.db        what readers open; only ever replaced by rename
  *     entry_points.db.lock   held (flock) by the one writer; never removed
@@ -8,29 +8,26 @@
  *     lock -> remove a dead writer's .new -> copy -> (change) -> fsync
  *          -> rename -> fsync the directory -> unlock
  *
- * Nobody's rights are lent: the directory is one of the writer's own territory
- * (safe_path.h), it and the new file are reached by their first descriptors and never
- * again by name, and what is copied is a file that may be believed (trust.h). A file in the
- * way of these names is removed, but for a lock file that is somebody else's: that, or a
+ * Readers therefore write nothing, lock nothing and never wait; a writer killed at any point leaves
+ * either the old file or the new one complete.
+ *
+ * Security: the directory must be in the writer's own territory (safe_path.h), the directory and
+ * the new file are reached only by the descriptors first opened, and only a trusted file (trust.h)
+ * is copied. Files in the way of these names are removed; a lock file of another user, or a
  * directory, is an error.
  *
- * Readers therefore write nothing, lock nothing and wait for nobody, and a
- * writer killed at any point leaves the old file, or the new one, whole.
+ * Several writers that would do the same work need not all wait. A writer that finds the lock busy
+ * tries to lock one byte of the lock file, chosen by the work. If that byte is taken, it leaves:
  *
- * Writers that would do the same work need not all wait. Whoever finds the lock
- * busy takes a turn: a lock on one byte of the lock file, the byte that stands for
- * the work. Whoever finds that byte taken leaves:
- *
- *     first      holds the lock, and works
- *     second     lock busy, byte free: takes the byte, and waits
+ *     first      holds the lock, works
+ *     second     lock busy, byte free: locks the byte, waits
  *     third      lock busy, byte taken: leaves
- *     second     gets the lock, lets go of the byte, and only then looks at the disk
+ *     second     gets the lock, unlocks the byte, and only then reads the disk
  *
- * Nothing is missed: at the moment when the third found the byte taken, which is
- * after the change that brought it, the second had not begun to look, and so will
- * see that change. A fourth that comes when the second has begun finds the byte
- * free, and waits. Only if the second is killed while it waits, or gives up because
- * the lock is not released in time, is the change left to the next writer.
+ * No change is missed: when the third found the byte taken, the second had not begun to read the
+ * disk and will see the change for which the third came. A fourth that comes after the second has
+ * begun finds the byte free, and waits. Only if the second is killed while waiting, or times out,
+ * is the change left to the next writer.
  */
 #ifndef DB_PUBLISH_H
 #define DB_PUBLISH_H
@@ -46,22 +43,22 @@
 #define PUBLISH_LOCK_TIMEOUT 30000 /* milliseconds; how long a writer waits for another */
 
 /*
- * A database that could not be updated when it had to be is marked, by its time of
- * modification, since that needs no lock and no room on the disk: to the second this,
- * and no fraction. (As four letters it reads "EPDI", as the application_id does.)
+ * A database that could not be updated when necessary is marked stale by this modification time
+ * with no fraction, since setting a time needs neither the lock nor disk space. (As four letters
+ * the number reads "EPDI", like the application_id.)
  */
 #define PUBLISH_STALE_MARK 1162888265 /* seconds since 1970: in November 2006 */
 
 struct publication {
 	char *path;            /* of the database */
-	const char *name;      /* the end of that: all else is relative to the directory */
-	int directory_fd;      /* of the directory that holds all */
-	int lock_fd;           /* of NAME.lock */
-	int new_fd;            /* of NAME.new: for all that is done with it */
-	int published_fd;      /* of what was copied */
-	struct stat published; /* of that, when it was copied */
-	bool is_marked;        /* the new file is to have it */
-	struct timespec began; /* by the clock of this very file system */
+	const char *name;      /* its last component, relative to directory_fd */
+	int directory_fd;      /* the directory of all these files */
+	int lock_fd;           /* NAME.lock */
+	int new_fd;            /* NAME.new */
+	int published_fd;      /* the file that was copied */
+	struct stat published; /* its status when it was copied */
+	bool is_marked;        /* mark the new file stale */
+	struct timespec began; /* by the clock of the file system */
 };
 
 #define PUBLICATION_INIT                                                                           \
@@ -69,60 +66,56 @@ struct publication {
 
 struct publication_wait {
 	int timeout;           /* milliseconds */
-	uint64_t work;         /* stands for what the work looks at; 0: never that of another */
-	bool (*stopped)(void); /* asked while waiting, after which it is ERROR_BUSY; or NULL */
-	const char *sysroot;   /* NULL, or what the path begins with: no link leads out of it */
+	uint64_t work;         /* identifies the work; 0: never the same as another's */
+	bool (*stopped)(void); /* called while waiting; true: ERROR_BUSY; or NULL */
+	const char *sysroot;   /* NULL, or a prefix of the path that links cannot leave */
 };
 
 /*
- * Make the directory of @path where it is missing, take the lock, and make an
- * empty new file. Waits at most wait->timeout: then ERROR_BUSY. Where
- * the directory is not in the territory of the effective user: ERROR_PERMISSION. 1, and nothing
- * is begun: another writer that has not begun yet will do the same work.
+ * Create the directory of @path if missing, take the lock, and create an empty new file. Returns 1,
+ * with nothing begun, if another waiting writer will do the same work. ERROR_BUSY after waiting
+ * wait->timeout; ERROR_PERMISSION if the directory is not in the territory of the effective user.
  */
 int publication_begin(struct publication *publication, const char *path,
                       const struct publication_wait *wait, struct error *error);
 
 /*
- * Fill the new file with what is published now: ERROR_NOTFOUND if nothing is, which
- * only the file system itself can say, and ERROR_FORMAT for what is not to be believed:
- * no regular file, or one that others own or may write.
+ * Copy the published file into the new file. ERROR_NOTFOUND only if the file system reports that it
+ * does not exist; ERROR_FORMAT if it is not trusted: not a regular file, or one that other users
+ * own or can write.
  */
 int publication_copy(struct publication *publication, struct error *error);
 
-/* Empty the new file again, when what was copied turned out to be of no use. */
+/* Empty the new file again, if the copy turned out to be useless. */
 int publication_restart(struct publication *publication, struct error *error);
 
 /* Set publication->began to now, by the clock of the file system. */
 void publication_touch(struct publication *publication);
 
 /*
- * Give the published file a second name, with @suffix, so that it is not lost
- * when the new one takes its place. Nothing published is not an error.
+ * Link the published file to a second name, with @suffix, so that it survives its replacement. It
+ * is not an error if nothing is published.
  */
 int publication_set_aside(struct publication *publication, const char *suffix, struct error *error);
 
-/*
- * Put the new file, whose writer has done with it, in place of the old one. @mode: as
- * for chmod.
- */
+/* Rename the finished new file over the old one. @mode: its permissions. */
 int publication_finish(struct publication *publication, mode_t mode, struct error *error);
 
-/* Remove what was not published, and unlock. For use with CLEANUP. */
+/* Remove an unpublished new file and unlock. For use with CLEANUP. */
 void publication_end(struct publication *publication);
 
 /*
- * Mark the published file as one that its readers must compare with the disk, since a
- * writer could not do so: it gave up waiting for the lock, say, or the disk is full.
- * The next publication keeps the mark, unless is_marked is set to false. @sysroot as
- * above. ERROR_NOTFOUND where nothing is published: then nothing is stale.
+ * Mark the published file stale: its readers must compare it with the disk. For a writer that could
+ * not update it, since it timed out waiting for the lock or the disk is full. The next publication
+ * keeps the mark unless is_marked is set to false. @sysroot: as above. ERROR_NOTFOUND if nothing is
+ * published.
  */
 int publish_mark_stale(const char *path, const char *sysroot, struct error *error);
 
-/* Take the mark off the published file, when it has been found right as it is. */
+/* Remove the mark from the published file, which was verified to be up to date. */
 int publication_unmark(struct publication *publication, struct error *error);
 
-/* Does a published file with this status have the mark? */
+/* Is a published file with this status marked stale? */
 static inline bool publish_is_marked(const struct stat *status)
 {
 	return status->st_mtim.tv_sec == PUBLISH_STALE_MARK && status->st_mtim.tv_nsec == 0;

@@ -1,6 +1,6 @@
 /*
- * reader.c - answers from one published file. What is opened for a single question must be cheap:
- * one open, one read of the header, and no statement prepared before its use.
+ * reader.c - queries of one published file. Opening it for a single query must be cheap: one open,
+ * one read of the header, and no statement prepared before its use.
  */
 #include "db/reader.h"
 
@@ -23,12 +23,12 @@
 #include "db/tables.h"
 
 #define READ_AHEAD ((off_t)1 << 20) /* bytes */
-#define JSON_GROWS 8                /* times, at most: a byte may become \u001b, or \\x1b */
+#define JSON_GROWS 8                /* at most; a byte may become \u001b, or \\x1b */
 #define DOCUMENT   5                /* arrays in the document */
 
 /*
- * Is the descriptor not the file any more? A daemon may close all that it does not know,
- * and open something else under the same number.
+ * Was the descriptor closed and reused? A daemon may close all descriptors that it does not know,
+ * and open another file under the same number.
  */
 static bool lost_file(const struct reader *reader)
 {
@@ -37,10 +37,11 @@ static bool lost_file(const struct reader *reader)
 	return fstat(reader->fd, &status) != 0 || !safe_same_file(&status, &reader->opened);
 }
 
-/* Without following a link, nor waiting for the other end of a FIFO. */
+/* Does not follow a link or block on a FIFO. */
 static int open_file(struct reader *reader, const char *file, struct error *error)
 {
-	CLEANUP(cleanup_close) int fd = safe_fd(file_open(AT_FDCWD, file, O_NOFOLLOW));
+	CLEANUP(cleanup_close)
+	int fd = safe_fd(file_open(AT_FDCWD, file, O_NOFOLLOW | FILE_OWN_NAME));
 
 	reader->fd = -1;
 	if (fd < 0 && errno == ELOOP)
@@ -49,7 +50,7 @@ static int open_file(struct reader *reader, const char *file, struct error *erro
 		                 file);
 	if (fd < 0 || fstat(fd, &reader->opened) != 0)
 		return error_errno(error, errno, "%s", file);
-	/* A question reads pages here and there: over a network, each a request of its own. */
+	/* A query reads scattered pages: on a network file system, each is a request. */
 	posix_fadvise(fd, 0, READ_AHEAD, POSIX_FADV_WILLNEED);
 	reader->fd = take_fd(&fd);
 	return 0;
@@ -89,7 +90,7 @@ void reader_close(struct reader *reader)
 	if (!reader)
 		return;
 	sql_close(&reader->sql);
-	/* What a daemon has put in its place is somebody else's. */
+	/* If it was reused, it is not ours to close. */
 	if (reader->fd >= 0 && !lost_file(reader))
 		close(reader->fd);
 	free(reader);
@@ -125,11 +126,11 @@ int reader_publication(struct reader *reader, struct publication_record *out, st
 
 int reader_carried(struct reader *reader, struct carried *out, struct error *error)
 {
-	struct publication_record said;
-	int found = reader_publication(reader, &said, error);
+	struct publication_record recorded;
+	int found = reader_publication(reader, &recorded, error);
 
 	if (found > 0)
-		*out = carried_of(&said, &reader->opened);
+		*out = carried_of(&recorded, &reader->opened);
 	return found;
 }
 
@@ -156,7 +157,7 @@ int reader_roots(struct reader *reader, root_each *each, void *payload, struct e
 {
 	sqlite3_stmt *row = sql_get(&reader->sql, SELECT_FROM(ROOT_COLUMNS) "root ORDER BY id");
 	struct root_record root = {0};
-	int64_t last = 0; /* they begin with 1 */
+	int64_t last = 0; /* ids start at 1 */
 	int code;
 
 	while ((code = row_next(&reader->sql, row, &root_table, &root, error)) > 0) {
@@ -174,20 +175,23 @@ int reader_roots(struct reader *reader, root_each *each, void *payload, struct e
 
 /* --- arrays --- */
 
-/* Rows that become an array; ?1 of the statement is the identifier of a root or a distribution. */
+/*
+ * A kind of rows that are read into an array; ?1 of the statement is the id of a root or a
+ * distribution.
+ */
 struct kind {
 	const char *statement;
 	const struct table *table;
 	size_t size; /* of one record */
-	/* Of entry points: where a distribution keeps them; 0: the rows belong to none. */
+	/* For entry points: the offsets of their count and array in distribution_record; else 0. */
 	size_t count, array;
-	bool has_targets; /* whose columns follow, NULL where there is none */
+	bool has_targets; /* the target's columns follow; NULL for none */
 };
 
 struct reading {
 	const struct kind *kind;
 	struct arena *arena;
-	struct distribution_record *owner, *end; /* to which the rows may belong, by identifier */
+	struct distribution_record *owner, *end; /* the rows' distributions, by id */
 	char *items;
 	size_t count, room;
 	bool failed; /* no memory */
@@ -203,7 +207,7 @@ static void *at_offset(struct distribution_record *distribution, size_t offset)
 	return (char *)distribution + offset;
 }
 
-/* Both come by identifier. A row without a distribution belongs to none. */
+/* Rows and distributions are both sorted by id. False for a row without a distribution. */
 static bool find_owner(sqlite3_stmt *row, struct reading *reading)
 {
 	int64_t id = sqlite3_column_int64(row, 0) >> ENTRY_POINT_ID_SHIFT;
@@ -216,7 +220,7 @@ static bool find_owner(sqlite3_stmt *row, struct reading *reading)
 	return true;
 }
 
-/* False for a row that lacks what it must have. */
+/* False if a required column is missing. */
 static bool read_record(sqlite3_stmt *row, struct reading *reading)
 {
 	const struct kind *kind = reading->kind;
@@ -242,7 +246,7 @@ static bool read_record(sqlite3_stmt *row, struct reading *reading)
 	return true;
 }
 
-/* All of them, in the arena; *@out stays where there are none. */
+/* Read all rows into the arena; *out is unchanged if there are none. */
 static int read_rows(struct reader *reader, int64_t key, struct reading *reading, void **out,
                      struct error *error)
 {
@@ -272,7 +276,7 @@ static int read_rows(struct reader *reader, int64_t key, struct reading *reading
 	return 0;
 }
 
-/* There must be as many as the root row announces. */
+/* Their number must be the one in the root's row. */
 static int read_distributions(struct reader *reader, const struct kind *kind,
                               struct root_record *root, struct error *error)
 {
@@ -312,7 +316,7 @@ static int read_belongings(struct reader *reader, const struct kind *kind, int64
 	return code;
 }
 
-/* With what each of @kinds says, until a NULL; then in order of position. */
+/* Read each of @kinds, a NULL-terminated list, distributions first; sort by position. */
 static int read_root(struct reader *reader, struct root_record *root,
                      const struct kind *const *kinds, struct error *error)
 {
@@ -321,7 +325,7 @@ static int read_root(struct reader *reader, struct root_record *root,
 	while (code == 0 && *++kinds)
 		code = read_belongings(reader, *kinds, root->id, root->distributions,
 		                       root->distribution_count, &root->arena, error);
-	root_record_sort(root); /* cheaper than in SQL, which would copy every row once more */
+	root_record_sort(root); /* cheaper than in SQL, which would copy every row */
 	return code;
 }
 
@@ -399,7 +403,7 @@ int reader_startups(struct reader *reader, struct root_record *root, struct erro
 	                  SELECTED_COLUMNS) " FROM entry_point e "                                 \
 	                                    "CROSS JOIN distribution d ON d.id = e.distribution "
 
-/* Plugins, as if they were entry points in a group called as their kind. */
+/* Plugins in the form of entry points, with the kind as group. */
 #define SELECT_PLUGINS                                                                             \
 	"SELECT " COLUMNS(                                                                         \
 	        "e.id",                                                                            \
@@ -410,7 +414,7 @@ int reader_startups(struct reader *reader, struct root_record *root, struct erro
 	                          "FROM plugin p CROSS JOIN target t ON t.entry_point = p.id) e "  \
 	                          "CROSS JOIN distribution d ON d.id = e.distribution "
 
-/* The same for any group and name, for any group, for any name, for both. */
+/* Indexed by whether group and name are given. */
 #define SELECTIONS(select)                                                                         \
 	{                                                                                          \
 		{select, select "WHERE e.name = ?2"},                                              \
@@ -456,8 +460,8 @@ static int each_row(struct reader *reader, sqlite3_stmt *row, const struct table
 	return code;
 }
 
-int reader_holders(struct reader *reader, struct slice normalized_name, reader_each *each,
-                   void *payload, struct error *error)
+int reader_named(struct reader *reader, struct slice normalized_name, reader_each *each,
+                 void *payload, struct error *error)
 {
 	sqlite3_stmt *row =
 	        sql_get(&reader->sql,
@@ -479,10 +483,10 @@ int reader_sources(struct reader *reader, int64_t root, struct slice normalized_
 	return each_row(reader, row, &source_table, each, payload, error);
 }
 
-int reader_called(struct reader *reader, int64_t root, struct slice normalized_name,
-                  reader_each *each, void *payload, struct error *error)
+int reader_candidates(struct reader *reader, int64_t root, struct slice normalized_name,
+                      reader_each *each, void *payload, struct error *error)
 {
-	/* A child with another end than these may be called otherwise than its METADATA says. */
+	/* Directories with other suffixes may have another name in METADATA. */
 	sqlite3_stmt *row = sql_get_of(
 	        &reader->sql,
 	        SELECT_FROM(HOLDER_COLUMNS) "distribution WHERE id " DISTRIBUTIONS_OF_ROOT
@@ -537,7 +541,10 @@ int reader_events(struct reader *reader,
 
 /* --- a document --- */
 
-/* shown(text), shown(text, bytes): as escape_unless_text(), and of the first of these bytes. */
+/*
+ * The SQL functions shown(text) and shown(text, bytes): escape_unless_text() of @text, or of its
+ * first bytes.
+ */
 static void show(sqlite3_context *context, int count, sqlite3_value **values)
 {
 	struct slice text = {(const char *)sqlite3_value_text(values[0]),
@@ -558,8 +565,8 @@ static void show(sqlite3_context *context, int count, sqlite3_value **values)
 }
 
 /*
- * A key is what a fleet's server has an index on, which takes 2,704 bytes: the first few. More
- * of it can be read here; a name of a thousand letters must not keep all else away.
+ * Keys are indexed by the fleet's server, whose index entries are limited to 2,704 bytes: cut them,
+ * so that one overlong name does not prevent the whole push. The full text is available here.
  */
 #define KEY(column) "shown(" column ", 300)"
 #define TITLE       KEY("coalesce(d.name, d.directory)")

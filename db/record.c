@@ -1,6 +1,6 @@
 /*
- * record.c - the words for what records hold stand here and nowhere else:
- * they are a contract, with those who read the database by SQL and with users.
+ * record.c - the names of enum values, defined only here: they are part of the contract with users
+ * and with SQL queries.
  */
 #include "db/record.h"
 

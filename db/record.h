@@ -1,10 +1,10 @@
 /*
- * record.h - the model: roots, the distributions in them, their entry points.
+ * record.h - the data model: roots, their distributions, and their entry points.
  *
- * A scan of the disk makes these records, the writer puts them into the
- * database, the reader brings them back. The memory of a root and all below it
- * belongs to one arena; slices made by a scan end in a NUL that they do not
- * count. Null slices are facts too: a distribution without a version has none.
+ * A scan of the disk creates these records, the writer stores them in the database, the reader
+ * loads them. One arena owns the memory of a root and everything below it; slices made by a scan
+ * are followed by a NUL. A null slice means that the fact is absent, such as the version of a
+ * distribution without one.
  */
 #ifndef DB_RECORD_H
 #define DB_RECORD_H
@@ -14,10 +14,15 @@
 #include "db/base/arena.h"
 #include "db/base/slice.h"
 
-/* See the identifiers in schema.sql. A root, a distribution, a row begin with theirs. */
+/*
+ * The layout of identifiers, see schema.sql. The structs of roots, distributions and rows start
+ * with theirs.
+ */
 #define DISTRIBUTION_ID_SHIFT 20
 #define ENTRY_POINT_ID_SHIFT  24
-#define PLUGIN_ID_BIT         ((int64_t)1 << 23) /* of a plugin's number, among entry points' */
+#define PLUGIN_ID_BIT                                                                              \
+	((int64_t)1 << 23) /* set in the id of a plugin, clear in an entry point's                 \
+	                    */
 
 #define ROOT_OF_DISTRIBUTION(id) ((id) >> DISTRIBUTION_ID_SHIFT)
 
@@ -25,10 +30,10 @@
 #define DISTRIBUTIONS_MAX (1u << DISTRIBUTION_ID_SHIFT)      /* in one root */
 #define ENTRY_POINTS_MAX  (1u << (ENTRY_POINT_ID_SHIFT - 1)) /* in one distribution */
 
-/* What one stat says about a root; two are the same root, unchanged, if all are equal. */
+/* The stat fields that identify a version of a root: it is unchanged if all are equal. */
 struct stamp {
 	int64_t mtime, ctime; /* nanoseconds since 1970 */
-	int64_t inode;        /* not the device, whose number is another one at each mount */
+	int64_t inode;        /* not the device number, which changes at each mount */
 };
 
 static inline bool stamp_equal(struct stamp a, struct stamp b)
@@ -37,82 +42,82 @@ static inline bool stamp_equal(struct stamp a, struct stamp b)
 }
 
 enum root_kind {
-	ROOT_ABSENT,    /* nothing is there, or nothing that could be read */
+	ROOT_ABSENT,    /* it does not exist or cannot be read */
 	ROOT_DIRECTORY, /* a directory */
 	ROOT_ZIP,       /* a zip, egg or wheel, read as importlib.metadata reads it on sys.path */
 	ROOT_ARCHIVE,   /* a package archive, catalogued; never on sys.path */
 };
 
-/* What an entry point leads to. */
+/* What an entry point refers to; the values equal those of enum entrydb_kind. */
 enum target_kind {
 	TARGET_UNRESOLVED, /* the state says why */
 	TARGET_PYTHON,     /* a Python module or package */
-	TARGET_NATIVE,     /* a shared object that exports attr and needs no Python */
-	TARGET_EXTENSION,  /* a shared object that only Python can open */
-	TARGET_BUNDLED,    /* a Python package whose distribution carries the group's plugin */
+	TARGET_NATIVE,     /* a shared object that exports attr, without Python */
+	TARGET_EXTENSION,  /* a Python extension module */
+	TARGET_BUNDLED,    /* a Python package whose distribution contains the group's plugin */
 };
 
 enum target_state {
 	TARGET_OK,
-	TARGET_MISSING,   /* no such file */
-	TARGET_NO_SYMBOL, /* a file, but it does not export attr, or is not a shared object */
-	TARGET_AMBIGUOUS, /* several files export the group's symbol */
-	TARGET_UNRESOLVED_EDITABLE, /* an editable install, whose files are elsewhere */
-	TARGET_WRONG_ARCHITECTURE,  /* a shared object of another machine */
-	TARGET_MISSING_DEPENDENCY,  /* a library it needs, or a version of one, is not there */
-	TARGET_NEEDS_HOST,          /* symbols that only the program which loads it can give */
-	TARGET_NOT_EXAMINED,        /* a shared object that was too large, or too deep, to read */
+	TARGET_MISSING,             /* no such file */
+	TARGET_NO_SYMBOL,           /* the file is no shared object, or does not export attr */
+	TARGET_AMBIGUOUS,           /* several files export the group's symbol */
+	TARGET_UNRESOLVED_EDITABLE, /* an editable install; files are elsewhere */
+	TARGET_WRONG_ARCHITECTURE,  /* built for another machine */
+	TARGET_MISSING_DEPENDENCY,  /* a library, or a version of it, is missing */
+	TARGET_NEEDS_HOST,          /* needs symbols of its host program */
+	TARGET_NOT_EXAMINED,        /* too large, or nested too deep, to read */
 };
 
-/* The target of an entry point, where it is worth a row of its own. */
+/* The target of an entry point that is not simply an existing Python module. */
 struct target_record {
 	enum target_kind kind;
 	enum target_state state;
-	struct slice object;   /* the file, relative to the root; null where there is none */
-	struct slice symbol;   /* what to look up in a native or bundled object; else null */
-	struct slice build_id; /* hexadecimal; null where there is none */
-	struct slice sha256;   /* of the object, "sha256=..." as in RECORD; null where absent */
-	int machine;           /* EM_... of a shared object; 0 otherwise */
-	int64_t size;          /* of the object, in bytes; 0: not known */
-	/* What the dynamic linker would find (linkage.h); null where there is nothing to tell. */
-	struct slice glibc, glibcxx; /* the newest versions that are asked for */
-	struct slice missing;        /* libraries and versions, a space between two */
-	struct slice undefined;      /* symbols, a space between two; the first few */
-	struct slice python_by;      /* the needed library by which Python is needed */
+	struct slice object;         /* the file, relative to the root; null for none */
+	struct slice symbol;         /* to look up in a native or bundled object; else null */
+	struct slice build_id;       /* hexadecimal; null for none */
+	struct slice sha256;         /* of the object, "sha256=..." as in RECORD; null for none */
+	int machine;                 /* EM_... of a shared object; 0 otherwise */
+	int64_t size;                /* of the object, in bytes; 0: unknown */
+	                             /* The dynamic linker's view (linkage.h); null for none. */
+	struct slice glibc, glibcxx; /* the newest versions needed */
+	struct slice missing;        /* libraries and versions, space-separated */
+	struct slice undefined;      /* the first few symbols, space-separated */
+	struct slice python_by;      /* the needed library that itself needs Python */
 };
 
-/* The texts of a target but for its kind and state. */
+/* The slices of a target. */
 #define TARGET_TEXTS 9
 
-/* Pointers to them, in an order that is the same for every target. */
+/* Set @texts to pointers to them, in the order of enum entrydb_target_field. */
 void target_texts(struct target_record *target, struct slice *texts[TARGET_TEXTS]);
 
 struct entry_point_record {
 	struct slice group, name, value;    /* of a plugin, group is the kind */
 	struct slice module, attr, extras;  /* null where absent; extras comma-separated */
-	const struct target_record *target; /* NULL: a Python module at hand, or not resolved */
+	const struct target_record *target; /* NULL: an existing Python module, or unresolved */
 };
 
-/* What is kept of a file when it is carried elsewhere; see carried.h. */
+/* The properties of a file that a copy preserves; see carried.h. */
 struct outline {
 	bool exists;
 	int64_t size;  /* bytes */
-	int64_t mtime; /* nanoseconds since 1970; 0 in what is sealed */
+	int64_t mtime; /* nanoseconds since 1970; 0 in a sealed database */
 };
 
-/* What a database says of its own file. */
+/* A database's record of its own publication. */
 struct publication_record {
-	int64_t inode, time; /* as it was published; nanoseconds since 1970 */
-	bool sealed;         /* made to be carried, without any times */
+	int64_t inode, time; /* when published; nanoseconds since 1970 */
+	bool sealed;         /* made for images: it contains no times */
 };
 
-/* Is a distribution compared at each query, and why? Just for its age: WATCHED_YOUNG. */
+/* Is a distribution checked at each query, and why? WATCHED_YOUNG: only since it is recent. */
 enum watched { WATCHED_NOT, WATCHED_ALWAYS, WATCHED_YOUNG };
 
 struct distribution_record {
 	int64_t id;             /* of its row; 0 while it has none */
-	struct slice directory; /* the child of the root, raw */
-	uint32_t position;      /* grows in the order in which importlib.metadata lists the root */
+	struct slice directory; /* the file name in the root, raw */
+	uint32_t position;      /* increases in the order of importlib.metadata; has gaps */
 	struct slice normalized_name;
 	struct slice name, version;
 	struct slice error;
@@ -120,18 +125,18 @@ struct distribution_record {
 	struct slice source; /* of a package index; see indexer/package_index/catalogue.c */
 	uint32_t watched;    /* of enum watched */
 	bool has_metadata, settled;
-	bool has_headers; /* name and version have been asked for */
-	bool reused;      /* the row with this id is still right: nothing was read */
-	bool unread;      /* nor were its entry points: another one shadows it, it seems */
+	bool has_headers; /* name and version were read */
+	bool reused;      /* the row with this id is still valid: nothing was read */
+	bool unread;      /* entry points were not read either: probably shadowed */
 	int64_t directory_stamp, files_stamp;
 	struct outline entry_points_txt, metadata;
 	struct entry_point_record *entry_points;
 	size_t entry_point_count;
-	struct entry_point_record *plugins; /* known by a symbol: a kind, a name and a target */
+	struct entry_point_record *plugins; /* native: group is the kind, with a target */
 	size_t plugin_count;
 };
 
-/* How code comes to run at the start of Python; see indexer/update/startup.h. */
+/* Code that runs at the start of Python; see indexer/update/startup.h. */
 enum startup_kind {
 	STARTUP_IMPORT, /* a line of a .pth file */
 	STARTUP_ENTRY,  /* a line of a .start file */
@@ -140,7 +145,7 @@ enum startup_kind {
 
 #define STARTUPS_MAX 65536u /* in one root */
 
-/* The words for these enums, by their numbers, in the database and in all output. */
+/* The names of enum values, indexed by value, in the database and in all output. */
 struct words {
 	const char *const *all;
 	unsigned count;
@@ -148,25 +153,25 @@ struct words {
 
 extern const struct words root_kinds, target_kinds, target_states, startup_kinds;
 
-/* What @word means, an enum's number; false, with *out untouched, if it is none of @words. */
+/* Find the enum value named @word; false, with *out untouched, if there is none. */
 bool words_find(const struct words *words, struct slice word, unsigned *out);
 
 /* A line of code that Python runs at each start. */
 struct startup_record {
 	struct slice file, code; /* the file: a child of the root */
-	int64_t line;            /* from 1; 0: of a module, or the file was not read */
+	int64_t line;            /* from 1; 0: a module, or the file was not read */
 	enum startup_kind kind;
 };
 
 struct root_record {
 	int64_t id;
-	struct slice path; /* as the database spells it */
+	struct slice path; /* as stored in the database */
 	enum root_kind kind;
 	struct stamp stamp;
-	int64_t size; /* bytes of a zip; 0 of others */
+	int64_t size; /* bytes of a zip; else 0 */
 	bool settled;
-	uint32_t broken, watched; /* how many of the distributions */
-	int64_t kinds; /* a digest of the kinds of plugins that were looked for; 0: of none */
+	uint32_t broken, watched; /* numbers of distributions */
+	int64_t kinds;            /* a digest of the kinds of plugins searched for; 0: none */
 	struct distribution_record *distributions; /* in importlib.metadata's order */
 	size_t distribution_count;
 	struct startup_record *startups; /* by file and line */
@@ -174,31 +179,33 @@ struct root_record {
 	struct arena arena;
 };
 
-/* Called for each root of a database, without its distributions; non-zero ends the walk. */
+/*
+ * Callback for each root of a database, without its distributions; a non-zero result ends the walk.
+ */
 typedef int root_each(void *payload, const struct root_record *root);
 
-/* Put the distributions in the order of their positions. */
+/* Sort the distributions by position. */
 void root_record_sort(struct root_record *root);
 
-/* Do two roots have the same start-up code, in the same lines? */
+/* Do two roots have the same start-up code in the same lines? */
 bool startups_equal(const struct root_record *a, const struct root_record *b);
 
-/* Release the records; the struct itself is the caller's. */
+/* Free the records; the caller owns the struct. */
 void root_record_free(struct root_record *root);
 
-/* What an update, or a verb, has done. */
+/* An entry of the audit trail. */
 struct event_record {
 	int64_t time; /* seconds since 1970 */
 	int64_t uid;
 	struct slice action, root, distribution, old_version, version, detail, command;
 };
 
-/* A row of a selection: the entry point and what is needed to judge it. */
+/* A row of a selection: the entry point and the distribution's columns that shadowing needs. */
 struct reader_row {
 	int64_t id; /* of the entry point */
 	int64_t root;
 	uint32_t ordinal;
-	bool contested; /* another row of the file has the same normalized name */
+	bool contested; /* another distribution in the file has the same normalized name */
 	struct entry_point_record entry_point;
 	struct distribution_record distribution;
 };

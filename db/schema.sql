@@ -1,30 +1,30 @@
--- The database of entry points: what stands in the published file.
+-- The schema of a database of entry points, defined only here.
 --
--- This file is the only place where the schema is written down. The tables keep
--- raw facts (names as the directory gives them, values as the files give them,
--- errors where a distribution could not be read); which distribution shadows
--- which is decided by whoever asks. The views, and the tables' names, are a
--- contract: they may be queried with sqlite3.
+-- The tables hold raw facts: names as in the directory, values as in the files, errors
+-- for distributions that could not be read. Queries decide which distribution shadows
+-- which. The views and the names of the tables are a contract: they may be queried with
+-- sqlite3.
 --
--- The text of each statement, comments included, is what a file is known by (identity.h):
--- where one is changed here, the files of before are set aside and built anew.
+-- A database is recognized by the text of its statements, comments included
+-- (identity.h): after a change inside a statement, existing databases are set aside and
+-- rebuilt.
 --
--- Identifiers carry their parents, so that the rows of one root, and of one
--- distribution, lie side by side and need no further index:
+-- Identifiers contain those of their parents, so that the rows of a root, and of a
+-- distribution, are adjacent and need no further index:
 --
---     root.id         from 1 on, up to 524,287
---     distribution.id root.id << 20 | n           up to 1,048,576 in a root
---     entry_point.id  distribution.id << 24 | n   up to 8,388,608 in one
---     plugin.id       distribution.id << 24 | 1 << 23 | n   as many
---     startup.id      root.id << 20 | n           up to 65,536 in a root
+--     root.id         1 to 524,287
+--     distribution.id root.id << 20 | n                     up to 1,048,576 in a root
+--     entry_point.id  distribution.id << 24 | n             up to 8,388,608 in a distribution
+--     plugin.id       distribution.id << 24 | 1 << 23 | n   up to 8,388,608 in a distribution
+--     startup.id      root.id << 20 | n                     up to 65,536 in a root
 --
--- Paths are relative to the prefix that the file belongs to, or absolute where
--- there is none. Times are nanoseconds since 1970.
+-- Paths are relative to the prefix of the database, or absolute if it has none. Times are
+-- nanoseconds since 1970.
 
 PRAGMA application_id = 1162888265; -- "EPDI"
 PRAGMA user_version = 1;
 
--- A directory, zip or egg that can stand on sys.path, or a catalogued archive.
+-- A directory, zip or egg for sys.path, or a catalogued archive.
 CREATE TABLE root (
 	id            INTEGER PRIMARY KEY CHECK (id BETWEEN 1 AND 524287),
 	path          TEXT NOT NULL UNIQUE,
@@ -41,7 +41,7 @@ CREATE TABLE root (
 	kinds         INTEGER NOT NULL  -- a digest of the kinds of plugins that were looked for
 ) STRICT;
 
--- Any child of a root whose name says that it is metadata.
+-- A file or directory in a root whose name is that of metadata.
 CREATE TABLE distribution (
 	id              INTEGER PRIMARY KEY,
 	root            INTEGER NOT NULL GENERATED ALWAYS AS (id >> 20) VIRTUAL,
@@ -82,8 +82,8 @@ CREATE TABLE entry_point (
 ) STRICT;
 CREATE INDEX entry_point_name ON entry_point (group_name, name);
 
--- A native plugin that announces itself by nothing but a symbol that it exports. No entry
--- point: importlib.metadata knows none of these. What it is stands in its row of target.
+-- A native plugin that is found by a symbol that it exports rather than by metadata, so
+-- that importlib.metadata does not know it. Its row in target describes it.
 CREATE TABLE plugin (
 	id           INTEGER PRIMARY KEY,
 	distribution INTEGER NOT NULL GENERATED ALWAYS AS (id >> 24) VIRTUAL,
@@ -92,7 +92,8 @@ CREATE TABLE plugin (
 ) STRICT;
 CREATE INDEX plugin_name ON plugin (plugin_kind, name);
 
--- What a value leads to, where that is anything but a Python module at hand; what a plugin is.
+-- What an entry point refers to, unless that is an existing Python module; the shared object
+-- of a plugin.
 CREATE TABLE target (
 	entry_point INTEGER PRIMARY KEY, -- or the plugin's id
 	kind        TEXT NOT NULL CHECK (kind IN ('native', 'extension', 'bundled', 'unresolved')),
@@ -115,7 +116,7 @@ CREATE TABLE target (
 	python_by   TEXT           -- the needed library by which Python is needed; not itself
 ) STRICT;
 
--- A line of code in a site directory that Python runs at each start, unasked.
+-- Code in a site directory that Python runs at each start.
 CREATE TABLE startup (
 	id   INTEGER PRIMARY KEY CHECK (id & 1048575 < 65536),
 	root INTEGER NOT NULL GENERATED ALWAYS AS (id >> 20) VIRTUAL,
@@ -125,7 +126,7 @@ CREATE TABLE startup (
 	code TEXT NOT NULL
 ) STRICT;
 
--- What an update, or a hook, saw happen.
+-- The audit trail: changes that updates and hooks have seen.
 CREATE TABLE event (
 	id           INTEGER PRIMARY KEY,
 	time         INTEGER NOT NULL, -- seconds since 1970
@@ -141,8 +142,8 @@ CREATE TABLE event (
 	uid          INTEGER NOT NULL
 ) STRICT;
 
--- This file itself, as it was published. Where it is another one now, it was carried: copied,
--- unpacked, mounted as part of an image; and the trees that it describes probably with it.
+-- This file as it was published. If the file is another one now, it was copied, unpacked or
+-- mounted as part of an image, and probably its trees were, too (carried.h).
 CREATE TABLE publication (
 	id     INTEGER PRIMARY KEY CHECK (id = 1),
 	inode  INTEGER NOT NULL,
@@ -170,7 +171,7 @@ SELECT r.path AS root, coalesce(d.name, d.directory) AS distribution, d.version 
   JOIN root r ON r.id = d.root
  ORDER BY p.plugin_kind, p.name, r.path, d.position, p.id;
 
--- Names that more than one distribution of a root claims.
+-- Entry points of one name in several distributions of a root.
 CREATE VIEW conflicts AS
 SELECT r.path AS root, e.group_name, e.name, count(DISTINCT d.id) AS claims,
        group_concat(coalesce(d.name, d.directory) || ' ' || coalesce(d.version, '?')
@@ -182,7 +183,7 @@ SELECT r.path AS root, e.group_name, e.name, count(DISTINCT d.id) AS claims,
 HAVING count(DISTINCT d.id) > 1
  ORDER BY r.path, e.group_name, e.name;
 
--- Distributions that importlib.metadata would fail on, and entry points that lead nowhere.
+-- Distributions on which importlib.metadata would fail, and unresolved entry points.
 CREATE VIEW broken AS
 SELECT r.path AS root, d.directory, NULL AS group_name, NULL AS name, d.error AS error
   FROM distribution d JOIN root r ON r.id = d.root

@@ -1,5 +1,5 @@
 /*
- * sql.c - SQLite, with precautions against hostile files and with prepared statements.
+ * sql.c - prepared statements, and precautions against hostile files.
  */
 #include "db/sql.h"
 
@@ -10,14 +10,14 @@
 #include "db/base/array.h"
 #include "db/base/libc.h"
 
-#define STEPS_PER_BYTE 32        /* instructions of SQLite; one row takes about 30, and 20 bytes */
-#define STEPS_MIN      1000000   /* and so many in any case */
-#define STEPS_MAX      (1 << 30) /* and so many at most */
+#define STEPS_PER_BYTE 32      /* VM instructions; a row takes about 30, and 20 bytes */
+#define STEPS_MIN      1000000 /* allowed for any size */
+#define STEPS_MAX      (1 << 30)
 #define STEPS_BETWEEN  100000
-#define ROW_MAX        (256 << 20) /* bytes of a row that is written */
-#define ROW_MIN        4096        /* bytes of a row that may be read in any case */
+#define ROW_MAX        (256 << 20) /* bytes; the largest row that is written */
+#define ROW_MIN        4096        /* bytes; rows of this size are always accepted */
 
-/* One of the statements that are kept. */
+/* A cached statement. */
 struct sql_prepared {
 	const char *text;
 	sqlite3_stmt *statement;
@@ -25,7 +25,10 @@ struct sql_prepared {
 
 /* --- failures --- */
 
-/* A row too large to be read was not written by us; one too large to be written is our own. */
+/*
+ * SQLITE_TOOBIG under a read limit means that we did not write the row; otherwise the row that we
+ * are writing is too large.
+ */
 static int code_of_sqlite(const struct sql *sql, int code)
 {
 	if (code == SQLITE_IOERR_NOMEM)
@@ -63,7 +66,7 @@ int sql_error(const struct sql *sql, int code, struct error *error)
 	return error_set(error, code_of_sqlite(sql, code), "%s: %s", sql->file, why);
 }
 
-/* What could not be read is not known to be damaged. */
+/* A file that could not be read is not known to be damaged. */
 int sql_damaged(const struct sql *sql, struct error *error)
 {
 	if (sql->vfs.errnum)
@@ -73,7 +76,7 @@ int sql_damaged(const struct sql *sql, struct error *error)
 
 /* --- opening --- */
 
-/* The longest text, the most parts of anything that a statement of ours, or the schema, has. */
+/* The largest sizes in our statements and schema. */
 static const struct {
 	int what, most;
 } limits[] = {
@@ -92,7 +95,7 @@ static const struct {
         {SQLITE_DBCONFIG_DEFENSIVE, 1},
         {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
         {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
-        {SQLITE_DBCONFIG_ENABLE_VIEW, 0}, /* ours are for people */
+        {SQLITE_DBCONFIG_ENABLE_VIEW, 0}, /* ours are for users */
 };
 
 static const char private_copy[] =
@@ -111,7 +114,7 @@ int sql_open(struct sql *sql, int fd, enum file_use use, const char *file, struc
 		return sql_error(sql, code, error);
 	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
 		sqlite3_limit(sql->db, limits[i].what, limits[i].most);
-	/* First, since the precautions forbid the journal mode OFF. */
+	/* Before the precautions, which forbid the journal mode OFF. */
 	code = use == FILE_WRITE ? sql_execute(sql, private_copy, error) : 0;
 	for (size_t i = 0; i < sizeof(precautions) / sizeof(*precautions); i++)
 		sqlite3_db_config(sql->db, precautions[i].what, precautions[i].on, NULL);
@@ -130,7 +133,7 @@ void sql_close(struct sql *sql)
 
 /* --- limits --- */
 
-/* Called by SQLite after every STEPS_BETWEEN of its instructions: non-zero interrupts it. */
+/* Progress handler, called every STEPS_BETWEEN instructions: non-zero interrupts. */
 static int spend(void *payload)
 {
 	struct sql *sql = payload;
@@ -163,7 +166,7 @@ void sql_stop(struct sql *sql, bool (*stopped)(void))
 	sqlite3_progress_handler(sql->db, STEPS_BETWEEN, spend, sql);
 }
 
-/* Has the statement, over all its rows, done more than could be needed? */
+/* Has the statement, over all its rows, exceeded its limit? */
 static bool is_endless(const struct sql *sql, sqlite3_stmt *statement)
 {
 	return sql->allowed &&
@@ -216,7 +219,7 @@ sqlite3_stmt *sql_get_of(struct sql *sql, const char *text, int64_t key)
 	return statement;
 }
 
-/* SQLite itself asks only within a statement, and not in one that is soon done. */
+/* SQLite calls the progress handler only in long statements. */
 static int check_stopped(const struct sql *sql, struct error *error)
 {
 	if (sql->stopped && sql->stopped())

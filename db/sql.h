@@ -1,7 +1,7 @@
 /*
- * sql.h - the few SQLite calls that reader and writer share.
+ * sql.h - the SQLite interface shared by reader and writer.
  *
- * Private to db/: nobody else includes <sqlite3.h>.
+ * Private to db/: nothing else includes <sqlite3.h>.
  */
 #ifndef DB_SQL_H
 #define DB_SQL_H
@@ -14,48 +14,48 @@
 #include "db/base/error.h"
 #include "db/base/slice.h"
 
-/* The schema of schema.sql, and the two numbers that it writes into the file's header. */
+/* schema.sql as a string, and the two numbers that it stores in the file's header. */
 extern const char sql_schema[];
 #define SQL_APPLICATION_ID 1162888265u
 #define SQL_USER_VERSION   1u
 
-/* --- SQLite on a descriptor that is open already: file_vfs.c --- */
+/* --- SQLite on an open descriptor: file_vfs.c --- */
 
 enum file_use {
-	FILE_READ,  /* a file that never changes: SQLite looks at it once */
-	FILE_WRITE, /* one that nobody else sees: for journal_mode OFF, temp_store MEMORY */
+	FILE_READ,  /* an immutable file */
+	FILE_WRITE, /* a private file, for journal_mode OFF and temp_store MEMORY */
 };
 
-/* Must stay where it is for as long as the database is open. */
+/* Must not be moved while the database is open. */
 struct file_vfs {
-	sqlite3_vfs base; /* first: SQLite knows no more of it */
+	sqlite3_vfs base; /* must be first: the part that SQLite knows */
 	char name[32];
 	int fd;
 	enum file_use use;
-	int errnum; /* of a system call that failed; what SQLite says since may follow from it */
+	int errnum; /* of the last failed system call; SQLite's later errors may follow from it */
 };
 
 /*
- * Open a database on @fd; an SQLite code. As with sqlite3_open_v2(), *@db may have to
- * be closed after a failure, too. For one thread at a time.
+ * Open a database on @fd, for one thread at a time. Returns an SQLite code. As with
+ * sqlite3_open_v2(), *db may have to be closed after a failure, too.
  */
 int file_vfs_open(struct file_vfs *vfs, int fd, enum file_use use, sqlite3 **db);
 
 /* --- statements --- */
 
-/* An open file and the statements prepared on it so far; it stays where it is. */
+/* An open database and its prepared statements; must not be moved. */
 struct sql {
 	sqlite3 *db;
 	struct file_vfs vfs;
 	char *file; /* for messages */
 	struct sql_prepared *prepared;
 	size_t count, room;    /* of these */
-	int allowed, left;     /* see sql_limit(); allowed is 0 without limit */
+	int allowed, left;     /* see sql_limit(); allowed is 0 without a limit */
 	bool (*stopped)(void); /* see sql_stop() */
-	int code;              /* SQLite's, of what has failed since the last step */
+	int code;              /* SQLite's code of a failure since the last step */
 };
 
-/* A database that is open for reading: a published one, or the copy of a writer. */
+/* A database open for reading: a published one, or a writer's copy. */
 struct reader {
 	struct sql sql;
 	struct stat opened; /* the published file */
@@ -64,74 +64,70 @@ struct reader {
 };
 
 /*
- * Open the database on @fd, which stays the caller's (file_vfs.c), for one thread at a
- * time; @file: its name, for messages. Whatever the file says, SQLite then runs none
- * of its triggers and views, writes no table of its schema, and makes nothing that is
- * larger than we ever do. The file may be hostile until identity.h has looked at it.
+ * Open the database on @fd, which the caller owns (file_vfs.c), for one thread at a time; @file:
+ * its name, for messages. Hardened against hostile files: no triggers and views of the file run,
+ * its schema cannot be written, and sizes are limited. Do not trust its content before identity.h
+ * has checked it.
  */
 int sql_open(struct sql *sql, int fd, enum file_use use, const char *file, struct error *error);
 
 /*
- * From now on, let no statement run for more steps than a sound file of @size bytes
- * could ask for, nor read a row larger than that file: ERROR_FORMAT. In a damaged file
- * pages may contain each other, and rows be without end.
+ * Limit each statement to the steps, and each row to the size, that a sound file of @size bytes
+ * could need; beyond, ERROR_FORMAT. In a damaged file, pages may form cycles and rows may be
+ * endless.
  */
 void sql_limit(struct sql *sql, int64_t size);
 
-/* Take that limit back: the file has been found sound. */
+/* Remove the limit: the file was found sound. */
 void sql_unlimit(struct sql *sql);
 
-/* Ask @stopped now and then: a statement that runs when it answers true ends as ERROR_IO. */
+/* Call @stopped periodically: if it returns true, the running statement ends with ERROR_IO. */
 void sql_stop(struct sql *sql, bool (*stopped)(void));
 
-/* Finalize what was prepared, close the database; accepts a half-opened or empty one. */
+/* Finalize all statements and close the database; accepts an empty or partly opened one. */
 void sql_close(struct sql *sql);
 
-/* Run statements that give no rows, such as the schema. */
+/* Run statements that return no rows. */
 int sql_execute(struct sql *sql, const char *text, struct error *error);
 
 /*
- * The statement, reset, prepared at first use and known by where @text stands: a literal. Each of
- * its parameters is to be bound, each time. NULL on failure, which the functions below accept and
- * sql_step() reports; it stays the property of @sql.
+ * The prepared statement for @text, reset; prepared at first use and cached by the address of
+ * @text, a literal. Bind every parameter each time. NULL on failure, which the functions below
+ * accept and sql_step() reports. @sql owns it.
  */
 sqlite3_stmt *sql_get(struct sql *sql, const char *text);
 
-/* The same with @key bound to ?1. */
+/* sql_get() with @key bound to ?1. */
 sqlite3_stmt *sql_get_of(struct sql *sql, const char *text, int64_t key);
 
-/* Step: 1 for a row, 0 at the end, or a negative code with @error filled. */
+/* Step: 1 for a row, 0 at the end, or a negative code. */
 int sql_step(struct sql *sql, sqlite3_stmt *statement, struct error *error);
 
 /*
- * Run a statement that returns one row at most, and reset it. *@number: its first column, or
- * untouched where there is none, or NULL; it may be NULL.
+ * Run a statement that returns at most one row, and reset it. *number (@number may be NULL) is set
+ * to its first column, unless there is no row or it is NULL.
  */
 int sql_single(struct sql *sql, sqlite3_stmt *statement, int64_t *number, struct error *error);
 
-/* Translate SQLite's @code; the message names the file and repeats SQLite's words. */
+/* Translate SQLite's @code; the message names the file and repeats SQLite's text. */
 int sql_error(const struct sql *sql, int code, struct error *error);
 
-/*
- * ERROR_FORMAT, for rows that no writer of ours would write; but what the system said
- * if it has refused to read the file.
- */
+/* ERROR_FORMAT for invalid rows; or the errno of a failed read, if there was one. */
 int sql_damaged(const struct sql *sql, struct error *error);
 
 /*
- * Bind a slice as text; the bytes must stay until the statement is stepped, which
- * reports it if they could not be bound. Null binds NULL.
+ * Bind a slice as text; null binds NULL. The bytes must be valid until the statement is stepped,
+ * which reports a failure.
  */
 void sql_bind(struct sql *sql, sqlite3_stmt *statement, int index, struct slice text);
 
 /*
- * The text of a column; valid until the next step. NULL gives the null slice; so does
- * a want of memory, which must not be taken for NULL: when the columns of a row have
- * been asked for, ask sql_check_row(), or step on to the end.
+ * The text of a column; valid until the next step. NULL gives the null slice, and so does a lack of
+ * memory: after reading the columns of a row, check sql_check_row() or step to the end.
  */
 struct slice sql_column(sqlite3_stmt *statement, int index);
 
-/* 0, or ERROR_NOMEM if a column of the row could not be given. */
+/* 0, or ERROR_NOMEM if memory ran out for a column of the row. */
 int sql_check_row(const struct sql *sql, struct error *error);
 
 #endif

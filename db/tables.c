@@ -1,5 +1,5 @@
 /*
- * tables.c - how rows become records, and records rows.
+ * tables.c - converts rows to records and records to rows.
  */
 #include "db/tables.h"
 
@@ -7,15 +7,15 @@
 
 /* --- maps --- */
 
-/* How a column is kept in its member. */
+/* How a column is stored in its member. */
 enum column_type {
 	COLUMN_TEXT,         /* a slice, null for NULL */
 	COLUMN_NEEDED,       /* the same, never NULL */
 	COLUMN_NUMBER,       /* an integer of any size, or a bool */
-	COLUMN_KNOWN,        /* the same; 0 stands for NULL, what is not known */
-	COLUMN_OUTLINE_SIZE, /* struct outline; both NULL where it does not exist */
+	COLUMN_KNOWN,        /* the same; 0 for NULL, unknown */
+	COLUMN_OUTLINE_SIZE, /* struct outline; both NULL if it does not exist */
 	COLUMN_OUTLINE_TIME,
-	COLUMN_ROOT_KIND, /* enums, as words */
+	COLUMN_ROOT_KIND, /* enums, by name */
 	COLUMN_TARGET_KIND,
 	COLUMN_TARGET_STATE,
 	COLUMN_STARTUP_KIND,
@@ -101,7 +101,10 @@ static bool read_column(sqlite3_stmt *row, int at, const struct column *column, 
 	}
 }
 
-/* Never a copy in its callers, each with calls of read_column(): a third of a selection's time. */
+/*
+ * Inlined into its callers, it would call read_column() out of line and take a third longer in a
+ * selection.
+ */
 __attribute__((noinline)) bool row_read(sqlite3_stmt *row, int first, const struct table *table,
                                         void *record)
 {

@@ -1,10 +1,9 @@
 /*
- * tables.h - the columns of each table and of each selection, and the members of the records
- * (record.h) that they are read into and bound from.
+ * tables.h - maps the columns of tables and selections to the members of records (record.h).
  *
- * A list gives each column its text in SQL, the type of the member, and the member of the struct
- * OF. From it are made the text of the statements and a map: tables.c. An identifier comes first
- * in every table, and is in none of the lists.
+ * Each list gives for every column its SQL text, the type and the name of the member, and its
+ * struct OF. The SQL statements and the maps in tables.c are generated from these lists.
+ * Identifiers always come first and are not in the lists.
  */
 #ifndef DB_TABLES_H
 #define DB_TABLES_H
@@ -12,20 +11,20 @@
 #include "db/record.h"
 #include "db/sql.h"
 
-/* "id, a, b": the columns of a list, behind the identifier. */
+/* "id, a, b": the identifier and the columns of a list. */
 #define COLUMN_TEXT_OF(of, text, type, member) ", " text
 #define COLUMN_MARK_OF(of, text, type, member) ", ?"
 #define COLUMNS(id, list)                      id list(COLUMN_TEXT_OF, )
 
-/* The identifier and the columns of rows of the table that is named next. */
+/* Followed by the name of the table. */
 #define SELECT_FROM(list) "SELECT " COLUMNS("id", list) " FROM "
 #define SELECT_EVENTS     SELECT_FROM(EVENT_COLUMNS) "event ORDER BY id"
 
-/* Takes the identifier, or NULL for a new one, and then the columns. */
+/* Parameters: the identifier, or NULL for a new one, then the columns. */
 #define PUT(verb, table, id, list)                                                                 \
 	verb " INTO " table " (" COLUMNS(id, list) ") VALUES (?" list(COLUMN_MARK_OF, ) ")"
 
-/* The rows of root ?1, of distribution ?1, by the range of their identifiers. */
+/* Ranges of the identifiers in root ?1, or in distribution ?1. */
 #define DISTRIBUTIONS_OF_ROOT        "BETWEEN (?1 << 20) AND (?1 << 20) + 1048575"
 #define ENTRY_POINTS_OF_ROOT         "BETWEEN (?1 << 44) AND (?1 << 44) + (1 << 44) - 1"
 #define ENTRY_POINTS_OF_DISTRIBUTION "BETWEEN (?1 << 24) AND (?1 << 24) + 16777215"
@@ -43,7 +42,10 @@
 	COLUMN(OF, "size", KNOWN, size)                                                            \
 	COLUMN(OF, "kinds", NUMBER, kinds)
 
-/* What changes in a row that holds, as the statement spells it. */
+/*
+ * The columns that may change in a row that is otherwise still valid; in the order of the UPDATE in
+ * writer.c.
+ */
 #define ANCHORED_COLUMNS(COLUMN, OF)                                                               \
 	COLUMN(OF, "position", NUMBER, position)                                                   \
 	COLUMN(OF, "settled", NUMBER, settled)                                                     \
@@ -66,7 +68,7 @@
 	COLUMN(OF, "has_metadata", NUMBER, has_metadata)                                           \
 	ANCHORED_COLUMNS(COLUMN, OF)
 
-/* What somebody wants who lists distributions and their entry points. */
+/* The columns for listing distributions with their entry points. */
 #define LISTED_COLUMNS(COLUMN, OF)                                                                 \
 	COLUMN(OF, "directory", NEEDED, directory)                                                 \
 	COLUMN(OF, "position", NUMBER, position)                                                   \
@@ -123,7 +125,7 @@
 	COLUMN(OF, "command", TEXT, command)                                                       \
 	COLUMN(OF, "uid", NUMBER, uid)
 
-/* An entry point, and what is needed to judge it. */
+/* An entry point, and the distribution's columns that shadowing needs. */
 #define SELECTED_COLUMNS(COLUMN, OF)                                                               \
 	COLUMN(OF, "e.group_name", NEEDED, entry_point.group)                                      \
 	COLUMN(OF, "e.name", NEEDED, entry_point.name)                                             \
@@ -154,11 +156,11 @@
 	COLUMN(OF, "error", TEXT, error)                                                           \
 	COLUMN(OF, "source", TEXT, source)
 
-/* The columns of one of these lists, in their order, and where they go in its struct. */
+/* A column list as a map. */
 struct table {
 	const struct column *columns;
 	int count;
-	bool has_id; /* the struct begins with it */
+	bool has_id; /* the struct starts with the identifier */
 };
 
 extern const struct table root_table, distribution_table, anchored_table, listed_table,
@@ -166,23 +168,23 @@ extern const struct table root_table, distribution_table, anchored_table, listed
         event_table, selected_table, holder_table, problem_table, source_table;
 
 /*
- * Read the identifier @first, and the columns behind it, into @record; texts stay until the next
- * step. False for a row that lacks what it must have, or has a word that record.h does not know.
- * What there was no memory for, sql_check_row() tells.
+ * Read the columns from @first on, the identifier and then those of @table, into @record; texts are
+ * valid until the next step. False if a required column is NULL or an enum's name is unknown. Check
+ * sql_check_row() for a lack of memory.
  */
 bool row_read(sqlite3_stmt *row, int first, const struct table *table, void *record);
 
 /*
- * Step to the next row and read it: 1; 0 at the end, or a negative code. A row that is not whole
- * is ERROR_FORMAT.
+ * Step to the next row and read it: 1; 0 at the end; or a negative code: ERROR_FORMAT if row_read()
+ * returns false.
  */
 int row_next(struct sql *sql, sqlite3_stmt *row, const struct table *table, void *record,
              struct error *error);
 
-/* Copy the texts of a record that was read into @arena; *failed is set without memory. */
+/* Copy the texts of a record into @arena; sets *failed if out of memory. */
 void row_keep(const struct table *table, void *record, struct arena *arena, bool *failed);
 
-/* Bind the columns of a record to the parameters from ?2 on; texts must stay until the step. */
+/* Bind the columns of a record to the parameters from ?2 on; texts must be valid until the step. */
 void row_bind(struct sql *sql, sqlite3_stmt *statement, const struct table *table,
               const void *record);
 

@@ -1,8 +1,7 @@
 /*
- * worksheet.c - what an audit finds is put into tables, and its rules are views of these.
+ * worksheet.c - the tables that an audit fills; its rules are views of them.
  *
- * The first failure sticks, so that whoever puts in a thousand facts asks once, at the end,
- * whether all went well.
+ * The first failure is kept, so that callers need to check for errors only once, at the end.
  */
 #include "db/worksheet.h"
 
@@ -113,7 +112,7 @@ static int bind(sqlite3_stmt *statement, int at, const struct fact *fact)
 	}
 }
 
-/* The statement with its values, until the last; NULL after a failure. */
+/* The statement with @values bound; NULL after a failure. */
 static struct worksheet_rows *begin(struct worksheet *worksheet, const char *text,
                                     const struct fact *values)
 {

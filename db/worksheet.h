@@ -1,9 +1,9 @@
 /*
- * worksheet.h - facts, in memory, and questions about them.
+ * worksheet.h - a private scratch database for collected facts and queries about them.
  *
- * A private SQLite database that is made from a script of ours and filled by its owner, who
- * names tables and views of the script and knows no SQL. What is put into it may be hostile:
- * it is only ever bound to parameters. Used by one thread at a time.
+ * An SQLite database in memory that is created from a trusted SQL script; the owner fills
+ * its tables and reads its views by name, without SQL. Values may be hostile: they are only bound
+ * to parameters. For one thread at a time.
  */
 #ifndef DB_WORKSHEET_H
 #define DB_WORKSHEET_H
@@ -17,10 +17,10 @@
 
 struct worksheet;
 
-/* The rows of a view or a table, which the worksheet owns; one walk of each at a time. */
+/* A cursor over a view or table, owned by the worksheet; one at a time for each. */
 struct worksheet_rows;
 
-/* A value of a row; several are a row. */
+/* A value; an array of them is a row. */
 struct fact {
 	enum { FACT_END, FACT_NULL, FACT_TEXT, FACT_NUMBER } kind;
 	struct slice text;
@@ -34,7 +34,7 @@ static inline struct fact fact_null(void)
 	return (struct fact){.kind = FACT_NULL};
 }
 
-/* The null slice is NULL. */
+/* The null slice gives NULL. */
 static inline struct fact fact_text(struct slice text)
 {
 	return (struct fact){.kind = slice_is_null(text) ? FACT_NULL : FACT_TEXT, .text = text};
@@ -50,7 +50,7 @@ static inline struct fact fact_number(int64_t number)
 	return (struct fact){.kind = FACT_NUMBER, .number = number};
 }
 
-/* A slice, a string or a number. */
+/* From a slice, a string or a number. */
 #define fact(value)                                                                                \
 	_Generic((value), struct slice                                                             \
 	         : fact_text, char *                                                               \
@@ -58,13 +58,13 @@ static inline struct fact fact_number(int64_t number)
 	         : fact_string, default                                                            \
 	         : fact_number)(value)
 
-/* 0 is NULL: nothing has that identifier. */
+/* From an identifier; 0 gives NULL. */
 static inline struct fact fact_id(int64_t id)
 {
 	return id ? fact_number(id) : fact_null();
 }
 
-/* Make one, in memory, from the statements of @script. */
+/* Create a worksheet, in memory, from the statements of @script. */
 int worksheet_open(const char *script, struct worksheet **out, struct error *error);
 void worksheet_close(struct worksheet *worksheet); /* NULL is accepted */
 
@@ -74,31 +74,33 @@ static inline void cleanup_worksheet(struct worksheet **worksheet) /* for CLEANU
 }
 
 /*
- * Put a row into @table, with a value for each column. What fails is remembered, and nothing
- * is done after it.
+ * Insert a row into @table, with a value for each column. After the first failure, further calls do
+ * nothing.
  */
 void worksheet_put(struct worksheet *worksheet, const char *table, const struct fact *row);
 
 /*
- * All rows of @view, in its order; or, unless @key is NULL, those whose column "key" is that
- * one value, FACTS() of it, which must stay as long as the walk.
+ * Walk all rows of @view in its order, or, unless @key is NULL, those whose column "key" equals the
+ * value FACTS(value), which must be valid during the walk.
  */
 struct worksheet_rows *worksheet_walk(struct worksheet *worksheet, const char *view,
                                       const struct fact *key);
 
-/* Step to the next row; false after the last one, or after a failure. */
+/* Step to the next row; false at the end or after a failure. */
 bool worksheet_next(struct worksheet_rows *rows);
 
-/* A column of the row, from 0; texts stay until the next step. NULL gives the null slice, 0. */
+/*
+ * A column of the row, from 0; texts are valid until the next step. NULL gives the null slice or 0.
+ */
 struct slice worksheet_text(struct worksheet_rows *rows, int column);
 int64_t worksheet_number(struct worksheet_rows *rows, int column);
 
-/* The first failure since it was opened, or 0. */
+/* The first failure since opening, or 0. */
 int worksheet_failure(struct worksheet *worksheet, struct error *error);
 
 /*
- * Write it as an SQLite database, for sqlite3; it can then only be read. Whether all could
- * be written is asked of the stream.
+ * Write the worksheet as an SQLite database file to @stream; afterwards it can only be read. The
+ * caller checks the stream for write errors.
  */
 int worksheet_write(struct worksheet *worksheet, FILE *stream, struct error *error);
 

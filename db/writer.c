@@ -1,7 +1,6 @@
 /*
- * writer.c - a writer from the lock to the publication, and the rows that it puts and drops. The
- * copy is private until the rename: it needs no journal and no synchronous writes; fsync comes
- * once, in publication_finish().
+ * writer.c - writes rows into a private copy and publishes it. The copy needs no journal and no
+ * synchronous writes; it is synced once, in publication_finish().
  */
 #include "db/writer.h"
 
@@ -16,10 +15,10 @@
 #include "db/tables.h"
 
 #define SET_ASIDE_SUFFIX "damaged"
-#define TICK_PART        1000000 /* nanoseconds: a part of a tick of the kernel's clock, */
-#define TICK_PARTS       20      /* and more of them than the longest tick has */
+#define TICK_PART        1000000 /* nanoseconds: a fraction of a tick of the kernel's clock */
+#define TICK_PARTS       20      /* more than the longest tick has */
 
-/* After more changes than this, all names are looked at once, when all is done. */
+/* After more changes than this, all names are checked once, at the commit. */
 #define CONTESTS_ONE_BY_ONE 16
 
 struct writer {
@@ -27,9 +26,9 @@ struct writer {
 	struct publication publication;
 	struct writer_options options;
 	struct error why_rebuilt;
-	uint32_t version;  /* that the header of the published file claims; 0: none */
-	int64_t last_id;   /* given to a distribution */
-	unsigned contests; /* changes that may have made a name contested, or uncontested */
+	uint32_t version;  /* in the header of the published file; 0: none */
+	int64_t last_id;   /* the last id assigned to a distribution */
+	unsigned contests; /* changes that may affect "contested" */
 	bool changed;
 };
 
@@ -45,7 +44,7 @@ static int open_sql(struct writer *writer, struct sql *sql, int fd, enum file_us
 	code = sql_open(sql, fd, use, writer->publication.path, error);
 	if (code == 0) {
 		sql_stop(sql, writer->options.wait.stopped);
-		sql_limit(sql, status.st_size); /* what it says is not believed yet */
+		sql_limit(sql, status.st_size); /* its content is not trusted yet */
 	}
 	return code;
 }
@@ -61,7 +60,7 @@ static int begin(struct writer *writer, struct error *error)
 	return sql_execute(&writer->reader.sql, "BEGIN IMMEDIATE", error);
 }
 
-/* An empty copy becomes an empty database. */
+/* Turn the emptied copy into an empty database. */
 static int create_schema(struct writer *writer, struct error *error)
 {
 	int code = publication_restart(&writer->publication, error);
@@ -89,7 +88,7 @@ static int run_for_id(struct writer *writer, const char *text, int64_t id, struc
 	return sql_single(sql, sql_get_of(sql, text, id), NULL, error);
 }
 
-/* Put a row; @id: 0 for one that is given to it. */
+/* Write a row; @id 0: a new id. */
 static int put(struct writer *writer, const char *text, int64_t id, const struct table *table,
                const void *record, struct error *error)
 {
@@ -125,7 +124,7 @@ int writer_put_root(struct writer *writer, struct root_record *root, struct erro
 	return put(writer, text, root->id, &root_table, root, error);
 }
 
-/* Identifiers are given in turn within a root; the last one is looked up once per root. */
+/* Identifiers are assigned consecutively within a root; the last one is queried once per root. */
 static int give_id(struct writer *writer, const struct root_record *root,
                    struct distribution_record *distribution, struct error *error)
 {
@@ -150,7 +149,7 @@ static int give_id(struct writer *writer, const struct root_record *root,
 	return 0;
 }
 
-/* Entry points, or plugins, with their targets; @first: the identifier of the first. */
+/* Write entry points or plugins with their targets; @first: the id of the first. */
 static int put_entry_points(struct writer *writer, const char *text, const struct table *table,
                             int64_t first, const struct entry_point_record *rows, size_t count,
                             struct error *error)
@@ -169,8 +168,8 @@ static int put_entry_points(struct writer *writer, const char *text, const struc
 }
 
 /*
- * Correct the mark "contested" of those that share a name with distribution @id, which has been
- * added (@others: 1) or is to be dropped (2): is it that of more than so many?
+ * Update "contested" of the distributions that share a name with @id, which was added (@others: 1)
+ * or is about to be dropped (2): it is true if more than @others have the name.
  */
 static int contest_name(struct writer *writer, int64_t id, int64_t others, struct error *error)
 {
@@ -190,7 +189,7 @@ static int contest_name(struct writer *writer, int64_t id, int64_t others, struc
 	return sql_single(sql, statement, NULL, error);
 }
 
-/* Where that has not been done with each change. */
+/* For all names, if it was not done with each change. */
 static int contest_names(struct writer *writer, struct error *error)
 {
 	return writer->contests <= CONTESTS_ONE_BY_ONE
@@ -259,7 +258,7 @@ int writer_put_startups(struct writer *writer, const struct root_record *root, s
 	return code;
 }
 
-/* Each of @texts, until a NULL. */
+/* Run each of @texts, a NULL-terminated list. */
 static int run_all_for_id(struct writer *writer, const char *const *texts, int64_t id,
                           struct error *error)
 {
@@ -314,9 +313,9 @@ int writer_log(struct writer *writer, const struct event_record *event, struct e
 	return put(writer, put_event, 0, &event_table, &row, error);
 }
 
-/* --- what is published --- */
+/* --- opening the published file --- */
 
-/* Copy what is published, and believe nothing of it before it has been looked at. */
+/* Copy the published file and check everything before trusting it. */
 static int open_published(struct writer *writer, struct error *error)
 {
 	struct publication *publication = &writer->publication;
@@ -326,7 +325,7 @@ static int open_published(struct writer *writer, struct error *error)
 	if (code < 0)
 		return code;
 	writer->reader.opened = publication->published;
-	if (publication->published.st_size == 0) /* no more a database than a missing one */
+	if (publication->published.st_size == 0) /* as if it were missing */
 		return error_set(error, ERROR_NOTFOUND, "%s: empty", publication->path);
 	code = identity_leave_wal(publication->new_fd, publication->path, error);
 	if (code < 0)
@@ -345,12 +344,11 @@ static int open_published(struct writer *writer, struct error *error)
 	return code < 0 ? code : begin(writer, error);
 }
 
-/* --- what takes its place --- */
+/* --- rebuilding --- */
 
 /*
- * What this program would lose, it leaves to the one that made it: the database of a newer
- * entrydb, and not ours with a damaged header. It says so, it is sound, and its schema is another
- * one.
+ * Leave the database of a newer entrydb alone, as opposed to one of this version with a damaged
+ * header: it has a higher version, is sound, and has another schema.
  */
 static int leave_newer(struct writer *writer, struct error *error)
 {
@@ -380,8 +378,7 @@ static int leave_newer(struct writer *writer, struct error *error)
 }
 
 /*
- * The history survives: the events of what was set aside are copied, up to the first that cannot
- * be read, for what is damaged is no loss that anybody could mend.
+ * Keep the history: copy the events of the file that was set aside, up to the first unreadable one.
  */
 static int carry_over(struct writer *writer, struct error *error)
 {
@@ -421,7 +418,7 @@ static int begin_anew(struct writer *writer, struct error *error)
 	return code < 0 ? code : writer_log(writer, &repair, error);
 }
 
-/* Is what stands there, unreadable as it is, at least a file that SQLite has written? */
+/* Was the unreadable file at least written by SQLite? */
 static bool looks_like_sqlite(const struct publication *publication)
 {
 	char magic[16] = {0};
@@ -485,22 +482,22 @@ void writer_close(struct writer *writer)
 
 /* --- the commit --- */
 
-/* The file keeps its inode, and gets the time of the rename, a moment from now. */
+/* The file keeps its inode; its change time will be that of the rename, moments from now. */
 static int describe_publication(struct writer *writer, struct error *error)
 {
 	static const char text[] =
 	        PUT("INSERT OR REPLACE", "publication", "id", PUBLICATION_COLUMNS);
-	struct publication_record said = {.sealed = writer->options.sealed};
+	struct publication_record row = {.sealed = writer->options.sealed};
 	struct stat status;
 
 	if (!writer->options.sealed) {
 		if (fstat(writer->publication.new_fd, &status) != 0)
 			return error_errno(error, errno, "%s.new", writer->publication.path);
 		publication_touch(&writer->publication);
-		said.inode = (int64_t)status.st_ino;
-		said.time = nanoseconds_of(writer->publication.began);
+		row.inode = (int64_t)status.st_ino;
+		row.time = nanoseconds_of(writer->publication.began);
 	}
-	return put(writer, text, 1, &publication_table, &said, error);
+	return put(writer, text, 1, &publication_table, &row, error);
 }
 
 int writer_commit(struct writer *writer, mode_t mode, struct error *error)
@@ -564,7 +561,7 @@ struct timespec writer_time_past(struct writer *writer, dev_t dev, int64_t time)
 	return now;
 }
 
-/* --- what is in it --- */
+/* --- reading the copy --- */
 
 struct reader *writer_reader(struct writer *writer)
 {

@@ -37,8 +37,16 @@ SQLite 3.40|pkg-config sqlite3 --atleast-version=3.40|libsqlite3-dev
 libarchive 3.6|pkg-config libarchive --atleast-version=3.6|libarchive-dev
 libelf|pkg-config libelf|libelf-dev
 zlib|pkg-config zlib|zlib1g-dev
-toml++|pkg-config tomlplusplus|libtomlplusplus-dev
 sqlite3|command -v sqlite3|sqlite3
+END
+}
+
+# What it uses where it is there: without it, pyproject.toml, package indexes or fleets are left out.
+wants() {
+    cat <<'END'
+toml++|pkg-config tomlplusplus|libtomlplusplus-dev
+libcurl 7.85|pkg-config libcurl --atleast-version=7.85|libcurl4-openssl-dev
+libpq|pkg-config libpq|libpq-dev
 END
 }
 
@@ -47,7 +55,7 @@ packages() {
     case $1 in
     build) ;;
     wheel) say python3-dev python3-pip python3-venv ;;
-    deb) say debhelper dh-python dpkg-dev git libcmocka-dev libcurl4-openssl-dev libpq-dev python3-dev ;;
+    deb) say debhelper dh-python dpkg-dev git libcmocka-dev python3-dev ;;
     quick) say libcmocka-dev python3 python3-dev python3-pip python3-venv strace ;;
     tests)
         packages wheel && packages deb && packages quick && python_suite
@@ -141,11 +149,11 @@ has_cmake() {
     return 1
 }
 
-# missing FIELD: that field, the name or the package, of the needs whose test fails.
+# missing TABLE FIELD SEPARATOR: that field, the name or the package, of each whose test fails.
 missing() {
-    needs | while IFS='|' read -r name test package; do
+    "$1" | while IFS='|' read -r name test package; do
         $test >/dev/null 2>&1 </dev/null || say "$name|$package"
-    done | cut -d '|' -f "$1" | sort -u | paste -s -d "$2" -
+    done | cut -d '|' -f "$2" | sort -u | paste -s -d "$3" -
 }
 
 # Those of the packages that are not installed.
@@ -180,20 +188,24 @@ apt_get() {
 }
 
 install_packages() {
-    tools=$(missing 1 ,)
+    tools=$(missing needs 1 ,)
     if ! command -v apt-get >/dev/null; then
         [ -z "$tools" ] || die "these are missing: $tools; install them and run this again"
         [ "$1" = build ] || say "Debian's packages for the rest are $(packages "$1" | xargs)"
         return
     fi
-    new_packages=$(say "$(missing 2 ' ')" "$(lacking "$1")" | xargs)
+    new_packages=$(say "$(missing needs 2 ' ')" "$(lacking "$1")" | xargs)
+    if can_be_root; then
+        new_packages=$(say "$new_packages" "$(missing wants 2 ' ')" | xargs)
+    elif [ -n "$new_packages" ]; then
+        die "these packages are missing: $new_packages - run this as root, or with sudo set up"
+    fi
     [ -n "$new_packages" ] || return 0
-    can_be_root || die "these packages are missing: $new_packages - run this as root, or with sudo set up"
-    say "Installing packages: $new_packages"
+    say "Installing packages: $new_packages" | fold -s -w 78
     apt_get update
     # shellcheck disable=SC2086 # a list of names
     apt_get install --no-install-recommends $new_packages
-    tools=$(missing 1 ,)
+    tools=$(missing needs 1 ,)
     [ -z "$tools" ] || die "this release of the distribution is too old: it lacks $tools"
 }
 
@@ -287,7 +299,8 @@ index_machine() {
             update "$(id -u)" "$own"
         done
     fi
-    sed 's/^/    /' "$scratch/update"
+    sed -n "/: no Python is installed here/d; s|^entrydb: \(/.*\.db: \)[0-9]* site directories, \([0-9]* distributions\):.*, 0 broken$|\1\2|
+        s/^/    /p" "$scratch/update"
     sed -n 's|^entrydb: \(/.*\.db\): [0-9]* site directories.*|\1|p' "$scratch/update" |
         sort -u >"$scratch/databases"
     while read -r database; do
@@ -302,21 +315,20 @@ ask() {
     sqlite3 -init /dev/null -readonly "file:$1?immutable=1" "$2" 2>/dev/null || :
 }
 
-# show HEADINGS COMMAND...: the first lines, in columns.
+# show HEADINGS COMMAND...: the first lines that it prints, in columns.
 show() {
     headings=$1
     shift
     "$program" "$@" >"$scratch/shown" 2>/dev/null </dev/null || :
     say "" "\$ entrydb $*"
-    { say "$headings" && head -n "$lines_shown" "$scratch/shown"; } | awk -F '\t' '
+    { say ${headings:+"$headings"} && head -n "$lines_shown" "$scratch/shown"; } | grep . | awk -F '\t' '
         { for (i = 1; i <= NF; i++) { cell[NR, i] = $i; if (length($i) > wide[i]) wide[i] = length($i) } }
         END { for (n = 1; n <= NR; n++) for (i = 1; i <= NF; i++) printf(i < NF ? "%-" (wide[i] + 2) "s" : "%s\n", cell[n, i]) }'
     total=$(wc -l <"$scratch/shown")
     [ "$total" -le "$lines_shown" ] || say "... ($total lines in all)"
 }
 
-# Of the database with most entry points. A machine without any Python package has nothing to show:
-# one made up, then.
+# Of the database with most entry points; without any, of an example.
 show_findings() {
     lines_shown=12
     fullest=$(while read -r database; do
@@ -325,20 +337,22 @@ show_findings() {
     if [ "${fullest%% *}" -gt 0 ] 2>/dev/null; then
         fullest=${fullest#* }
     else
-        say "" "This machine has no Python package with entry points yet. Once it has, run" \
-            "'entrydb update'. An example, in a directory that is removed again:"
-        info=$scratch/example/lib/python3.11/site-packages/example-1.0.dist-info
-        mkdir -p "$info"
-        say 'Metadata-Version: 2.1' 'Name: example' 'Version: 1.0' >"$info/METADATA"
-        say '[console_scripts]' 'example = example:main' '[example.plugins]' 'first = example.first' \
-            >"$info/entry_points.txt"
-        "$program" --quiet update "$scratch/example" </dev/null || return 0
-        fullest=$scratch/example/var/lib/entrydb/entry_points.db
+        say "" "No Python package with entry points is installed here yet: once one is, run" \
+            "'entrydb update'. This is how an example looks:"
+        cd "$scratch"
+        mkdir example-1.0.dist-info
+        say 'Metadata-Version: 2.1' 'Name: example' 'Version: 1.0' >example-1.0.dist-info/METADATA
+        say '[console_scripts]' 'example = example:main' '[example.plugins]' 'first = example:first' \
+            >example-1.0.dist-info/entry_points.txt
+        say 'def main(): pass' 'def first(): pass' >example.py
+        fullest=example.db
+        "$program" --quiet update --db "$fullest" . </dev/null || return 0
     fi
-    show 'GROUP	COUNT' groups --db "$fullest"
-    show 'GROUP	NAME	VALUE	DISTRIBUTION	VERSION' list console_scripts --db "$fullest"
+    show "GROUP	COUNT" groups --db "$fullest"
+    script=$(ask "$fullest" "SELECT name FROM entry_points WHERE group_name = 'console_scripts' LIMIT 1")
+    [ -z "$script" ] || show "" why console_scripts "$script" --db "$fullest"
     say "" "Installed: $program. Databases: $(wc -l <"$scratch/databases")." \
-        "Next: entrydb list, entrydb why GROUP NAME, man entrydb."
+        "Next: entrydb, entrydb list, entrydb audit, entrydb help."
 }
 
 # --- removal ---
@@ -413,7 +427,7 @@ while [ $# -gt 0 ]; do
         ;;
     --uninstall) action=uninstall ;;
     -h | --help) usage && exit 0 ;;
-    *) usage >&2 && exit 2 ;;
+    *) say "install.sh: $1: no such option; see hooks/install.sh --help" >&2 && exit 2 ;;
     esac
     shift
 done

@@ -1,5 +1,5 @@
 /*
- * command.h - the command line: its options, by options.c, and its commands, by commands.c.
+ * command.h - the options of the command line (options.c) and the commands (commands.c).
  */
 #ifndef INDEXER_COMMAND_H
 #define INDEXER_COMMAND_H
@@ -9,7 +9,7 @@
 
 #include "indexer/message.h"
 
-/* What the command line gives; NULL, 0 or false where it does not. */
+/* The parsed command line; NULL, 0 or false by default. */
 struct options {
 	const char *command;  /* the whole command line, for the audit trail */
 	const char *database; /* --db */
@@ -24,13 +24,13 @@ struct options {
 	const char **path; /* --path, each of them */
 	size_t path_count;
 	const char *python;       /* "3.11", "im10" */
-	enum entrydb_rules rules; /* what it means */
+	enum entrydb_rules rules; /* from --python */
 	enum entrydb_fresh fresh;
 	bool json, quiet, help, version, user, allowed, print, clear, explain, sealed;
 	bool index, all, all_versions;     /* add */
 	const char *requirements, *script; /* add --requirements, search --command */
-	uint64_t given;                    /* which of them the command line has; see options.c */
-	const char **arguments;            /* what is not an option */
+	uint64_t given;                    /* bits of the given options; see options.c */
+	const char **arguments;            /* everything that is not an option */
 	size_t argument_count;
 };
 
@@ -48,21 +48,21 @@ command_function command_add, command_audit, command_disable, command_enable, co
 /* --- options.c --- */
 
 /*
- * Fill @options from the command line; options->path has room for all its words. Options
- * may stand before and after arguments, up to "--" and to what "run" starts; the arguments move to
- * the front of @argv. Mistakes are reported.
+ * Parse the command line; options->path has room for all its words. Options may come before and
+ * after arguments, up to "--" and the name that "run" starts; the arguments are moved to the front
+ * of @argv. Errors are printed.
  */
 enum status options_parse(char **argv, struct options *options);
 
-/* The name of a given option that is not among @names (spaces between two); NULL: there is none. */
+/* The name of a given option that is not in the space-separated @names; NULL if there is none. */
 const char *options_not_among(const struct options *options, const char *names);
 
-/* Print the lines of help of those options, or of all where @names is NULL. */
+/* Print help for the options @names, or for all if NULL. */
 void options_print(const char *names);
 
 /*
- * The command line is wrong: say so, and where to read more: in the help of @verb, or,
- * where that is NULL, in that of the whole program. Returns STATUS_USAGE.
+ * Print a usage error with a pointer to the help of @verb, or, if NULL, of the program. Returns
+ * STATUS_USAGE.
  */
 enum status usage_error(const char *verb, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
@@ -74,12 +74,13 @@ enum status commands_run(struct options *options);
 
 /* --- image/kept.c: --root may name an image --- */
 
-/* Does --root name an image? */
+/* Is @path an image? */
 bool image_is_named(const char *path);
 
 /*
- * Make the tree of the image options->sysroot the sysroot. @with_layers: compare the layers with
- * their digests first, ERROR_CHANGED. ERROR_NOTFOUND: it was not added, or has changed since.
+ * Set options->sysroot, which names an added image, to the image's unpacked tree. ERROR_NOTFOUND:
+ * it was not added, or is another one. With @with_layers, ERROR_CHANGED unless its layers are those
+ * of the file.
  */
 int image_enter(struct options *options, bool with_layers, struct error *error);
 

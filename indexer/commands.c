@@ -1,6 +1,6 @@
 /*
- * The commands of the program: one table, from which main() takes what to run, and --help what to
- * print. The usage string of a command says how many arguments it takes.
+ * The table of commands: main() dispatches by it, and --help prints it. The usage string of a
+ * command determines its number of arguments.
  */
 #include "indexer/command.h"
 
@@ -10,12 +10,12 @@
 #include "indexer/sysroot.h"
 #include "indexer/verb.h"
 
-/* What a command is for: help groups them so. */
+/* The sections of the help. */
 enum purpose { KEEPS, ASKS, DECIDES, CHECKS, PURPOSES };
 
 enum {
-	STOPPABLE = 1, /* asks interrupted(), so that it ends cleanly */
-	PATHS = 2,     /* its arguments are paths, and so is what --path gives */
+	STOPPABLE = 1, /* checks interrupted(), and stops cleanly */
+	PATHS = 2,     /* its arguments are paths, as are those of --path */
 	IMAGES = 4,    /* --root may name an image */
 };
 
@@ -23,8 +23,8 @@ struct command {
 	const char *name, *usage;
 	command_function *run;
 	enum purpose purpose;
-	const char *takes; /* options */
-	unsigned is;       /* of what is above */
+	const char *takes; /* its options */
+	unsigned is;       /* flags as above */
 	const char *summary, *description, *examples, *statuses;
 };
 
@@ -38,7 +38,7 @@ struct command {
 
 static command_function help;
 
-/* Descriptions are wrapped when they are printed; examples are lines. */
+/* Descriptions are wrapped when printed; examples are lines. */
 /* clang-format off */
 static const struct command commands[] = {
 	{"update", "[PATH...]", command_update, KEEPS,
@@ -74,7 +74,7 @@ static const struct command commands[] = {
 		ASKING "group allowed program", IMAGES,
 		"entry points, in importlib.metadata's order",
 		"Print entry points, one per line: group, name, value, distribution and version. On a "
-		"terminal the columns are aligned, and cut to its width; elsewhere they are separated by "
+		"terminal the columns are aligned and fitted to its width; elsewhere they are separated by "
 		"tabs. Control characters are printed as \\xNN or \\uNNNN, a backslash as two.",
 		"  entrydb list pytest11 --path ~/venv/lib/python3.12/site-packages\n"
 		"  entrydb list --json pytest11\n", FOUND},
@@ -90,9 +90,9 @@ static const struct command commands[] = {
 		"  entrydb groups\n", FOUND},
 	{"status", "", command_status, ASKS, ASKING, IMAGES,
 		"which databases, how fresh, since when",
-		"Print each path entry that is searched: its state, whether Python asks entrydb there, when "
-		"and by which command its database was changed last, and the database. This is what "
-		"'entrydb' alone prints.",
+		"Print each path entry that is searched: its state, how many entry points it has, whether "
+		"Python asks entrydb there (see 'python -m entrydb on'), when and by which command its "
+		"database was changed last, and the database. This is what 'entrydb' alone prints.",
 		"  entrydb status\n", FOUND},
 	{"why", "GROUP NAME", command_why, ASKS, ASKING "program", IMAGES,
 		"who provides it, what shadows it, what it leads to",
@@ -195,7 +195,7 @@ static const struct command commands[] = {
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(*commands))
 
-/* --- looking one up --- */
+/* --- look-up --- */
 
 static const struct command *find(const char *name)
 {
@@ -205,7 +205,7 @@ static const struct command *find(const char *name)
 	return NULL;
 }
 
-/* The same; where there is none, a usage error is printed. */
+/* The same, with a usage error if there is none. */
 static const struct command *find_or_refuse(const char *name)
 {
 	const struct command *found = find(name);
@@ -224,7 +224,7 @@ static const struct command *find_or_refuse(const char *name)
 /* --- help --- */
 
 #define WIDTH          79 /* columns */
-#define SUMMARY_COLUMN 26 /* where the summaries of the commands begin */
+#define SUMMARY_COLUMN 26 /* start of the summaries */
 
 static void print_help(void)
 {
@@ -273,7 +273,7 @@ static int help(const struct options *options, struct error *error)
 	return STATUS_DONE;
 }
 
-/* Each word of the usage is an argument; one that begins with "[" is optional, "..." repeats. */
+/* Each word of the usage is an argument; "[" marks an optional one, "..." a repeated one. */
 static bool takes_that_many(const char *usage, size_t count)
 {
 	size_t least = 0, most = 0;
@@ -285,7 +285,7 @@ static bool takes_that_many(const char *usage, size_t count)
 	return count >= least && (count <= most || strstr(usage, "..."));
 }
 
-/* Does the command take all that the line gives? */
+/* Check options and number of arguments. */
 static enum status check(const struct command *command, const struct options *options)
 {
 	const char *other = options_not_among(options, command->takes);
@@ -298,7 +298,7 @@ static enum status check(const struct command *command, const struct options *op
 	return STATUS_DONE;
 }
 
-/* --path names one more; options->path has room for them all. */
+/* Merge --path and the arguments; options->path has room for all. */
 static void join_paths(struct options *options)
 {
 	for (size_t i = 0; i < options->argument_count; i++)
@@ -308,9 +308,9 @@ static void join_paths(struct options *options)
 	options->path_count = 0;
 }
 
-/* --- running one --- */
+/* --- dispatch --- */
 
-/* --root: a directory, or an image, which few commands take. */
+/* --root names a directory, or an image, which only some commands accept. */
 static int enter(const struct command *command, struct options *options, struct error *error)
 {
 	if (!image_is_named(options->sysroot))
@@ -330,7 +330,7 @@ static enum status run(const struct command *command, struct options *options)
 	code = check(command, options);
 	if (code == STATUS_DONE && options->sysroot)
 		code = enter(command, options, &error);
-	if (options->hook) { /* whatever else the line says */
+	if (options->hook) { /* overrides other options */
 		options->quiet = true;
 		options->fresh = ENTRYDB_FRESH_EXACT;
 	} else if (command->is & STOPPABLE) {
@@ -355,8 +355,13 @@ enum status commands_run(struct options *options)
 	}
 	if (options->help)
 		return help(options, NULL);
-	if (options->argument_count == 0)
-		return run(find("status"), options);
+	if (options->argument_count == 0) {
+		enum status status = run(find("status"), options);
+
+		if (terminal_is(stdout))
+			note(options, "'entrydb help' lists the commands");
+		return status;
+	}
 	command = find_or_refuse(options->arguments[0]);
 	options->arguments++;
 	options->argument_count--;

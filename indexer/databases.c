@@ -1,6 +1,6 @@
 /*
- * Finds the databases that describe what the arguments of a command name: by the layout of the
- * prefix, by who may write there, or as --db says.
+ * Finds the databases for the arguments of a command: by the layout of the prefix, by write
+ * permission, or by --db.
  */
 #include "indexer/databases.h"
 
@@ -34,15 +34,13 @@ void databases_free(struct databases *databases)
 	free(databases->items);
 }
 
-/* --root, or NULL where that is the whole machine. */
+/* --root, or NULL for "/". */
 static const char *sysroot_of(const struct options *options)
 {
 	return options->sysroot && strcmp(options->sysroot, "/") != 0 ? options->sysroot : NULL;
 }
 
-/*
- * Whose place the database is in. Below --root, links in its way lead to what they mean in there.
- */
+/* The owner of the database's territory. Below --root, links are resolved inside it. */
 static int find_owner(const char *file, const char *sysroot, struct safe_way *way,
                       struct error *error)
 {
@@ -58,7 +56,7 @@ int databases_check_owner(const char *prefix, uid_t uid, gid_t gid, const char *
 {
 	if (geteuid() != 0 || uid == 0)
 		return 0;
-	/* Root's group is not lent either. */
+	/* As group, root is not used either. */
 	return error_set(error, ERROR_PERMISSION,
 	                 "%s belongs to user %u; run: setpriv --reuid=%u --regid=%u "
 	                 "--clear-groups %s",
@@ -81,7 +79,7 @@ int database_check_owner(const struct database *database, const char *command, s
 	if (!command)
 		command = update;
 	code = databases_check_owner(place, database->uid, database->gid, command, error);
-	/* Somebody else's directory on the way to a root of root's may lead anywhere. */
+	/* Another user's directory on the path to root's own root may lead anywhere. */
 	for (size_t i = 0; code == 0 && geteuid() == 0 && i < database->root_count; i++) {
 		const char *path = database->roots[i].path;
 		struct error own = {0};
@@ -95,9 +93,8 @@ int database_check_owner(const struct database *database, const char *command, s
 }
 
 /*
- * Can the caller write the file, or the first directory above it that exists? Root: is it
- * anybody's in particular? Not where everybody may write: what lies there is anybody's.
- * 1, 0 or a failure.
+ * Can the caller write the file, or the first existing directory above it? As root: does the place
+ * belong to a single user? Not if it is world-writable. 1, 0 or a failure.
  */
 static int is_for_caller(const char *file, struct error *error)
 {
@@ -124,7 +121,7 @@ static int is_for_caller(const char *file, struct error *error)
 	return 0;
 }
 
-/* The one of --db, the prefix's, if it can be had, or the user's own. */
+/* The database of --db; else the prefix's, if usable; else the user's own. */
 static int choose_database(const struct options *options, bool to_write, const char *inside,
                            struct coverage *out, struct error *error)
 {
@@ -194,7 +191,7 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 {
 	CLEANUP(coverage_free) struct coverage coverage = {0};
 	const char *sysroot = sysroot_of(options);
-	/* A file that --db names may lie outside of the sysroot. */
+	/* The file of --db may lie outside the sysroot. */
 	const char *above = options->database ? NULL : sysroot;
 	struct error own = {0};
 	struct safe_way way;
@@ -232,14 +229,16 @@ int database_narrow(const struct database *database, const char *path, mode_t *m
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return errno_is_failure(errno) ? error_errno(error, errno, "%s", path) : 0;
 	safe_path_look(database->file, database->sysroot, &to_database, NULL);
-	safe_path_look(path, database->sysroot, &to_path, NULL);
-	/* What keeps others from the database already does not count. */
+	/* The user who controls the path may be unable to reach its target. */
+	if (safe_path_look(path, database->sysroot, &to_path, NULL) < 0 || to_path.uid != geteuid())
+		*mode &= S_IRUSR | S_IWUSR;
+	/* Restrictions that already apply to the database do not count. */
 	*mode &= S_IRUSR | S_IWUSR |
 	         (trust_everybody(fd, &status) & (to_path.search | ~to_database.search));
 	return 0;
 }
 
-/* What was published still has what not everybody was to read: rows, events, and free pages. */
+/* The published file may still contain private data: rows, events, and free pages. */
 int database_mode(const struct database *database, mode_t *mode, struct error *error)
 {
 	int code;
@@ -251,7 +250,7 @@ int database_mode(const struct database *database, mode_t *mode, struct error *e
 	return code;
 }
 
-/* --- the roots that a database knows --- */
+/* --- the roots in a database --- */
 
 int known_roots_add(void *sites, const struct root_record *root)
 {
@@ -283,8 +282,8 @@ bool known_root_is_gone(const char *path)
 }
 
 /*
- * Where those lie that @file knows, archives aside; @sysroot, with which its path begins, is taken
- * off those that its rows have relative to it: then no others are added.
+ * Add the paths of the roots in @file except archives; @sysroot, a prefix of the path of @file, is
+ * removed from those stored relative to it, and others are skipped.
  */
 static int add_known(struct sites *sites, const char *file, const char *sysroot,
                      struct error *error)
@@ -309,8 +308,8 @@ static int add_known(struct sites *sites, const char *file, const char *sysroot,
 }
 
 /*
- * The database of a prefix whose site directories are all gone still knows what they were. A
- * damaged one is reported, and rebuilt, when it is written.
+ * A prefix without site directories may still have a database with roots. A damaged one is
+ * reported, and rebuilt, when it is written.
  */
 static int add_known_sites(struct sites *sites, const char *prefix, const char *sysroot,
                            struct error *error)
@@ -327,11 +326,11 @@ static int add_known_sites(struct sites *sites, const char *prefix, const char *
 	return error_move_failure(error, &own);
 }
 
-/* --- what the arguments mean --- */
+/* --- arguments --- */
 
 /*
- * A prefix in which no site directory was found may only have none that can be looked for.
- * (Anything else is read as a path entry, and errors are reported then.)
+ * A prefix in which no site directory was found may just be unreadable. (Anything else is read as a
+ * path entry, which reports errors.)
  */
 static int check_access(const char *prefix, const char *sysroot, struct error *error)
 {
@@ -350,7 +349,7 @@ static int check_access(const char *prefix, const char *sysroot, struct error *e
 	return 0;
 }
 
-/* A prefix stands for the site directories in it; anything else for itself. */
+/* A prefix stands for its site directories; anything else for itself. */
 static int expand_argument(const struct options *options, const char *argument, struct sites *sites,
                            struct error *error)
 {
@@ -392,7 +391,7 @@ int databases_of_arguments(const struct options *options, bool to_write, struct 
 		code = databases_add_path(options, to_write, sites.paths[i], out, error);
 		if (code != ERROR_PERMISSION || !to_write)
 			continue;
-		/* Many own a machine: a place that is not ours does not stop the others. */
+		/* Machines have several users: a place of another one does not stop the rest. */
 		message("%s is left alone: %s", sites.paths[i], error_text(error));
 		error_clear(error);
 		out->left_alone++;

@@ -1,5 +1,5 @@
 /*
- * databases.h - which databases a command is about, and which roots in each.
+ * databases.h - determines the databases, and the roots in each, that a command works on.
  */
 #ifndef INDEXER_DATABASES_H
 #define INDEXER_DATABASES_H
@@ -11,88 +11,87 @@
 #include "indexer/command.h"
 #include "libquery/sites.h"
 
-/* A root that a command is to work on. */
+/* A root to work on. */
 struct database_root {
-	char *path;         /* as the caller's machine has it, below the sysroot if there is one */
-	const char *inside; /* the part of path below the sysroot */
-	char *root_path;    /* as the database spells it */
+	char *path;         /* on this machine, including the sysroot */
+	const char *inside; /* the part of path after the sysroot */
+	char *root_path;    /* as stored in the database */
 };
 
 struct database {
 	char *file;
 	struct database_root *roots;
 	size_t root_count, root_room;
-	struct name_map by_root_path; /* those in roots */
-	const char *sysroot;          /* NULL, or what the file's path begins with; borrowed */
-	bool may_replace;             /* the file's name is ours alone, not one from --db */
-	uid_t uid;                    /* the owner of the place: see safe_path.h */
+	struct name_map by_root_path; /* of roots */
+	const char *sysroot;          /* NULL, or a prefix of the file's path; borrowed */
+	bool may_replace;             /* the file's name is reserved for us: not from --db */
+	uid_t uid;                    /* the owner of its territory, see safe_path.h */
 	gid_t gid;
 };
 
 struct databases {
 	struct database *items;
 	size_t count, room;
-	size_t left_alone; /* path entries for which no database may be written; reported */
+	size_t left_alone; /* path entries without a writable database; reported */
 };
 
 void databases_free(struct databases *databases);
 
 /*
- * Sort what the command's arguments name by the databases that describe it. An argument is a site
- * directory, a zip or egg, or a prefix. Without any: this machine's site directories, or, to
- * read, what the file of --db knows, archives aside. @to_write: where the prefix is not the
- * caller's, or cannot be written, the user's own database takes its place. Root's does only where
- * everybody may write; see databases_check_owner().
+ * Group the roots named by the command's arguments by database. An argument is a site directory, a
+ * zip or egg, or a prefix. Without arguments: this machine's site directories, or, for reading, the
+ * roots in the file of --db except archives. @to_write: if the prefix belongs to another user or
+ * cannot be written, the user's own database is used instead; for root, only if the place is
+ * world-writable; see databases_check_owner().
  */
 int databases_of_arguments(const struct options *options, bool to_write, struct databases *out,
                            struct error *error);
 
-/* The database of that file, for whatever is not a root. */
+/* Add a database file without roots. */
 int databases_add_file(const char *file, bool may_replace, struct databases *out,
                        struct error *error);
 
-/* The one database of one absolute path. */
+/* Add the database of one absolute path. */
 int databases_add_path(const struct options *options, bool to_write, const char *path,
                        struct databases *out, struct error *error);
 
 /*
- * Root works where root's things are: what lies in another user's directories, that user
- * can exchange at any moment. ERROR_PERMISSION for root where @uid is another user: it says
- * whose @prefix is, and to run @command as that user. Nothing of the
- * place is opened before this is asked.
+ * Root works only in root's territory: another user can replace anything in their own at any
+ * moment. ERROR_PERMISSION for root if @uid is another user: the message names the owner of
+ * @prefix, and tells how to run @command as that user. Check this before opening anything there.
  */
 int databases_check_owner(const char *prefix, uid_t uid, gid_t gid, const char *command,
                           struct error *error);
 
-/* The same of a database; @command NULL: its update. @error may be NULL. */
+/* The same for a database; @command NULL: its update. @error may be NULL. */
 int database_check_owner(const struct database *database, const char *command, struct error *error);
 
 /*
- * The permissions of what is published for @database: everybody may read it who may read all of
- * its roots, and could read what was published before. 0 or a failure.
+ * The permissions for publishing @database: readable by everyone who can read all its roots, and
+ * could read the published file before. 0 or a failure.
  */
 int database_mode(const struct database *database, mode_t *mode, struct error *error);
 
-/* Take from *mode what not everybody has who may read @database: to read what is at @path. */
+/* Restrict *mode to users who can also read the file at @path. */
 int database_narrow(const struct database *database, const char *path, mode_t *mode,
                     struct error *error);
 
 /*
- * The roots that a database knows, whether or not a command names them: an environment loses a
- * site directory when its Python is upgraded, and no command names that one again.
+ * The roots in a database, whether or not a command names them: an environment loses a site
+ * directory when its Python is upgraded, and no command names that one again.
  *
- * A root_each, for a struct sites: add the root's path, as the database spells it; no archives.
+ * A root_each for a struct sites: adds the root's path as stored, except for archives.
  */
 int known_roots_add(void *sites, const struct root_record *root);
 
 /*
- * Where the root lies that the database @file calls @root_path: *@out, malloc'd. NULL where that
- * cannot be known: with --root, an absolute path is meant below it, but the file may lie outside.
+ * The path of the root stored as @root_path in the database @file: *out, malloc'd; NULL if unknown:
+ * with --root, an absolute path is meant inside it, but the file may lie outside.
  */
 int known_root_path(const struct options *options, const char *file, const char *root_path,
                     char **out, struct error *error);
 
-/* Is nothing there? */
+/* Does the root no longer exist? */
 bool known_root_is_gone(const char *path);
 
 #endif

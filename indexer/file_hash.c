@@ -1,5 +1,5 @@
 /*
- * file_hash.c - hashes files for verify, audit and push; an interrupt ends it at once.
+ * file_hash.c - hashes files for verify, audit and push; an interrupt stops it at once.
  */
 #include "indexer/file_hash.h"
 

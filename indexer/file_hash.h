@@ -1,5 +1,5 @@
 /*
- * file_hash.h - the SHA-256 of a file, compared with what RECORD says or written down.
+ * file_hash.h - hashes a file and compares it with its RECORD.
  */
 #ifndef INDEXER_FILE_HASH_H
 #define INDEXER_FILE_HASH_H
@@ -9,10 +9,10 @@
 #include "db/base/slice.h"
 
 /*
- * Does the file at @path have the hash that RECORD gives, @recorded: "sha256=" and the digest
- * in base64url without padding (PEP 376, PEP 427), or in hexadecimal, as Debian's packages
- * have it? 1: yes; 0: no; ERROR_NOTFOUND, ERROR_PERMISSION, ERROR_IO and the like: the file
- * could not be read. ERROR_INVALID: another kind of hash.
+ * Does the file at @path have the hash @recorded: "sha256=" and the digest in base64url without
+ * padding (PEP 376, PEP 427), or in hexadecimal, as in Debian's packages? 1: yes; 0: no;
+ * ERROR_NOTFOUND, ERROR_PERMISSION, ERROR_IO and the like: it could not be read. ERROR_INVALID:
+ * another kind of hash.
  */
 int file_hash_matches(const char *path, struct slice recorded, struct error *error);
 

@@ -1,7 +1,7 @@
 /*
- * Keeps a hook from disturbing the package manager that calls it, and names the command that it
- * runs for. No package manager tells its hooks what it was asked to do, so the ancestors of this
- * process are looked at.
+ * Keeps a hook from disturbing the package manager that calls it, and determines the caller's
+ * command. Package managers do not pass their command line to hooks, so it is read from the
+ * ancestors of this process.
  */
 #include "indexer/hook.h"
 
@@ -24,10 +24,10 @@
 #include "indexer/command.h"
 
 #define HOOK_NAME_MAX      32          /* bytes */
-#define HOOK_COMMAND_MAX   300         /* bytes of the caller's command that are kept */
-#define HOOK_INPUT_TIMEOUT 10000       /* milliseconds; how long the caller may take to send */
+#define HOOK_COMMAND_MAX   300         /* bytes of the recorded command */
+#define HOOK_INPUT_TIMEOUT 10000       /* milliseconds of waiting for the caller's input */
 #define DRAIN_CHUNK        (64 * 1024) /* bytes */
-#define COMMAND_LINE_READ  (64 * 1024) /* bytes of /proc/PID/cmdline that are looked at */
+#define COMMAND_LINE_READ  (64 * 1024) /* bytes of /proc/PID/cmdline that are read */
 #define ANCESTORS_MAX      64          /* processes */
 #define NAME_MAX_SHOWN     64          /* bytes of a program's or a package's name */
 
@@ -59,12 +59,12 @@ bool hook_name_is_valid(const char *name)
 /* --- the caller's input --- */
 
 /*
- * These send nothing. What they leave on standard input is their own caller's, such
- * as the rest of a script that is being piped into a shell: not ours to read.
+ * Callers that send nothing. Standard input is then their own caller's, such as the rest of a
+ * script piped into a shell, and must not be read.
  */
 static const char silent[] = "dpkg pip uv conda mamba poetry pdm pixi systemd spack nix";
 
-/* Only a pipe breaks; a file's place may be shared, and a terminal has no end. */
+/* Only a pipe can break; a file's offset may be shared, and a terminal has no end. */
 static bool is_pipe(int fd)
 {
 	struct stat status;
@@ -72,7 +72,7 @@ static bool is_pipe(int fd)
 	return fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
 }
 
-/* To the end of the file, with a time limit: another process may keep the pipe open. */
+/* Read to the end, with a time limit: another process may keep the pipe open. */
 static void drain(int fd)
 {
 	static char buffer[DRAIN_CHUNK];
@@ -93,42 +93,52 @@ void hook_begin(const char *name)
 		drain(STDIN_FILENO);
 }
 
-/* --- which words of a caller are harmless --- */
+/* --- harmless words --- */
 
-/* Shells, and what dpkg's hook runs entrydb by. */
+/* Shells, and the wrapper of dpkg's hook. */
 static const char shells[] = "ash bash dash fish ksh sh timeout zsh";
-/* Of other programs (make install KEY=secret) nothing is known, nor of options with two arguments
- * (nix). */
+/*
+ * Package managers. The arguments of other programs (make install KEY=secret) are unknown, as are
+ * options with two arguments (nix).
+ */
 static const char managers[] =
         "apk apt apt-get aptitude conda dnf dpkg easy_install hatch mamba microdnf micromamba nala "
         "pacman paru pdm pip pipenv pipx pixi poetry rpm rye setup spack unattended-upgrade uv yay "
         "yum zypper";
-static const char interpreters[] = "ash bash dash ksh perl pypy ruby sh python";
+static const char interpreters[] = "perl pypy python ruby";
 static const char verbs[] = "add autoremove build configure del develop dist-upgrade distupgrade "
-                            "downgrade erase full-upgrade i in install lock pip purge reinstall "
-                            "remove swap sync tool uninstall unpack up update upgrade";
-/* Options without an argument to any of them: a package may follow. */
+                            "downgrade erase full-upgrade i in install lock purge reinstall "
+                            "remove swap sync uninstall unpack up update upgrade";
+static const char families[] = "pip tool"; /* before a verb: uv pip install */
+/* Options that take no argument in any of them: a package may follow. */
 static const char flags[] = "-U -e -q -v -vv -y --assumeyes --dev --editable --force --no-deps "
                             "--no-index --noconfirm --pre --quiet --system --upgrade --user "
                             "--verbose --yes";
-/* Of these programs an option is the verb: dpkg -i, rpm -Uvh, pacman -Syu. */
+/* Programs whose verb is an option: dpkg -i, rpm -Uvh, pacman -Syu. */
 static const char by_option[] = "dpkg pacman rpm";
+static const char by_option_verbs[] = "FPRSUeir"; /* their first letters */
 
-/* Nothing that could be an address, or a secret in one. */
-static bool is_plain(struct slice word, const char *others)
+/* The base name of @path, or null if any part of @path may belong to an address or a secret. */
+static struct slice plain_name(const char *path, const char *others)
 {
-	return text_is_plain(word, others) && word.len <= NAME_MAX_SHOWN;
+	struct slice name = path_base(slice_of(path));
+
+	return text_is_plain(slice_of(path), others) && name.len <= NAME_MAX_SHOWN
+	               ? name
+	               : (struct slice){0};
 }
 
 /*
- * "pip" of /usr/bin/pip3.11, pip.pyz and pip/__main__.py, "python" of python3, "dnf" of dnf-3,
- * "bash" of a login shell's -bash.
+ * "pip" for /usr/bin/pip3.11, pip.pyz and pip/__main__.py, "python" for python3, "dnf" for dnf-3,
+ * "bash" for a login shell's -bash; null if it is no name of a program.
  */
 static struct slice program_name(const char *path)
 {
 	static const struct slice suffixes[] = {{"/__main__.py", 12}, {".pyz", 4}, {".py", 3}};
 	struct slice name = slice_of(path);
 
+	if (slice_is_null(plain_name(path, "._+-/")))
+		return (struct slice){0};
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++)
 		if (slice_ends(name, suffixes[i]))
 			name.len -= suffixes[i].len;
@@ -142,7 +152,7 @@ static struct slice program_name(const char *path)
 
 /* --- a command line --- */
 
-/* The words of a process; they lie one behind the other, as /proc has them. */
+/* The words of a command line, each with a NUL, as in /proc. */
 struct words {
 	const char *at, *end;
 };
@@ -157,19 +167,25 @@ static const char *next_word(struct words *words)
 	return word;
 }
 
-/* Of an interpreter what it runs, if that can be told: the module of -m, or the script. */
+/*
+ * For an interpreter, the program that it runs, if known: the module of -m, or the script. Options
+ * with arguments are known for Python only.
+ */
 static struct slice take_program(struct words *words)
 {
-	struct slice name = program_name(next_word(words));
-	const char *word = NULL;
+	const char *word = next_word(words);
+	struct slice name = word ? program_name(word) : SLICE("");
+	bool is_python = text_has_word("pypy python", name);
 
+	word = NULL;
 	while (text_has_word(interpreters, name) && (word = next_word(words)) && word[0] == '-') {
 		const char *option = word + strcspn(word, "cmWX");
 
-		if (word[1] == '-' || (word[1] && !*option))
+		if (is_python && word[1] && word[1] != '-' && !*option)
 			continue;
-		if (*option != 'm' && *option != 'W' && *option != 'X')
-			return name; /* the program is the argument of -c, or is read from a pipe */
+		/* The program is the argument of -c or -e, or is read from a pipe. */
+		if (!is_python || word[1] == '-' || !*option || *option == 'c')
+			return name;
 		word = option[1] ? option + 1 : next_word(words); /* the option's argument */
 		if (*option == 'm' || !word)
 			break;
@@ -177,38 +193,43 @@ static struct slice take_program(struct words *words)
 	return word ? program_name(word) : name;
 }
 
-/* Is it what the program is to do? Of some it is an option. */
+/* Is @word the verb? In some programs it is an option. */
 static bool is_verb(struct slice program, struct slice word)
 {
 	if (text_has_word(verbs, word))
 		return true;
 	if (!text_has_word(by_option, program))
 		return false;
-	return slice_starts(word, SLICE("--"))
-	               ? text_has_word(verbs, slice_from(word, 2))
-	               : slice_starts(word, SLICE("-")) && is_plain(word, "-");
+	if (slice_starts(word, SLICE("--")))
+		return text_has_word(verbs, slice_from(word, 2));
+	return word.len > 1 && word.ptr[0] == '-' && strchr(by_option_verbs, word.ptr[1]) &&
+	       text_is_plain(word, "-");
 }
 
-/* Behind the verb each name, name==1.0, name[extra], or name of the file that holds the package. */
+/*
+ * Write the verb and after it each name, name==1.0, name[extra], or base name of a package file.
+ * The verb is the first word that is neither an option nor an option's argument; nothing is known
+ * about the words after an unknown verb (run, config).
+ */
 static void put_words(FILE *stream, struct slice program, struct words words)
 {
-	bool has_verb = false, may_be_argument = false; /* of the option before */
+	bool has_verb = false, may_be_argument = false; /* of the previous option */
 	const char *word;
 
 	while ((word = next_word(&words))) {
-		struct slice all = slice_of(word), name = path_base(all);
-		bool is_option = word[0] == '-';
+		struct slice name = plain_name(word, "._+-=<>!~[],/");
+		bool is_option = word[0] == '-', was_option = may_be_argument;
 
-		if (!has_verb && is_verb(program, all)) {
-			has_verb = true;
-			fprintf(stream, " %s", word);
-		} else if (has_verb) {
-			if (!is_option && !may_be_argument && !strpbrk(word, ":@") &&
-			    is_plain(name, "._+-=<>!~[],"))
-				fprintf(stream, " %.*s", (int)name.len, name.ptr);
-			may_be_argument =
-			        is_option && !text_has_word(flags, all) && !strchr(word, '=');
-		}
+		may_be_argument =
+		        is_option && !text_has_word(flags, slice_of(word)) && !strchr(word, '=');
+		if (!has_verb && is_verb(program, slice_of(word)))
+			has_verb = true, may_be_argument = false;
+		else if (is_option || was_option)
+			continue;
+		else if (!has_verb && !text_has_word(families, slice_of(word)))
+			return;
+		if (!slice_is_null(name))
+			fprintf(stream, " %.*s", (int)name.len, name.ptr);
 	}
 }
 
@@ -222,10 +243,10 @@ char *hook_caller_words(const char *text, size_t len)
 
 	if (!stream)
 		return NULL;
-	if (is_plain(program, "._+-"))
+	if (slice_is_null(program))
+		fputs(len > 0 && *text ? "?" : "", stream);
+	else
 		fprintf(stream, "%.*s", (int)program.len, program.ptr);
-	else if (program.len > 0)
-		fputc('?', stream);
 	if (text_has_word(managers, program))
 		put_words(stream, program, words);
 	return text_close(stream, &out) ? out : NULL;
@@ -245,8 +266,9 @@ static void cleanup_process(struct process *process)
 }
 
 /*
- * In stat the parent follows the program's name, which may hold anything, and the state. The words
- * are read from the memory of the process, which another user could have made to wait for a file.
+ * In /proc/PID/stat the parent's id follows the program name, which may contain anything, and the
+ * state. Reading the words accesses the memory of the process, in which another user could make us
+ * wait: so only our own processes are read.
  */
 static bool look_at(pid_t pid, struct process *out)
 {
@@ -273,8 +295,8 @@ static bool is_shell(const struct process *process)
 }
 
 /*
- * The first ancestor of this process that is no shell, or its parent if that is a package manager
- * (apt-get, which runs dpkg). NULL if there is none or no memory.
+ * The command line of the first ancestor that is no shell, or of its parent if that is a package
+ * manager (apt-get, which runs dpkg). NULL if there is none, or out of memory.
  */
 static char *find_caller(void)
 {
@@ -299,7 +321,7 @@ static char *find_caller(void)
 
 /* --- for the audit trail --- */
 
-/* No longer than is allowed, and not cut within a character of UTF-8. */
+/* Truncated at a character boundary. */
 char *hook_command(const char *name)
 {
 	CLEANUP(cleanup_free) char *caller = find_caller();

@@ -1,8 +1,8 @@
 /*
- * hook.h - how the program behaves when a package manager runs it.
+ * hook.h - the program as a hook of a package manager.
  *
- * A hook must never disturb its caller: it leaves no broken pipe, limits each wait, prints
- * failures only, and always exits with 0. What it could not record, readers find by reading the
+ * A hook must never disturb its caller: it leaves no broken pipe, limits every wait, prints
+ * failures only, and always exits with 0. Whatever it could not record, readers find by reading the
  * disk.
  */
 #ifndef INDEXER_HOOK_H
@@ -11,31 +11,31 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define HOOK_LOCK_TIMEOUT 10000 /* milliseconds; how long a hook waits for another writer */
+#define HOOK_LOCK_TIMEOUT 10000 /* milliseconds of waiting for another writer */
 
-/* NAME of --hook NAME, or of --hook=NAME, wherever in the command line; NULL without. */
+/* The NAME in --hook NAME or --hook=NAME anywhere in the command line; NULL without it. */
 const char *hook_asked(int argc, char *const *argv);
 
-/* Letters, digits and hyphens, not too many. */
+/* Is @name of letters, digits and hyphens, and not too long? */
 bool hook_name_is_valid(const char *name);
 
 /*
- * Be safe from the caller's signals and pipes, and read what the caller sends: its
- * list of files is not needed, but closing the pipe early would be its error.
+ * Protect against the caller's signals and pipes, and drain its input: the list of files is not
+ * needed, but closing the pipe early would be an error for the caller.
  */
 void hook_begin(const char *name);
 
 /*
- * For the audit trail: "NAME: " and the command that called the hook, as far as it is
- * harmless, or NAME alone. malloc'd, or NULL without memory.
+ * The command for the audit trail: "NAME: " and the harmless part of the caller's command line, or
+ * NAME alone. malloc'd; NULL if out of memory.
  */
 char *hook_command(const char *name);
 
 /*
- * Of the command line @text, @len bytes with a NUL behind each word: the program and, of a package
- * manager that is known, the verb and the packages. Everybody can read the trail, and command lines
- * hold passwords and tokens. So nothing is taken out: only what is known to be harmless is put in.
- * malloc'd; NULL without memory.
+ * Extract from the command line @text (@len bytes, a NUL after each word) the program and, for a
+ * known package manager, the verb and the packages. Everyone can read the audit trail, and command
+ * lines may contain passwords and tokens: so only words known to be harmless are copied. malloc'd;
+ * NULL if out of memory.
  *
  *     /usr/bin/python3 -m pip install --token X -U requests ./a/b-1.0.whl
  *     pip install requests b-1.0.whl

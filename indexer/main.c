@@ -1,5 +1,5 @@
 /*
- * The program: from the command line to the command that does the work.
+ * The entry point of the program: parses the command line and runs the command.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 /* --- the standard streams --- */
 
-/* Results that could not be written are no success. */
+/* Failing to write the results is a failure. */
 static enum status finish_output(enum status status)
 {
 	if (results_were_lost()) {
@@ -30,9 +30,8 @@ static enum status finish_output(enum status status)
 }
 
 /*
- * A standard stream that is closed would lend its number to the next file that is
- * opened, and messages would go into that: have /dev/null stand there, read-only,
- * so that writing still fails.
+ * If a standard stream is closed, the next file opened would get its number, and messages would be
+ * written into it: open /dev/null there, read-only, so that writing still fails.
  */
 static void fill_standard_streams(void)
 {
@@ -47,7 +46,7 @@ static void fill_standard_streams(void)
 
 /* --- the command line --- */
 
-/* For the audit trail, and to be run again: the words of the command line. */
+/* The command line for the audit trail, quoted so that it can be run again. */
 static char *join_words(int argc, char *const *argv)
 {
 	char *text = NULL;

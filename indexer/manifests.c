@@ -1,6 +1,5 @@
 /*
- * Writes the files in which other hosts look for their plugins, and removes those that are no
- * longer right, as far as they are ours.
+ * Writes manifests of plugins for other programs, and removes our obsolete ones.
  */
 #include "indexer/manifests.h"
 
@@ -16,11 +15,12 @@
 #include "db/base/safe_path.h"
 #include "db/base/sha256.h"
 #include "db/base/text.h"
+#include "db/base/trust.h"
 #include "indexer/verb.h"
 #include "libquery/layout.h"
 #include "libquery/load.h"
 
-/* What a file says: malloc'd; NULL: no memory. */
+/* The content of a manifest: malloc'd; NULL if out of memory. */
 typedef char *content_function(const entrydb_entry_point *plugin, const char *object);
 
 static content_function adbc_content, opencl_content;
@@ -39,16 +39,16 @@ static const struct manifests_host hosts[] = {
 
 const char manifests_hosts[] = "adbc or opencl";
 
-/* What one directory is brought up to date with. */
+/* The state of updating one directory. */
 struct work {
 	const struct options *options;
 	const struct database *database;
 	const struct manifests_host *host;
 	char *directory;
 	int fd;
-	char *old_list;       /* lines of a hash, a space, a name; others are passed over */
+	char *old_list;       /* lines of a hash, a space, a name; others are ignored */
 	FILE *list;           /* the new one */
-	struct name_map seen; /* the names of those that are wanted */
+	struct name_map seen; /* the names of current plugins */
 	struct manifests_result *result;
 	struct error *error;
 };
@@ -69,9 +69,9 @@ static void cleanup_work(struct work *work)
 	name_map_free(&work->seen);
 }
 
-/* --- what the files say --- */
+/* --- contents --- */
 
-/* A basic string of TOML is one of JSON. */
+/* A JSON string is a valid basic string of TOML. */
 static void put_string(FILE *stream, const char *key, const char *text)
 {
 	fprintf(stream, "%s = ", key);
@@ -99,14 +99,14 @@ static char *adbc_content(const entrydb_entry_point *plugin, const char *object)
 	return text_close(stream, &text) ? text : NULL;
 }
 
-/* The path alone, in one line: nothing else is allowed. */
+/* Nothing but the path in one line is allowed. */
 static char *opencl_content(const entrydb_entry_point *plugin, const char *object)
 {
 	(void)plugin;
 	return text_format("%s\n", object);
 }
 
-/* A name comes from a package, and becomes one of a file. */
+/* A plugin's name, which a package chooses, becomes a file name. */
 static bool is_plain(struct slice name)
 {
 	return text_is_plain(name, "-_+.") && name.len <= MANIFEST_NAME_MAX && name.ptr[0] != '.';
@@ -114,7 +114,7 @@ static bool is_plain(struct slice name)
 
 /* --- files --- */
 
-/* The line of the list about that file. malloc'd; NULL without memory. */
+/* The list's line for a file. malloc'd; NULL if out of memory. */
 static char *line_of(const char *name, struct slice content)
 {
 	uint8_t digest[SHA256_SIZE];
@@ -125,17 +125,26 @@ static char *line_of(const char *name, struct slice content)
 	return text_format("%s %s\n", hash, name);
 }
 
-/* 1: the bytes of the file, malloc'd; 0: there is none, or none of ours; or a failure. */
+/* 1: the content of the file, malloc'd; 0: missing, or others wrote it; or a failure. */
 static int read_file(const struct work *work, const char *name, size_t limit, char **out,
                      size_t *length)
 {
 	CLEANUP(cleanup_close) int fd = safe_openat(work->fd, name, O_RDONLY | O_NONBLOCK, 0);
-	int code = small_file_read_fd(fd, name, limit + 1, out, length, work->error);
+	struct stat status;
+	int code;
+
+	if (fd >= 0 && fstat(fd, &status) == 0 &&
+	    trust_of(fd, &status, TRUST_NO_OTHER) != TRUST_BELIEVED)
+		return 0;
+	code = small_file_read_fd(fd, name, limit + 1, out, length, work->error);
 
 	return code > 0 ? *length <= limit : code;
 }
 
-/* Its line, malloc'd: *@line, NULL where it cannot be ours; is it the one of the list? */
+/*
+ * Compute the line of an existing file into *line, malloc'd, NULL if it cannot be ours, and whether
+ * the list contains it.
+ */
 static int look_at(const struct work *work, const char *name, char **line, bool *is_ours)
 {
 	CLEANUP(cleanup_free) char *bytes = NULL;
@@ -154,7 +163,7 @@ static int write_file(const struct work *work, const char *name, const char *con
 	return error_errno(work->error, errno, "cannot write %s/%s", work->directory, name);
 }
 
-/* Write it, unless others have; their file is not on the list, or not any more. */
+/* Write a manifest, unless the file exists and is not ours. */
 static int settle(struct work *work, const char *name, const char *content, mode_t mode)
 {
 	CLEANUP(cleanup_free) char *wanted = line_of(name, slice_of(content));
@@ -184,9 +193,9 @@ static int settle(struct work *work, const char *name, const char *content, mode
 }
 
 /*
- * Other programs, root's among them, load what a manifest names without a question: it is
- * written only for what this process would load itself. Of plugins of one name the first counts.
- * The path as hosts see it is without the sysroot. It is told to those who may read the object.
+ * Other programs, some run by root, load what a manifest names without checks: it is written only
+ * for objects that this process would load. Of several plugins of one name the first is used. The
+ * path in it is without the sysroot. It is readable for users who can read the object.
  */
 static int settle_plugin(struct work *work, entrydb *db, const entrydb_entry_point *plugin)
 {
@@ -204,7 +213,7 @@ static int settle_plugin(struct work *work, entrydb *db, const entrydb_entry_poi
 		message("no manifest for '%s': %s", name, error_text(&own));
 	if (code < 0)
 		return error_move_failure(work->error, &own);
-	/* A manifest has one line for the path. */
+	/* The path must fit one line. */
 	if (strchr(object, '\n') || !is_plain(slice_of(name)) ||
 	    name_map_get(&work->seen, slice_of(name)) != NAME_MAP_NONE)
 		return 0;
@@ -217,7 +226,7 @@ static int settle_plugin(struct work *work, entrydb *db, const entrydb_entry_poi
 	return code < 0 ? code : settle(work, file, content, mode);
 }
 
-/* Remove what was written for a plugin that is gone, unless others have changed it. */
+/* Remove our manifest of a plugin that no longer exists. */
 static int settle_gone(struct work *work, struct slice name)
 {
 	struct slice plugin = slice_first(name, name.len - strlen(work->host->suffix));
@@ -239,7 +248,8 @@ static int settle_gone(struct work *work, struct slice name)
 
 static int settle_all(struct work *work)
 {
-	const struct options only = {.database = work->database->file};
+	const struct options only = {.database = work->database->file,
+	                             .sysroot = work->database->sysroot};
 	CLEANUP(question_free) struct question found = {0};
 	struct slice rest = slice_of(work->old_list);
 	int code = select_by(&only, entrydb_plugins, work->host->kind, NULL, &found, work->error);
@@ -257,9 +267,9 @@ static int settle_all(struct work *work)
 	return code;
 }
 
-/* --- the whole --- */
+/* --- all manifests of a host --- */
 
-/* A user's own database, and one that --db names, may describe anything. */
+/* A user's own database, and one of --db, may describe anything. */
 static bool has_prefix(const struct database *database)
 {
 	return database->may_replace && layout_is_of_prefix(database->file);
@@ -322,7 +332,7 @@ int manifests_write(const struct options *options, const struct database *databa
 	return code < 0 || (code == 0 && !begin) ? code : settle_and_list(&work);
 }
 
-/* Usually there is no list. Whether it is ours is checked when it is opened. */
+/* Usually there is no list. Its owner is checked when it is opened. */
 void manifests_follow(const struct options *options, const struct database *database)
 {
 	for (size_t i = 0; has_prefix(database) && i < HOST_COUNT; i++) {

@@ -1,7 +1,6 @@
 /*
- * Writes lines: results to stdout, messages to stderr, escaped, whatever is formatted into them;
- * and knows what a terminal needs: colours, the width of characters,
- * and a bar while long work goes on.
+ * Writes escaped lines to stdout and stderr; handles colours, character widths, signals and the
+ * progress bar.
  */
 #include "indexer/message.h"
 
@@ -22,7 +21,7 @@
 
 /* --- terminals --- */
 
-/* Of the process, as its streams are: messages come from where no options are known. */
+/* Global, like the streams: messages are written where no options are known. */
 static const char *color = "auto";
 
 bool terminal_color(const char *when)
@@ -33,7 +32,7 @@ bool terminal_color(const char *when)
 	return true;
 }
 
-/* Asked for each cell of a table, and of the system once for each of the two streams. */
+/* Cached, since it is called for each cell of a table. */
 bool terminal_is(FILE *stream)
 {
 	static enum { UNKNOWN, NO, YES } known[2];
@@ -80,7 +79,7 @@ size_t terminal_columns(FILE *stream)
 	return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-/* In the locale of the process, which is C until then, no character but those of ASCII has one. */
+/* wcwidth() knows only ASCII in the locale C. */
 static size_t width_of(uint32_t c)
 {
 	static bool is_utf8;
@@ -126,7 +125,7 @@ void terminal_put_words(FILE *stream, const char *text, size_t indent, size_t ro
 
 /* --- lines --- */
 
-/* Of the process, as its streams are. */
+/* Global, like the streams. */
 static bool lost_results;
 
 bool results_were_lost(void)
@@ -134,7 +133,7 @@ bool results_were_lost(void)
 	return lost_results;
 }
 
-/* Escaped as a whole: what is formatted into it is text of others, the rest has no such letters. */
+/* Escaped as a whole: arguments are untrusted text, and the format contains nothing to escape. */
 static void put_line(FILE *stream, enum style style, const char *format, va_list arguments)
 {
 	CLEANUP(cleanup_free) char *text = text_format_list(format, arguments);
@@ -209,15 +208,15 @@ void catch_signals(bool for_good)
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
-	signal(SIGXFSZ, SIG_IGN); /* a file too large is an error like a full disk */
+	signal(SIGXFSZ, SIG_IGN); /* exceeding the limit is an error like a full disk */
 }
 
 /* --- progress --- */
 
-#define SHOW_AFTER     300  /* milliseconds; shorter work shows nothing */
-#define ESTIMATE_AFTER 5000 /* milliseconds */
-#define SHOW_EVERY     100  /* milliseconds between two drawings */
-#define BAR_WIDTH      24   /* columns */
+#define SHOW_AFTER     300   /* milliseconds; shorter work shows nothing */
+#define ESTIMATE_AFTER 20000 /* milliseconds */
+#define SHOW_EVERY     100   /* milliseconds between two drawings */
+#define BAR_WIDTH      24    /* columns */
 
 struct progress progress_begin(const char *what, bool quiet)
 {
@@ -231,18 +230,20 @@ struct progress progress_begin(const char *what, bool quiet)
 static void draw(const struct progress *progress, const char *name, size_t done, size_t total)
 {
 	int filled = total ? (int)((double)done / (double)total * BAR_WIDTH) : 0;
-	int room = (int)terminal_columns(stderr) - BAR_WIDTH - 50;
 	int64_t past = milliseconds_now() - progress->began;
 	CLEANUP(cleanup_free) char *text = name ? escape_text(slice_of(name)) : NULL;
+	char left[32] = "";
+	int room;
 
+	if (past > ESTIMATE_AFTER && done > 0)
+		snprintf(left, sizeof(left), ", %lld min left",
+		         (long long)(past / (int64_t)done * (int64_t)(total - done) / 60000 + 1));
+	room = (int)terminal_columns(stderr) - BAR_WIDTH - 36 - (int)strlen(left);
 	fprintf(stderr, "\r\033[K%s [", progress->what);
 	for (int i = 0; i < BAR_WIDTH; i++)
 		putc(i < filled ? '#' : '.', stderr);
-	fprintf(stderr, "] %zu/%zu", done, total);
-	if (past > ESTIMATE_AFTER && done > 0)
-		fprintf(stderr, ", %lld min left",
-		        (long long)(past / (int64_t)done * (int64_t)(total - done) / 60000 + 1));
-	if (text && room > 0) /* as much as there is room for, cut before a character */
+	fprintf(stderr, "] %zu/%zu%s", done, total, left);
+	if (text && room > 0)
 		fprintf(stderr, " %.*s", (int)utf8_cut(slice_of(text), (size_t)room), text);
 	fflush(stderr);
 }

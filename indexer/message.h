@@ -1,8 +1,7 @@
 /*
- * message.h - lines on stdout and stderr, what is different where a person looks at them (colours,
- * and how wide a text is), the exit statuses, and whether the user has interrupted.
+ * message.h - output lines, terminal properties, exit statuses, interruption and progress.
  *
- * Results go to stdout, messages to stderr, one line each, beginning with "entrydb: ".
+ * Results go to stdout, messages to stderr, one line each, starting with "entrydb: ".
  */
 #ifndef INDEXER_MESSAGE_H
 #define INDEXER_MESSAGE_H
@@ -16,8 +15,8 @@
 #include "libquery/entrydb.h"
 
 enum status {
-	STATUS_ERROR = -1,    /* and below: the code of an error, which is not printed yet */
-	STATUS_DONE = 0,      /* done, or found */
+	STATUS_ERROR = -1,    /* and below: the code of an error not yet printed */
+	STATUS_DONE = 0,      /* done or found */
 	STATUS_NOT_FOUND = 1, /* not found, or differences found */
 	STATUS_USAGE = 2,
 	STATUS_COULD_NOT = 3,
@@ -28,39 +27,37 @@ enum status {
 enum style {
 	STYLE_PLAIN,
 	STYLE_HEADING,
-	STYLE_NAME, /* what was asked for */
+	STYLE_NAME, /* the main column */
 	STYLE_GOOD,
 	STYLE_BAD,
 	STYLE_FAINT,
-	STYLE_PROSE, /* of a column: a sentence, which has lines of its own below its row */
+	STYLE_PROSE, /* of a column: a sentence on separate lines below its row */
+	STYLE_WIDE,  /* of a column: the same, but only if the terminal is too narrow for it */
 	STYLE_COUNT,
 };
 
 /*
- * "auto", which is also what holds until this is called: colours on terminals, unless
- * NO_COLOR is set or TERM is dumb or unset; "always", "never". False for anything else.
+ * Set colours: "auto" (the default) means on terminals, unless NO_COLOR is set or TERM is dumb or
+ * unset; "always"; "never". False for anything else.
  */
 bool terminal_color(const char *when);
 
-/* Is a person looking at what @stream, stdout or stderr, gets? */
+/* Is @stream, stdout or stderr, a terminal? */
 bool terminal_is(FILE *stream);
 
 /*
- * Write @text in that style, where @stream is to have colours; unless it @is_escaped, it is
- * (escape.h) on the way, which needs no memory.
+ * Write @text, in @style if @stream has colours; it is escaped (escape.h), without allocating,
+ * unless @is_escaped.
  */
 void terminal_put(FILE *stream, enum style style, struct slice text, bool is_escaped);
 
-/*
- * Write a paragraph, with as many words on a line as there is room for: @room columns, of which the
- * first @indent stay empty.
- */
+/* Write a paragraph wrapped to @room columns, of which the first @indent stay empty. */
 void terminal_put_words(FILE *stream, const char *text, size_t indent, size_t room);
 
-/* How many columns that terminal has; 80 where it does not say. */
+/* The width of the terminal; 80 if unknown. */
 size_t terminal_columns(FILE *stream);
 
-/* How many columns a terminal needs for @text, which has no control characters. */
+/* The width of @text, which has no control characters, in columns. */
 size_t terminal_width(struct slice text);
 
 /* --- lines --- */
@@ -68,55 +65,54 @@ size_t terminal_width(struct slice text);
 /* A line on stderr, after "entrydb: ". */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A line on stdout, escaped as a whole (escape.h), as messages are. */
+/* A line on stdout, escaped as a whole (escape.h), like messages. */
 void print_line(enum style style, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Was a line of print_line() lost for want of memory? */
+/* Was a line of print_line() lost because memory ran out? */
 bool results_were_lost(void);
 
 /* Print the error's message, clear it, and return STATUS_COULD_NOT. */
 enum status fail(struct error *error);
 
-/* An error of the library's, if @code is one, as one of the program's; returns @code. */
+/* If @code is an error, move the library's error to @to; returns @code. */
 int take_error(int code, entrydb_error *from, struct error *to);
 
-/* Has Ctrl-C, or a request to terminate, come in? Long work asks, and stops cleanly. */
+/* Has SIGINT or SIGTERM been received? Long operations check this and stop cleanly. */
 bool interrupted(void);
 
-/* It was obeyed: what is done from now on is what the user waits for. */
+/* Clear the interruption, after it was handled. */
 void interruption_over(void);
 
 /*
- * @for_good: not only the first of them, after which the next one ends the program as usual.
- * A file too large becomes an error.
+ * Catch SIGINT, SIGTERM and SIGHUP: only the first one, so that the next ends the program; or all
+ * of them with @for_good. Exceeding the file size limit becomes an error.
  */
 void catch_signals(bool for_good);
 
 /* --- progress --- */
 
 /*
- * A line on the terminal that says how far long work has come. Shown only if stderr is a terminal,
- * --quiet is not given, and the work has lasted a moment; it is erased at the end, so that what
- * remains are results.
+ * A progress bar. Shown only if stderr is a terminal, --quiet is not given, and the work has lasted
+ * a moment; erased at the end.
  */
 struct progress {
-	const char *what; /* such as "indexing", shown before the bar */
+	const char *what; /* shown before the bar, such as "indexing" */
 	bool enabled, shown;
 	int64_t began, last; /* milliseconds */
 };
 
 struct progress progress_begin(const char *what, bool quiet);
 
-/* @name (may be NULL) is what is being worked on; @done of @total. Long work is estimated. */
+/* Show @done of @total, and an estimate of long work; @name (may be NULL) is the current item. */
 void progress_show(struct progress *progress, const char *name, size_t done, size_t total);
 
 /*
- * For scans, which ask now and then: show how far it has come on @payload, a struct
- * progress (NULL: on none), and be non-zero if the user has interrupted.
+ * Callback for scans: shows progress on @payload, a struct progress (NULL: none); non-zero if
+ * interrupted.
  */
 int progress_ask(void *payload, size_t done, size_t total);
 
-/* Erase the line, before a message and at the end. */
+/* Erase the bar, before a message and at the end. */
 void progress_erase(struct progress *progress);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Reads the options of the command line, and explains them, by one table.
+ * Parses options and prints their help, from one table.
  */
 #include "indexer/command.h"
 
@@ -26,7 +26,7 @@ enum status usage_error(const char *verb, const char *format, ...)
 	return STATUS_USAGE;
 }
 
-/* --- values that are checked --- */
+/* --- values --- */
 
 static bool set_path(struct options *options, const char *value)
 {
@@ -76,9 +76,9 @@ static bool set_color(struct options *options, const char *value)
 
 /* --- the table --- */
 
-/* Where the value goes: a member of struct options, a string or, without argument, true; */
+/* The destination of the value: a member of struct options, a string or, without argument, true; */
 #define TO(member) offsetof(struct options, member), NULL, NULL
-/* or through a function, which says whether it is @expected. */
+/* or a function, which returns false unless it is @expected. */
 #define BY(set, expected) 0, set, expected
 
 /* clang-format off */
@@ -146,7 +146,7 @@ const char *options_not_among(const struct options *options, const char *names)
 	return NULL;
 }
 
-#define HELP_COLUMN 24 /* where the explanations begin */
+#define HELP_COLUMN 24 /* start of the explanations */
 
 void options_print(const char *names)
 {
@@ -163,7 +163,7 @@ void options_print(const char *names)
 
 /* --- the command line --- */
 
-#define PASSES_ON "run" /* what follows its first argument is another program's */
+#define PASSES_ON "run" /* words after its first argument belong to another program */
 
 static enum status unknown_option(const char *verb, struct slice name)
 {
@@ -172,7 +172,7 @@ static enum status unknown_option(const char *verb, struct slice name)
 
 	for (size_t i = 0; i < FACT_COUNT; i++)
 		nearest_offer(&nearest, slice_of(facts[i].name));
-	nearest_offer(&nearest, SLICE("format")); /* as others call it */
+	nearest_offer(&nearest, SLICE("format")); /* a common name for --json */
 	if (slice_equal(nearest.found, SLICE("format")))
 		nearest.found = SLICE("json");
 	suggestion = suggest_near("--", &nearest);
@@ -180,7 +180,7 @@ static enum status unknown_option(const char *verb, struct slice name)
 	                   suggestion ? suggestion : "");
 }
 
-/* --NAME, --NAME=VALUE, or --NAME and VALUE, which is the next word: *at moves on to it. */
+/* Parse --NAME, --NAME=VALUE, or --NAME VALUE, which advances *at. */
 static enum status read_option(const char *verb, char ***at, struct options *options)
 {
 	const char *word = **at + 2, *equals = strchr(word, '=');

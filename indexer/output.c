@@ -1,7 +1,6 @@
 /*
- * Writes rows for programs at once, and keeps those of an aligned table until its end, when the
- * widths are known; and files so that a reader sees all of them or none, and nobody else can lead
- * them elsewhere.
+ * Writes rows for programs immediately, and buffers aligned tables until the column widths are
+ * known; writes result files atomically.
  */
 #include "indexer/output.h"
 
@@ -22,8 +21,11 @@
 #include "db/base/trust.h"
 #include "db/base/unicode.h"
 
-#define WIDTH_LEAST 12 /* columns of a cell that is folded: else the last ones are not shown */
-#define GAP         2  /* columns between two cells */
+#define WIDTH_LEAST 12 /* columns of a folded cell; with less room, the last cells are dropped */
+#define WIDTH_WIDE                                                                                 \
+	24    /* columns of a folded cell; with less room, STYLE_WIDE goes below the row           \
+	       */
+#define GAP 2 /* columns between cells */
 
 struct output output_begin(const struct column *columns, size_t column_count, bool json)
 {
@@ -39,13 +41,14 @@ struct output output_begin(const struct column *columns, size_t column_count, bo
 	for (size_t i = 0; i < column_count; i++)
 		if (columns[i].heading && output.text_count < OUTPUT_TEXTS_MAX)
 			output.texts[output.text_count++] =
-			        (struct output_text){&columns[i], strlen(columns[i].heading)};
+			        (struct output_text){&columns[i], strlen(columns[i].heading),
+			                             columns[i].style == STYLE_PROSE};
 	return output;
 }
 
 /* --- JSON --- */
 
-/* The letter that stands for @c behind a backslash; 0 if there is none. */
+/* The letter of the short escape of @c; 0 if there is none. */
 static char short_escape(uint32_t c)
 {
 	static const char letters[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f',
@@ -54,7 +57,7 @@ static char short_escape(uint32_t c)
 	return c < sizeof(letters) ? letters[c] : '\0';
 }
 
-/* A byte that is not UTF-8 has a lone surrogate for its character. */
+/* utf8_next() returns a lone surrogate for an invalid byte. */
 static bool is_safe(uint32_t c)
 {
 	return !escape_is_control(c) && (c < 0xD800 || c > 0xDFFF);
@@ -129,32 +132,38 @@ static void keep(struct output *output, struct slice raw)
 	column->width = width > column->width ? width : column->width;
 }
 
-static bool is_prose(const struct output_text *text)
-{
-	return text->column->style == STYLE_PROSE;
-}
-
-/* How wide the row is if no column is wider than @most; prose has lines of its own. */
+/* The width of a row if no column is wider than @most. */
 static size_t width_of_row(const struct output *output, size_t count, size_t most)
 {
 	size_t width = 0;
 
 	for (const struct output_text *text = output->texts; text < output->texts + count; text++)
-		if (!is_prose(text))
+		if (!text->is_below)
 			width += (text->width < most ? text->width : most) + GAP;
 	return width;
 }
 
-/* Of the columns, those that the terminal has room for; the widest of them are folded. */
-static size_t fit(struct output *output, size_t room)
+/* The width to which the widest columns are folded so that a row fits into @room. */
+static size_t widest_in(const struct output *output, size_t count, size_t room)
 {
-	size_t count = output->text_count, most = room;
+	size_t most = room;
 
-	while (count > 1 && (width_of_row(output, count, WIDTH_LEAST) > room + GAP ||
-	                     is_prose(&output->texts[count - 1])))
-		count--;
 	while (most > WIDTH_LEAST && width_of_row(output, count, most) > room + GAP)
 		most--;
+	return most;
+}
+
+/* The number of columns that fit the terminal. */
+static size_t fit(struct output *output, size_t room)
+{
+	size_t count = output->text_count, most = widest_in(output, count, room);
+
+	for (size_t i = 0; i < count && most < WIDTH_WIDE; i++)
+		output->texts[i].is_below |= output->texts[i].column->style == STYLE_WIDE;
+	while (count > 1 && (width_of_row(output, count, WIDTH_LEAST) > room + GAP ||
+	                     output->texts[count - 1].is_below))
+		count--;
+	most = widest_in(output, count, room);
 	for (size_t i = 0; i < count; i++)
 		if (output->texts[i].width > most)
 			output->texts[i].width = most;
@@ -162,8 +171,8 @@ static size_t fit(struct output *output, size_t room)
 }
 
 /*
- * How many bytes of @text go on a line of @width columns: where not all do, to the last space, or
- * else to the last sign that a name is made of.
+ * The bytes of @text that fit a line of @width columns; broken at the last space, else at the last
+ * punctuation character.
  */
 static size_t first_line(const char *text, size_t width)
 {
@@ -185,7 +194,7 @@ static size_t first_line(const char *text, size_t width)
 	return (size_t)(end - text);
 }
 
-/* A line of a row; each of @cells moves on to what stays for the next: false if nothing does. */
+/* Write a line of a row and advance @cells past it; false if nothing remains. */
 static bool put_cells(const struct output *output, const char **cells, bool is_heading,
                       size_t shown)
 {
@@ -196,7 +205,7 @@ static bool put_cells(const struct output *output, const char **cells, bool is_h
 		const struct output_text *text = &output->texts[i];
 		struct slice part = {cells[i], first_line(cells[i], text->width)};
 
-		if (is_prose(text))
+		if (text->is_below)
 			continue;
 		if (part.len > 0) {
 			fprintf(output->stream, "%*s", (int)(begin - at), "");
@@ -226,14 +235,14 @@ static void print_aligned(struct output *output)
 
 		while (column == 0 && put_cells(output, &output->cells[i], false, shown))
 			continue;
-		if (is_prose(&output->texts[column]))
+		if (output->texts[column].is_below && *output->cells[i])
 			terminal_put_words(output->stream, output->cells[i], GAP, room);
 	}
 }
 
 /* --- cells --- */
 
-/* What comes before the cell; NULL: its column is not shown. */
+/* Start a cell; NULL: its column is not shown. */
 static const struct column *begin_cell(struct output *output)
 {
 	const struct column *column = &output->columns[output->at];
@@ -330,12 +339,11 @@ int output_end(struct output *output, struct error *error)
 
 /* --- files --- */
 
-#define FILE_MODE 0600 /* what was found may be more than others can read */
+#define FILE_MODE 0600 /* the results may contain private data */
 
 /*
- * A device or a pipe is written to as it is: 1; 0: it is none, or a link that others have made, or
- * can exchange. @above: the directory that it is named in.
- * What has become a file since is not touched.
+ * Write to an existing device or pipe: 1; 0: it is neither, or behind a link that others have made
+ * or can replace. @above: its directory. A regular file is never modified.
  */
 static int write_in_place(const char *above, const char *path, struct slice text,
                           struct error *error)

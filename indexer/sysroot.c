@@ -1,5 +1,5 @@
 /*
- * sysroot.c - the file-system root of --root, for the whole process.
+ * sysroot.c - the process-wide file-system root of --root.
  */
 #include "indexer/sysroot.h"
 
@@ -28,7 +28,7 @@ int sysroot_enter(const char **path, struct error *error)
 		fd = file_open(AT_FDCWD, absolute, O_PATH | O_DIRECTORY);
 	if (fd < 0 && !is_machine)
 		return error_errno(error, errno, "%s", *path);
-	/* For as long as the process lives, or until it enters another. */
+	/* Kept until the process ends or enters another. */
 	cleanup_close(&sysroot.fd);
 	free((char *)sysroot.real);
 	free((char *)sysroot.given);

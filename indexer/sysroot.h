@@ -1,5 +1,5 @@
 /*
- * sysroot.h - the file-system root that a command is about.
+ * sysroot.h - the file-system root of --root.
  */
 #ifndef INDEXER_SYSROOT_H
 #define INDEXER_SYSROOT_H
@@ -7,9 +7,9 @@
 #include "db/base/error.h"
 
 /*
- * From now on, links below *@path, which becomes absolute, lead to what they mean in there
- * (db/base/file.h): nothing of the host gets into a database of an image. It stays until another
- * is entered, or the process ends. To be called before there are threads.
+ * Resolve links below *path, which is made absolute, inside it from now on (db/base/file.h), so
+ * that no file of the host is recorded for an image. Applies until another sysroot is entered or
+ * the process ends. Call it before starting threads.
  */
 int sysroot_enter(const char **path, struct error *error);
 

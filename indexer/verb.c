@@ -1,8 +1,6 @@
 /*
- * Asks the library as the options of a verb say; says what may have been meant, or what to do next,
- * where nothing was found; finds the Python that an entry point is for, by the layout of its
- * prefix; and prints what is known of entry points and shared objects: for programs each fact, for
- * people the remarkable ones.
+ * Queries for the verbs, suggestions where nothing was found, the interpreter of an entry point by
+ * the layout of its prefix, and the output of entry points and targets.
  */
 #include "indexer/verb.h"
 
@@ -13,9 +11,10 @@
 #include "db/base/cleanup.h"
 #include "db/base/safe_path.h"
 #include "db/base/text.h"
+#include "db/base/trust.h"
 #include "libquery/layout.h"
 
-/* --- asking --- */
+/* --- queries --- */
 
 void report_problems(const entrydb_set *set)
 {
@@ -118,7 +117,7 @@ int load_kinds(const struct options *options, struct plugin_kinds **out, struct 
 	return code;
 }
 
-/* --- where nothing was found --- */
+/* --- suggestions --- */
 
 char *suggest_near(const char *prefix, const struct nearest *nearest)
 {
@@ -148,7 +147,7 @@ bool suggest_entry_point(const struct options *options, entrydb *db, const char 
 	has_group = slice_equal(groups.found, groups.wanted);
 	if (!slice_is_null(has_group ? names.found : groups.found))
 		suggestion = suggest_near("", has_group ? &names : &groups);
-	entrydb_set_free(all); /* which the suggestion came from */
+	entrydb_set_free(all); /* the suggestion is a copy */
 	if (suggestion && has_group)
 		note(options, "there is no '%s' in group '%s'%s", name, group, suggestion);
 	else if (suggestion)
@@ -163,7 +162,8 @@ int say_not_found(const struct options *options, entrydb *db, const char *group,
 	return STATUS_NOT_FOUND;
 }
 
-/* By the first path entries that are there and have no database, that have one, or are not there.
+/*
+ * Uses the first path entry of each kind: existing without a database, with a database, or missing.
  */
 static void advise_on_path(const struct options *options, const entrydb_path *path)
 {
@@ -220,7 +220,7 @@ bool advise_on_nothing(const struct options *options, entrydb *db)
 
 /* --- the Python of an entry point --- */
 
-/* The component "pythonX.Y" of @path that follows its prefix; "python3" where it has none. */
+/* The component "pythonX.Y" of @path after its prefix; "python3" if there is none. */
 static struct slice python_of(const char *path, size_t prefix_len)
 {
 	const char *lib = path + prefix_len + 1;
@@ -233,8 +233,8 @@ static struct slice python_of(const char *path, size_t prefix_len)
 }
 
 /*
- * That of the prefix in which the path entry lies; *out stays NULL if there is none. Packages of
- * the system may lie in another prefix than Python.
+ * The interpreter in the prefix of a path entry; *out stays NULL if there is none. The system's
+ * packages may have another prefix than its Python.
  */
 static int interpreter_of(const char *path_entry, char **out)
 {
@@ -261,11 +261,11 @@ static int interpreter_of(const char *path_entry, char **out)
 	return 0;
 }
 
-/* Root runs nothing that is somebody else's, or that somebody else could have put there. */
+/* Root runs nothing that another user owns or could have replaced. */
 static int check_owner(const char *path, struct error *error)
 {
 	struct stat status;
-	int code = geteuid() == 0 ? safe_load_check(path, &status, error) : 0;
+	int code = geteuid() == 0 ? safe_believe(path, NULL, TRUST_NO_OTHER, &status, error) : 0;
 
 	return code < 0 ? error_set(error, code, "%s: nothing of it is run: %s", path,
 	                            error_text(error))
@@ -322,7 +322,7 @@ static void put_field(struct output *output, const entrydb_entry_point *e, enum 
 static void put_cell(struct output *output, int cell, const entrydb_entry_point *e,
                      const entrydb_target *target)
 {
-	/* To people, a plugin without its object is missing. */
+	/* In text, a plugin without its object is missing. */
 	const char *none = output->form == OUTPUT_JSON ? NULL : "missing";
 
 	if (cell == CELL_PROVIDER && !entrydb_entry_point_distribution(e))

@@ -1,6 +1,6 @@
 /*
- * verb.h - what verbs about entry points share: to ask the library as the options say, and to put
- * what is known of an entry point, and of the shared object that it leads to, into rows and lines.
+ * verb.h - functions shared by the verbs: queries by the options, and output of entry points and
+ * their targets.
  */
 #ifndef INDEXER_VERB_H
 #define INDEXER_VERB_H
@@ -11,26 +11,26 @@
 #include "libquery/disk/target/plugin_kinds.h"
 #include "libquery/sites.h"
 
-/* --- asking --- */
+/* --- queries --- */
 
-/* The path entries that are searched where the options name none. */
+/* The path entries that are searched by default. */
 int default_sites(const struct options *options, struct sites *out, struct error *error);
 
-/* A handle, what was selected on it, and its path entries. Zeros at first. */
+/* A handle, a selection on it, and its path entries. Initialise with zeros. */
 struct question {
 	entrydb *db;
 	entrydb_set *set;
 	entrydb_path *path;
 };
 
-/* Open a handle as the options ask: on --path, else on --db alone, else on the default path. */
+/* Open a handle by the options: on --path, else on --db alone, else on the default path. */
 int question_open(const struct options *options, struct question *out, struct error *error);
 
 /* entrydb_select(), entrydb_explain() and the like. */
 typedef int selector(entrydb *db, const char *group, const char *name, entrydb_set **out,
                      entrydb_error *error);
 
-/* Open it and ask; released also after an error. */
+/* Open a handle and select; free the query even after an error. */
 int select_by(const struct options *options, selector *ask, const char *group, const char *name,
               struct question *out, struct error *error);
 
@@ -39,60 +39,59 @@ int question_describe(struct question *question, struct error *error);
 void question_free(struct question *question);
 
 /*
- * What the entry point leads to, which the caller frees; NULL where that cannot be known,
- * which is not an error. Each error is a failure (error.h).
+ * Resolve an entry point; the caller frees *target, which is NULL if it cannot be resolved. Each
+ * error is transient (error.h).
  */
 int find_target(entrydb *db, const entrydb_entry_point *entry_point, entrydb_target **target,
                 struct error *error);
 
-/* May policy have it loaded? The caller frees *@verdict. */
+/* The policy decision; the caller frees *verdict. */
 int find_verdict(entrydb *db, const entrydb_entry_point *entry_point, entrydb_verdict **verdict,
                  struct error *error);
 
-/* Print the problems of a set, one line each: once a run, of the widest set. */
+/* Print the problems of a set, one line each: call it once, for the widest set. */
 void report_problems(const entrydb_set *set);
 
 /*
- * The kinds of plugins to look for; the caller frees *@out. A site's file that is wrong is
- * reported and left out.
+ * The kinds of plugins to search for; the caller frees *out. An invalid plugin-kinds.conf is
+ * reported and ignored.
  */
 int load_kinds(const struct options *options, struct plugin_kinds **out, struct error *error);
 
-/* --- where nothing was found --- */
+/* --- suggestions --- */
 
 /*
- * "; did you mean 'list'?", with @prefix before the name, or "" where none is near.
- * malloc'd; NULL without memory.
+ * "; did you mean 'list'?", with @prefix before the name, or "" if no name is similar. malloc'd;
+ * NULL if out of memory.
  */
 char *suggest_near(const char *prefix, const struct nearest *nearest);
 
 /*
- * Nothing of @group (and @name, unless NULL) was found: print which group is near, or
- * which name in the group. False: none is.
+ * Nothing was found for @group (and @name, unless NULL): print a similar group, or a similar name
+ * in the group. False if there is none.
  */
 bool suggest_entry_point(const struct options *options, entrydb *db, const char *group,
                          const char *name);
 
-/* The same, or that there is none. Returns STATUS_NOT_FOUND. */
+/* The same, or that there is no such name. Returns STATUS_NOT_FOUND. */
 int say_not_found(const struct options *options, entrydb *db, const char *group, const char *name);
 
-/* Where there are no entry points at all, print what to do next. False: there are some. */
+/* If there are no entry points at all, print what to do next. False if there are some. */
 bool advise_on_nothing(const struct options *options, entrydb *db);
 
 /* --- the Python of an entry point --- */
 
 /*
- * The interpreter of the environment that it is installed in, PREFIX/bin/pythonX.Y; else
- * that of the first path entry which has one. malloc'd. ERROR_NOTFOUND, ERROR_NOMEM;
- * ERROR_PERMISSION for root, where either is somebody else's.
+ * The interpreter of its environment, PREFIX/bin/pythonX.Y; else that of the first path entry with
+ * one. malloc'd. ERROR_NOTFOUND, ERROR_NOMEM; ERROR_PERMISSION for root if either belongs to
+ * another user.
  */
 int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char **out,
                      struct error *error);
 
 /*
- * How a program for it begins that is to import an entry point: its arguments are the path
- * entry, the module and the attribute. The current directory, which -c puts before all
- * else, is not searched.
+ * The start of a Python program that imports an entry point: its arguments are the path entry, the
+ * module and the attribute. The current directory, which -c puts first, is removed from the path.
  */
 #define INTERPRETER_BEGIN                                                                          \
 	"import sys\n"                                                                             \
@@ -104,7 +103,7 @@ int interpreter_find(entrydb *db, const entrydb_entry_point *entry_point, char *
 
 /* --- rows --- */
 
-/* What entry_put() puts into a column: its member cell. */
+/* The cells for entry_put(): struct column's member cell. */
 enum {
 	CELL_PROVIDER = 1, /* the distribution's name, else its metadata directory */
 	CELL_KIND,
@@ -118,7 +117,7 @@ enum {
 #define FIELD(field)  (CELL_FIELD + (int)ENTRYDB_FIELD_##field)
 #define TARGET(field) (CELL_TARGET + (int)ENTRYDB_TARGET_##field)
 
-/* A column of JSON, and the last ones of a row, about the shared object. */
+/* A column of JSON; and the columns about the shared object. */
 #define ENTRY_KEY(key, cell)                                                                       \
 	{                                                                                          \
 		(key), NULL, STYLE_PLAIN, (cell)                                                   \
@@ -131,17 +130,17 @@ enum {
 	        ENTRY_KEY("python_by", TARGET(PYTHON_BY))
 
 /*
- * Put the cells up to the next column that has no member cell, or to the end of the row. @target
- * may be NULL.
+ * Write cells up to the next column without a member cell, or the end of the row. @target may be
+ * NULL.
  */
 void entry_put(struct output *output, const entrydb_entry_point *entry_point,
                const entrydb_target *target);
 
-/* Put all that was selected, with their targets or without, and end the output. */
+/* Write the whole selection, with or without targets, and end the output. */
 int entry_put_all(struct output *output, const struct question *found, bool with_targets,
                   struct error *error);
 
-/* Lines about what matters to people: what the object needs, and what is missing. */
+/* Print lines about the object, its dependencies and what is missing. */
 void target_print(const entrydb_target *target);
 
 #endif

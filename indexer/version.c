@@ -1,9 +1,9 @@
 /*
- * Orders versions as PEP 440 does, which its regular expression takes apart.
+ * Compares versions as PEP 440 does, parsed by its regular expression.
  *
  *     [v][EPOCH!]RELEASE[{a|b|rc}N][.postN][.devN][+LOCAL]
  *
- * with all the spellings that PEP 440 allows. Numbers are compared as digits: they may be long.
+ * with all the spellings that PEP 440 allows. Numbers may be long and are compared as digits.
  */
 #include "indexer/version.h"
 
@@ -13,7 +13,7 @@
 
 #include "db/base/unicode.h"
 
-#define VERSION_MAX 1024 /* bytes; what is longer is no version */
+#define VERSION_MAX 1024 /* bytes; longer texts are no versions */
 
 #define SEPARATOR "[-_.]?"
 #define NUMBER    SEPARATOR "([0-9]*)"
@@ -25,12 +25,11 @@ static const char pattern[] = "^[[:space:]]*v?(([0-9]+)!)?([0-9]+(\\.[0-9]+)*)"
                               "(" SEPARATOR "dev" NUMBER ")?"
                               "(\\+([a-z0-9]+([-_.][a-z0-9]+)*))?[[:space:]]*$";
 
-/* Its groups. */
+/* Groups of the pattern. */
 enum { EPOCH = 2, RELEASE, STAGE = 6, STAGE_NUMBER, POST, DASH_NUMBER, POST_NUMBER = 11, DEV };
 enum { DEV_NUMBER = DEV + 1, LOCAL = 15, GROUPS };
 
-/* What may follow the release; of two that are alike so far, the one with the lesser rank is less.
- */
+/* A part after the release; with equal parts before it, the lower rank is the lower version. */
 struct part {
 	int rank;
 	struct slice number;
@@ -44,7 +43,7 @@ struct version {
 	struct part parts[PARTS];
 };
 
-/* A development release of the release itself comes first, then alpha, beta, candidate. */
+/* A development release of the final release comes first, then alpha, beta, candidate. */
 static int stage_of(struct slice word, bool is_early)
 {
 	if (word.len == 0)
@@ -52,10 +51,10 @@ static int stage_of(struct slice word, bool is_early)
 	return (word.ptr[0] | 0x20) == 'a' ? 1 : (word.ptr[0] | 0x20) == 'b' ? 2 : 3;
 }
 
-/* False: this is no version. */
+/* False if it is not a version. */
 static bool parse(struct slice text, struct version *out)
 {
-	static regex_t expression; /* made once, for as long as the process lives */
+	static regex_t expression; /* compiled once */
 	static bool is_made;
 	struct slice at[GROUPS];
 	regmatch_t found[GROUPS];
@@ -88,7 +87,7 @@ static bool parse(struct slice text, struct version *out)
 
 /* --- comparing --- */
 
-/* What is missing is zero. */
+/* Empty is zero. */
 static int compare_numbers(struct slice a, struct slice b)
 {
 	while (slice_starts(a, SLICE("0")))
@@ -100,7 +99,7 @@ static int compare_numbers(struct slice a, struct slice b)
 	return slice_compare(a, b);
 }
 
-/* What is before the next separator. */
+/* Take the part before the next separator. */
 static struct slice take_part(struct slice *rest)
 {
 	size_t length = 0;
@@ -113,7 +112,7 @@ static struct slice take_part(struct slice *rest)
 	return part;
 }
 
-/* 1.0 is 1.0.0. */
+/* 1.0 equals 1.0.0. */
 static int compare_releases(struct slice a, struct slice b)
 {
 	int order = 0;
@@ -128,7 +127,7 @@ static bool is_number(struct slice part)
 	return strspn(part.ptr, "0123456789") >= part.len;
 }
 
-/* A number is more than a word, and either is more than nothing. */
+/* A number sorts after a word, and either after nothing. */
 static int compare_locals(struct slice a, struct slice b)
 {
 	int order = 0;
@@ -184,7 +183,7 @@ bool version_is_early(struct slice version)
 
 /* --- specifiers --- */
 
-/* Are the first numbers of the release those of @prefix, of which the last @less do not count? */
+/* Does the release start with the numbers of @prefix, without the last @less of them? */
 static bool has_prefix(const struct version *version, const struct version *prefix, size_t less)
 {
 	struct slice numbers = version->release, wanted = prefix->release;
@@ -202,7 +201,10 @@ static bool has_prefix(const struct version *version, const struct version *pref
 	return order == 0;
 }
 
-/* "<2" is not for 2.0rc1, nor ">2" for 2.0.post1, unless the specifier itself is about such. */
+/*
+ * "<2" excludes 2.0rc1, and ">2" excludes 2.0.post1, unless the specifier itself names such a
+ * release.
+ */
 static bool is_strictly(const struct version *version, const struct version *wanted, bool before)
 {
 	int order = compare(version, wanted);

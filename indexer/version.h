@@ -1,5 +1,5 @@
 /*
- * version.h - which of two versions of a distribution is the later one, by PEP 440.
+ * version.h - compares versions by PEP 440.
  */
 #ifndef INDEXER_VERSION_H
 #define INDEXER_VERSION_H
@@ -9,18 +9,16 @@
 #include "db/base/slice.h"
 
 /*
- * Compare two versions as written in METADATA. True: *order is negative, zero or
- * positive, as @a is before, the same as or after @b. False: one of them is not a
- * version by PEP 440, and nothing can be said.
+ * Compare two versions as written in METADATA. *order is negative, zero or positive if @a is
+ * before, equal to or after @b. False if one of them is not a valid version.
  */
 bool version_compare(struct slice a, struct slice b, int *order);
 
-/* Is it an alpha, a beta, a candidate or a development release? */
+/* Is it an alpha, beta, candidate or development release? */
 bool version_is_early(struct slice version);
 
 /*
- * Is it among those that @specifiers allow: ">=3.9,!=3.10.*"? What PEP 440 does not know
- * allows all.
+ * Does @version match @specifiers, such as ">=3.9,!=3.10.*"? Invalid versions and specifiers match.
  */
 bool version_is_allowed(struct slice version, struct slice specifiers);
 

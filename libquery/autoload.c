@@ -1,6 +1,6 @@
 /*
- * autoload.c - load and call every entry point of a group, in order, as PyTorch does with
- * its device back ends when it is imported.
+ * autoload.c - loads and calls every entry point of a group, as PyTorch does with its device back
+ * ends on import.
  */
 #include <string.h>
 
@@ -38,7 +38,7 @@ static int call(const entrydb_autoload_options *options, const entrydb_entry_poi
 	return status ? error_set(error, ERROR_PLUGIN, "it returned %d", status) : 0;
 }
 
-/* The error says what has failed, why, and how to switch it off, in one line. */
+/* The error message includes how to disable the plugin. */
 static int try_one(entrydb *db, const entrydb_autoload_options *options,
                    const entrydb_entry_point *entry_point, struct error *error)
 {
@@ -68,7 +68,7 @@ static int try_one(entrydb *db, const entrydb_autoload_options *options,
 
 /* --- all of them --- */
 
-/* The error is the first one. */
+/* Returns the first error. */
 static int run_all(entrydb *db, const entrydb_autoload_options *options, const entrydb_set *found,
                    struct error *error)
 {

@@ -1,5 +1,5 @@
 /*
- * describe.c - what is known about the path entries, and why.
+ * describe.c - reports the state of the path entries and its reasons.
  */
 #include <stdlib.h>
 
@@ -59,7 +59,7 @@ static int describe(struct entrydb *db, void *out, struct error *error)
 
 int entrydb_describe_path(entrydb *db, entrydb_path **out, entrydb_error *error)
 {
-	return handle_ask(db, describe, out, error_inside(error));
+	return handle_query(db, describe, out, error_inside(error));
 }
 
 const entrydb_path_entry *entrydb_path_get(const entrydb_path *path, size_t index)

@@ -1,12 +1,12 @@
 /*
- * distributions.c - all that a handle knows, distribution by distribution, shadowed or not; and one
- * of them by its name, as importlib.metadata.distribution() finds it, with what its METADATA says.
+ * distributions.c - lists all distributions, or finds one by name as
+ * importlib.metadata.distribution() does.
  *
- * A selection finds a few rows among many; a walk over all of them is served better by reading each
- * path entry once, from the database or from what was read. Python looks for a name among the names
- * of directories, path entry by path entry, and believes the first: so does entrydb_find(). What
- * METADATA says is always read from the disk. It may have been edited in place, or be no UTF-8, on
- * which Python would raise; and one file is soon read.
+ * A walk over all distributions reads each path entry once, from the database or from what was
+ * scanned, rather than selecting rows. Python looks for a name among the directory names, path
+ * entry by path entry, and takes the first: so does entrydb_find(). METADATA is always read from
+ * the disk: it may have been edited in place, or be invalid UTF-8, on which Python would raise; and
+ * reading one file is cheap.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +34,7 @@ static void add_distribution(struct selection *selection, size_t index,
 	struct slice problem = set_copy(set, record->error);
 	size_t first = set->count, count = slice_is_null(problem) ? record->entry_point_count : 0;
 
-	selection_tell(selection, &candidate);
+	selection_set_distribution(selection, &candidate);
 	for (size_t i = 0; i < count; i++)
 		selection_add(selection, &candidate, (uint32_t)i, &record->entry_points[i]);
 	set_add_distribution(set, &(struct entrydb_distribution){
@@ -49,7 +49,7 @@ static void add_distribution(struct selection *selection, size_t index,
 	                          });
 }
 
-/* The rows and what was read, both in order, as one list. */
+/* Merge the rows and the scanned distributions, both sorted by position. */
 static int survey_entry(struct selection *selection, size_t index, struct error *error)
 {
 	struct path_entry *entry = &selection->db->entries[index];
@@ -84,17 +84,17 @@ int entrydb_survey(entrydb *db, entrydb_set **out, entrydb_error *error)
 {
 	struct selection selection = {.db = db, .fill = fill_survey};
 
-	return selection_ask(&selection, out, error_inside(error));
+	return selection_run(&selection, out, error_inside(error));
 }
 
 /* --- one by its name --- */
 
 struct find {
-	struct selection selection; /* its name: what is looked for */
-	struct slice key, egg_key;  /* of the name, among directories and of an egg */
+	struct selection selection; /* must be first; its name is the wanted one */
+	struct slice key, egg_key;  /* the name's key for directories, and for eggs */
 	struct arena arena;         /* of all keys */
 	const struct path_entry *entry;
-	/* The first in it so far; its directory null: none. */
+	/* The first match in @entry so far; a null directory: none. */
 	struct distribution_record first;
 	bool is_egg;
 };
@@ -111,7 +111,7 @@ static struct slice key_of(struct find *find, struct slice name, make_key *make)
 	return key ? (struct slice){key, make(name, key, room)} : (struct slice){0};
 }
 
-/* Of one entry, an egg's own metadata come after all others. */
+/* Within an entry, an egg's own metadata (EGG-INFO) come last. */
 static void consider(struct find *find, struct slice directory, uint32_t position)
 {
 	struct slice base = slice_of(find->entry->spelled);
@@ -133,7 +133,7 @@ static int consider_row(void *payload, struct distribution_record *row)
 {
 	struct find *find = payload;
 
-	if (entry_row_holds(find->entry, row->id, &row->position))
+	if (entry_row_is_valid(find->entry, row->id, &row->position))
 		consider(find, row->directory, row->position);
 	return 0;
 }
@@ -143,8 +143,8 @@ static int find_in_entry(struct find *find, size_t index, struct error *error)
 	const struct path_entry *entry = find->entry = &find->selection.db->entries[index];
 	struct sources *sources = &find->selection.db->sources;
 	/*
-	 * What is in a zip, or has but dots before its end, is called as METADATA says; and a final
-	 * sigma is another one before a version.
+	 * Names in a zip, and names that consist of dots, are compared by METADATA; and the lower
+	 * case of a final sigma differs if a version follows. Then all rows are compared.
 	 */
 	bool is_key = entry->row.kind == ROOT_DIRECTORY && text_is_plain(find->key, "_") &&
 	              !slice_equal(find->key, SLICE("_"));
@@ -153,8 +153,9 @@ static int find_in_entry(struct find *find, size_t index, struct error *error)
 
 	if (entry_has_rows(entry))
 		code = sources_check(sources, entry->source,
-		                     reader_called(sources->items[entry->source].reader,
-		                                   entry->row.id, name, consider_row, find, error),
+		                     reader_candidates(sources->items[entry->source].reader,
+		                                       entry->row.id, name, consider_row, find,
+		                                       error),
 		                     error);
 	for (size_t i = 0; code == 0 && i < entry->read.distribution_count; i++)
 		consider(find, entry->read.distributions[i].directory,
@@ -166,7 +167,7 @@ static int find_in_entry(struct find *find, size_t index, struct error *error)
 
 static int fill_found(struct selection *selection, struct error *error)
 {
-	struct find *find = (struct find *)selection; /* its first part */
+	struct find *find = (struct find *)selection; /* its first member */
 	int code = 0;
 
 	find->first = (struct distribution_record){0};
@@ -184,7 +185,7 @@ int entrydb_find(entrydb *db, const char *name, entrydb_set **out, entrydb_error
 {
 	struct find find = {.selection = {.db = db, .fill = fill_found, .name = slice_of(name)}};
 
-	return selection_ask(&find.selection, out, error_inside(error));
+	return selection_run(&find.selection, out, error_inside(error));
 }
 
 /* --- METADATA --- */
@@ -208,7 +209,7 @@ int entrydb_read_metadata(const char *file, char **name, char **version, entrydb
 	struct stat status;
 	int code;
 
-	/* Nothing but a directory will do. */
+	/* The path entry must be a directory. */
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(own, errno, "%s", file);
 	code = tree_open_directory(take_fd(&fd), stamp_of(&status), &tree, own);

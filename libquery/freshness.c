@@ -1,20 +1,21 @@
 /*
- * freshness.c - is what the database says of a path entry right, now? The first line that fits:
+ * freshness.c - decides for each path entry whether the database is up to date. The first line that
+ * applies:
  *
- *     seen                                    then believed
- *       level trust, or a catalogued archive    the rows, unseen
- *       nothing is there                        that there is nothing
- *       a zip, as recorded, or carried so       the rows
- *       level exact; a stale mark; no row;      what is read now
+ *     observed                                 then used
+ *       level trust, or a catalogued archive     the rows, unchecked
+ *       nothing exists there                     nothing
+ *       an unchanged zip                         the rows
+ *       level exact; a stale mark; no row;       a new scan
  *       or an unsettled one
- *       the stamp that was proven, and what     what was believed with it: at first the rows
- *       is watched has not changed
- *       anything else                           the rows that hold (holds.h), where they stand
- *                                               now, and what is read of all others
+ *       the proven stamp, and nothing watched    the previous result; at first the rows
+ *       has changed
+ *       anything else                            the rows that are still valid (row_check.h), in
+ *                                                their current order, and a scan of the others
  *
- * What has been found on the disk is proven for as long as the stamp of the path entry stays,
- * where that stamp is old enough (scan.h) and nothing was read that changes in place; level exact
- * and a mark believe no stamp. When a database is replaced, all of it is found anew.
+ * The result of a scan is proven, that is, valid while the stamp of the path entry stays the same,
+ * if that stamp is old enough (scan.h) and no distribution in it may change in place. Level exact
+ * and a stale mark ignore stamps. After a database is replaced, everything is decided anew.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/clock.h"
 #include "db/base/file.h"
-#include "libquery/disk/metadata/holds.h"
+#include "libquery/disk/metadata/row_check.h"
 #include "libquery/disk/metadata/scan.h"
 #include "libquery/disk/tree/tree.h"
 #include "libquery/handle.h"
@@ -45,15 +46,15 @@ static struct source *source_of(struct entrydb *db, const struct path_entry *ent
 	return entry->source == SOURCE_NONE ? NULL : &db->sources.items[entry->source];
 }
 
-/* Is everything to be read, whatever the stamps are? */
-static bool believes_no_stamp(struct entrydb *db, const struct path_entry *entry)
+/* Must everything be read regardless of stamps? */
+static bool ignores_stamps(struct entrydb *db, const struct path_entry *entry)
 {
 	const struct source *source = source_of(db, entry);
 
 	return db->fresh == ENTRYDB_FRESH_EXACT || (source && source_is_marked(source));
 }
 
-/* How the row's database was carried, and probably the entry with it; NULL: they were not. */
+/* How the row's database was carried (carried.h), and probably the entry with it; NULL if not. */
 static const struct carried *carried_here(struct entrydb *db, const struct path_entry *entry,
                                           struct stamp stamp)
 {
@@ -90,18 +91,18 @@ static struct scan_options scan_options_of(const struct entrydb *db, const struc
 	        .egg_base = slice_of(entry->spelled),
 	        .in_place = !layout_is_known(entry->path),
 	        .depth = db->rules == ENTRYDB_IM_10_1 ? SCAN_HAS_METADATA : 0,
-	        .met = db->met,
+	        .seen = db->seen,
 	};
 }
 
-/* What was read is right for as long as its stamp stays. */
+/* The scan is valid while its stamp stays the same. */
 static void prove(struct path_entry *entry)
 {
 	entry->proven = entry->read.stamp;
 	entry->is_proven = entry->read.settled && entry->read.watched == 0;
 }
 
-/* Read what Python would read; @tree, taken over: it was opened just now, or NULL. */
+/* Read what Python would read. @tree: the tree just opened, or NULL; takes ownership. */
 static int read_all(struct entrydb *db, struct path_entry *entry, struct tree *tree,
                     const char *reason, struct error *error)
 {
@@ -113,7 +114,7 @@ static int read_all(struct entrydb *db, struct path_entry *entry, struct tree *t
 	code = scan_opened(tree, entry->path, &options, &entry->read, error);
 	if (code < 0)
 		return code;
-	/* What the database knows to change in place, at any age, does so here, too. */
+	/* Distributions that the database knows to change in place do so here, too. */
 	for (size_t i = 0; row->watched > 0 && row->distributions && i < row->distribution_count;
 	     i++)
 		entry->read.watched += row->distributions[i].watched == WATCHED_ALWAYS;
@@ -124,9 +125,8 @@ static int read_all(struct entrydb *db, struct path_entry *entry, struct tree *t
 }
 
 /*
- * Where there is no database, neither for the path nor for where links in it lead, nothing is to
- * be compared: the directory is opened and read, as Python does, without another look at it. 1:
- * done; 0: it takes more; or a failure.
+ * If neither the path nor its real path has a database, there is nothing to compare: read the
+ * directory as Python does, without a stat of it first. 1: done; 0: not applicable; or a failure.
  */
 static int read_undescribed(struct entrydb *db, struct path_entry *entry, struct error *error)
 {
@@ -152,7 +152,7 @@ static int read_undescribed(struct entrydb *db, struct path_entry *entry, struct
 
 /* --- comparing --- */
 
-/* The rows to compare with; false where they cannot be read: then they are done without. */
+/* Load the rows to compare with; false if they cannot be read: then everything is scanned. */
 static bool load_rows(struct entrydb *db, struct path_entry *entry)
 {
 	struct source *source = source_of(db, entry);
@@ -169,14 +169,14 @@ static bool load_rows(struct entrydb *db, struct path_entry *entry)
 }
 
 /*
- * Rows that hold get their places, what was read stays in entry->read. Which rows are watched is
- * counted again: where the tree was carried nothing is young. 1: all rows hold; 0; or an error.
+ * Set the current positions of valid rows, and keep only new distributions in entry->read. Recount
+ * the watched rows: none is recent in a carried tree. 1: all rows are valid; 0; or an error.
  */
-static int part_rows_from_read(struct path_entry *entry, bool was_carried, struct error *error)
+static int separate_rows(struct path_entry *entry, bool was_carried, struct error *error)
 {
 	struct root_record *read = &entry->read;
 	size_t kept = 0;
-	bool all_hold = true;
+	bool all_valid = true;
 
 	if (!entry_make_places(entry))
 		return error_nomem(error);
@@ -195,31 +195,35 @@ static int part_rows_from_read(struct path_entry *entry, bool was_carried, struc
 	entry->row.watched = 0;
 	for (size_t i = 0; i < entry->row.distribution_count; i++) {
 		struct distribution_record *row = &entry->row.distributions[i];
-		bool holds = entry_row_holds(entry, row->id, &(uint32_t){0});
+		bool is_valid = entry_row_is_valid(entry, row->id, &(uint32_t){0});
 
-		if (!holds || (row->watched == WATCHED_YOUNG && was_carried))
+		if (!is_valid || (row->watched == WATCHED_YOUNG && was_carried))
 			row->watched = WATCHED_NOT;
 		entry->row.watched += row->watched != WATCHED_NOT;
-		all_hold &= holds;
+		all_valid &= is_valid;
 	}
-	return all_hold;
+	return all_valid;
 }
 
-/* Without change times, as in images for reading only, a directory proves nothing of its files. */
-static enum holds_by how_to_compare(const struct entrydb *db, const struct path_entry *entry,
-                                    const struct carried *carried)
+/*
+ * On read-only file systems, as in images, change times are missing: a directory's stamp then
+ * proves nothing about its files.
+ */
+static enum row_check how_to_compare(const struct entrydb *db, const struct path_entry *entry,
+                                     const struct carried *carried)
 {
 	struct statvfs system;
 
-	if (carried && db->rules == ENTRYDB_IM_10_1) /* METADATA decides on the order */
-		return HOLDS_BY_FILES;
+	if (carried && db->rules == ENTRYDB_IM_10_1) /* the order depends on METADATA */
+		return ROW_CHECK_FILES;
 	if (carried)
-		return handle_omits_names(db) ? HOLDS_BUT_NAMES : HOLDS_BY_DIRECTORY;
-	return statvfs(entry->path, &system) != 0 || system.f_flag & ST_RDONLY ? HOLDS_BY_FILES
-	                                                                       : HOLDS_BY_DIRECTORY;
+		return handle_omits_names(db) ? ROW_CHECK_NO_NAMES : ROW_CHECK_DIRECTORY;
+	return statvfs(entry->path, &system) != 0 || system.f_flag & ST_RDONLY
+	               ? ROW_CHECK_FILES
+	               : ROW_CHECK_DIRECTORY;
 }
 
-/* Keep the rows that hold, read the others. */
+/* Keep the valid rows, scan the others. */
 static int compare(struct entrydb *db, struct path_entry *entry, struct stamp stamp,
                    const char *reason, struct error *error)
 {
@@ -231,15 +235,15 @@ static int compare(struct entrydb *db, struct path_entry *entry, struct stamp st
 		return read_all(db, entry, NULL, reason, error);
 	options.known = &entry->row;
 	options.carried = carried;
-	options.holds_by = how_to_compare(db, entry, carried);
+	options.row_check = how_to_compare(db, entry, carried);
 	entry_forget_read(entry);
 	code = scan_path(entry->path, &options, &entry->read, error);
 	if (code == 0)
-		code = part_rows_from_read(entry, carried != NULL, error);
+		code = separate_rows(entry, carried != NULL, error);
 	if (code < 0)
 		return code;
 	prove(entry);
-	entry->nameless = options.holds_by == HOLDS_BUT_NAMES;
+	entry->nameless = options.row_check == ROW_CHECK_NO_NAMES;
 	db->changes++;
 	if (code == 0 || entry->read.distribution_count > 0 ||
 	    (!carried && entry->row.stamp.mtime != stamp.mtime))
@@ -252,10 +256,10 @@ static int compare(struct entrydb *db, struct path_entry *entry, struct stamp st
 	return 0;
 }
 
-/* --- what was proven --- */
+/* --- checking what was proven --- */
 
-/* Are the few distributions that are watched (see scan.h) as they were? */
-static bool watched_hold(struct entrydb *db, struct path_entry *entry, struct stamp stamp)
+/* Are the watched distributions (see scan.h) unchanged? */
+static bool watched_unchanged(struct entrydb *db, struct path_entry *entry, struct stamp stamp)
 {
 	CLEANUP(cleanup_close) int fd = -1;
 	CLEANUP(cleanup_tree) struct tree *tree = NULL;
@@ -277,10 +281,10 @@ static bool watched_hold(struct entrydb *db, struct path_entry *entry, struct st
 
 		if (!row->watched)
 			continue;
-		same = row_holds(tree, carried, HOLDS_BY_FILES, row, &newest, NULL) > 0;
+		same = row_is_valid(tree, carried, ROW_CHECK_FILES, row, &newest, NULL) > 0;
 		/*
-		 * What was watched just because it was young, and is so no more, this handle need
-		 * not look at again. The clock may be another one than the file system's.
+		 * A distribution that was watched only because it was recent need not be checked
+		 * again once it is old enough. The clock may differ from the file system's.
 		 */
 		if (same && row->watched == WATCHED_YOUNG &&
 		    newest + WATCHED_FOR + CLOCK_SKEW < now) {
@@ -291,8 +295,9 @@ static bool watched_hold(struct entrydb *db, struct path_entry *entry, struct st
 	return same;
 }
 
-/* All of a zip changes at once: its size and time are those of everything in it. */
-static bool zip_holds(struct entrydb *db, const struct path_entry *entry, const struct stat *status)
+/* A zip changes as a whole: its size and time cover all its content. */
+static bool zip_unchanged(struct entrydb *db, const struct path_entry *entry,
+                          const struct stat *status)
 {
 	const struct stamp stamp = stamp_of(status);
 	const struct outline recorded = {true, entry->row.size, entry->row.stamp.mtime};
@@ -303,7 +308,7 @@ static bool zip_holds(struct entrydb *db, const struct path_entry *entry, const 
 		return false;
 	if (stamp_equal(entry->row.stamp, stamp))
 		return true;
-	carried = believes_no_stamp(db, entry) ? NULL : carried_here(db, entry, stamp);
+	carried = ignores_stamps(db, entry) ? NULL : carried_here(db, entry, stamp);
 	return carried && carried_same(carried, &recorded, &now);
 }
 
@@ -313,10 +318,10 @@ static int decide(struct entrydb *db, struct path_entry *entry, const struct sta
                   struct error *error)
 {
 	const struct stamp stamp = stamp_of(status);
-	const bool reads_all = believes_no_stamp(db, entry);
+	const bool reads_all = ignores_stamps(db, entry);
 
 	if (entry->source != SOURCE_NONE && entry->row.kind == ROOT_ZIP &&
-	    zip_holds(db, entry, status)) {
+	    zip_unchanged(db, entry, status)) {
 		if (entry->read.distribution_count > 0)
 			entry_forget_read(entry);
 		set_state(db, entry, reads_all ? ENTRY_CHECKED : ENTRY_FRESH,
@@ -324,7 +329,7 @@ static int decide(struct entrydb *db, struct path_entry *entry, const struct sta
 		return 0;
 	}
 	if (!reads_all && entry->is_proven && stamp_equal(entry->proven, stamp) &&
-	    (!entry->nameless || handle_omits_names(db)) && watched_hold(db, entry, stamp)) {
+	    (!entry->nameless || handle_omits_names(db)) && watched_unchanged(db, entry, stamp)) {
 		if (entry->state != ENTRY_SCANNED)
 			set_state(db, entry, ENTRY_FRESH, as_recorded);
 		return 0;
@@ -334,7 +339,7 @@ static int decide(struct entrydb *db, struct path_entry *entry, const struct sta
 	return compare(db, entry, stamp, why_not_fresh(db, entry, stamp), error);
 }
 
-/* Is the row to be looked for? The stamp may have become the recorded one again, too. */
+/* Must the row be looked up? The stamp may also have returned to the recorded one. */
 static bool wants_row(const struct entrydb *db, const struct path_entry *entry, struct stamp stamp)
 {
 	if (entry->state == ENTRY_UNKNOWN || entry->state == ENTRY_ABSENT ||
@@ -357,7 +362,7 @@ static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct er
 		return done < 0 ? done : 0;
 	if (code > 0)
 		code = file_status(AT_FDCWD, entry->path, &status, error);
-	/* A trailing slash on a file makes it nothing at all, as for any system call. */
+	/* A file with a trailing slash does not exist, as for any system call. */
 	if (code > 0 && !S_ISDIR(status.st_mode) &&
 	    slice_ends(slice_of(entry->spelled), SLICE("/")))
 		code = 0;
@@ -372,7 +377,7 @@ static int refresh_entry(struct entrydb *db, struct path_entry *entry, struct er
 	return code < 0 ? code : decide(db, entry, &status, error);
 }
 
-/* Is there no row because the database that was named cannot be read? Then that is the error. */
+/* Without a row: the error if this is because the given database cannot be read. */
 static int why_without_row(struct entrydb *db, struct error *error)
 {
 	size_t index = sources_find(&db->sources, db->database, (uid_t)-1);
@@ -387,8 +392,8 @@ static int why_without_row(struct entrydb *db, struct error *error)
 }
 
 /*
- * Without any stat, once the row is found; what has no row is read once. A catalogued archive is
- * what was said of it; nobody asks the disk.
+ * Level trust: no stat once the row is found; entries without a row are read once. A catalogued
+ * archive is never checked against the disk.
  */
 static int trust_entry(struct entrydb *db, struct path_entry *entry, struct error *error)
 {
@@ -415,10 +420,10 @@ static int trust_entry(struct entrydb *db, struct path_entry *entry, struct erro
 
 int refresh(struct entrydb *db, struct error *error)
 {
-	struct scan_met met = {0};
+	struct scan_seen seen = {0};
 	int code = 0;
 
-	db->met = &met;
+	db->seen = &seen;
 	if (db->fresh != ENTRYDB_FRESH_TRUST)
 		sources_refresh(&db->sources);
 	for (size_t i = 0; code == 0 && i < db->entry_count; i++) {
@@ -428,12 +433,12 @@ int refresh(struct entrydb *db, struct error *error)
 		               ? trust_entry(db, entry, error)
 		               : refresh_entry(db, entry, error);
 	}
-	db->met = NULL;
-	scan_met_free(&met);
+	db->seen = NULL;
+	scan_seen_free(&seen);
 	return code;
 }
 
-/* @state: the caller's number. */
+/* @state: the caller's unsigned long long. */
 static int refresh_and_count(struct entrydb *db, void *state, struct error *error)
 {
 	int code = refresh(db, error);
@@ -446,5 +451,5 @@ static int refresh_and_count(struct entrydb *db, void *state, struct error *erro
 
 int entrydb_refresh(entrydb *db, unsigned long long *state, entrydb_error *error)
 {
-	return handle_ask(db, refresh_and_count, state, error_inside(error));
+	return handle_query(db, refresh_and_count, state, error_inside(error));
 }

@@ -1,9 +1,9 @@
 /*
- * handle.c - asks the questions of a handle, one at a time.
+ * handle.c - runs the queries of a handle, one at a time.
  */
 #include "libquery/handle.h"
 
-int handle_ask(struct entrydb *db, question *ask, void *payload, struct error *error)
+int handle_query(struct entrydb *db, handle_function *run, void *payload, struct error *error)
 {
 	struct error own = {0};
 	unsigned before;
@@ -13,7 +13,7 @@ int handle_ask(struct entrydb *db, question *ask, void *payload, struct error *e
 	sources_retry(&db->sources);
 	do {
 		before = db->sources.generation;
-		code = ask(db, payload, &own);
+		code = run(db, payload, &own);
 	} while ((code == ERROR_FORMAT || code == ERROR_IO) && db->sources.generation != before);
 	pthread_mutex_unlock(&db->lock);
 	own.code = code;

@@ -1,30 +1,29 @@
 /*
- * handle.h - what stands behind an entrydb handle. Private to libquery/.
+ * handle.h - the internals of a handle. Private to libquery/.
  *
  *     entrydb ── entries[]  one per path entry, in the caller's order
- *        │          │ either a row of a source that vouches for it,
- *        │          └ or a scan of the disk, kept in memory
+ *        │          │ answered from a row of a source that is up to date,
+ *        │          └ or from a scan of the disk, kept in memory
  *        └────── sources    one per database file
  *
- *     open.c          opens and closes
- *     handle.c        asks under its lock
+ *     open.c          opens and closes handles
+ *     handle.c        runs queries under the lock
  *     source.c        database files
  *     path_entry.c    path entries
- *     locate.c        where an entry is, and which row describes it
- *     freshness.c     decides, before each answer, which of the two an entry is to be
- *                     answered from
- *     select.c        collects the answer, from rows and from what was read
- *     plugins.c       the same for plugins
- *     shadowing.c     which distribution hides which
- *     distributions.c all there is, unjudged; one distribution by its name
- *     result.c        holds the answers
- *     describe.c      where the answers come from
- *     resolve.c       from an entry point to its target
- *     policy.c        the rules about what may be loaded, policy_file.c their text
- *     load.c          and into the process, if policy allows
- *     registry.c      names of a group, registered here or installed
- *     autoload.c      all of a group
- *     names.c         the enumerations and errors of entrydb.h
+ *     locate.c        finds a path entry and the row that describes it
+ *     freshness.c     decides before each answer whether the row is up to date
+ *     select.c        collects entry points from rows and scans
+ *     plugins.c       collects native plugins
+ *     shadowing.c     decides which distribution shadows which
+ *     distributions.c lists all distributions; finds one by name
+ *     result.c        immutable answers
+ *     describe.c      reports the state of the path entries
+ *     resolve.c       resolves an entry point to its target
+ *     policy.c        decides what may be loaded; policy_file.c parses the rules
+ *     load.c          loads a target
+ *     registry.c      registered and installed plugins of a group by name
+ *     autoload.c      loads a whole group
+ *     names.c         enumerations and errors of entrydb.h
  */
 #ifndef LIBQUERY_HANDLE_H
 #define LIBQUERY_HANDLE_H
@@ -40,55 +39,55 @@
 #include "libquery/source.h"
 
 enum entry_state {
-	ENTRY_ABSENT = ENTRYDB_PATH_ABSENT,   /* nothing is there */
-	ENTRY_FRESH = ENTRYDB_PATH_FRESH,     /* the rows are right: their stamp is the entry's */
-	ENTRY_CHECKED = ENTRYDB_PATH_CHECKED, /* they are: each was compared */
-	ENTRY_SCANNED = ENTRYDB_PATH_SCANNED, /* distributions were read from the disk */
-	ENTRY_UNKNOWN,                        /* not looked at yet */
+	ENTRY_ABSENT = ENTRYDB_PATH_ABSENT,   /* it does not exist */
+	ENTRY_FRESH = ENTRYDB_PATH_FRESH,     /* the rows are valid: the stamp matches */
+	ENTRY_CHECKED = ENTRYDB_PATH_CHECKED, /* the rows are valid: each was compared */
+	ENTRY_SCANNED = ENTRYDB_PATH_SCANNED, /* some or all were read from the disk */
+	ENTRY_UNKNOWN,                        /* not checked yet */
 };
 
-#define ROW_HOLDS_NOT UINT32_MAX /* instead of a position; see holds.h */
+#define ROW_INVALID UINT32_MAX /* instead of a position; see row_check.h */
 
-/* What was asked for, which row describes it, and where answers about it come from. */
+/* A path entry, the row that describes it, and what was read from the disk. */
 struct path_entry {
-	char *spelled; /* as the caller did */
-	char *path;    /* absolute, with the sysroot before it; NULL: it has none */
-	char *display; /* what stands before a distribution's directory in its file name */
-	bool relative; /* to be resolved again at each refresh */
-	bool archive;  /* a catalogued archive: the row is all there is */
+	char *spelled; /* as the caller spelled it */
+	char *path;    /* absolute, with the sysroot; NULL if it cannot be resolved */
+	char *display; /* the prefix of file names in answers */
+	bool relative; /* resolved again at each refresh */
+	bool archive;  /* a catalogued archive: never checked against the disk */
 
-	size_t source;          /* whose row describes it, or SOURCE_NONE */
-	unsigned generation;    /* of the sources, when the row was looked for */
-	struct root_record row; /* with distributions where some are watched, or were compared */
+	size_t source;          /* the source of the row, or SOURCE_NONE */
+	unsigned generation;    /* of the sources, when the row was looked up */
+	struct root_record row; /* with distributions if some are watched or were compared */
 
 	enum entry_state state;
 	const char *reason;
-	uint32_t *places; /* positions, by the number in the row's identifier; NULL: as recorded */
+	uint32_t *places; /* current positions by the number in the row's id; NULL: as recorded */
 	size_t place_count;
-	bool nameless; /* whether names and versions are those of the rows, nobody has looked */
-	struct root_record read; /* what was read from the disk, in positions among the rows' */
-	struct stamp proven;     /* the path entry's: while that stays, all of this is right, */
-	bool is_proven;          /* but for rows that are watched */
+	bool nameless;           /* names and versions were not compared with the rows */
+	struct root_record read; /* distributions read from the disk */
+	struct stamp proven;     /* while the path entry has this stamp, all this is valid, */
+	bool is_proven;          /* except for watched rows */
 };
 
-/* The first distribution of a name. */
+/* The first distribution with a name. */
 struct winner {
-	uint64_t place; /* PLACE_NONE: there is none */
+	uint64_t place; /* PLACE_NONE: none */
 	size_t entry;   /* the index of its path entry */
 	struct slice directory;
-	bool has_asked; /* the databases, too, and not only what was read from the disk */
+	bool has_queried; /* the databases were queried, too, not only the scans */
 };
 
-/* What shadowing.c has found out. */
+/* The cache of shadowing.c. */
 struct shadowing {
-	unsigned generation, changes; /* of the sources and the handle: the rest holds for these */
-	bool one_source; /* nothing but rows of one file: what is uncontested there has won */
-	bool has_read;   /* what was read from the disk is among the winners */
-	struct name_map by_name; /* normalized name -> index in winners */
+	unsigned generation, changes; /* of the sources and the handle when it was filled */
+	bool one_source;              /* only rows of one file: uncontested names have one holder */
+	bool has_read;                /* the scans are among the winners */
+	struct name_map by_name;      /* normalized name -> index in winners */
 	struct winner *winners;
 	size_t winner_count, winner_room;
 	struct arena arena;        /* names and directories of rows */
-	struct root_holder *roots; /* which path entry has which root, sorted; NULL: not known */
+	struct root_holder *roots; /* maps roots to path entries, sorted; NULL: not filled */
 	size_t root_count;
 };
 
@@ -98,77 +97,83 @@ struct entrydb {
 	enum entrydb_fresh fresh;
 	char *database; /* of the options, or NULL */
 	char *sysroot;  /* of the options, or NULL */
-	char *program;  /* of the options, or NULL: rules may be for one program only */
+	char *program;  /* of the options, or NULL; for rules of one program */
 	unsigned omit;  /* of enum entrydb_omit */
 	struct sources sources;
-	struct scan_met *met; /* while path entries are brought up to date; else NULL */
-	unsigned changes;     /* grows with each entry that is answered from elsewhere */
+	struct scan_seen *seen; /* during refresh(); else NULL */
+	unsigned changes;       /* counts changes of the entries' states and scans */
 	struct path_entry *entries;
 	size_t entry_count, entry_room;
 	struct shadowing shadowing;
-	struct plugin_kinds *kinds; /* of plugins; NULL until they are asked for */
-	struct policy policy;       /* what may be loaded */
+	struct plugin_kinds *kinds; /* NULL until first used */
+	struct policy policy;
 };
 
-/* Where a distribution stands in Python's enumeration; @entry: the index of its path entry. */
+/* The position of a distribution in Python's order; @entry: the index of its path entry. */
 static inline uint64_t shadowing_place(const struct entrydb *db, size_t entry, uint32_t position,
                                        bool has_metadata)
 {
 	return place_of(db->rules == ENTRYDB_IM_10_1 && !has_metadata, entry, position);
 }
 
-/* Answers one question; may fail for a database that it then gives up. */
-typedef int question(struct entrydb *db, void *payload, struct error *error);
+/* A query; it may fail because of a database that it marks damaged. */
+typedef int handle_function(struct entrydb *db, void *payload, struct error *error);
 
 /*
- * Ask under the handle's lock. A database that fails on the way is given up, and the
- * question asked again without it.
+ * Run a query under the handle's lock. If a database fails, it is marked damaged and the query runs
+ * again without it.
  */
-int handle_ask(struct entrydb *db, question *ask, void *payload, struct error *error);
+int handle_query(struct entrydb *db, handle_function *run, void *payload, struct error *error);
 
-/* Has the caller no use for distributions' names, and no rule either, as of the last look? */
+/* May names of distributions be omitted: by the options, and without rules as of the last check? */
 bool handle_omits_names(const struct entrydb *db);
 
-/* Make an entry of what the caller spelled, in @sysroot (or NULL). */
+/* Initialise an entry from the caller's spelling, in @sysroot (or NULL). */
 int entry_init(struct path_entry *entry, const char *spelled, const char *sysroot,
                struct error *error);
 void entry_free(struct path_entry *entry);
 
-/* Drop what was found on the disk. */
+/* Drop what was read from the disk. */
 void entry_forget_read(struct path_entry *entry);
 
-/* Are there answers in the entry's rows? In entry->read there may be more. */
+/* Does the entry have valid rows? entry->read may hold more. */
 static inline bool entry_has_rows(const struct path_entry *entry)
 {
 	return entry->state == ENTRY_FRESH || entry->state == ENTRY_CHECKED || entry->places;
 }
 
-/* Does row @id hold? Then *position, as it was recorded, becomes what it is now. */
-bool entry_row_holds(const struct path_entry *entry, int64_t id, uint32_t *position);
+/* Is row @id valid? If so, *position, the recorded one, is replaced by the current one. */
+bool entry_row_is_valid(const struct path_entry *entry, int64_t id, uint32_t *position);
 
-/* Make places for the rows of entry->row, none of which holds; false without memory. */
+/* Allocate places for the rows of entry->row, all invalid; false if out of memory. */
 bool entry_make_places(struct path_entry *entry);
 
-/* Row @id holds, and stands at @position. */
+/* Mark row @id as valid, at @position. */
 void entry_place_row(struct path_entry *entry, int64_t id, uint32_t position);
 
 /* Bring every path entry up to date at the handle's level; afterwards none is ENTRY_UNKNOWN. */
 int refresh(struct entrydb *db, struct error *error);
 
 /*
- * Where the entry is: relative ones follow the current directory. 1: entry->path is known; 0:
- * there is nothing to look at; or a failure.
+ * Set entry->path; relative entries follow the current directory. 1: it is set; 0: it cannot be
+ * resolved; or a failure.
  */
 int locate_path(struct entrydb *db, struct path_entry *entry, struct error *error);
 
 /*
- * The row of the entry, by its spelling, else by where symbolic links lead. @status is NULL
- * where nobody looks. 0, with entry->source SOURCE_NONE where there is no row, or an error.
+ * Look up the row of the entry, by its spelling, else by its real path. @status: NULL at level
+ * trust. Returns 0, with entry->source SOURCE_NONE if there is no row, or an error.
  */
 int locate_row(struct entrydb *db, struct path_entry *entry, const struct stat *status,
                struct error *error);
 
-/* Is there a database that may describe @path? 1, 0 or ERROR_NOMEM. */
+/*
+ * The directory to which the paths in the given database are relative, as seen from the sysroot:
+ * malloc'd; NULL if out of memory.
+ */
+char *locate_base(const struct entrydb *db);
+
+/* Does a database exist that may describe @path? 1, 0 or ERROR_NOMEM. */
 int locate_database(struct entrydb *db, const char *path, struct error *error);
 
 #endif

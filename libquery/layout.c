@@ -1,5 +1,5 @@
 /*
- * layout.c - where everything is kept. The rules of path names stand here and nowhere else.
+ * layout.c - the rules for path names, defined only here.
  */
 #include "libquery/layout.h"
 
@@ -51,7 +51,7 @@ static bool is_archive(struct slice component)
 	       ascii_ends_ignoring_case(component, SLICE(".whl"));
 }
 
-/* Is @rest, which follows PREFIX/lib/, one of the layouts to its end? */
+/* Does @rest, which follows PREFIX/lib/, match a layout exactly? */
 static bool is_layout(struct slice rest)
 {
 	struct slice python = slice_take(&rest, '/'), site;
@@ -67,7 +67,7 @@ static bool is_layout(struct slice rest)
 	       (rest.len == 0 || (is_archive(rest) && !memchr(rest.ptr, '/', rest.len)));
 }
 
-/* The longest that there is: environments may lie inside others. */
+/* The longest match, since environments may be nested. */
 long layout_prefix(const char *path)
 {
 	struct slice rest = slice_of(path + (path[0] == '/'));
@@ -145,8 +145,8 @@ char *layout_policy(const char *sysroot, struct slice prefix)
 }
 
 /*
- * The file @name in the user's directory that $VARIABLE names, else in @otherwise below
- * the home directory. *out is NULL if there is neither.
+ * The file @name in the directory $VARIABLE, else in @otherwise below the home directory. *out is
+ * NULL if neither is set.
  */
 static int user_file(const char *variable, const char *otherwise, const char *name, char **out)
 {

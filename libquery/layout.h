@@ -1,8 +1,8 @@
 /*
- * layout.h - which database describes a path entry.
+ * layout.h - maps path entries to prefixes, databases and policy files.
  *
- * The database lives with the environment that it describes, and is found from
- * the path entry alone, by the layouts in which Pythons are installed:
+ * The database is stored in the environment that it describes, and is found from the path entry
+ * alone, by the known layouts of Python installations:
  *
  *     PREFIX/lib/pythonX.Y[/site-packages|/dist-packages|/lib-dynload]
  *     PREFIX/lib64/..., PREFIX/lib/pypyX.Y/..., PREFIX/lib/python3/dist-packages
@@ -14,8 +14,8 @@
  *     any other            PREFIX/var/lib/entrydb/entry_points.db       relative to PREFIX
  *     no known layout      $XDG_STATE_HOME/entrydb/entry_points.db      absolute
  *
- * Rules about what may be loaded (policy_text.h) stand in /etc/entrydb/policy.conf,
- * PREFIX/etc/entrydb/policy.conf and $XDG_CONFIG_HOME/entrydb/policy.conf.
+ * Policy files (policy_file.h) are /etc/entrydb/policy.conf, PREFIX/etc/entrydb/policy.conf and
+ * $XDG_CONFIG_HOME/entrydb/policy.conf.
  */
 #ifndef LIBQUERY_LAYOUT_H
 #define LIBQUERY_LAYOUT_H
@@ -23,68 +23,71 @@
 #include "db/base/error.h"
 #include "db/base/slice.h"
 
-/* One place where a path entry may be described. */
+/* A database that may describe a path entry. */
 struct coverage {
 	char *database;  /* absolute path of the file; malloc'd */
-	char *root_path; /* how that file spells the path entry; malloc'd */
+	char *root_path; /* the path entry as spelled in that file; malloc'd */
 };
 
 void coverage_free(struct coverage *coverage);
 
 /*
- * The database of the prefix of @path, an absolute path without ".", ".." and
- * doubled slashes, as it is spelled inside @sysroot (another file-system root, or
- * NULL or "" for this one). 1 found; 0: no known layout; negative: no memory.
+ * The database of the prefix of @path, an absolute path without ".", ".." and doubled slashes, as
+ * seen from inside @sysroot (NULL or "" for none). 1: found; 0: no known layout; or ERROR_NOMEM.
  */
 int layout_of_prefix(const char *path, const char *sysroot, struct coverage *out);
 
 /* The length of the prefix of @path, as above; -1: no known layout. */
 long layout_prefix(const char *path);
 
-/* The same; 0 for all prefixes of the system, and -1 for the user's own. */
+/* The same, but 0 for the system's prefixes, and -1 for the user's own. */
 long layout_environment(const char *path);
 
-/* Where the rules are of the environment at @prefix ("": the system), and of the user. malloc'd. */
+/* The policy file of the environment at @prefix ("": the system's). malloc'd. */
 char *layout_policy(const char *sysroot, struct slice prefix);
 
-/* The user's rules, and additions to the lists of audits. */
+/* Names for layout_user_config(): the user's policy file and audit settings. */
 #define LAYOUT_USER_POLICY "/entrydb/policy.conf"
 #define LAYOUT_USER_AUDIT  "/entrydb/audit.conf"
 
-/* Where that file is; *out is NULL if there is no home directory. ERROR_NOMEM. */
+/* The path of the user's file @name; *out is NULL without a home directory. ERROR_NOMEM. */
 int layout_user_config(const char *name, char **out);
 
-/* Where the user's shared objects that crashed are noted; *out is NULL as above. ERROR_NOMEM. */
+/* The user's quarantine directory; *out is NULL without a home directory. ERROR_NOMEM. */
 int layout_quarantine(char **out);
 
-/* The user's own database, which may describe any path. 0 if there is no home directory. */
+/*
+ * The user's own database, which may describe any path. 1; 0 without a home directory; ERROR_NOMEM.
+ */
 int layout_of_user(const char *path, struct coverage *out);
 
-/* Absolute paths in a database's rows begin with '/'; others are relative to this. malloc'd. */
+/* The directory to which relative paths in a database's rows are relative. malloc'd. */
 char *layout_base(const char *database);
 
-/* Is that where the database of a prefix is, or the system's? */
+/* Is @database the path of a prefix's database, or of the system's? */
 bool layout_is_of_prefix(const char *database);
 
-/* Is it the URL of a package index, http or https? Such a root has it as its path. */
+/* Is @path the URL of a package index, http or https? It is the path of such a root. */
 bool layout_is_url(struct slice path);
 
-/* Where a root is that a row spells @root_path, given its database's layout_base(). malloc'd. */
+/*
+ * The absolute path of a root that is stored as @root_path; @base: layout_base() of its database.
+ * malloc'd.
+ */
 char *layout_path_of_root(const char *base, struct slice root_path);
 
-/* How the rows of @database spell @path: relative to its base, or absolute. malloc'd. */
+/* @path as stored in @database: relative to its base, or absolute. malloc'd. */
 char *layout_root_path(const char *database, const char *path);
 
-/* Is that what the directory of a Python is called: python3, python3.13t, pypy3.10? */
+/* Is @component the name of a Python's directory: python3, python3.13t, pypy3.10? */
 bool layout_is_python(struct slice component);
 
-/* Does @path lie in a known layout? Elsewhere metadata may change in place. */
+/* Does @path have a known layout? Elsewhere metadata may change in place. */
 bool layout_is_known(const char *path);
 
 /*
- * @entry as an absolute path without ".", doubled slashes or a slash at the end;
- * ".." makes it be resolved on the disk; a URL stays as it is. malloc'd; NULL without
- * memory or current directory.
+ * @entry as an absolute path without ".", doubled slashes and a trailing slash; a path with ".." is
+ * resolved by realpath(), a URL stays as it is. malloc'd; NULL, with errno, on failure.
  */
 char *layout_absolute(const char *entry);
 

@@ -1,6 +1,6 @@
 /*
- * load.c - loads an entry point into the process: what does it lead to, is it allowed, who
- * could have written it, is it the build that was asked for, has it crashed before; then open.
+ * load.c - loads an entry point: resolves it, checks policy, ownership, build and quarantine, then
+ * opens it.
  */
 #include "libquery/load.h"
 
@@ -20,14 +20,14 @@
 #include "libquery/native/quarantine.h"
 #include "libquery/policy.h"
 
-/* One load. */
+/* The state of one load. */
 struct load {
 	entrydb *db;
 	const entrydb_entry_point *entry_point;
 	entrydb_target *target;
-	struct loadable object; /* its path is the load's own */
+	struct loadable object; /* its path is malloc'd */
 	char *id;               /* of the object; NULL until it is needed */
-	char *quarantine;       /* the directory; NULL: there is no place for one */
+	char *quarantine;       /* the directory; NULL without a home directory */
 };
 
 static void load_free(struct load *load)
@@ -38,9 +38,9 @@ static void load_free(struct load *load)
 	free(load->quarantine);
 }
 
-/* --- what it leads to --- */
+/* --- the target --- */
 
-/* Why there is nothing that could be opened; 0 where there is. */
+/* An error code if there is no shared object to load; else 0. */
 static int why_not_loadable(const struct load *load)
 {
 	enum entrydb_state state = entrydb_target_state(load->target);
@@ -51,7 +51,9 @@ static int why_not_loadable(const struct load *load)
 		return ERROR_NOTFOUND;
 	if (state == ENTRYDB_STATE_NO_SYMBOL)
 		return ERROR_NO_SYMBOL;
-	/* What it depends on may be there by now, or be loaded; and this may be the host. */
+	/*
+	 * Dependencies may have been installed or loaded since; and this process may be the host.
+	 */
 	if (state != ENTRYDB_STATE_OK && state != ENTRYDB_STATE_MISSING_DEPENDENCY &&
 	    state != ENTRYDB_STATE_NEEDS_HOST)
 		return ERROR_UNRESOLVED;
@@ -60,7 +62,7 @@ static int why_not_loadable(const struct load *load)
 	               : ERROR_PYTHON;
 }
 
-/* Name the object to be opened. */
+/* Set the path of the object. */
 static int find_object(struct load *load, struct error *error)
 {
 	const entrydb_entry_point *e = load->entry_point;
@@ -82,7 +84,7 @@ static int find_object(struct load *load, struct error *error)
 	               : error_errno(error, errno, "%s", entrydb_target_object(load->target));
 }
 
-/* --- which build it is --- */
+/* --- the build --- */
 
 #define BUILD_PREFIX "build-id-"
 
@@ -111,14 +113,14 @@ int object_id(const char *object, char **id, struct error *error)
 	return *id ? 0 : error_nomem(error);
 }
 
-/* --- may it be opened? --- */
+/* --- checks --- */
 
 static int identify(struct load *load, struct error *error)
 {
 	return load->id ? 0 : object_id(load->object.path, &load->id, error);
 }
 
-/* Where nothing has crashed yet, there is no directory, and the object need not be read. */
+/* Until something crashes there is no directory, and the object need not be read. */
 static int check_quarantine(struct load *load, struct error *error)
 {
 	CLEANUP(cleanup_free) char *reason = NULL;
@@ -139,7 +141,7 @@ static int check_quarantine(struct load *load, struct error *error)
 	                 load->object.path, load->object.distribution, reason, load->id);
 }
 
-/* All that is asked of each object, but by the dynamic linker. */
+/* All checks before dlopen(). */
 static int prepare(struct load *load, struct error *error)
 {
 	int code = target_find(load->db, load->entry_point, &load->target, error);
@@ -194,7 +196,9 @@ static int check_hash(const struct load *load, struct error *error)
 
 /* --- opening --- */
 
-/* If the process ends while it opens the object, the watch stays, and sets the object aside. */
+/*
+ * If the process ends while opening the object, the watch file remains and quarantines the object.
+ */
 static int open_guarded(struct load *load, unsigned flags, void **symbol, struct error *error)
 {
 	struct quarantine_watch watch = QUARANTINE_WATCH_INIT;
@@ -216,7 +220,8 @@ int entrydb_load_with(entrydb *db, const entrydb_entry_point *entry_point,
                       const entrydb_load_options *options, void **symbol, entrydb_error *error)
 {
 	static const entrydb_load_options none = ENTRYDB_LOAD_OPTIONS_INIT;
-	CLEANUP(load_free) struct load load = {.db = db, .entry_point = entry_point};
+	CLEANUP(load_free)
+	struct load load = {.db = db, .entry_point = entry_point, .object.sysroot = db->sysroot};
 	struct error *own = error_inside(error);
 	const char *refusal = NULL;
 	void *found;
@@ -252,7 +257,8 @@ int entrydb_load(entrydb *db, const entrydb_entry_point *entry_point, void **sym
 int load_check(entrydb *db, const entrydb_entry_point *entry_point, char **object,
                struct error *error)
 {
-	CLEANUP(load_free) struct load load = {.db = db, .entry_point = entry_point};
+	CLEANUP(load_free)
+	struct load load = {.db = db, .entry_point = entry_point, .object.sysroot = db->sysroot};
 	int code = prepare(&load, error);
 
 	if (code == 0)

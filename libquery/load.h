@@ -1,6 +1,6 @@
 /*
- * load.h - finding and loading what an entry point leads to, from inside; and the checks before
- * that, for callers that have others load it. Private to libquery/ and the program.
+ * load.h - resolves an entry point and checks whether it may be loaded. Private to libquery/ and
+ * the program.
  */
 #ifndef LIBQUERY_LOAD_H
 #define LIBQUERY_LOAD_H
@@ -13,24 +13,24 @@ int target_find(entrydb *db, const entrydb_entry_point *entry_point, entrydb_tar
                 struct error *error);
 
 /*
- * Would entrydb_load() open what @entry_point leads to, here and for this user? Everything
- * is asked but the dynamic linker, and the absolute path is *@object, malloc'd. A manifest
- * that names an object for other programs is a load by them. The codes of entrydb_load().
+ * Would entrydb_load() load @entry_point, here and for this user? Makes all its checks except
+ * dlopen(); *object is the absolute path, malloc'd. Used for manifests, by which other programs
+ * load the object. The codes of entrydb_load().
  */
 int load_check(entrydb *db, const entrydb_entry_point *entry_point, char **object,
                struct error *error);
 
 /*
- * Whoever can write a library that the dynamic linker loads with an object decides what runs: may
- * those be loaded that @object needs, and finds by its own RPATH or RUNPATH, and those that they
- * need? The system's own are not asked about. 0, or an error of loader_check().
+ * Users who can write a library that is loaded as a dependency control what runs: check all
+ * libraries that @object finds by its own RPATH or RUNPATH, recursively. The system's own libraries
+ * are not checked. 0, or an error of loader_check().
  */
 int needed_check(const struct loadable *object, struct error *error);
 
 /*
- * Which build of a shared object it is, wherever the file lies: what crashed stays in quarantine at
- * any path, and another build of it is free. "build-id-HEX", or "sha256-HEX" of one that has no
- * build-id; malloc'd.
+ * Identify the build of a shared object, regardless of its path: a quarantined build stays so at
+ * any path, and another build is free. *id is "build-id-HEX", or "sha256-HEX" for an object without
+ * a build-id; malloc'd.
  */
 int object_id(const char *object, char **id, struct error *error);
 

@@ -1,5 +1,5 @@
 /*
- * locate.c - where a path entry is, and which database describes it.
+ * locate.c - finds a path entry on the disk, and the database that describes it.
  */
 #include "libquery/handle.h"
 
@@ -15,9 +15,12 @@
 #include "libquery/disk/tree/tree.h"
 #include "libquery/layout.h"
 
-/* --- which row --- */
+/* --- the row --- */
 
-/* An egg counts EGG-INFO, and "x.egg/" is none: the row must have been made for such a spelling. */
+/*
+ * For Python, "x.egg" is an egg with EGG-INFO, but "x.egg/" is not: the row must be for the same
+ * spelling.
+ */
 static bool row_suits(const struct path_entry *entry, const struct coverage *coverage)
 {
 	struct slice spelled = slice_of(entry->spelled);
@@ -35,7 +38,7 @@ static void forget_row(struct path_entry *entry)
 	entry->source = SOURCE_NONE;
 }
 
-/* Look the entry up in one database: 1 if it has a row that suits, 0 if not, or an error. */
+/* Look up the entry in one database: 1 if it has a suitable row, 0 if not, or an error. */
 static int find_row(struct entrydb *db, struct path_entry *entry, const struct coverage *coverage,
                     uid_t owner, struct error *error)
 {
@@ -64,11 +67,20 @@ static int find_row(struct entrydb *db, struct path_entry *entry, const struct c
 	return sources_check(&db->sources, source, code, error);
 }
 
-/* In a database that was named: by the path as it is, or relative to the file's base. */
+char *locate_base(const struct entrydb *db)
+{
+	size_t outside = db->sysroot ? strlen(db->sysroot) : 0;
+	bool is_inside = outside && strncmp(db->database, db->sysroot, outside) == 0 &&
+	                 db->database[outside] == '/';
+
+	return layout_base(db->database + (is_inside ? outside : 0));
+}
+
+/* In the given database: by the path itself, or relative to the database's base. */
 static int find_in_given(struct entrydb *db, struct path_entry *entry, const char *path,
                          struct error *error)
 {
-	CLEANUP(cleanup_free) char *base = layout_base(db->database);
+	CLEANUP(cleanup_free) char *base = locate_base(db);
 	size_t length = base ? strlen(base) : 0;
 	struct coverage coverage = {db->database, (char *)path};
 	int found = base ? find_row(db, entry, &coverage, (uid_t)-1, error) : error_nomem(error);
@@ -79,15 +91,15 @@ static int find_in_given(struct entrydb *db, struct path_entry *entry, const cha
 	return find_row(db, entry, &coverage, (uid_t)-1, error);
 }
 
-/* Without a stat, what there is is taken. */
+/* At level trust, any row is accepted. */
 static bool is_up_to_date(const struct path_entry *entry, const struct stat *status)
 {
 	return !status || stamp_equal(entry->row.stamp, stamp_of(status));
 }
 
 /*
- * The prefix's row, unless it is out of date and the user's own is not: where root has
- * indexed an environment, its owner's updates go elsewhere.
+ * The prefix's row, unless it is out of date and the user's is not: the owner of an environment
+ * that root has indexed updates the user's database.
  */
 static int find_by_path(struct entrydb *db, struct path_entry *entry, const char *path,
                         const struct stat *status, struct error *error)
@@ -114,7 +126,7 @@ static int find_by_path(struct entrydb *db, struct path_entry *entry, const char
 	return find_row(db, entry, &prefix, owner, error);
 }
 
-/* The same for where symbolic links lead, if there are any in its path. */
+/* By the real path, if it differs. */
 static int find_resolved(struct entrydb *db, struct path_entry *entry, const struct stat *status,
                          struct error *error)
 {
@@ -149,7 +161,7 @@ int locate_row(struct entrydb *db, struct path_entry *entry, const struct stat *
 	return 0;
 }
 
-/* --- where the entry is --- */
+/* --- the path --- */
 
 int locate_path(struct entrydb *db, struct path_entry *entry, struct error *error)
 {
@@ -175,7 +187,7 @@ int locate_path(struct entrydb *db, struct path_entry *entry, struct error *erro
 	return entry->path != NULL;
 }
 
-/* --- is there a database at all --- */
+/* --- existence of a database --- */
 
 static bool is_there(struct entrydb *db, const char *file)
 {

@@ -1,6 +1,6 @@
 /*
- * names.c - the enumerations of entrydb.h to words and from words, and its errors; asserts
- * that the numbers of errors are those used inside.
+ * names.c - converts the enumerations of entrydb.h to and from text, and asserts that its error
+ * codes equal the internal ones.
  */
 #include "libquery/names.h"
 
@@ -33,7 +33,7 @@ SAME(ENTRYDB_EEXISTS, ERROR_EXISTS);
 SAME(ENTRYDB_EUNKNOWN, ERROR_UNKNOWN);
 SAME(ENTRYDB_EPLUGIN, ERROR_PLUGIN);
 
-/* The word of number @number; "unknown" for numbers that the library does not know. */
+/* The name of a value; "unknown" if there is none. */
 static const char *word_of(const struct words *words, int number)
 {
 	return number >= 0 && (unsigned)number < words->count ? words->all[number] : "unknown";

@@ -1,5 +1,5 @@
 /*
- * names.h - the errors and members of the public objects, from inside. Private to libquery/.
+ * names.h - access to public errors and objects from inside. Private to libquery/.
  */
 #ifndef LIBQUERY_NAMES_H
 #define LIBQUERY_NAMES_H
@@ -7,17 +7,16 @@
 #include "db/base/error.h"
 #include "libquery/entrydb.h"
 
-/* The caller's error, or NULL, to be filled as any other. */
+/* The caller's error, which may be NULL, as a struct error. */
 static inline struct error *error_inside(entrydb_error *error)
 {
 	return (struct error *)error;
 }
 
-/* The caller's options have another size than this library's; @init: what they are to begin with.
- */
+/* The error for options of another size; @init: the initialiser to use. */
 int error_options(struct error *error, const char *init);
 
-/* Defines a function of entrydb.h that gives one member of an object. */
+/* Defines a function of entrydb.h that returns a member of an object. */
 #define GETTER(type, function, object, member)                                                     \
 	type function(const object *it)                                                            \
 	{                                                                                          \

@@ -29,6 +29,7 @@ struct run_paths {
 
 struct needed {
 	const struct loadable *object;
+	struct slice sysroot;   /* before the paths that run paths name */
 	struct name_map met;    /* paths, so that each is asked about once, */
 	struct name_map places; /* and directories that libraries are looked for in */
 	struct slice *paths;    /* in the arena; those that are followed */
@@ -36,7 +37,7 @@ struct needed {
 	struct arena arena;
 	struct run_paths inherited[LIBRARIES_MAX + 1]; /* RPATHs, which hold for all below, too */
 	size_t inherited_count;
-	struct slice rpath, runpath, origin; /* of the library that is being read: the file's */
+	struct slice rpath, runpath, origin; /* of the library that is being read */
 	int code;                            /* the first error */
 	struct error *error;
 };
@@ -49,14 +50,28 @@ static void needed_free(struct needed *needed)
 	free(needed->paths);
 }
 
+/* @path, as run paths name it, as this process does, in @to. False: it is too long. */
+static bool reach(const struct needed *needed, struct slice path, char to[PATH_MAX],
+                  struct slice *out)
+{
+	int length = snprintf(to, PATH_MAX, "%.*s%.*s", (int)needed->sysroot.len,
+	                      needed->sysroot.ptr, (int)path.len, path.ptr);
+
+	*out = (struct slice){to, (size_t)length};
+	return length < PATH_MAX;
+}
+
 /* @path ends in a NUL. */
 static int ask_about(struct needed *needed, struct slice path)
 {
-	struct loadable library = {.path = path.ptr, .distribution = needed->object->distribution};
+	struct loadable library = *needed->object;
+	struct stat status;
 	bool failed = false;
 
-	if (access(path.ptr, F_OK) != 0 || name_map_get(&needed->met, path) != NAME_MAP_NONE)
+	if (name_map_get(&needed->met, path) != NAME_MAP_NONE ||
+	    file_status(AT_FDCWD, path.ptr, &status, NULL) == 0)
 		return 0;
+	library.path = path.ptr;
 	if (needed->count == LIBRARIES_MAX)
 		return error_set(needed->error, ERROR_LIMIT,
 		                 "%s (of %s) needs more than %d libraries", needed->object->path,
@@ -73,15 +88,16 @@ static int ask_about(struct needed *needed, struct slice path)
 static void ask_in(struct needed *needed, struct run_paths where, struct slice name)
 {
 	char expanded[PATH_MAX], text[PATH_MAX];
-	struct slice directory;
+	struct slice path;
 
 	while (needed->code == 0 &&
-	       linkage_next_path(&where.paths, where.origin, expanded, &directory)) {
-		int length = snprintf(text, sizeof(text), "%.*s/%.*s", (int)directory.len,
-		                      directory.ptr, (int)name.len, name.ptr);
+	       linkage_next_path(&where.paths, where.origin, expanded, &path)) {
+		size_t left = sizeof(expanded) - path.len;
 
-		if (length > 0 && length < (int)sizeof(text))
-			needed->code = ask_about(needed, (struct slice){text, (size_t)length});
+		path.len += (size_t)snprintf(expanded + path.len, left, "/%.*s", (int)name.len,
+		                             name.ptr);
+		if (path.len < sizeof(expanded) && reach(needed, path, text, &path))
+			needed->code = ask_about(needed, path);
 	}
 }
 
@@ -97,17 +113,19 @@ static void ask_where(struct needed *needed, struct run_paths where)
 	while (more && needed->code == 0) {
 		struct error own = {0};
 		bool failed = false;
-		char text[PATH_MAX];
+		char text[PATH_MAX], reached[PATH_MAX];
 		struct slice place;
 
 		more = memchr(where.paths.ptr, ':', where.paths.len);
 		linkage_expand(slice_take(&where.paths, ':'), where.origin, text, &place);
-		place = slice_of(text[0] ? text : ".");
-		if (name_map_get(&needed->places, place) != NAME_MAP_NONE)
+		if (!reach(needed, slice_of(text[0] ? text : "."), reached, &place) ||
+		    name_map_get(&needed->places, place) != NAME_MAP_NONE)
 			continue;
 		place = arena_copy(&needed->arena, place, &failed);
 		name_map_put(&needed->places, place, 0, &failed);
-		needed->code = failed ? error_nomem(&own) : safe_load_place(place.ptr, &own);
+		needed->code =
+		        failed ? error_nomem(&own)
+		               : safe_believe_place(place.ptr, needed->object->sysroot, &own);
 		if (needed->code < 0)
 			error_set(needed->error, needed->code, "%s (of %s) is not loaded: %s",
 			          needed->object->path, needed->object->distribution,
@@ -133,14 +151,15 @@ static bool ask_name(void *payload, enum elf_link what, struct slice name, struc
 {
 	struct needed *needed = payload;
 	int before = errno; /* where elf_file_links() finds its own failures */
-	char text[PATH_MAX];
+	char text[PATH_MAX], reached[PATH_MAX];
 	struct slice path;
 
 	(void)of;
 	if (what < ELF_NEEDED || what > ELF_FILTER)
 		return true;
 	if (memchr(name.ptr, '/', name.len)) {
-		if (linkage_expand(name, needed->origin, text, &path))
+		if (linkage_expand(name, needed->origin, text, &path) &&
+		    reach(needed, path, reached, &path))
 			needed->code = ask_about(needed, path);
 		else
 			ask_where(needed, (struct run_paths){path_directory(name), needed->origin});
@@ -163,7 +182,7 @@ static int ask_needed_by(struct needed *needed, struct slice path)
 	bool failed = false;
 
 	needed->runpath = needed->rpath = (struct slice){0};
-	needed->origin = path_directory(path);
+	needed->origin = slice_from(path_directory(path), needed->sysroot.len);
 	if (fd >= 0 && elf_file_open(fd, &file, &own) == 0)
 		elf_file_links(file, keep_run_path, needed, &own);
 	/* RUNPATH is its own affair; RPATH, where there is none, that of all that it needs. */
@@ -184,7 +203,9 @@ static int ask_needed_by(struct needed *needed, struct slice path)
 
 int needed_check(const struct loadable *object, struct error *error)
 {
-	CLEANUP(needed_free) struct needed needed = {.object = object, .error = error};
+	CLEANUP(needed_free)
+	struct needed needed = {
+	        .object = object, .sysroot = slice_of(object->sysroot), .error = error};
 	int code = ask_needed_by(&needed, slice_of(object->path));
 
 	for (size_t next = 0; code == 0 && next < needed.count; next++)

@@ -1,5 +1,5 @@
 /*
- * open.c - opens a handle as the caller's options say, and closes it.
+ * open.c - opens and closes handles.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,15 +26,15 @@ static void cleanup_handle(struct entrydb **db)
 /* --- options --- */
 
 /*
- * The caller's options as this library lays them out. A newer program may have more of them, but
- * must not want any of those.
+ * Read the caller's options. A newer program may have a larger struct, but the additional members
+ * must be zero.
  */
 static bool read_options(const entrydb_options *given, entrydb_options *out)
 {
 	*out = (entrydb_options)ENTRYDB_OPTIONS_INIT;
 	if (!given)
 		return true;
-	if (given->size < sizeof(*out)) /* there is no older program yet */
+	if (given->size < sizeof(*out)) /* there is no older version yet */
 		return false;
 	for (size_t i = sizeof(*out); i < given->size; i++)
 		if (((const char *)given)[i])
@@ -44,7 +44,7 @@ static bool read_options(const entrydb_options *given, entrydb_options *out)
 	       out->fresh <= ENTRYDB_FRESH_EXACT && out->omit <= ENTRYDB_OMIT_METADATA;
 }
 
-/* A copy of a path, absolute; of NULL, NULL. */
+/* Copy a path, made absolute; NULL stays NULL. */
 static int copy_path(const char *path, char **out, struct error *error)
 {
 	if (path && !(*out = layout_absolute(path)))
@@ -52,7 +52,7 @@ static int copy_path(const char *path, char **out, struct error *error)
 	return 0;
 }
 
-/* Of a privileged process the file that it runs: whoever starts it chooses what it is called. */
+/* In a privileged process, the name of its executable: the user controls argv[0]. */
 static int copy_program(struct entrydb *db, const char *given, struct error *error)
 {
 	CLEANUP(cleanup_free)
@@ -63,7 +63,7 @@ static int copy_program(struct entrydb *db, const char *given, struct error *err
 	return !given || (db->program = strdup(given)) ? 0 : error_nomem(error);
 }
 
-/* @file: the database, whatever the options say, unless NULL. */
+/* @file: the database, overriding the options, unless NULL. */
 static int copy_options(struct entrydb *db, const entrydb_options *given, const char *file,
                         struct error *error)
 {
@@ -75,7 +75,7 @@ static int copy_options(struct entrydb *db, const entrydb_options *given, const 
 		return error_options(error, "ENTRYDB_OPTIONS_INIT");
 	db->rules = options.rules == ENTRYDB_RULES_DEFAULT ? ENTRYDB_PYTHON_3_12 : options.rules;
 	db->fresh = options.fresh;
-	/* The variable is a wish of the user's: what it says wrongly is passed over. */
+	/* An invalid value of the variable is ignored. */
 	if (db->fresh == ENTRYDB_FRESH_DEFAULT &&
 	    (!fresh || entrydb_fresh_parse(fresh, &db->fresh) < 0))
 		db->fresh = ENTRYDB_FRESH_ROOTS;
@@ -102,7 +102,7 @@ static int add_entry(struct entrydb *db, const char *spelled, struct error *erro
 	return code;
 }
 
-/* A file that was named must serve, or, with @may_be_absent, not be there yet. */
+/* The given database must be valid, or, with @may_be_absent, missing. */
 static int require_source(struct entrydb *db, bool may_be_absent, struct error *error)
 {
 	size_t index = sources_find(&db->sources, db->database, (uid_t)-1);
@@ -114,11 +114,11 @@ static int require_source(struct entrydb *db, bool may_be_absent, struct error *
 	why = &db->sources.items[index].why;
 	if (db->sources.items[index].reader || (may_be_absent && why->code == ERROR_NOTFOUND))
 		return 0;
-	code = why->code == ERROR_INVALID ? ERROR_FORMAT : why->code; /* a foreign file */
+	code = why->code == ERROR_INVALID ? ERROR_FORMAT : why->code; /* another program's file */
 	return error_set(error, code, "%s", error_text(why));
 }
 
-/* Without path entries. */
+/* Create a handle without path entries. */
 static int create(const entrydb_options *options, const char *file, struct entrydb **out,
                   struct error *error)
 {
@@ -161,11 +161,11 @@ int entrydb_open(const char *const *path, size_t count, const entrydb_options *o
 	return code;
 }
 
-/* A row of the table root is a path entry. */
+/* Add a path entry for a row of the table root. */
 static int add_row(void *payload, const struct root_record *row)
 {
 	struct entrydb *db = payload;
-	CLEANUP(cleanup_free) char *base = layout_base(db->database);
+	CLEANUP(cleanup_free) char *base = locate_base(db);
 	CLEANUP(cleanup_free) char *path = base ? layout_path_of_root(base, row->path) : NULL;
 	int code = path ? add_entry(db, path, NULL) : ERROR_NOMEM;
 

@@ -1,5 +1,5 @@
 /*
- * path_entry.c - a path entry, from its spelling to the places of its rows.
+ * path_entry.c - path entries and the current positions of their rows.
  */
 #include "libquery/handle.h"
 
@@ -73,7 +73,7 @@ bool entry_make_places(struct path_entry *entry)
 	entry->places = calloc(count, sizeof(*entry->places));
 	entry->place_count = entry->places ? count : 0;
 	for (size_t i = 0; i < entry->place_count; i++)
-		entry->places[i] = ROW_HOLDS_NOT;
+		entry->places[i] = ROW_INVALID;
 	return entry->places != NULL;
 }
 
@@ -82,13 +82,13 @@ void entry_place_row(struct path_entry *entry, int64_t id, uint32_t position)
 	entry->places[number_of(id)] = position;
 }
 
-bool entry_row_holds(const struct path_entry *entry, int64_t id, uint32_t *position)
+bool entry_row_is_valid(const struct path_entry *entry, int64_t id, uint32_t *position)
 {
 	size_t number = number_of(id);
 
 	if (!entry->places)
 		return true;
-	if (number >= entry->place_count || entry->places[number] == ROW_HOLDS_NOT)
+	if (number >= entry->place_count || entry->places[number] == ROW_INVALID)
 		return false;
 	*position = entry->places[number];
 	return true;

@@ -1,9 +1,8 @@
 /*
- * plugins.c - the plugins of path entries: from the databases, and where those do not vouch for
- * them, from the disk.
+ * plugins.c - selects native plugins, from the databases or from the disk.
  *
- * A database vouches for the plugins of a path entry if it does for its distributions, and
- * if the same kinds of plugins were looked for.
+ * The plugins in a database are used if its distributions are up to date and it was indexed with
+ * the same kinds of plugins.
  */
 #include "db/base/cleanup.h"
 #include "libquery/disk/elf/linkage.h"
@@ -15,13 +14,13 @@
 #include "libquery/names.h"
 #include "libquery/select.h"
 
-/* The kinds of plugins that the handle knows, at first need. */
+/* Load the kinds of plugins on first use. */
 static int load_kinds(struct entrydb *db, struct error *error)
 {
 	return db->kinds ? 0 : plugin_kinds_load(db->sysroot, &db->kinds, NULL, error);
 }
 
-/* A look at the distributions of one path entry. */
+/* The state of reading one path entry. */
 struct look {
 	struct selection *selection;
 	size_t index; /* of the path entry */
@@ -30,7 +29,7 @@ struct look {
 	struct arena *arena;
 };
 
-/* The @ordinal-th plugin of @distribution, which is that of @candidate. */
+/* Add plugin number @ordinal of @distribution, which belongs to @candidate. */
 static int add_plugin(struct look *look, const struct candidate *candidate,
                       struct distribution_record *distribution, size_t ordinal, struct error *error)
 {
@@ -81,7 +80,7 @@ static int add_all_of(struct look *look, const struct root_record *root, struct 
 	return code;
 }
 
-/* What cannot be read says so where entry points are asked for. */
+/* Unreadable path entries are reported by selections of entry points. */
 static int add_from_disk(struct selection *selection, size_t index, struct linkage *linkage,
                          struct error *error)
 {
@@ -103,7 +102,7 @@ static int add_from_disk(struct selection *selection, size_t index, struct linka
 
 	if (!look.tree)
 		return error_move_failure(error, &own);
-	/* The distributions may be known from the database, if not their plugins. */
+	/* The distributions may come from the database even if their plugins do not. */
 	if (!plugins_in_database(selection->db, entry))
 		code = selection_rows(selection, index, false, &rows, error);
 	if (code == 0)
@@ -137,7 +136,7 @@ int entrydb_plugins(entrydb *db, const char *kind, const char *name, entrydb_set
 	                              .name = slice_of(name),
 	                              .plugins = true};
 
-	return selection_ask(&selection, out, error_inside(error));
+	return selection_run(&selection, out, error_inside(error));
 }
 
 /* @payload: the text. */
@@ -150,5 +149,5 @@ static int add_kinds(struct entrydb *db, void *payload, struct error *error)
 
 int entrydb_add_plugin_kinds(entrydb *db, const char *text, entrydb_error *error)
 {
-	return handle_ask(db, add_kinds, (void *)text, error_inside(error));
+	return handle_query(db, add_kinds, (void *)text, error_inside(error));
 }

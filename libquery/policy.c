@@ -1,7 +1,6 @@
 /*
- * policy.c - reads the rules of users, environments and the system, as they are by now, and decides
- * by them what may be loaded. Loading, the answers without disabled entry points, and hosts all ask
- * here.
+ * policy.c - reads the policy files and decides what may be loaded, for loading, for queries and
+ * for host programs.
  */
 #include "libquery/policy.h"
 
@@ -22,8 +21,8 @@
 /* --- the decision --- */
 
 /*
- * The word of the comma-separated @list that names the subject; null: none does. GROUP, or
- * GROUP/NAME: a group may have slashes in it, and so may a name.
+ * The word of the comma-separated @list that matches the subject; null if none. A word is GROUP or
+ * GROUP/NAME; both may contain slashes.
  */
 static struct slice find_word(struct slice list, const struct policy_subject *subject)
 {
@@ -40,7 +39,7 @@ static struct slice find_word(struct slice list, const struct policy_subject *su
 	return (struct slice){0};
 }
 
-/* How specific @rule is about the subject, the higher the more; -1: it is about another one. */
+/* The specificity of @rule for the subject, higher for more specific; -1: it does not match. */
 static int weigh(const struct policy_rule *rule, const struct policy_subject *subject)
 {
 	const struct {
@@ -64,7 +63,10 @@ static int weigh(const struct policy_rule *rule, const struct policy_subject *su
 	return weight;
 }
 
-/* The rule that decides, or the one that @ranks, of the first layer that has one. */
+/*
+ * The deciding rule, or with @ranks the one that sets the priority, of the first layer that has
+ * one.
+ */
 static const struct policy_rule *find_rule(const struct policy *policy,
                                            const struct policy_subject *subject, bool ranks,
                                            struct policy_verdict *verdict)
@@ -76,7 +78,7 @@ static const struct policy_rule *find_rule(const struct policy *policy,
 		const struct policy_layer *layer = &policy->layers[i];
 		int most = 0;
 
-		/* The rules of an environment are for what that environment provides. */
+		/* The rules of an environment apply to its own entry points only. */
 		if (layer->prefix && !slice_is_null(subject->prefix) &&
 		    !slice_equal(subject->prefix, slice_of(layer->prefix)))
 			continue;
@@ -128,7 +130,7 @@ char *policy_reason(const struct policy_verdict *verdict)
 	                   rule->name.ptr, (int)rule->value.len, rule->value.ptr);
 }
 
-/* --- which files --- */
+/* --- the layers --- */
 
 static void forget(struct policy_layer *layer)
 {
@@ -148,7 +150,7 @@ void policy_free(struct policy *policy)
 	*policy = (struct policy){0};
 }
 
-/* @path and @place, which may be NULL, become the policy's. */
+/* Takes ownership of @path and @place (may be NULL). */
 static int add_layer(struct policy *policy, char *path, char *place, const char *prefix)
 {
 	if (!path ||
@@ -162,7 +164,7 @@ static int add_layer(struct policy *policy, char *path, char *place, const char 
 	return 0;
 }
 
-/* The environment that a path entry belongs to, unless it is there. */
+/* Add the environment of a path entry, unless it was added. */
 static int add_environment(struct policy *policy, const char *spelled, const char *sysroot)
 {
 	CLEANUP(cleanup_free) char *path = layout_absolute(spelled);
@@ -183,7 +185,7 @@ static int add_environment(struct policy *policy, const char *spelled, const cha
 	             : ERROR_NOMEM;
 }
 
-/* Once: the path of a handle stays. */
+/* Done once: the path entries of a handle do not change. */
 static int list_layers(struct entrydb *db)
 {
 	struct policy *policy = &db->policy;
@@ -203,13 +205,13 @@ static int list_layers(struct entrydb *db)
 	return code;
 }
 
-/* --- reading them --- */
+/* --- reading the files --- */
 
 /*
- * A failure leaves what was known, if anything was. That there is no file is a fact. Where those of
- * an environment cannot be had, it is that environment's affair.
+ * Read a layer. After a transient failure the previous rules, if any, stay; a missing file means no
+ * rules. An unreadable file of an environment blocks only that environment.
  */
-static int look_at(struct policy_layer *layer, struct error *error)
+static int read_layer(struct policy_layer *layer, struct error *error)
 {
 	struct stat status;
 	bool is_there = layer->place && stat(layer->place, &status) == 0;
@@ -228,7 +230,7 @@ static int look_at(struct policy_layer *layer, struct error *error)
 	if (why.code)
 		error_set(&own, code, "cannot read the rules in %s: %s; fix or delete it",
 		          layer->path, error_text(&why));
-	/* Nothing can be loaded from an environment that cannot even be entered. */
+	/* Nothing can be loaded from an environment that this user cannot enter. */
 	if (code == ERROR_PERMISSION && is_out_of_reach)
 		code = 0;
 	if (error_is_failure(code) && layer->known) {
@@ -244,26 +246,26 @@ static int look_at(struct policy_layer *layer, struct error *error)
 	return layer->why.code ? 0 : code;
 }
 
-int policy_look(struct entrydb *db, int64_t age, struct error *error)
+int policy_refresh(struct entrydb *db, int64_t age, struct error *error)
 {
 	struct policy *policy = &db->policy;
 	int64_t now = nanoseconds_now(CLOCK_MONOTONIC_COARSE);
 	int code = 0;
 
 	policy->disabled = slice_of(trust_environment(POLICY_DISABLE_VARIABLE));
-	if (policy->looked && now - policy->looked < age)
+	if (policy->last_read && now - policy->last_read < age)
 		return 0;
 	if (policy->count == 0 && list_layers(db) < 0)
 		return error_nomem(error);
 	for (size_t i = 0; code == 0 && i < policy->count; i++)
-		code = look_at(&policy->layers[i], error);
-	policy->looked = code == 0 ? now : 0;
+		code = read_layer(&policy->layers[i], error);
+	policy->last_read = code == 0 ? now : 0;
 	return code;
 }
 
 /* --- for a handle --- */
 
-/* What rules as of the last look say; the texts that @entry_point lacks are not known. */
+/* Decide by the rules last read; fields that @entry_point lacks are unknown. */
 static int decide(const struct entrydb *db, const struct entrydb_entry_point *entry_point,
                   struct policy_verdict *verdict, struct error *error)
 {
@@ -297,11 +299,11 @@ static int decide(const struct entrydb *db, const struct entrydb_entry_point *en
 	                    : 0;
 }
 
-/* By the rules as they are now; *reason: which one decided, malloc'd, or NULL. With the lock. */
+/* Decide by the current rules; *reason: the deciding one, malloc'd, or NULL. With the lock. */
 static int decide_now(struct entrydb *db, const struct entrydb_entry_point *entry_point,
                       struct policy_verdict *verdict, char **reason, struct error *error)
 {
-	int code = policy_look(db, 0, error);
+	int code = policy_refresh(db, 0, error);
 
 	if (code == 0)
 		code = decide(db, entry_point, verdict, error);
@@ -339,7 +341,7 @@ int policy_allows(struct entrydb *db, const struct entrydb_entry_point *entry_po
 /* --- verdicts --- */
 
 struct entrydb_verdict {
-	struct policy_verdict decision; /* its texts may be gone */
+	struct policy_verdict decision; /* its pointers may be invalid */
 	char *reason;                   /* NULL: no rule decided */
 };
 
@@ -381,7 +383,7 @@ int entrydb_has_policy(entrydb *db, int *out, entrydb_error *error)
 	int code;
 
 	pthread_mutex_lock(&db->lock);
-	code = policy_look(db, POLICY_AGE, error_inside(error));
+	code = policy_refresh(db, POLICY_AGE, error_inside(error));
 	if (code == 0)
 		*out = !policy_is_empty(&db->policy);
 	pthread_mutex_unlock(&db->lock);
@@ -391,7 +393,7 @@ int entrydb_has_policy(entrydb *db, int *out, entrydb_error *error)
 int policy_apply(const struct entrydb *db, entrydb_set *set, bool keep_unknown, struct error *error)
 {
 	size_t kept = 0;
-	struct slice told = {0};
+	struct slice reported = {0};
 
 	if (policy_is_empty(&db->policy))
 		return 0;
@@ -403,9 +405,9 @@ int policy_apply(const struct entrydb *db, entrydb_set *set, bool keep_unknown, 
 
 		if (error_is_failure(code))
 			return error_move(error, &own);
-		if (code < 0 && !slice_equal(told, text[ENTRYDB_FIELD_FILE])) {
-			told = text[ENTRYDB_FIELD_FILE];
-			set_add_problem(set, told, slice_of(error_text(&own)));
+		if (code < 0 && !slice_equal(reported, text[ENTRYDB_FIELD_FILE])) {
+			reported = text[ENTRYDB_FIELD_FILE];
+			set_add_problem(set, reported, slice_of(error_text(&own)));
 		}
 		if (code < 0 ? !keep_unknown : !verdict.allowed)
 			continue;

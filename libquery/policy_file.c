@@ -1,5 +1,5 @@
 /*
- * policy_file.c - reads the text of policy files.
+ * policy_file.c - parses the text of policy files.
  */
 #include "libquery/policy_file.h"
 
@@ -12,7 +12,7 @@
 #include "db/entry_points_txt.h"
 #include "libquery/disk/tree/distname.h"
 
-#define PRIORITY_MAX 1000000 /* and the same below zero */
+#define PRIORITY_MAX 1000000 /* absolute value */
 
 /* --- the text --- */
 
@@ -23,7 +23,7 @@ void policy_rules_free(struct policy_rules *rules)
 	*rules = (struct policy_rules){0};
 }
 
-/* Cut the next word off @text; false at its end, or where a comment begins. */
+/* Take the next word off @text; false at its end or at a comment. */
 static bool next_word(struct slice *text, struct slice *word)
 {
 	size_t len = 0;
@@ -36,7 +36,7 @@ static bool next_word(struct slice *text, struct slice *word)
 	return len > 0 && word->ptr[0] != '#';
 }
 
-/* What follows "KEY=" in @word, unless that is nothing. */
+/* The value of a word "KEY=VALUE"; false if it is empty. */
 static bool has_key(struct slice word, struct slice key, struct slice *value)
 {
 	if (!slice_starts(word, key) || word.len == key.len)
@@ -59,7 +59,7 @@ static bool read_priority(struct slice digits, struct policy_rule *rule)
 	return !*end && number <= PRIORITY_MAX && number >= -PRIORITY_MAX;
 }
 
-/* False: the word means nothing here, or it is a second action. */
+/* False for an unknown word or a second action. */
 static bool read_word(struct policy_rules *rules, struct policy_rule *rule, struct slice word,
                       bool *failed)
 {

@@ -1,38 +1,38 @@
 /*
- * policy_file.h - policy files: what they say, and which of them apply to a handle.
- * Private to libquery/ and to the verbs enable and disable.
+ * policy_file.h - parses policy files. Private to libquery/ and the verbs enable and disable.
  *
- * A policy file has the format of entry_points.txt, with rules for values:
+ * A policy file has the format of entry_points.txt, with rules as values:
  *
  *     [torch.backends]
  *     torch_spyre = disable
  *     vendor      = disable distribution=vendor-plugin
  *
  *     [vllm.general_plugins]
- *     *    = disable program=vllm     # this program loads
- *     good = enable program=vllm      # no other one
+ *     *    = disable program=vllm     # vllm loads only
+ *     good = enable program=vllm      # this one
  *     fast = priority=10
  *
  *     [*]
  *     *    = disable distribution=abandoned
  *
- * A group is a section, a name is a name: whatever an entry_points.txt can say can be named
- * here. The value is a list of words, of which "disable" and "enable" exclude each other;
- * '#' begins a comment. A rule may be repeated: the last one counts. A line that cannot be
- * understood disables what it names; one without '=' disables its group.
+ * Sections are groups, and names are those of entry points: whatever is valid in an
+ * entry_points.txt can be named here. A value is a list of words, of which "disable" and "enable"
+ * exclude each other; '#' starts a comment. A rule may be repeated: the last one counts. A line
+ * that cannot be parsed disables the entry point that it names; a line without '=' disables its
+ * whole group.
  *
- * The files form layers, in the order in which they count:
+ * The files form layers, in order of precedence:
  *
  *     ENTRYDB_DISABLE > the user's file > those of the environments > the system's
  *
- * layout.h says where they are. An environment's file is for the entry points of that
- * environment alone: the owner of one environment decides nothing about another. With a
- * sysroot, the user's file does not count; in a privileged process, only the system's does.
+ * Their paths are in layout.h. An environment's file applies only to the entry points of that
+ * environment, so that the owner of one environment has no influence on another. With a sysroot,
+ * the user's file is ignored; in a privileged process, all but the system's are.
  *
- * A file counts if root, the effective user or, for an environment's, the owner of the prefix
- * wrote it and nobody else could. One that cannot be trusted, read or understood as a whole
- * is an error for callers that load, since what it disables is not known. If reading
- * fails for now (a failure, error.h), the rules stay as they were.
+ * A file is trusted if only root, the effective user or, for an environment's file, the owner of
+ * the prefix can have written it. A file that is untrusted, unreadable or not UTF-8 is an error for
+ * callers that load, since what it disables is unknown. After a transient failure (error.h) the
+ * previous rules stay.
  */
 #ifndef LIBQUERY_POLICY_FILE_H
 #define LIBQUERY_POLICY_FILE_H
@@ -50,7 +50,7 @@ enum policy_action {
 	POLICY_SILENT, /* a priority only */
 	POLICY_ENABLE,
 	POLICY_DISABLE,
-	POLICY_UNCLEAR, /* the line cannot be understood: what it names is not loaded */
+	POLICY_UNCLEAR, /* the line cannot be parsed: treated as "disable" */
 };
 
 /* One line of a policy file. Null slices, and the name and group "*", stand for any. */
@@ -68,12 +68,12 @@ struct policy_rule {
 struct policy_rules {
 	struct policy_rule *items;
 	size_t count, room;
-	struct arena arena; /* normalized names; everything else points into the text */
+	struct arena arena; /* of normalized names; other slices point into the text */
 };
 
 /*
- * Read the rules of @text, which must outlive them. ERROR_FORMAT: it is not strict UTF-8;
- * ERROR_LIMIT: it is larger than POLICY_TEXT_MAX; ERROR_NOMEM.
+ * Parse @text, which must outlive the rules. ERROR_FORMAT: not strict UTF-8; ERROR_LIMIT: larger
+ * than POLICY_TEXT_MAX; ERROR_NOMEM.
  */
 int policy_rules_read(struct slice text, struct policy_rules *rules, struct error *error);
 void policy_rules_free(struct policy_rules *rules);
@@ -81,22 +81,22 @@ void policy_rules_free(struct policy_rules *rules);
 /* The rules of one file. */
 struct policy_layer {
 	char *path;
-	char *place;        /* of the environment whose entry points it is for; NULL: for all */
+	char *place;        /* the environment that it applies to; NULL: all */
 	const char *prefix; /* the same without the sysroot */
 	struct policy_rules rules;
-	char *text;       /* what the rules point into */
-	bool known;       /* the rules are those of a look that did not fail */
-	struct error why; /* of an environment: they are not known, and nothing of it is allowed */
+	char *text;       /* that the rules point into */
+	bool known;       /* the rules were read without a failure */
+	struct error why; /* why an environment's rules are unknown: nothing of it is allowed */
 };
 
 struct policy {
 	struct slice disabled;       /* $ENTRYDB_DISABLE: GROUP or GROUP/NAME, comma-separated */
-	struct policy_layer *layers; /* the one that counts most comes first */
+	struct policy_layer *layers; /* in order of precedence */
 	size_t count, room;
-	int64_t looked; /* when all were read; a clock of this module; 0: not yet */
+	int64_t last_read; /* when all were read, CLOCK_MONOTONIC_COARSE; 0: not yet */
 };
 
-/* Is there no rule at all? Then everything is allowed. As of the last look. */
+/* Is there no rule at all, as of the last read? Then everything is allowed. */
 bool policy_is_empty(const struct policy *policy);
 
 void policy_free(struct policy *policy);

@@ -1,12 +1,11 @@
 /*
- * registry.c - names and what they stand for: registered in this process, or found by
- * entry points of a group and loaded when they are first looked up.
+ * registry.c - a map from names to objects registered in this process, or to entry points of a
+ * group that are loaded on first look-up.
  *
- *     items[]  name -> an object, or the entry point that leads to it, or both
+ *     items[]  name -> an object, or its entry point, or both
  *
- * Modelled on the registry of PyTorch's compiler back ends: what is registered in the
- * process comes before what is installed; the database is asked once, on first need; and a
- * failed load is no answer, so that the next look-up tries again.
+ * Modelled on the registry of PyTorch's compiler back ends: registered objects take precedence over
+ * installed ones; the database is queried once, on first need; and a failed load is not cached.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -21,21 +20,21 @@
 #include "libquery/names.h"
 #include "libquery/select.h"
 
-#define NAMES_TOLD 20 /* names that a message about an unknown one repeats */
+#define NAMES_LISTED 20 /* names listed in the message about an unknown one */
 
 struct item {
 	struct slice name, tags;                /* tags: comma-separated; or null */
-	const entrydb_entry_point *entry_point; /* of the set; NULL: there is none */
+	const entrydb_entry_point *entry_point; /* in the set; NULL for none */
 	void *object;
 	bool has_object;
 };
 
 struct entrydb_registry {
-	pthread_mutex_t lock; /* guards all that follows; not held while something is loaded */
+	pthread_mutex_t lock; /* guards all members below; not held during a load */
 	entrydb *db;
 	char *group;
 	entrydb_load_options load;
-	entrydb_set *found; /* NULL: the database has not been asked */
+	entrydb_set *found; /* NULL: not queried yet */
 	struct item *items;
 	size_t count, room;
 	struct name_map by_name;
@@ -57,8 +56,8 @@ static struct item *find(const entrydb_registry *registry, const char *name)
 	return number == NAME_MAP_NONE ? NULL : &registry->items[number];
 }
 
-/* The item of that name, made if need be; NULL without memory. */
-static struct item *provide(entrydb_registry *registry, const char *name)
+/* The item of that name, created if missing; NULL if out of memory. */
+static struct item *get_or_add(entrydb_registry *registry, const char *name)
 {
 	struct item *item = find(registry, name);
 	struct slice copy;
@@ -78,7 +77,7 @@ static struct item *provide(entrydb_registry *registry, const char *name)
 
 /* --- the database --- */
 
-/* Ask for the group, unless that has been done. With the lock. */
+/* Select the group, once. With the lock. */
 static int discover(entrydb_registry *registry, struct error *error)
 {
 	entrydb_set *found;
@@ -91,7 +90,7 @@ static int discover(entrydb_registry *registry, struct error *error)
 		return code < 0 ? code : 0;
 	for (size_t i = 0; !failed && i < found->count; i++) {
 		struct item *item =
-		        provide(registry, found->entry_points[i].text[ENTRYDB_FIELD_NAME].ptr);
+		        get_or_add(registry, found->entry_points[i].text[ENTRYDB_FIELD_NAME].ptr);
 
 		failed = !item;
 		if (item && !item->entry_point)
@@ -150,7 +149,7 @@ int entrydb_registry_register(entrydb_registry *registry, const char *name, void
 	int code = 0;
 
 	pthread_mutex_lock(&registry->lock);
-	item = provide(registry, name);
+	item = get_or_add(registry, name);
 	copy = arena_copy(&registry->arena, slice_of(tags), &failed);
 	if (!item || failed)
 		code = error_nomem(own);
@@ -164,7 +163,7 @@ int entrydb_registry_register(entrydb_registry *registry, const char *name, void
 
 /* --- listing --- */
 
-/* Is one of the words of @list among those of @tags? */
+/* Do the two lists have a word in common? */
 static bool has_tag(struct slice tags, struct slice list)
 {
 	while (list.len > 0) {
@@ -182,7 +181,7 @@ static int by_name(const void *left, const void *right)
 	return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* What is not loaded has no tags that could be known. NULL without memory. */
+/* Unregistered entry points have no tags. NULL if out of memory. */
 static entrydb_names *make_names(const entrydb_registry *registry, const char *exclude)
 {
 	entrydb_names *made = calloc(1, sizeof(*made) + registry->count * sizeof(*made->names));
@@ -205,7 +204,7 @@ static entrydb_names *make_names(const entrydb_registry *registry, const char *e
 
 /* --- looking up --- */
 
-/* The message has a name that is near, and the first few that there are. */
+/* The message suggests a similar name and lists the first few. */
 static int no_such_name(const entrydb_registry *registry, const char *name, struct error *error)
 {
 	entrydb_names *names = make_names(registry, NULL);
@@ -221,17 +220,17 @@ static int no_such_name(const entrydb_registry *registry, const char *name, stru
 		fprintf(stream, ".");
 	else if (stream)
 		fprintf(stream, "; did you mean '%s'?", nearest.found.ptr);
-	for (size_t i = 0; stream && i < count && i < NAMES_TOLD; i++)
+	for (size_t i = 0; stream && i < count && i < NAMES_LISTED; i++)
 		fprintf(stream, "%s%s", i == 0 ? " There are: " : ", ", names->names[i]);
-	if (stream && count > NAMES_TOLD)
-		fprintf(stream, " and %zu more", count - NAMES_TOLD);
+	if (stream && count > NAMES_LISTED)
+		fprintf(stream, " and %zu more", count - NAMES_LISTED);
 	code = error_set(error, ERROR_UNKNOWN, "there is no '%s' in '%s'%s", name, registry->group,
 	                 stream && text_close(stream, &text) ? text : ".");
 	entrydb_names_free(names);
 	return code;
 }
 
-/* What the name stands for. With the lock. */
+/* Find the item of a name. With the lock. */
 static int find_name(entrydb_registry *registry, const char *name, struct item *out,
                      struct error *error)
 {
@@ -247,7 +246,7 @@ static int find_name(entrydb_registry *registry, const char *name, struct item *
 	return 0;
 }
 
-/* The first of several threads that have loaded it is the one that counts. */
+/* If several threads have loaded it, the first one wins. */
 static void *keep(entrydb_registry *registry, const char *name, void *object)
 {
 	struct item *item;

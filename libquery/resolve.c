@@ -1,9 +1,8 @@
 /*
- * resolve.c - from an entry point to what it leads to.
+ * resolve.c - resolves an entry point to its target.
  *
- * The database says it where the entry point came from there and the file is still
- * the same; otherwise the rules of disk/target.h are applied to the disk, to the same
- * effect: the indexer has used them, too.
+ * From the database, if the entry point came from there and the file is still the same; otherwise
+ * by applying the rules of disk/target/target.h, which the indexer uses, too, to the disk.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +33,7 @@ static const struct target_record python_module = {.kind = TARGET_PYTHON, .state
 
 /* --- the target --- */
 
-/* @site: where the object is relative to. */
+/* @site: the directory that the object is relative to. */
 static int make_target(const struct target_record *record, struct slice site, entrydb_target **out,
                        struct error *error)
 {
@@ -84,7 +83,7 @@ void entrydb_target_free(entrydb_target *target)
 
 /* --- finding it --- */
 
-/* An object of a path entry lies in it: a row that leads elsewhere is not ours. */
+/* Objects lie in their path entry: a row that refers outside is not ours. */
 static bool is_inside(struct slice object)
 {
 	while (object.len > 0) {
@@ -97,8 +96,9 @@ static bool is_inside(struct slice object)
 }
 
 /*
- * The row of the target table; 1 when the entry point came from a file that is still
- * open, and that root or the effective user has written: it may be loaded from.
+ * Read the target from the database. 1: read; 0 if the entry point came from another file or
+ * handle, or from a file that others than root and the effective user may have written: it must not
+ * determine what is loaded.
  */
 static int from_database(entrydb *db, const entrydb_entry_point *entry_point,
                          struct target_record *record, struct error *error)
@@ -120,16 +120,16 @@ static int from_database(entrydb *db, const entrydb_entry_point *entry_point,
 		*record = python_module;
 	if (code <= 0)
 		return code < 0 ? code : 1;
-	/* The data files of a wheel, too, may be plugins: they lie in the prefix. */
+	/* Plugins may also be data files of a wheel, which lie in the prefix. */
 	if (entry_point->is_plugin ? !target_plugin_is_sound(record->object)
 	                           : !is_inside(record->object))
 		return 0;
-	/* What was lacking on this machine, not in the package, may be there by now. */
+	/* What was missing on this machine, not in the package, may have been installed since. */
 	return record->state != TARGET_MISSING_DEPENDENCY &&
 	       record->state != TARGET_WRONG_ARCHITECTURE;
 }
 
-/* An absolute path as those in the sysroot see it. */
+/* An absolute path as seen from inside the sysroot. */
 static struct slice place_in(const entrydb *db, const char *path)
 {
 	struct slice place = slice_of(path);
@@ -196,7 +196,7 @@ int target_find(struct entrydb *db, const struct entrydb_entry_point *entry_poin
                 struct entrydb_target **out, struct error *error)
 {
 	struct request request = {entry_point, NULL};
-	int code = handle_ask(db, resolve, &request, error);
+	int code = handle_query(db, resolve, &request, error);
 
 	if (code == 0)
 		*out = request.target;

@@ -1,8 +1,8 @@
 /*
- * result.c - the immutable answers: sets, their entry points and distributions.
+ * result.c - immutable answers: sets, their entry points and distributions.
  *
- * A set holds copies of all it says, so that it outlives the handle and any
- * change of the database, and may be shared between threads.
+ * A set holds copies of everything, so it outlives the handle and any change of the database, and
+ * can be shared between threads.
  */
 #include "libquery/result.h"
 

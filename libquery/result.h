@@ -1,5 +1,5 @@
 /*
- * result.h - sets and entry points from inside. Private to libquery/.
+ * result.h - the internals of sets and entry points. Private to libquery/.
  */
 #ifndef LIBQUERY_RESULT_H
 #define LIBQUERY_RESULT_H
@@ -14,9 +14,9 @@
 #define FIELD_COUNT (ENTRYDB_FIELD_SHADOWED_BY + 1)
 
 /*
- * Where a distribution stands in the enumeration: compared as one number, from
- * the most significant part: no metadata (for the rules that put those last), the
- * index of the path entry, the position within it.
+ * The position of a distribution in the order of the answer, as one number. From the most
+ * significant part: no metadata (for the rules that put those last), the index of the path entry,
+ * the position within it.
  */
 #define PLACE_NONE UINT64_MAX
 
@@ -29,19 +29,19 @@ struct entrydb_entry_point {
 	struct slice text[FIELD_COUNT]; /* in the set's arena, or literals */
 	uint64_t place;
 	uint32_t ordinal;    /* within its distribution */
-	int priority;        /* by the rules (policy.h), if they were applied */
-	int64_t row;         /* of the database that was open then; 0: from a scan */
-	size_t source;       /* that database's, in the handle */
+	int priority;        /* by policy, if it was applied */
+	int64_t row;         /* its id in the database; 0: from a scan */
+	size_t source;       /* the database, in the handle */
 	unsigned generation; /* of the handle's sources */
-	const void *handle;  /* whose; never followed */
-	bool is_plugin;      /* no entry point: its module is an object, its attr a symbol */
+	const void *handle;  /* compared only, never dereferenced */
+	bool is_plugin;      /* a native plugin: its module is an object, its attr a symbol */
 };
 
-/* All strings are the set's. */
+/* The set owns all strings. */
 struct entrydb_distribution {
 	const char *path, *file, *name, *version, *problem;
 	const struct entrydb_set *set;
-	size_t first, count; /* of the set's entry points, its own */
+	size_t first, count; /* its entry points in the set */
 };
 
 struct entrydb_set {
@@ -52,13 +52,13 @@ struct entrydb_set {
 	size_t problem_count, problem_room;
 	struct entrydb_distribution *distributions; /* of a survey */
 	size_t distribution_count, distribution_room;
-	bool failed; /* no memory */
+	bool failed; /* out of memory */
 };
 
-/* Room for one more entry point, zeroed; NULL without memory (and set->failed). */
+/* Append a zeroed entry point; NULL, with set->failed, if out of memory. */
 struct entrydb_entry_point *set_add(struct entrydb_set *set);
 
-/* Add a distribution, whose strings are the set's. */
+/* Append a distribution, whose strings the set must own. */
 void set_add_distribution(struct entrydb_set *set, const struct entrydb_distribution *added);
 
 /* Copy @text into the set. */
@@ -67,17 +67,17 @@ struct slice set_copy(struct entrydb_set *set, struct slice text);
 /* Copy @a followed by @b. */
 struct slice set_join(struct entrydb_set *set, struct slice a, struct slice b);
 
-/* Copy what a record says into an entry point of the set. */
+/* Copy the fields of a record into an entry point of the set. */
 void set_copy_record(struct entrydb_set *set, struct entrydb_entry_point *entry_point,
                      const struct entry_point_record *record);
 
 /* Add the line "file: reason". */
 void set_add_problem(struct entrydb_set *set, struct slice file, struct slice reason);
 
-/* What counts before the places. */
+/* The primary sort key; the secondary one is the place. */
 enum set_order { SET_BY_PLACE, SET_BY_GROUP, SET_BY_PRIORITY };
 
-/* Put the entry points in order. */
+/* Sort the entry points. */
 void set_sort(struct entrydb_set *set, enum set_order order);
 
 #endif

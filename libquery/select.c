@@ -1,6 +1,6 @@
 /*
- * select.c - from a question to an answer: path entries are brought up to date, rows and what was
- * read from the disk added where nothing shadows them, and all of it put in order.
+ * select.c - selects entry points: refreshes the path entries, collects unshadowed rows and scanned
+ * distributions, and sorts them.
  */
 #include "libquery/select.h"
 
@@ -10,7 +10,7 @@
 #include "libquery/names.h"
 #include "libquery/policy.h"
 
-/* --- one candidate --- */
+/* --- candidates --- */
 
 struct candidate candidate_of(const struct entrydb *db, size_t entry,
                               const struct distribution_record *distribution)
@@ -40,18 +40,18 @@ static struct slice file_of(const struct selection *selection, size_t entry, str
 	return set_join(selection->set, slice_of(selection->db->entries[entry].display), directory);
 }
 
-void selection_tell(struct selection *selection, const struct candidate *candidate)
+void selection_set_distribution(struct selection *selection, const struct candidate *candidate)
 {
 	struct entrydb_set *set = selection->set;
 	const struct winner *winner = candidate->winner;
 
-	if (selection->told == candidate->place)
+	if (selection->last_place == candidate->place)
 		return;
-	selection->told = candidate->place;
-	if (slice_is_null(selection->path) || selection->told_of != candidate->entry)
+	selection->last_place = candidate->place;
+	if (slice_is_null(selection->path) || selection->last_entry != candidate->entry)
 		selection->path =
 		        set_copy(set, slice_of(selection->db->entries[candidate->entry].spelled));
-	selection->told_of = candidate->entry;
+	selection->last_entry = candidate->entry;
 	selection->file = file_of(selection, candidate->entry, candidate->of->directory);
 	selection->distribution = set_copy(set, candidate->of->name);
 	selection->version = set_copy(set, candidate->of->version);
@@ -67,7 +67,7 @@ struct entrydb_entry_point *selection_add(struct selection *selection,
 
 	if (!added)
 		return NULL;
-	selection_tell(selection, candidate);
+	selection_set_distribution(selection, candidate);
 	added->place = candidate->place;
 	added->ordinal = ordinal;
 	added->handle = selection->db;
@@ -87,7 +87,7 @@ struct entrydb_entry_point *selection_add(struct selection *selection,
 bool plugins_in_database(const struct entrydb *db, const struct path_entry *entry)
 {
 	return entry_has_rows(entry) &&
-	       (entry->row.kind == ROOT_ARCHIVE || /* which is not read again */
+	       (entry->row.kind == ROOT_ARCHIVE || /* never read again */
 	        entry->row.kinds == scan_kinds(entry->row.kind, db->kinds));
 }
 
@@ -101,8 +101,8 @@ static int add_row(struct selection *selection, size_t source, struct reader_row
 	int code;
 
 	if (entry == db->entry_count ||
-	    !entry_row_holds(&db->entries[entry], row->id >> ENTRY_POINT_ID_SHIFT,
-	                     &row->distribution.position) ||
+	    !entry_row_is_valid(&db->entries[entry], row->id >> ENTRY_POINT_ID_SHIFT,
+	                        &row->distribution.position) ||
 	    (selection->plugins && !plugins_in_database(db, &db->entries[entry])))
 		return 0;
 	candidate = candidate_of(db, entry, &row->distribution);
@@ -174,7 +174,7 @@ int selection_rows(struct selection *selection, size_t index, bool listed, struc
 		row->has_headers = !entry->nameless;
 		if (entry->nameless)
 			row->name = row->version = (struct slice){0};
-		if (!entry_row_holds(entry, row->id, &row->position))
+		if (!entry_row_is_valid(entry, row->id, &row->position))
 			continue;
 		if (held < i)
 			out->distributions[held] = *row;
@@ -184,9 +184,9 @@ int selection_rows(struct selection *selection, size_t index, bool listed, struc
 	return code;
 }
 
-/* --- what was read from the disk --- */
+/* --- scanned distributions --- */
 
-/* A zip of thousands of distributions is not opened for each of them. */
+/* Cached, so that a zip of thousands of distributions is opened once. */
 struct tree *selection_open(struct selection *selection, const struct path_entry *entry,
                             struct error *error)
 {
@@ -248,7 +248,7 @@ static int add_read(struct selection *selection, size_t index,
 
 /* --- problems --- */
 
-/* Of a distribution on which Python would raise; one that is shadowed does no harm. */
+/* Report a distribution on which Python would raise an exception, unless it is shadowed. */
 static int add_problem(struct selection *selection, size_t entry,
                        const struct distribution_record *distribution, struct error *error)
 {
@@ -271,7 +271,7 @@ static int add_row_problem(void *payload, struct distribution_record *row)
 {
 	const struct row_problems *in = payload;
 
-	if (!entry_row_holds(&in->selection->db->entries[in->entry], row->id, &row->position))
+	if (!entry_row_is_valid(&in->selection->db->entries[in->entry], row->id, &row->position))
 		return 0;
 	return add_problem(in->selection, in->entry, row, in->error);
 }
@@ -284,7 +284,7 @@ static int add_problems_of(struct selection *selection, size_t index, struct err
 	struct row_problems rows = {selection, index, error};
 	int code = 0;
 
-	/* What stands on the path twice complains once. */
+	/* A root that is twice on the path is reported once. */
 	if (entry_has_rows(entry) && entry->row.broken > 0 &&
 	    shadowing_entry_of(db, entry->source, entry->row.id) == index)
 		code = sources_check(&db->sources, entry->source,
@@ -297,7 +297,7 @@ static int add_problems_of(struct selection *selection, size_t index, struct err
 	return code;
 }
 
-/* --- the whole --- */
+/* --- the query --- */
 
 static int fill_entry_points(struct selection *selection, struct error *error)
 {
@@ -323,12 +323,12 @@ static int answer(struct entrydb *db, void *payload, struct error *error)
 	struct selection *selection = payload;
 	int code;
 
-	selection->told = PLACE_NONE;
+	selection->last_place = PLACE_NONE;
 	selection->path = (struct slice){0};
 	selection->set = calloc(1, sizeof(*selection->set));
 	code = selection->set ? 0 : error_nomem(error);
 	if (code == 0 && selection->what >= SELECT_ALLOWED)
-		code = policy_look(db, POLICY_AGE, error);
+		code = policy_refresh(db, POLICY_AGE, error);
 	if (code == 0)
 		code = refresh(db, error);
 	if (code == 0)
@@ -344,9 +344,9 @@ static int answer(struct entrydb *db, void *payload, struct error *error)
 	return code;
 }
 
-int selection_ask(struct selection *selection, struct entrydb_set **out, struct error *error)
+int selection_run(struct selection *selection, struct entrydb_set **out, struct error *error)
 {
-	int code = handle_ask(selection->db, answer, selection, error);
+	int code = handle_query(selection->db, answer, selection, error);
 
 	if (code == 0)
 		*out = selection->set;
@@ -362,7 +362,7 @@ int select_entry_points(struct entrydb *db, const char *group, const char *name,
 	                          .name = slice_of(name),
 	                          .what = what};
 
-	return selection_ask(&asked, out, error);
+	return selection_run(&asked, out, error);
 }
 
 int entrydb_select(entrydb *db, const char *group, const char *name, entrydb_set **out,

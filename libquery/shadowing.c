@@ -1,7 +1,6 @@
 /*
- * shadowing.c - who has a name first. Most names have one holder only, which a row of the
- * database says of itself; the others are looked for in the databases, each name once, and among
- * what was read from the disk.
+ * shadowing.c - finds the first distribution with a name. Most names have a single holder, which
+ * the row itself says; for others the databases, once for each name, and the scans are searched.
  */
 #include "libquery/select.h"
 
@@ -26,7 +25,7 @@ static int by_root(const void *first, const void *second)
 	return (a->root > b->root) - (a->root < b->root);
 }
 
-/* Of several path entries with one root, the first in order. */
+/* Path entries with the same root keep their order. */
 static int by_root_and_entry(const void *first, const void *second)
 {
 	const struct root_holder *a = first, *b = second;
@@ -65,7 +64,7 @@ size_t shadowing_entry_of(const struct entrydb *db, size_t source, int64_t root)
 
 /* --- winners --- */
 
-/* The winner so far of @name, which must stay; NULL without memory. */
+/* The winner so far for @name, which must outlive it; NULL if out of memory. */
 static struct winner *winner_of(struct shadowing *shadowing, struct slice name)
 {
 	uint32_t fresh = (uint32_t)shadowing->winner_count, at;
@@ -120,7 +119,7 @@ static int enter_row(void *payload, struct distribution_record *row)
 	uint64_t place;
 
 	if (entry == db->entry_count ||
-	    !entry_row_holds(&db->entries[entry], row->id, &row->position))
+	    !entry_row_is_valid(&db->entries[entry], row->id, &row->position))
 		return 0;
 	place = shadowing_place(db, entry, row->position, row->has_metadata);
 	if (place < rows->winner->place)
@@ -130,8 +129,8 @@ static int enter_row(void *payload, struct distribution_record *row)
 	return 0;
 }
 
-static int ask_databases(struct entrydb *db, struct slice name, struct winner *winner,
-                         struct error *error)
+static int query_databases(struct entrydb *db, struct slice name, struct winner *winner,
+                           struct error *error)
 {
 	struct rows_of_name rows = {.db = db, .winner = winner};
 	int code = 0;
@@ -140,10 +139,10 @@ static int ask_databases(struct entrydb *db, struct slice name, struct winner *w
 		struct reader *reader = source_reader(&db->sources.items[rows.source]);
 
 		if (reader)
-			code = reader_holders(reader, name, enter_row, &rows, error);
+			code = reader_named(reader, name, enter_row, &rows, error);
 		code = sources_check(&db->sources, rows.source, code, error);
 	}
-	winner->has_asked = code == 0;
+	winner->has_queried = code == 0;
 	return code == 0 && rows.failed ? error_nomem(error) : code;
 }
 
@@ -170,8 +169,8 @@ int shadowing_winner(struct entrydb *db, struct slice name, bool uncontested,
 	}
 	if (!winner)
 		return error_nomem(error);
-	if (!winner->has_asked)
-		code = ask_databases(db, name, winner, error);
+	if (!winner->has_queried)
+		code = query_databases(db, name, winner, error);
 	*out = winner;
 	return code;
 }
@@ -199,7 +198,7 @@ int shadowing_begin(struct entrydb *db, struct error *error)
 		return error_nomem(error);
 	shadowing->generation = db->sources.generation;
 	shadowing->changes = db->changes;
-	/* What was found empty does not count. */
+	/* Path entries without rows do not count. */
 	shadowing->one_source =
 	        shadowing->root_count == 0 ||
 	        shadowing->roots[0].source == shadowing->roots[shadowing->root_count - 1].source;

@@ -1,6 +1,5 @@
 /*
- * sites.c - which directories are on sys.path. What Python's module site computes at start,
- * computed from names alone: no Python is run.
+ * sites.c - computes site directories as Python's module site does, from names alone.
  */
 #include "libquery/sites.h"
 
@@ -21,7 +20,7 @@
 #include "libquery/layout.h"
 
 #define PYTHON_MAX     24                /* bytes of "python3.14t" and the like */
-#define PYVENV_CFG_MAX ((size_t)1 << 16) /* bytes of pyvenv.cfg that are looked at */
+#define PYVENV_CFG_MAX ((size_t)1 << 16) /* bytes of pyvenv.cfg that are read */
 
 void sites_free(struct sites *sites)
 {
@@ -49,12 +48,12 @@ bool sites_add(struct sites *sites, const char *path)
 	return !failed;
 }
 
-/* What is searched, and what was found. */
+/* The state of a search. */
 struct search {
 	struct sites *sites;
 	const char *sysroot;
-	bool follows_pth; /* as Python's site does at start */
-	int code;         /* of the first failure, or 0; the search goes on, in vain */
+	bool follows_pth; /* follow .pth files */
+	int code;         /* of the first failure, or 0 */
 	struct error *error;
 };
 
@@ -64,7 +63,7 @@ static void search_failed(struct search *search, int code)
 		search->code = code;
 }
 
-/* Where the system says why; that nothing is there is no failure. */
+/* Record errno, if it is a transient failure. */
 static void system_failed(struct search *search, const char *path)
 {
 	if (errno_is_failure(errno))
@@ -82,7 +81,7 @@ static void add(struct search *search, const char *path)
 	add_to(search, search->sites, path);
 }
 
-/* Formatted text, malloc'd; NULL without memory, which is noted. */
+/* Formatted text, malloc'd; NULL, with a failure recorded, if out of memory. */
 static char *format(struct search *search, const char *text, ...)
         __attribute__((format(printf, 2, 3)));
 static char *format(struct search *search, const char *text, ...)
@@ -98,7 +97,7 @@ static char *format(struct search *search, const char *text, ...)
 	return formatted;
 }
 
-/* The type of what @path is in the directory being searched; 0: nothing is there. */
+/* The type of the file @path; 0 if it does not exist. */
 static mode_t type_of(struct search *search, const char *path)
 {
 	CLEANUP(cleanup_free) char *real = format(search, "%s%s", search->sysroot, path);
@@ -110,7 +109,7 @@ static mode_t type_of(struct search *search, const char *path)
 	return code > 0 ? status.st_mode & S_IFMT : 0;
 }
 
-/* A path that is there, be it a directory or an egg: site asks no more. */
+/* Add an existing path, a directory or an egg, as site does. */
 static int add_pth_path(void *payload, const char *path)
 {
 	if (type_of(payload, path))
@@ -119,8 +118,8 @@ static int add_pth_path(void *payload, const char *path)
 }
 
 /*
- * A site directory, if it is one, and behind it at once what its .pth files name: before
- * the next site directory, as Python's site adds them. @given: malloc'd, and taken over; or NULL.
+ * Add a site directory, if it exists, followed by the paths in its .pth files, in the order of
+ * Python's site. @given: malloc'd, or NULL; takes ownership.
  */
 static void add_site(struct search *search, char *given)
 {
@@ -136,7 +135,7 @@ static void add_site(struct search *search, char *given)
 		search_failed(search, pth_walk(real, path, add_pth_path, search, search->error));
 }
 
-/* Call @each for every item of a list with ':' between two, empty ones, too. */
+/* Call @each for every item of a colon-separated list, including empty ones. */
 static void each_item(struct search *search, const char *list,
                       void (*each)(struct search *search, const char *item))
 {
@@ -159,13 +158,13 @@ static int by_version(const void *a, const void *b)
 	return strverscmp(*(char *const *)b, *(char *const *)a);
 }
 
-/* That of one version: Debian's python3 is for all. */
+/* Is it the directory of one version? Debian's python3 is shared by all. */
 static bool names_python(const char *name)
 {
 	return strcmp(name, "python3") != 0 && layout_is_python(slice_of(name));
 }
 
-/* The names in @path, a directory of this machine or NULL, newest first; hidden ones left out. */
+/* List the names in the directory @path (or NULL), newest version first, without hidden ones. */
 static void list_names(struct search *search, const char *path, bool (*wanted)(const char *name),
                        struct sites *names)
 {
@@ -183,7 +182,7 @@ static void list_names(struct search *search, const char *path, bool (*wanted)(c
 		qsort(names->paths, names->count, sizeof(*names->paths), by_version);
 }
 
-/* The names pythonX.Y in PREFIX/LIB. */
+/* List the names pythonX.Y in PREFIX/LIB. */
 static void find_pythons(struct search *search, const char *prefix, const char *lib,
                          struct sites *names)
 {
@@ -192,11 +191,11 @@ static void find_pythons(struct search *search, const char *prefix, const char *
 	list_names(search, path, names_python, names);
 }
 
-/* --- what is active --- */
+/* --- the active environment --- */
 
 /*
- * What the directory of PREFIX's own Python is called, such as python3.12 or pypy3.10: that
- * of the version asked for, else the newest in lib.
+ * The directory name of PREFIX's own Python, such as python3.12 or pypy3.10: of the given version,
+ * else the newest in lib.
  */
 static void own_python(struct search *search, const char *prefix, const char *asked,
                        char python[PYTHON_MAX])
@@ -211,7 +210,7 @@ static void own_python(struct search *search, const char *prefix, const char *as
 		snprintf(python, PYTHON_MAX, "python%s", asked ? asked : "");
 }
 
-/* In a virtual environment lib64 is a link to lib: the same directories once more. */
+/* In a virtual environment lib64 is a link to lib, with the same directories. */
 static bool has_own_lib64(struct search *search, const char *prefix)
 {
 	CLEANUP(cleanup_free) char *path = format(search, "%s%s/lib64", search->sysroot, prefix);
@@ -234,7 +233,7 @@ static void add_environment(struct search *search, const char *prefix, const cha
 		add_site(search, format(search, "%s/lib64/%s/site-packages", prefix, python));
 }
 
-/* What /usr/bin/python3 is a link to; Debian and Fedora both make it so. */
+/* The target of the link /usr/bin/python3, as on Debian and Fedora. */
 static void system_python(struct search *search, const char *asked, char python[PYTHON_MAX])
 {
 	CLEANUP(cleanup_free) char *path = format(search, "%s/usr/bin/python3", search->sysroot);
@@ -247,7 +246,7 @@ static void system_python(struct search *search, const char *asked, char python[
 		own_python(search, "/usr", asked, python);
 }
 
-/* Debian's layout has dist-packages, in /usr/local too; others have site-packages. */
+/* Debian uses dist-packages, also in /usr/local; others use site-packages. */
 static void add_system(struct search *search, const char *python)
 {
 	if (type_of(search, "/usr/lib/python3/dist-packages") == S_IFDIR) {
@@ -262,7 +261,7 @@ static void add_system(struct search *search, const char *python)
 	add_site(search, format(search, "/usr/lib/%s/site-packages", python));
 }
 
-/* Does pyvenv.cfg say "include-system-site-packages = true"? */
+/* Does pyvenv.cfg contain "include-system-site-packages = true"? */
 static bool includes_system(struct search *search, const char *environment)
 {
 	CLEANUP(cleanup_free) char *path = format(search, "%s/pyvenv.cfg", environment);
@@ -280,7 +279,7 @@ static bool includes_system(struct search *search, const char *environment)
 	return false;
 }
 
-/* An absolute path in the environment, which says nothing about another root. */
+/* An environment variable with an absolute path; ignored with a sysroot. */
 static const char *environment_variable(const struct search *search, const char *name)
 {
 	const char *value = search->sysroot[0] ? NULL : trust_environment(name);
@@ -318,7 +317,7 @@ int sites_default(struct sites *sites, const char *version, const char *sysroot,
 	return search.code;
 }
 
-/* --- everything --- */
+/* --- the whole machine --- */
 
 static void add_library(struct search *search, const char *prefix, const char *lib)
 {
@@ -349,7 +348,7 @@ int sites_of_prefix(struct sites *sites, const char *prefix, const char *sysroot
 	return search.code;
 }
 
-/* PREFIX of PREFIX/bin/python3, links followed; a script (a shim) belongs to no prefix. */
+/* The PREFIX of PREFIX/bin/python3 after resolving links; a wrapper script (a shim) has none. */
 static void add_python_on_path(struct search *search, const char *directory)
 {
 	CLEANUP(cleanup_free)

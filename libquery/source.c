@@ -1,6 +1,6 @@
 /*
- * source.c - the database files of a handle. Each opening, and each giving up, is a new generation:
- * what was concluded from the file as it was is concluded again.
+ * source.c - the database files of a handle. Opening a file, or marking it damaged, starts a new
+ * generation, which invalidates everything derived from it.
  */
 #include "libquery/source.h"
 
@@ -11,7 +11,7 @@
 #include "db/base/array.h"
 #include "db/base/cleanup.h"
 
-/* A file that cannot be opened now as it could not before changes nothing. */
+/* The generation changes unless the file was and remains unusable. */
 static void open_source(struct sources *sources, struct source *source)
 {
 	bool was_of_use = source->reader != NULL;
@@ -63,7 +63,7 @@ static size_t find_of(struct sources *sources, const char *file, uid_t owner)
 	return at == NAME_MAP_NONE ? add_source(sources, file, owner) : at;
 }
 
-/* Most files are root's or our own: those are opened once for all path entries. */
+/* Most files belong to root or the user: one source serves all path entries. */
 size_t sources_find(struct sources *sources, const char *file, uid_t owner)
 {
 	size_t own = find_of(sources, file, TRUST_NO_OTHER);
@@ -107,7 +107,7 @@ int sources_check(struct sources *sources, size_t index, int code, struct error 
 	return code;
 }
 
-/* Asked only where the path entry is not the one that was indexed, once. */
+/* Computed once, and only when the stamp of a path entry does not match. */
 const struct carried *source_carried(struct source *source)
 {
 	struct reader *reader = source_reader(source);

@@ -1,5 +1,5 @@
 /*
- * source.h - the database files from which a handle answers. Private to libquery/.
+ * source.h - the database files of a handle. Private to libquery/.
  */
 #ifndef LIBQUERY_SOURCE_H
 #define LIBQUERY_SOURCE_H
@@ -17,65 +17,62 @@
 #define CARRIED_UNKNOWN (-1)
 
 /*
- * A database file, which may be absent, or be replaced at any time.
+ * A database file, which may be missing, or be replaced at any time.
  *
- * Whom it belongs to decides who may believe it: what root or the effective user wrote
- * answers for every path entry; what somebody else wrote answers for path entries of his
- * own only, and never for what is loaded. So there may be several sources of one file.
+ * Its owner decides for whom it is trusted: a file written by root or the effective user answers
+ * for every path entry; one written by another user only for that user's path entries, and never
+ * for what is loaded. So there may be several sources for one file.
  */
 struct source {
 	char *file;
-	uint32_t older;        /* another of the same file, or NAME_MAP_NONE */
-	struct reader *reader; /* NULL: absent or unusable; see why */
+	uint32_t older;        /* another source of the same file, or NAME_MAP_NONE */
+	struct reader *reader; /* NULL: missing or unusable; see why */
 	struct error why;
-	struct carried carried; /* how it was, once source_carried() has been asked, */
-	int was_carried;        /* and what it has answered; CARRIED_UNKNOWN */
-	bool damaged;           /* the reader is kept only to see when the file is replaced */
-	uid_t owner;            /* who may have written it besides root and the effective user, */
-	/* and whose path entries alone it then answers for; or TRUST_NO_OTHER */
+	struct carried carried; /* set by source_carried() */
+	int was_carried;        /* 1, 0 or CARRIED_UNKNOWN */
+	bool damaged;           /* the reader is only kept to detect a replacement */
+	uid_t owner;            /* trusted besides root and the effective user: the file then */
+	                        /* answers for this user's path entries only; or TRUST_NO_OTHER */
 };
 
 struct sources {
 	struct source *items;
 	size_t count, room;
-	struct name_map by_file; /* -> the one that was added last */
-	unsigned generation;     /* grows with each file that is opened, or given up */
+	struct name_map by_file; /* to the one added last */
+	unsigned generation;     /* counts files opened or marked damaged */
 };
 
 /*
- * The index of the source for @file that may answer for a path entry of @owner, made and
- * opened at first mention; SOURCE_NONE: no memory.
+ * The index of the source for @file that answers for path entries of @owner; created and opened on
+ * first use. SOURCE_NONE: out of memory.
  */
 size_t sources_find(struct sources *sources, const char *file, uid_t owner);
 
-/* Open again what was replaced, or has appeared, since. */
+/* Reopen files that were replaced, or have appeared, since. */
 void sources_refresh(struct sources *sources);
 
-/*
- * Open again what a failure (error.h) has kept from being opened or read: answers may
- * come from the disk instead, but not for good.
- */
+/* Reopen files that could not be opened or read because of a transient failure (error.h). */
 void sources_retry(struct sources *sources);
 
 /*
- * Look at what asking the reader of source @index has returned, and return it. A file
- * that turns out to be damaged is not used until it is replaced; one that could not be
- * read, until sources_retry(). *@why becomes the source's, so that nobody counts it twice.
+ * Handle the result @code of a call on the reader of source @index, and return it. A damaged file
+ * is not used until it is replaced; an unreadable one, until sources_retry(). *why is moved to the
+ * source, so that it is handled once.
  */
 int sources_check(struct sources *sources, size_t index, int code, struct error *why);
 
 void sources_free(struct sources *sources);
 
-/* The source's reader, if it can be asked. */
+/* The source's reader, or NULL if it is unusable. */
 static inline struct reader *source_reader(const struct source *source)
 {
 	return source->damaged ? NULL : source->reader;
 }
 
-/* How its file was carried since it was published; NULL: it was not, or nobody knows. */
+/* How the file was carried since its publication (carried.h); NULL: not carried, or unknown. */
 const struct carried *source_carried(struct source *source);
 
-/* Has a writer left a mark that it may be wrong (publish.h)? */
+/* Is the file marked stale (publish.h)? */
 static inline bool source_is_marked(const struct source *source)
 {
 	return source->reader && reader_status(source->reader).is_marked_stale;

@@ -1,13 +1,13 @@
 /*
- * arena.c - many small pieces of memory that are released at once.
+ * arena.c - a region allocator with blocks that grow after the first.
  */
 #include "db/base/arena.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 
-#define BLOCK_SIZE     ((size_t)64 * 1024) /* bytes; the usual block */
-#define FIRST_SIZE     ((size_t)960)       /* bytes; a small result should cost a small block */
+#define BLOCK_SIZE     ((size_t)64 * 1024) /* bytes of every later block */
+#define FIRST_SIZE     ((size_t)960)       /* bytes of the first block: most results are small */
 #define ALIGNMENT      _Alignof(max_align_t)
 #define ROUND_UP(size) (((size) + ALIGNMENT - 1) & ~(ALIGNMENT - 1))
 

@@ -1,9 +1,9 @@
 /*
- * arena.h - memory that is released all at once.
+ * arena.h - a region allocator: memory that is released all at once.
  *
- * The records of one root, or of one result, live and die together: they are
- * carved from large blocks, with no call to free for each. Memory from an arena
- * is aligned for any type and is not initialised unless said.
+ * The records of one root, or of one result, live and die together: they are carved from large
+ * blocks and are never freed one by one. Memory from an arena is aligned for any type and
+ * uninitialised, except from arena_calloc().
  */
 #ifndef DB_BASE_ARENA_H
 #define DB_BASE_ARENA_H
@@ -14,22 +14,21 @@ struct arena_block;
 
 struct arena {
 	struct arena_block *blocks; /* newest first */
-	char *next, *end;           /* what is left of the newest */
+	char *next, *end;           /* the free part of the newest block */
 };
 
 #define ARENA_INIT ((struct arena){0})
 
-/* @size bytes, or NULL when there is no memory. */
+/* @size bytes, or NULL if out of memory. */
 void *arena_alloc(struct arena *arena, size_t size);
 
-/* @count zeroed objects of @size bytes, or NULL; the product is checked. */
+/* @count zeroed objects of @size bytes; NULL if out of memory or on overflow. */
 void *arena_calloc(struct arena *arena, size_t count, size_t size);
 
-/* A NUL-terminated copy of @s; the null slice stays null. *failed is set when there is no memory.
- */
+/* A NUL-terminated copy of @s; the null slice stays null. Sets *failed if out of memory. */
 struct slice arena_copy(struct arena *arena, struct slice s, bool *failed);
 
-/* Release everything; the arena is empty and usable afterwards. */
+/* Free all memory; the arena is then empty and can be used again. */
 void arena_free(struct arena *arena);
 
 #endif

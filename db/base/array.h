@@ -1,5 +1,5 @@
 /*
- * array.h - arrays that grow by one item at a time.
+ * array.h - dynamic arrays that grow by one item at a time.
  */
 #ifndef DB_BASE_ARRAY_H
 #define DB_BASE_ARRAY_H
@@ -11,9 +11,9 @@
 #define ARRAY_ROOM_FIRST 4 /* items: most arrays stay short */
 
 /*
- * Have room for one more item in the malloc'd array at *@items (a pointer to the
- * pointer to the first of them), which has @count items of @size bytes and room for
- * *@room of them. False, and nothing is changed, without memory.
+ * Make room for one more item in a malloc'd array. @items points to the pointer to its first item;
+ * it has @count items of @size bytes and a capacity of *@room items. Returns false if out of
+ * memory; the array is then unchanged.
  */
 static inline bool array_grow(void *items, size_t count, size_t size, size_t *room)
 {

@@ -1,9 +1,9 @@
 /*
- * cleanup.h - the one idiom by which this project releases what it holds.
+ * cleanup.h - automatic release of resources at the end of a scope.
  *
- * A local declared with CLEANUP(fn) is released by fn when its scope ends, on
- * every path. take() hands the value over to somebody else and leaves NULL (or
- * -1 for take_fd()) behind, so that the release finds nothing.
+ * A variable declared with CLEANUP(fn) is released by fn when its scope ends, on every path. take()
+ * transfers ownership of its value and leaves NULL (take_fd(): -1) behind, so that the release does
+ * nothing.
  */
 #ifndef DB_BASE_CLEANUP_H
 #define DB_BASE_CLEANUP_H

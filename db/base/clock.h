@@ -1,5 +1,5 @@
 /*
- * clock.h - times as one number.
+ * clock.h - times as a single number of nanoseconds.
  */
 #ifndef DB_BASE_CLOCK_H
 #define DB_BASE_CLOCK_H
@@ -14,7 +14,7 @@ static inline int64_t nanoseconds_of(struct timespec time)
 	return (int64_t)time.tv_sec * NANOSECONDS + time.tv_nsec;
 }
 
-/* What the clock says now; 0 where there is no such clock. */
+/* The current time of @clock; 0 if the clock does not exist. */
 static inline int64_t nanoseconds_now(clockid_t clock)
 {
 	struct timespec now = {0};
@@ -23,7 +23,7 @@ static inline int64_t nanoseconds_now(clockid_t clock)
 	return nanoseconds_of(now);
 }
 
-/* Milliseconds by a clock that nobody sets, to measure how long something takes. */
+/* Milliseconds of the monotonic clock, for measuring durations. */
 static inline int64_t milliseconds_now(void)
 {
 	return nanoseconds_now(CLOCK_MONOTONIC) / 1000000;

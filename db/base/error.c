@@ -1,5 +1,5 @@
 /*
- * error.c - codes and messages. Kept apart so that no module formats messages itself.
+ * error.c - formats messages and maps errno to codes.
  */
 #include "db/base/error.h"
 
@@ -62,7 +62,7 @@ int error_errno(struct error *error, int errnum, const char *format, ...)
 	char *what, *message = NULL;
 	va_list arguments;
 
-	errno = errnum; /* for callers that ask for no message */
+	errno = errnum; /* for callers that pass no @error */
 	if (!error)
 		return error_code(errnum);
 	va_start(arguments, format);

@@ -1,5 +1,5 @@
 /*
- * escape.c - makes text safe to be shown on a terminal, or sent to another program.
+ * escape.c - escapes control characters and invalid UTF-8.
  */
 #include "db/base/escape.h"
 
@@ -14,7 +14,7 @@ static bool is_in(uint32_t c, uint32_t first, uint32_t last)
 	return c >= first && c <= last;
 }
 
-/* U+2028 to U+202E are the two separators, and what embeds and overrides a direction. */
+/* U+2028 to U+202E: the two separators, and the bidirectional embeddings and overrides. */
 bool escape_is_control(uint32_t c)
 {
 	return c < ' ' || is_in(c, 0x7F, 0x9F) || c == 0x061C || is_in(c, 0x200E, 0x200F) ||

@@ -1,17 +1,16 @@
 /*
- * escape.h - how untrusted text is written for people: on a terminal, in a log line.
+ * escape.h - escapes untrusted text for terminals and log lines.
  *
- * Names, values and paths come from files that anybody may have made. A line end in
- * one would make two lines of one, an escape sequence would speak to the terminal,
- * and a character that turns the direction of writing would show something else
- * than what is there. Such characters are written as
+ * Names, values and paths come from files that any user may have written. A line break would forge
+ * a second line, an escape sequence would control the terminal, and a bidirectional control
+ * character would disguise the text. Such characters are written as
  *
- *     \\       the backslash itself, so that what follows is not ambiguous
- *     \xNN     a control character of ASCII, or a byte that is not part of UTF-8
+ *     \\       the backslash itself, so that escapes are unambiguous
+ *     \xNN     an ASCII control character, or a byte that is not valid UTF-8
  *     \uNNNN   any other control: U+0080-U+009F, the line and paragraph separators,
- *              and the marks, embeddings, overrides and isolates of direction
+ *              and the bidirectional marks, embeddings, overrides and isolates
  *
- * and all others as they are. The shell's printf '%b' undoes it.
+ * and all others unchanged. The shell's printf '%b' reverses it.
  */
 #ifndef DB_BASE_ESCAPE_H
 #define DB_BASE_ESCAPE_H
@@ -22,19 +21,19 @@
 
 #include "db/base/slice.h"
 
-/* Whether a line for people, or a terminal, must not have this character as it is. */
+/* Must the character @c be escaped? */
 bool escape_is_control(uint32_t c);
 
-/* Write @text, escaped. */
+/* Write the escaped @text to @stream. */
 void escape_put(struct slice text, FILE *stream);
 
-/* The same as a string, malloc'd and the caller's; NULL without memory. */
+/* The escaped @text, malloc'd; NULL if out of memory. */
 char *escape_text(struct slice text);
 
 /*
- * Text for whoever takes no bytes but UTF-8 without a NUL, as PostgreSQL does: @text, or,
- * where it is something else, the same escaped. *room: malloc'd, or NULL where @text will
- * do; null without memory, and the null slice stays null.
+ * @text for consumers that accept only UTF-8 without NUL, such as PostgreSQL: unchanged if it is
+ * that, else escaped. *room is the malloc'd escaped text, or NULL if unchanged. Null if out of
+ * memory; the null slice stays null.
  */
 struct slice escape_unless_text(struct slice text, char **room);
 

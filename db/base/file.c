@@ -1,5 +1,5 @@
 /*
- * file.c - calls that no signal interrupts, no FIFO holds up, and no link leads astray.
+ * file.c - system calls that are not interrupted by signals, blocked by FIFOs or misled by links.
  */
 #include "db/base/file.h"
 
@@ -26,7 +26,7 @@ __attribute__((weak)) const struct file_sysroot *file_sysroot(void)
 	return NULL;
 }
 
-/* What is left of @path below @top; NULL: it lies elsewhere. */
+/* The rest of @path below @top; NULL if it lies elsewhere. */
 static const char *below(const char *path, const char *top)
 {
 	size_t len = strlen(top);
@@ -36,7 +36,7 @@ static const char *below(const char *path, const char *top)
 	return strncmp(path, top, len) == 0 && (path[len] == '/' || !path[len]) ? path + len : NULL;
 }
 
-/* The path, seen from the sysroot, of @name in @directory: malloc'd; NULL: it lies elsewhere. */
+/* The path of @name in @directory relative to the sysroot, malloc'd; NULL if it lies elsewhere. */
 static char *path_below(int directory, const char *name)
 {
 	CLEANUP(cleanup_free) char *real = NULL;
@@ -65,7 +65,10 @@ static int open_how(int directory, const char *name, int flags, uint64_t resolve
 	return (int)TEMP_FAILURE_RETRY(syscall(SYS_openat2, directory, name, &how, sizeof(how)));
 }
 
-/* Kernels before 5.6 do not know openat2(), and some sandboxes forbid it: then hop by hop. */
+/*
+ * Kernels before 5.6 lack openat2(), and some sandboxes forbid it: the path is then walked
+ * component by component.
+ */
 static bool is_unknown(int errnum)
 {
 	return errnum == ENOSYS || errnum == EPERM;
@@ -77,7 +80,7 @@ static int open_below(const char *inside, int flags)
 	CLEANUP(cleanup_free) char *path = NULL;
 	int fd = open_how(sysroot->fd, inside, flags, RESOLVE_IN_ROOT);
 
-	/* EAGAIN: something was renamed meanwhile, or the file's owner holds a lease on it. */
+	/* EAGAIN: a rename raced with the walk, or the file's owner holds a lease on it. */
 	if (fd >= 0 || (!is_unknown(errno) && errno != EAGAIN))
 		return fd;
 	path = text_format("%s/%s", sysroot->real, inside);
@@ -93,10 +96,6 @@ int file_open_without_links(int directory, const char *name, int flags)
 	return fd;
 }
 
-/*
- * To open a device may rewind a tape. No user can make one: a path leads to it that somebody's file
- * names. With "..", it could lead elsewhere a moment later.
- */
 static bool is_device(int directory, const char *name)
 {
 	struct stat status;
@@ -111,6 +110,8 @@ int file_open(int directory, const char *name, int flags)
 	CLEANUP(cleanup_free) char *inside = path_below(directory, name);
 	CLEANUP(cleanup_free) char *above = NULL;
 	CLEANUP(cleanup_free) char *path = NULL;
+	const bool may_be_device =
+	        !(flags & (O_DIRECTORY | FILE_OWN_NAME)); /* O_DIRECTORY: the kernel refuses one */
 	int fd;
 
 	flags |= O_RDONLY | O_CLOEXEC;
@@ -120,7 +121,8 @@ int file_open(int directory, const char *name, int flags)
 		return open_below(inside, flags);
 	if (flags & O_PATH || geteuid() != 0)
 		return (int)TEMP_FAILURE_RETRY(openat(directory, name, flags));
-	errno = is_device(directory, name) ? ENXIO : ELOOP;
+	/* With "..", the path could lead elsewhere a moment after it was judged. */
+	errno = may_be_device && is_device(directory, name) ? ENXIO : ELOOP;
 	fd = errno == ENXIO || strstr(name, "..") ? -1
 	                                          : file_open_without_links(directory, name, flags);
 	if (fd >= 0 || errno != ELOOP)
@@ -241,7 +243,7 @@ int small_file_read_fd(int fd, const char *path, size_t limit, char **text, size
 
 int small_file_read(const char *path, size_t limit, char **text, size_t *len, struct error *error)
 {
-	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, 0);
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, FILE_OWN_NAME);
 
 	return small_file_read_fd(fd, path, limit, text, len, error);
 }
@@ -249,7 +251,9 @@ int small_file_read(const char *path, size_t limit, char **text, size_t *len, st
 int small_file_read_trusted(const char *path, size_t limit, uid_t owner, char **text, size_t *len,
                             struct error *error)
 {
-	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, 0);
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, FILE_OWN_NAME);
+	const struct file_sysroot *sysroot = file_sysroot();
+	const char *above = sysroot && below(path, sysroot->given) ? sysroot->given : NULL;
 	struct stat status;
 	int code;
 
@@ -258,6 +262,8 @@ int small_file_read_trusted(const char *path, size_t limit, uid_t owner, char **
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(error, errno, "cannot read %s", path);
 	code = trust_check(path, fd, &status, owner, error);
+	if (code == 0)
+		code = safe_believe(path, above, owner, &status, error);
 	return code < 0 ? code : small_file_read_fd(fd, path, limit, text, len, error);
 }
 
@@ -269,7 +275,7 @@ int small_file_write(int directory, const char *name, struct slice text, mode_t 
 
 	if (!part)
 		return -1;
-	unlinkat(directory, part, 0); /* of a process that was killed */
+	unlinkat(directory, part, 0); /* left by a process that was killed */
 	fd = safe_openat(directory, part, O_WRONLY | O_CREAT | O_EXCL, mode);
 	if (fd >= 0 && file_write(fd, text.ptr, text.len) == 0 && fsync(fd) == 0 &&
 	    fchmod(fd, mode) == 0 && renameat(directory, part, directory, name) == 0)

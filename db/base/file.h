@@ -1,9 +1,8 @@
 /*
- * file.h - reading files of others, and writing whole.
+ * file.h - opens files of untrusted owners safely, and reads and writes small files whole.
  *
- * None of these is ended by a signal: an interrupted call is made again. What a path leads
- * to may be anything, a FIFO or a device for instance: nobody waits for it to be opened.
- * On failure errno says why, and error.h what that means.
+ * System calls are retried after a signal (EINTR). A path may lead to anything, a FIFO or a device
+ * for instance: opening never blocks. On failure errno is set; error.h says what it means.
  */
 #ifndef DB_BASE_FILE_H
 #define DB_BASE_FILE_H
@@ -17,71 +16,79 @@
 #include "db/base/slice.h"
 
 /*
- * What is opened or looked at by these functions below the sysroot of a process is resolved as if
- * that were "/": no link leads out of it. The library has none; the program defines this function
- * for its option --root.
+ * Paths below the sysroot of the process are resolved as if the sysroot were "/": no symbolic link
+ * leads out of it. The library has no sysroot; the program defines this function for its option
+ * --root.
  */
 struct file_sysroot {
 	int fd;
-	const char *given, *real; /* its absolute path, and the same without links */
+	const char *given, *real; /* its absolute path; the same with links resolved */
 };
 
 const struct file_sysroot *file_sysroot(void);
 
 /*
- * openat() for reading, with @flags besides; -1 on failure. Root follows links of other users only
- * as safe_look_open() says.
+ * openat() for reading, with additional @flags; -1 on failure. If the process is root, symbolic
+ * links of other users are followed only as safe_look_open() allows, and devices are not opened:
+ * that can have effects, such as rewinding a tape. Users cannot create devices, but a path in a
+ * user's file, such as a .pth file, can name one. FILE_OWN_NAME: @name does not come from the
+ * contents of a file, so the check for devices, one more request on a network, is omitted.
  */
+enum { FILE_OWN_NAME = O_NOCTTY };
 int file_open(int directory, const char *name, int flags);
 
-/* The same, but ELOOP where a link is on the way, or where that cannot be told. */
+/*
+ * As file_open(), but ELOOP if the path contains a symbolic link, or if this cannot be determined.
+ */
 int file_open_without_links(int directory, const char *name, int flags);
 
-/* fstatat(), links followed. 1: *@status is of what is there; 0: nothing is; or a failure. */
+/*
+ * fstatat() that follows links. 1: *status is set; 0: nothing exists there; or a transient failure.
+ */
 int file_status(int directory, const char *path, struct stat *status, struct error *error);
 
-/* Up to @size bytes from where @fd stands; fewer only at the end of the file, -1 on failure. */
+/* Read up to @size bytes, fewer only at the end of the file; -1 on failure. */
 ssize_t file_read(int fd, void *to, size_t size);
 
-/* All of the @size bytes, to where @fd stands: 0, or -1 on failure. */
+/* Write all @size bytes: 0, or -1 on failure. */
 int file_write(int fd, const void *bytes, size_t size);
 
 /*
- * The path of what @fd stands for, without links, malloc'd; NULL where it cannot be told,
- * as without /proc. No file system but that is asked: realpath() looks at each component.
+ * The real path of @fd, malloc'd; NULL if unknown, as without /proc. Unlike realpath(), it accesses
+ * no file system but /proc.
  */
 char *file_real_path(int fd);
 
-/* A directory, to be listed; NULL on failure. */
+/* Open a directory for file_next(); NULL on failure. */
 DIR *file_open_directory(int directory, const char *name);
 
-/* The next name in it, which stays until the next call: 1; 0 at the end; -1 on failure. */
+/* The next entry: 1, with its name in *name until the next call; 0 at the end; -1 on failure. */
 int file_next(DIR *directory, const char **name);
 
-/* --- small files, read and written whole; what is read may be anything, and without end --- */
+/* --- small files, read and written whole; what is read may be of any type and size --- */
 
 /*
- * The first @limit bytes of the regular file at @path, with a NUL behind them:
- * *@text is malloc'd and the caller's. 1: read; 0: there is no such file to be
- * read, or it is none; or a failure (error.h).
+ * Read the first @limit bytes of the regular file at @path; *text is malloc'd, with a NUL appended.
+ * 1: read; 0: it does not exist, cannot be opened by this user, or is no regular file; or a
+ * transient failure (error.h).
  */
 int small_file_read(const char *path, size_t limit, char **text, size_t *len, struct error *error);
 
-/* The same of @fd, which was opened as @path; where it is -1, errno says why. */
+/* The same for @fd, opened from @path; if it is -1, errno says why. */
 int small_file_read_fd(int fd, const char *path, size_t limit, char **text, size_t *len,
                        struct error *error);
 
 /*
- * The same of a file that is believed (trust.h); @owner: who may have written it besides root and
- * the effective user. Also ERROR_FORMAT where it is no regular file, ERROR_PERMISSION where it may
- * not be read, or others could have written it.
+ * The same for a file that must be trusted (safe_believe()): written by root, the effective user or
+ * @owner only. Also ERROR_FORMAT if it is not a regular file, ERROR_PERMISSION if it cannot be read
+ * or others can write or replace it.
  */
 int small_file_read_trusted(const char *path, size_t limit, uid_t owner, char **text, size_t *len,
                             struct error *error);
 
 /*
- * Write @text under another name, and put it in the place of the file @name in @directory, whatever
- * that was. @mode: of the file, whatever the umask. 0, or -1 and errno.
+ * Replace the file @name in @directory atomically by one with content @text and permissions @mode,
+ * regardless of the umask. 0, or -1 and errno.
  */
 int small_file_write(int directory, const char *name, struct slice text, mode_t mode);
 

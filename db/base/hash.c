@@ -1,5 +1,5 @@
 /*
- * hash.c - SipHash-1-3, for tables of names and for the stamps in databases.
+ * hash.c - SipHash-1-3 for hash tables and for the stamps in databases.
  */
 #include "db/base/hash.h"
 
@@ -36,7 +36,7 @@ static void take_word(uint64_t v[4], uint64_t word)
 	v[0] ^= word;
 }
 
-/* The lowest byte first; of @size bytes, at most those of a word. */
+/* Load @size bytes (at most a word), least significant byte first. */
 static inline uint64_t load_word(const char *at, size_t size)
 {
 	uint64_t word = 0;
@@ -81,9 +81,9 @@ uint64_t hash_numbers(const uint64_t *numbers, size_t count)
 }
 
 /*
- * From the random bytes that the kernel gives to every program, so there is no state, and
- * nothing can fail. libc guards the stack with the same bytes: the key is derived from
- * them and does not reveal them.
+ * Derived from the random bytes that the kernel gives every program (AT_RANDOM), so there is no
+ * state and nothing can fail. libc uses the same bytes as stack guard: the derived key does not
+ * reveal them.
  */
 struct hash_key hash_own_key(void)
 {

@@ -1,7 +1,7 @@
 /*
- * libc.h - what the GNU C library has and others, such as musl, have not.
+ * libc.h - functions of the GNU C library that others, such as musl, lack.
  *
- * All else that is used beyond POSIX stands in both. tests/release/test_musl.py compiles
+ * Everything else that is used beyond POSIX exists in both. tests/release/test_musl.py compiles
  * every source file for musl.
  */
 #ifndef DB_BASE_LIBC_H
@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The text of an errno, the same in every locale where that can be had; never NULL. */
+/* The text of an errno, independent of the locale where possible; never NULL. */
 static inline const char *errno_text(int errnum)
 {
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 32)
@@ -25,7 +25,7 @@ static inline const char *errno_text(int errnum)
 #endif
 }
 
-/* The value of a system call that a signal interrupts no more. */
+/* Repeat a system call until no signal interrupts it. */
 #ifndef TEMP_FAILURE_RETRY
 #define TEMP_FAILURE_RETRY(call)                                                                   \
 	__extension__({                                                                            \
@@ -42,7 +42,7 @@ static inline const char *errno_text(int errnum)
 #define DT_RELR 36
 #endif
 
-/* Where a file's offset has 64 bits and no other, one name is enough. */
+/* With musl, file offsets always have 64 bits: the names with "64" are aliases. */
 #ifndef __GLIBC__
 #undef dirent64
 #undef getdents64

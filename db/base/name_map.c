@@ -1,5 +1,5 @@
 /*
- * name_map.c - a hash table. Open addressing, at most half full.
+ * name_map.c - a hash table with open addressing, at most half full.
  */
 #include "db/base/name_map.h"
 
@@ -18,7 +18,7 @@ static uint64_t hash_of(const struct name_map *map, struct slice name)
 	return hash_keyed(map->key, name.ptr, name.len);
 }
 
-/* Where @name is, or where it would be put. There is always a free slot. */
+/* The slot of @name, or the free slot for it. There is always a free slot. */
 static struct name_map_slot *find(const struct name_map *map, struct slice name, uint64_t hash)
 {
 	size_t at = (size_t)hash & (map->room - 1);
@@ -48,7 +48,7 @@ static bool grow(struct name_map *map)
 	return true;
 }
 
-/* Where the number of @name stands, NAME_MAP_NONE if it had none; NULL without memory. */
+/* The number of @name, initially NAME_MAP_NONE; NULL if out of memory. */
 static uint32_t *number_of(struct name_map *map, struct slice name, bool *failed)
 {
 	struct name_map_slot *slot;

@@ -1,8 +1,8 @@
 /*
- * name_map.h - from a name to a small number: a hash table over slices.
+ * name_map.h - a hash table from names to small numbers.
  *
- * The names are not copied; they must stay as long as the map. The hash is keyed, anew
- * in each process: nobody can choose names that collide.
+ * The names are not copied: they must outlive the map. The hash is keyed with a secret of the
+ * process, so nobody can choose names that collide.
  */
 #ifndef DB_BASE_NAME_MAP_H
 #define DB_BASE_NAME_MAP_H
@@ -20,10 +20,10 @@ struct name_map {
 	struct hash_key key;
 };
 
-/* The number of @name, @fresh if it had none. *failed is set when there is no memory. */
+/* The number of @name; if it has none, it is given @fresh. Sets *failed if out of memory. */
 uint32_t name_map_put(struct name_map *map, struct slice name, uint32_t fresh, bool *failed);
 
-/* Give @name that number, whatever it had; NAME_MAP_NONE takes its number away. */
+/* Set the number of @name, replacing any other; NAME_MAP_NONE removes it. */
 void name_map_set(struct name_map *map, struct slice name, uint32_t number, bool *failed);
 
 /* The number of @name, or NAME_MAP_NONE. */

@@ -1,12 +1,12 @@
 /*
- * nearest.c - what the user may have meant. The distance is "optimal string alignment": rows of the
- * usual table for Levenshtein's distance, with the swap of two neighbours as one change.
+ * nearest.c - the optimal string alignment distance: Levenshtein's, with the swap of two neighbours
+ * as one change.
  */
 #include "db/base/nearest.h"
 
 #include <stdint.h>
 
-#define NEAR_PART 3 /* one change for so many bytes */
+#define NEAR_PART 3 /* bytes of the name for each change */
 
 static size_t min(size_t a, size_t b)
 {
@@ -15,7 +15,7 @@ static size_t min(size_t a, size_t b)
 
 size_t nearest_distance(struct slice a, struct slice b, size_t limit)
 {
-	size_t rows[3][NEAREST_LEN_MAX + 1], least = 0; /* below which no later row goes */
+	size_t rows[3][NEAREST_LEN_MAX + 1], least = 0; /* no later row has a smaller value */
 
 	if ((a.len > b.len ? a.len - b.len : b.len - a.len) > limit)
 		return limit + 1;

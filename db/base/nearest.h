@@ -1,34 +1,34 @@
 /*
- * nearest.h - "did you mean": which of many names is most like the one that was asked for.
+ * nearest.h - "did you mean": finds the most similar of many names.
  *
- * Likeness is the number of letters that were left out, put in, mistaken for another,
- * or swapped with their neighbour. A name is near if that is at most about a third of
- * what was asked for. Bytes are counted, not characters.
+ * The distance of two names is the number of letters omitted, inserted, replaced, or swapped with
+ * their neighbour. A name is similar if the distance is at most about a third of the wanted name's
+ * length. Bytes are counted, not characters.
  */
 #ifndef DB_BASE_NEAREST_H
 #define DB_BASE_NEAREST_H
 
 #include "db/base/slice.h"
 
-#define NEAREST_LEN_MAX 64 /* bytes; nothing longer is asked for, or offered */
+#define NEAREST_LEN_MAX 64 /* bytes; longer names are ignored */
 
 struct nearest {
 	struct slice wanted;
-	struct slice found; /* the nearest so far; null: none is near */
-	size_t distance;    /* that of @found, or the first that is not near */
+	struct slice found; /* the nearest so far; null: none */
+	size_t distance;    /* of @found; if null, the smallest that is too far */
 };
 
 struct nearest nearest_to(struct slice wanted);
 
 /*
- * One more name that there is; it must stay as long as @nearest. Of several that are
- * equally near, the first in byte order is kept, so that their order does not matter.
+ * Consider a candidate; it must outlive @nearest. Of several equally near names, the first in byte
+ * order is kept, so the order of calls does not matter.
  */
 void nearest_offer(struct nearest *nearest, struct slice name);
 
 /*
- * How many changes turn @a into @b, neither of them longer than NEAREST_LEN_MAX; for
- * more than @limit, any number above it.
+ * The distance between @a and @b, neither longer than NEAREST_LEN_MAX; if it exceeds @limit, any
+ * number above @limit.
  */
 size_t nearest_distance(struct slice a, struct slice b, size_t limit);
 

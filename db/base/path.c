@@ -1,5 +1,5 @@
 /*
- * path.c - joins and splits path names, without asking the disk.
+ * path.c - path names as text.
  */
 #include "db/base/path.h"
 

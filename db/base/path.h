@@ -1,37 +1,39 @@
 /*
- * path.h - a file in a directory: "directory/name", or the directory alone where the
- * name is empty.
+ * path.h - joins, splits and normalizes path names, without accessing the disk.
+ *
+ * A directory and a name make "directory/name", or the directory alone if the name is empty.
  */
 #ifndef DB_BASE_PATH_H
 #define DB_BASE_PATH_H
 
 #include "db/base/arena.h"
 
-/* What stands behind the last slash: all of a path without one. Part of @path. */
+/* The part after the last slash; the whole of a path without one. Part of @path. */
 struct slice path_base(struct slice path);
 
-/* What stands before it: nothing for a path without one. Part of @path. */
+/* The part before the last slash; empty for a path without one. Part of @path. */
 struct slice path_directory(struct slice path);
 
-/* Bytes that the path needs, the NUL included. */
+/* The size of the joined path, including its NUL. */
 size_t path_room(struct slice directory, struct slice name);
 
-/* Into @to, which has room for it, with a NUL at the end; the slice that it is. */
+/* Join into @to, which has path_room() bytes, with a NUL; returns the joined path. */
 struct slice path_join(char *to, struct slice directory, struct slice name);
 
-/* In @arena; null and *@failed set without memory, else *@failed is left alone. */
+/* Join in @arena; null, with *failed set, if out of memory. */
 struct slice path_join_in(struct arena *arena, struct slice directory, struct slice name,
                           bool *failed);
 
 /*
- * Remove ".", doubled slashes and a last slash from @path, which begins with one, in place. @ups:
- * ".." and what is before it, too; else that stays. False if it had ".." in it.
+ * Remove ".", doubled slashes and a trailing slash from @path, which starts with a slash, in place;
+ * with @ups also ".." and the component before it, else ".." stays. Returns false if @path
+ * contained "..".
  */
 bool path_tidy(char *path, bool ups);
 
 /*
- * os.path.normpath() of an absolute path, in place: without ".", "..", doubled slashes and a last
- * one, by its letters alone. Two slashes at its beginning stay two.
+ * os.path.normpath() of an absolute path, in place, without resolving links. As there, exactly two
+ * leading slashes are kept.
  */
 char *path_normalize(char *path);
 

@@ -1,5 +1,5 @@
 /*
- * safe_path.c - one walk along a path, by descriptors, for writing, publishing and loading.
+ * safe_path.c - one walk along a path, by descriptors, for writing, publishing and believing.
  */
 #include "db/base/safe_path.h"
 
@@ -39,32 +39,33 @@ int safe_openat(int directory, const char *name, int flags, mode_t mode)
 	return safe_fd((int)TEMP_FAILURE_RETRY(openat(directory, name, flags, mode)));
 }
 
-/* What makes a walk end before its end. */
+/* What stops a walk early. */
 enum rule {
-	RULE_TERRITORY, /* somebody else's territory ends it; links that others may have made */
-	RULE_LOAD,      /* nobody else may own, or write to, anything on the way */
-	RULE_LOOK,      /* nothing does */
+	RULE_TERRITORY, /* another user's territory, or a link that others may have made */
+	RULE_BELIEVE,   /* anything that another user owns or can write to */
+	RULE_LOOK,      /* nothing */
 };
 
 struct walk {
 	enum rule rule;
 	enum safe_create create;
-	bool keep_last;     /* where the last component is a link, that is an error */
+	uid_t other;        /* RULE_BELIEVE: another permitted owner */
+	bool keep_last;     /* fail if the last component is a link */
 	int anchor;         /* "/", or the sysroot */
-	int fd;             /* of what was reached; O_PATH */
+	int fd;             /* the file reached so far; O_PATH */
 	struct stat status; /* of it */
-	char *done;         /* its name: the sysroot's, and all that was walked since */
-	size_t anchor_len;  /* how much of that is the sysroot's */
-	char *todo, *rest;  /* the way on, and what is left of it */
-	uid_t top;          /* who owns "/" */
+	char *done;         /* its path: the sysroot's, and the components since */
+	size_t anchor_len;  /* bytes of @done that are the sysroot's */
+	char *todo, *rest;  /* the remaining path, and the position in it */
+	uid_t top;          /* the owner of "/" */
 	int links;
-	mode_t search; /* who may search every directory so far, as permissions to read */
-	bool refused;  /* RULE_LOAD ended it */
-	bool foreign;  /* it is in somebody else's territory: status says whose */
-	uid_t leader;  /* the user whose links were followed; 0: nobody but root */
+	mode_t search; /* who can search every directory so far, as read permissions */
+	bool refused;  /* RULE_BELIEVE ended it */
+	bool foreign;  /* it is another user's territory: status says whose */
+	uid_t leader;  /* the user whose links were followed; 0: only root's */
 };
 
-#define WALK_INIT ((struct walk){.anchor = -1, .fd = -1, .search = 0444})
+#define WALK_INIT ((struct walk){.other = TRUST_NO_OTHER, .anchor = -1, .fd = -1, .search = 0444})
 
 static void walk_end(struct walk *walk)
 {
@@ -79,7 +80,7 @@ static const char *name_of(const struct walk *walk)
 	return walk->done[0] ? walk->done : "/";
 }
 
-/* Go to what @fd stands for and @done names; both are taken over. */
+/* Move to the file @fd with the path @done; takes ownership of both. */
 static int enter(struct walk *walk, int fd, char *done, struct error *error)
 {
 	cleanup_close(&walk->fd);
@@ -90,9 +91,9 @@ static int enter(struct walk *walk, int fd, char *done, struct error *error)
 	walk->done = done;
 	if (fd < 0 || fstat(fd, &walk->status) != 0)
 		return error_errno(error, errno, "%s", name_of(walk));
-	/* The owner of a directory, and all who can write to it, decide what is in it. */
-	if (walk->rule == RULE_LOAD) {
-		int code = trust_believe(name_of(walk), fd, &walk->status, TRUST_NO_OTHER, error);
+	/* Its owner and everyone who can write to a directory control its content. */
+	if (walk->rule == RULE_BELIEVE) {
+		int code = trust_believe(name_of(walk), fd, &walk->status, walk->other, error);
 
 		walk->refused = code < 0;
 		return code;
@@ -111,7 +112,7 @@ static int enter(struct walk *walk, int fd, char *done, struct error *error)
 	return 0;
 }
 
-/* Begin (again) at the anchor, on the way @todo, which is taken over. */
+/* (Re)start at the anchor with the remaining path @todo, of which it takes ownership. */
 static int start(struct walk *walk, char *todo, struct error *error)
 {
 	if (!todo)
@@ -124,7 +125,7 @@ static int start(struct walk *walk, char *todo, struct error *error)
 	             strndup(walk->done, walk->anchor_len), error);
 }
 
-/* For links and "..", with which the way begins again: they must come to an end. */
+/* Links and ".." restart the walk: limit their number. */
 static int count_link(struct walk *walk, struct error *error)
 {
 	if (++walk->links > LINKS_MAX)
@@ -147,7 +148,7 @@ static int go_up(struct walk *walk, struct error *error)
 	             error);
 }
 
-/* Whoever can write to the directory of a link may have made it, too. */
+/* Users who can write to the directory of a link may have created it. */
 static bool judge_link(struct walk *walk, const struct stat *link)
 {
 	bool others_write = trust_is_writable(walk->fd, &walk->status);
@@ -161,18 +162,21 @@ static bool judge_link(struct walk *walk, const struct stat *link)
 		return true;
 	}
 	return !others_write &&
-	       trust_owner(link->st_uid, walk->rule == RULE_LOAD ? TRUST_NO_OTHER : walk->top);
+	       trust_owner(link->st_uid, walk->rule == RULE_BELIEVE ? TRUST_NO_OTHER : walk->top);
 }
 
-/* Are links there others than they say, such as /proc/self/fd/0? */
-static bool is_on_proc(int fd)
+#define PROC_ROOT 1 /* inode of /proc itself, whose links are ordinary ones */
+
+/* Is the current directory on procfs, with magic links such as /proc/self/fd/0? */
+static bool has_magic_links(const struct walk *walk)
 {
 	struct statfs status;
 
-	return fstatfs(fd, &status) == 0 && status.f_type == PROC_SUPER_MAGIC;
+	return walk->status.st_ino != PROC_ROOT && fstatfs(walk->fd, &status) == 0 &&
+	       status.f_type == PROC_SUPER_MAGIC;
 }
 
-/* @link: what @fd, O_PATH, stands for. */
+/* Follow a link; @link: the status of @fd, which is O_PATH. */
 static int follow(struct walk *walk, int fd, const struct stat *link, const char *name,
                   struct error *error)
 {
@@ -189,8 +193,16 @@ static int follow(struct walk *walk, int fd, const struct stat *link, const char
 		                 "%s/%s is a symbolic link that others may have made: it is not "
 		                 "followed",
 		                 walk->done, name);
-	/* It leads there past the directories above, which may let nobody in. */
-	if (walk->rule == RULE_LOOK && is_on_proc(walk->fd)) {
+	/*
+	 * A magic link, such as /proc/PID/root, bypasses the directories above its target, which
+	 * may deny access; its target may have no path in this mount namespace.
+	 */
+	if (has_magic_links(walk) && walk->rule != RULE_LOOK)
+		return error_set(error, ERROR_PERMISSION,
+		                 "%s/%s leads past the directories above it: it is not followed; "
+		                 "name the place itself",
+		                 walk->done, name);
+	if (has_magic_links(walk)) {
 		walk->search = 0;
 		return enter(walk, openat(walk->fd, name, O_PATH | O_CLOEXEC),
 		             text_format("%s/%s", walk->done, name), error);
@@ -203,7 +215,7 @@ static int follow(struct walk *walk, int fd, const struct stat *link, const char
 	return start(walk, text_format("%s/%.*s/%s", inside, (int)len, target, walk->rest), error);
 }
 
-/* With the mode of the directory above, whatever the umask. */
+/* With the mode of the parent directory, regardless of the umask. */
 static int make_directory(struct walk *walk, const char *name, struct error *error)
 {
 	mode_t mode = (walk->status.st_mode & DIRECTORY_MODE) | S_IRWXU;
@@ -217,14 +229,14 @@ static int make_directory(struct walk *walk, const char *name, struct error *err
 	fd = safe_openat(walk->fd, name, O_RDONLY | O_DIRECTORY, 0);
 	if (fd < 0 || fstat(fd, &made) != 0)
 		return error_errno(error, errno, "cannot make %s/%s", walk->done, name);
-	if (trust_is_writable(walk->fd, &walk->status)) /* it may be another one by now */
+	if (trust_is_writable(walk->fd, &walk->status)) /* it may have been replaced */
 		return 0;
 	if ((made.st_mode & 0777) != mode && fchmod(fd, mode | (made.st_mode & S_ISGID)) != 0)
 		return error_errno(error, errno, "cannot make %s/%s", walk->done, name);
 	return 0;
 }
 
-/* O_DIRECTORY has the kernel mount what is mounted on demand; links and files lack it. */
+/* O_DIRECTORY triggers automounts; it fails for links and files. */
 static int open_component(const struct walk *walk, const char *name)
 {
 	int fd = safe_openat(walk->fd, name, O_PATH | O_DIRECTORY, 0);
@@ -255,7 +267,7 @@ static int go_down(struct walk *walk, const char *name, struct error *error)
 	return enter(walk, take_fd(&fd), text_format("%s/%s", walk->done, name), error);
 }
 
-/* Cut the next component off what is left; NULL at the end. */
+/* Take the next component off the remaining path; NULL at the end. */
 static char *next_component(struct walk *walk)
 {
 	char *name = walk->rest + strspn(walk->rest, "/");
@@ -266,7 +278,7 @@ static char *next_component(struct walk *walk)
 	return len ? name : NULL;
 }
 
-/* To the end of the way, or to where somebody else's territory begins. */
+/* Walk to the end of the path, or into another user's territory. */
 static int walk_on(struct walk *walk, struct error *error)
 {
 	char *name;
@@ -281,7 +293,7 @@ static int walk_on(struct walk *walk, struct error *error)
 	return code;
 }
 
-/* The sysroot that was reached takes the place of "/". */
+/* The file reached, the sysroot, takes the place of "/". */
 static int anchor_here(struct walk *walk, const char *rest, struct error *error)
 {
 	cleanup_close(&walk->anchor);
@@ -303,7 +315,7 @@ static int walk_begin(struct walk *walk, struct error *error)
 	return walk->done ? 0 : error_nomem(error);
 }
 
-/* The whole way; see walk_on(). */
+/* Walk the whole path; see walk_on(). */
 static int walk_path(struct walk *walk, const char *path, const char *sysroot, struct error *error)
 {
 	size_t len = sysroot ? strlen(sysroot) : 0;
@@ -348,7 +360,7 @@ int safe_path_look(const char *path, const char *sysroot, struct safe_way *out, 
 	return 0;
 }
 
-/* The descriptor of the walk is none that can be read. */
+/* The descriptor of the walk is O_PATH: open the file for reading. */
 static int reopen(const struct walk *walk, int flags)
 {
 	char name[FILE_FD_PATH_ROOM];
@@ -361,7 +373,7 @@ static int reopen(const struct walk *walk, int flags)
 	return open(name, flags & ~O_NOFOLLOW);
 }
 
-/* 0, or an errno: to open a device may rewind a tape. */
+/* 0, or an errno. Opening a device can have effects, such as rewinding a tape. */
 static int judge_look(const struct walk *walk, const char *sysroot)
 {
 	const struct stat *status = &walk->status;
@@ -401,29 +413,31 @@ int safe_publish_open(const char *path, const char *sysroot, mode_t *search)
 	return -1;
 }
 
-int safe_load_check(const char *path, struct stat *status, struct error *error)
+int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat *status,
+                 struct error *error)
 {
 	CLEANUP(walk_end) struct walk walk = WALK_INIT;
 	int code;
 
-	walk.rule = RULE_LOAD;
-	code = walk_path(&walk, path, NULL, error);
+	walk.rule = RULE_BELIEVE;
+	walk.other = other;
+	code = walk_path(&walk, path, sysroot, error);
 	*status = walk.status;
 	return code;
 }
 
-int safe_load_place(const char *path, struct error *error)
+int safe_believe_place(const char *path, const char *sysroot, struct error *error)
 {
 	CLEANUP(walk_end) struct walk walk = WALK_INIT;
 	struct error own = {0};
 	int code;
 
-	walk.rule = RULE_LOAD;
-	code = walk_path(&walk, path, NULL, &own);
+	walk.rule = RULE_BELIEVE;
+	code = walk_path(&walk, path, sysroot, &own);
 	if (code == 0 || walk.refused || code == ERROR_NOMEM)
 		return error_move(error, &own);
 	error_clear(&own);
-	/* It is not there, or not for us: who else could put it there? */
+	/* It does not exist, or not for us: can another user create it? */
 	return walk.status.st_mode & (S_IWGRP | S_IWOTH) && walk.status.st_mode & S_ISVTX
 	               ? error_set(error, ERROR_PERMISSION, "others can make %s in %s", path,
 	                           name_of(&walk))

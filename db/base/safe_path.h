@@ -1,29 +1,28 @@
 /*
- * safe_path.h - whose territory a path leads into, and directories of one's own.
+ * safe_path.h - walks paths by descriptors and decides whether their owners permit the access.
  *
  *     /home/alice/venv/var/lib/entrydb
  *     |     |
- *     root  alice: from here on all is hers, whoever owns it
+ *     root  alice: everything below is her territory, whoever owns it
  *
- * A path is walked from "/", each component opened by itself relative to the
- * descriptor of the one before it, so that nothing can be exchanged behind our back.
- * The territory is that of the first owner on the way who is neither root nor the
- * effective user: what lies below his directory he can rename or replace. He who
- * owns "/" counts as root. A directory that everybody may write is refused, unless
- * it is sticky, as /tmp is: then what lies in it belongs to its own owner.
+ * A path is walked from "/": each component is opened relative to the descriptor of the previous
+ * one, so that nothing can be replaced during the walk. The territory is that of the first owner on
+ * the way who is neither root nor the effective user: this owner can rename or replace everything
+ * below. The owner of "/" counts as root. World-writable directories are refused unless they are
+ * sticky, as /tmp is: then each entry is its own owner's territory.
  *
- * A symbolic link on the way is followed if it belongs to root or the effective user
- * and lies in a directory that others cannot write. With a sysroot, the path to it is
- * walked from "/", and the rest from there: an absolute link, or "..", stays inside.
+ * A symbolic link is followed if it belongs to root or the effective user and lies in a directory
+ * that others cannot write. With a sysroot, the path of the sysroot is walked from "/", and the
+ * rest from there: an absolute link, or "..", stays inside.
  *
- * The rule for writers, which safe_directory_open() enforces: a process writes only in
- * territory of its own. Root does nothing in what belongs to somebody else.
+ * Writing, safe_directory_open(): a process writes only in its own territory; root does not write
+ * in that of other users.
  *
- * The rule for what is loaded, which safe_load_check() enforces: of each directory on the way,
- * also of those that links lead through, and of the file at its end, nobody but root and the
- * effective user may be the owner, and nobody else may write to it.
+ * Loading, running and obeying a file, safe_believe(): every directory on the way, those of links
+ * included, and the file itself must belong to root or the effective user, and nobody else may
+ * write to them.
  *
- * The rule for root, which looks at what is somebody else's: safe_look_open().
+ * Reading files of other users as root: safe_look_open().
  */
 #ifndef DB_BASE_SAFE_PATH_H
 #define DB_BASE_SAFE_PATH_H
@@ -34,71 +33,77 @@
 
 #include "db/base/error.h"
 
-/* @fd, or the same above 0, 1 and 2, to which messages may be written; @fd is taken over. */
+/*
+ * @fd, or, if it is 0, 1 or 2, to which messages may be written, a duplicate above 2 in its place.
+ * Takes ownership of @fd.
+ */
 int safe_fd(int fd);
 
 /*
- * openat() that follows no link, gives the descriptor to no child, is not interrupted
- * by signals, and gives none that safe_fd() would change. @mode: of a file that is created.
+ * openat() that follows no link, is close-on-exec, is retried after a signal, and never returns 0,
+ * 1 or 2. @mode: of a file that is created.
  */
 int safe_openat(int directory, const char *name, int flags, mode_t mode);
 
-/* Are these two looks at one and the same file? */
+/* Do the two describe the same file? */
 static inline bool safe_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev;
 }
 
 struct safe_way {
-	uid_t uid; /* whose territory it leads into: the first owner on the way who is neither */
-	gid_t gid; /* root nor the effective user, with the group of what he owns; or that user */
-	/* Who may search all of its directories, those of a sysroot alone, as permissions to read.
+	uid_t uid; /* the territory's owner: the first owner on the way who is neither */
+	gid_t gid; /* root nor the effective user, and the group; else the effective user */
+	/*
+	 * Who can search all its directories (of a sysroot, those below it), as read permissions.
 	 */
 	mode_t search;
 };
 
 /*
- * What can be said of the way to @path, as far as it exists and is not somebody else's.
- * @sysroot: NULL, or what @path begins with. ERROR_PERMISSION where a link must not be followed,
- * or everybody may write; *@out then says what is known.
+ * Describe the way to @path, as far as it exists within one territory. @sysroot: NULL, or a prefix
+ * of @path. ERROR_PERMISSION at a link that must not be followed or a world-writable directory;
+ * *out then describes the way up to there.
  */
 int safe_path_look(const char *path, const char *sysroot, struct safe_way *out,
                    struct error *error);
 
 /*
- * open() for a process that only looks: where it is led by links of a user other than root, what
- * it opens is that user's own, or what everybody may read; else EACCES. No device, and there
- * nothing but regular files and directories: else ENXIO. @sysroot: NULL, or what @path begins with,
- * out of which no link leads; there any link may be followed. -1 on failure, and errno.
+ * open() for reading files of other users: if links of a user other than root were followed, the
+ * file must belong to that user or be readable by everyone; else EACCES. Devices are never opened,
+ * and behind such links only regular files and directories: else ENXIO. @sysroot: NULL, or a prefix
+ * of @path that links cannot leave; below it every link may be followed. -1 and errno on failure.
  */
 int safe_look_open(const char *path, const char *sysroot, int flags);
 
 /*
- * May the file at @path, absolute, be loaded? *@status is of it. ERROR_PERMISSION names the
- * directory, link or file on the way that others could exchange.
+ * May the file at @path be trusted? *status is set to its status. @sysroot: a prefix of @path, or
+ * NULL. @other: another permitted owner of the file and of the directories on the way.
+ * ERROR_PERMISSION names the directory, link or file on the way that others can replace.
  */
-int safe_load_check(const char *path, struct stat *status, struct error *error);
+int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat *status,
+                 struct error *error);
 
 /*
- * The same of a directory that the dynamic linker will look into, whether it is there by now or
- * not: nobody else may be able to put something there.
+ * The same for a directory that the dynamic linker searches, existing or not: nobody else may be
+ * able to create files in it.
  */
-int safe_load_place(const char *path, struct error *error);
+int safe_believe_place(const char *path, const char *sysroot, struct error *error);
 
 /*
- * Open the file at @path, absolute, to publish what is in it. *@search: the permissions to read
- * of all who may search every directory on the way, those of links, too. -1 and EACCES where
- * somebody else owns one of them, or may have made a link; -1 and ENOENT where nothing is there.
+ * Open the file at @path (absolute) to publish its content. *search: who can search every directory
+ * on the way, those of links included, as read permissions. -1 and EACCES if another user owns one
+ * of them or may have made a link; -1 and ENOENT if it does not exist.
  */
 int safe_publish_open(const char *path, const char *sysroot, mode_t *search);
 
 enum safe_create {
-	SAFE_EXISTING, /* ERROR_NOTFOUND if it is not there */
-	SAFE_CREATE,   /* make what is missing, with the mode of the directory above it */
+	SAFE_EXISTING, /* ERROR_NOTFOUND if it does not exist */
+	SAFE_CREATE,   /* create missing directories, with the mode of their parent */
 };
 
 /*
- * Open the directory @path to write in it. *@fd is the caller's; it can be synced.
+ * Open the directory @path for writing files in it. The caller owns *fd, which can be synced.
  * ERROR_PERMISSION if it is not in the territory of the effective user.
  */
 int safe_directory_open(const char *path, const char *sysroot, enum safe_create create, int *fd,

@@ -1,5 +1,5 @@
 /*
- * sha256.c - SHA-256, for the hashes of RECORD and the names of files that are set aside.
+ * sha256.c - SHA-256, for the hashes of RECORD and the names in the quarantine.
  */
 #include "db/base/sha256.h"
 
@@ -47,7 +47,7 @@ static void expand(const uint8_t *block, uint32_t w[64])
 	}
 }
 
-/* One round; the caller lets the letters move on. */
+/* One round; the caller rotates the working variables. */
 static inline void step(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f,
                         uint32_t g, uint32_t *h, uint32_t add)
 {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define SHA256_SIZE        32 /* bytes of a digest */
-#define SHA256_BLOCK       64 /* bytes that are worked on at once */
+#define SHA256_BLOCK       64 /* bytes of a block */
 #define SHA256_BASE64_SIZE 43 /* letters of a digest in RECORD, without padding */
 #define SHA256_HEX_SIZE    64 /* digits of a digest in hexadecimal */
 
@@ -23,22 +23,22 @@ void sha256_begin(struct sha256 *sha);
 void sha256_add(struct sha256 *sha, const void *bytes, size_t len);
 void sha256_end(struct sha256 *sha, uint8_t digest[SHA256_SIZE]);
 
-/* Of @len bytes at once. */
+/* The digest of @len bytes. */
 void sha256_of(const void *bytes, size_t len, uint8_t digest[SHA256_SIZE]);
 
 /*
- * Of all that can be read from @fd, from where it stands. @stopped: NULL, or asked now and
- * then whether to give up. 0, or -1 and errno, EINTR when it was stopped.
+ * The digest of the rest of @fd. @stopped, if not NULL, is called now and then; true cancels. 0, or
+ * -1 and errno (EINTR if cancelled).
  */
 int sha256_of_file(int fd, bool (*stopped)(void), uint8_t digest[SHA256_SIZE]);
 
-/* As RECORD has it: the URL-safe alphabet, no padding; with a NUL. */
+/* In the encoding of RECORD: URL-safe base64 without padding; NUL-terminated. */
 void sha256_base64(const uint8_t digest[SHA256_SIZE], char out[SHA256_BASE64_SIZE + 1]);
 
-/* In hexadecimal, with a NUL. */
+/* In hexadecimal, NUL-terminated. */
 void sha256_hex(const uint8_t digest[SHA256_SIZE], char out[SHA256_HEX_SIZE + 1]);
 
-/* Any bytes in that form; @out has room for twice @size, and a NUL. */
+/* The hexadecimal form of any bytes; @out has room for 2 * @size + 1. */
 void hex_of(const void *bytes, size_t size, char *out);
 
 #endif

@@ -1,10 +1,9 @@
 /*
- * slice.h - a piece of text that somebody else owns.
+ * slice.h - a borrowed piece of text: pointer and length.
  *
- * Every parser of this project reads slices: pointer and length, not
- * NUL-terminated, possibly holding NUL bytes. A slice never owns its bytes and
- * nobody writes through it. The null slice (ptr NULL) means "absent", which
- * differs from the empty slice (len 0).
+ * Every parser of this project reads slices. A slice is not NUL-terminated, may contain NUL bytes,
+ * never owns its bytes, and is never written through. The null slice (ptr NULL) means "absent", as
+ * opposed to the empty slice (len 0).
  */
 #ifndef DB_BASE_SLICE_H
 #define DB_BASE_SLICE_H
@@ -77,7 +76,7 @@ static inline struct slice slice_first(struct slice s, size_t n)
 	return (struct slice){s.ptr, n};
 }
 
-/* The text at @offset of @s that a NUL ends, without that; null where there is none. */
+/* The NUL-terminated string at @offset in @s, without its NUL; null if there is none. */
 static inline struct slice slice_text_at(struct slice s, size_t offset)
 {
 	const char *begin = offset < s.len ? s.ptr + offset : NULL;
@@ -86,7 +85,10 @@ static inline struct slice slice_text_at(struct slice s, size_t offset)
 	return end ? slice_between(begin, end) : (struct slice){0};
 }
 
-/* Take what stands before the first @separator off @text, which is not empty, and that with it. */
+/*
+ * Remove and return the part of @text before the first @separator, which is removed too. @text must
+ * not be empty.
+ */
 static inline struct slice slice_take(struct slice *text, char separator)
 {
 	const char *end = memchr(text->ptr, separator, text->len);
@@ -96,13 +98,13 @@ static inline struct slice slice_take(struct slice *text, char separator)
 	return taken;
 }
 
-/* What stands before the first @separator in @text, which may be empty. */
+/* The part of @text before the first @separator. @text may be empty. */
 static inline struct slice slice_before(struct slice text, char separator)
 {
 	return text.len ? slice_take(&text, separator) : text;
 }
 
-/* As slice_take() for a line, without its end. */
+/* slice_take() for one line. */
 static inline struct slice slice_take_line(struct slice *text)
 {
 	return slice_take(text, '\n');

@@ -1,5 +1,5 @@
 /*
- * text.c - formatted strings in memory of their own.
+ * text.c - formatted and quoted strings.
  */
 #include "db/base/text.h"
 

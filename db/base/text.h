@@ -1,5 +1,5 @@
 /*
- * text.h - making strings.
+ * text.h - formats and inspects strings.
  */
 #ifndef DB_BASE_TEXT_H
 #define DB_BASE_TEXT_H
@@ -11,29 +11,29 @@
 #include "db/base/slice.h"
 
 /*
- * The formatted string, malloc'd and the caller's; NULL without memory (errno is
- * ENOMEM then). What asprintf() leaves undefined on failure is NULL here.
+ * The formatted string, malloc'd; NULL if out of memory, with errno ENOMEM, unlike asprintf(),
+ * which leaves the pointer undefined.
  */
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same with the arguments of the caller. */
+/* As text_format(), with a va_list. */
 char *text_format_list(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 
-/* Is it letters and digits of ASCII and what @others has alone, and not empty? */
+/* Does @text consist only of ASCII letters, digits and characters of @others? False if empty. */
 bool text_is_plain(struct slice text, const char *others);
 
-/* Is @word one of @words, which have spaces between them? */
+/* Is @word in @words, a space-separated list? */
 bool text_has_word(const char *words, struct slice word);
 
 /*
- * As one word of a shell's command, quoted where it must be; malloc'd, NULL without memory. For
- * commands that people are told to run: a name in them is not theirs.
+ * @text as one word of a shell command, quoted if necessary, malloc'd; NULL if out of memory. For
+ * commands in messages that contain untrusted names.
  */
 char *text_shell_word(const char *text);
 
 /*
- * Close a stream of open_memstream(), which writes @text. False, and the text is freed and
- * NULL, if there was no memory for all of it: fclose() alone does not always tell.
+ * Close a stream of open_memstream() that writes *text. Returns false, with *text freed and NULL,
+ * if memory ran out at any time: fclose() alone does not always report it.
  */
 bool text_close(FILE *stream, char **text);
 

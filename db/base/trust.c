@@ -1,5 +1,5 @@
 /*
- * trust.c - the rules about owners, permissions and privileges.
+ * trust.c - the rules for owners, permissions and privileges.
  */
 #include "db/base/trust.h"
 
@@ -37,7 +37,7 @@ const char *trust_environment(const char *name)
 	return value && trust_is_privileged() ? NULL : value;
 }
 
-/* Are not all users mapped? */
+/* Is the process in a user namespace in which some users are not mapped? */
 static bool in_user_namespace(void)
 {
 	unsigned inside = 0, outside = 0, count = 0;
@@ -47,7 +47,7 @@ static bool in_user_namespace(void)
 
 	if (map)
 		fclose(map);
-	return !all; /* where nobody can tell, perhaps not */
+	return !all; /* if unknown, assume so */
 }
 
 bool trust_owner(uid_t uid, uid_t other)
@@ -67,13 +67,13 @@ static bool is_writable(const char *path, const struct stat *status)
 		return false;
 	if (status->st_mode & S_IWOTH)
 		return true;
-	/* Where nobody can tell, there may be a list. */
+	/* If unknown, assume that there is a list. */
 	return (status->st_mode & S_IWGRP) &&
 	       (status->st_gid != status->st_uid || getxattr(path, ACL, NULL, 0) >= 0 ||
 	        (errno != ENODATA && errno != ENOTSUP));
 }
 
-/* The list: a version of 2 words; of each entry a tag, permissions, and whose they are, 2 words. */
+/* The list: 2 words of version; then for each entry its tag, its permissions, and 2 words of id. */
 mode_t trust_everybody(int fd, const struct stat *status)
 {
 	mode_t mode = status->st_mode, all = mode >> 3 & mode & 07;

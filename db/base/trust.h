@@ -1,9 +1,9 @@
 /*
- * trust.h - whom to believe, decided in one place for all that is read, written or loaded.
+ * trust.h - decides which files are trusted, for all that is read, written or loaded.
  *
- * A file, or a directory, is believed if it belongs to root, to the effective user, or to whom
- * the caller names besides, and if nobody else can write it. A process with more rights than its
- * user (set-uid, set-gid, file capabilities) believes root alone, and no environment variable.
+ * A file or directory is trusted if it belongs to root, the effective user or an owner that the
+ * caller names, and nobody else can write it. A process with more rights than its user (set-uid,
+ * set-gid, file capabilities) trusts only root, and no environment variable.
  */
 #ifndef DB_BASE_TRUST_H
 #define DB_BASE_TRUST_H
@@ -15,26 +15,26 @@
 
 #include "db/base/error.h"
 
-#define TRUST_NO_OTHER ((uid_t)-1) /* besides root and the effective user: nobody */
-#define TRUST_ANYBODY  ((uid_t)-2) /* whoever owns it: the caller will ask trust_owner() */
+#define TRUST_NO_OTHER ((uid_t)-1) /* only root and the effective user */
+#define TRUST_ANYBODY  ((uid_t)-2) /* any owner: the caller will check trust_owner() */
 
 enum trust {
 	TRUST_BELIEVED,
 	TRUST_FOREIGN,  /* it belongs to somebody else */
-	TRUST_WRITABLE, /* others than its owner may write it */
+	TRUST_WRITABLE, /* users other than its owner can write it */
 };
 
 #define FILE_FD_PATH_ROOM (sizeof("/proc/self/fd/") + 3 * sizeof(int))
 
-/* A path by which what @fd stands for can be opened, or asked about, again: written to @path. */
+/* Write to @path a path by which the file behind @fd can be opened or inspected again. */
 static inline void file_fd_path(char path[FILE_FD_PATH_ROOM], int fd)
 {
 	snprintf(path, FILE_FD_PATH_ROOM, "/proc/self/fd/%d", fd);
 }
 
 /*
- * Has the process, or had it when it was started, rights that its user has not? Also
- * after a set-uid program has put its effective user back, as long as it can take root again.
+ * Does the process have more rights than its user, or did it when it was started? Also true after a
+ * set-uid program has dropped its effective user but can regain it.
  */
 bool trust_is_privileged(void);
 
@@ -42,36 +42,37 @@ bool trust_is_privileged(void);
 const char *trust_environment(const char *name);
 
 /*
- * Is @uid root, the effective user, or @other? In a user namespace, the uid that the kernel shows
- * for all users that are not mapped there is nobody's.
+ * Is @uid root, the effective user, or @other? In a user namespace, the overflow uid, which stands
+ * for all unmapped users, is none of them.
  */
 bool trust_owner(uid_t uid, uid_t other);
 
 /*
- * May others than its owner write it? The group may, unless it is the owner's own (its number is
- * the owner's) and there is no access control list; with one, the group's bits are the most that
- * any entry of it grants. In a sticky directory others may create files, but not replace those
- * that are not theirs: that does not count as writing. @fd: open on it, O_PATH will do.
+ * Can users other than its owner write the file? Group write permission counts, unless the group is
+ * the owner's private group (the same number) and there is no access control list; with a list, the
+ * group bits are the upper limit of all its entries. In a sticky directory others can create files
+ * but not replace those of other users: this does not count as writable. @fd: open on the file;
+ * O_PATH suffices.
  */
 bool trust_is_writable(int fd, const struct stat *status);
 
 /*
- * The mode, with those permissions alone for group and others that everybody has: the group's bits,
- * or an entry of an access control list, may take from some what others have. @fd: as above.
+ * The mode, with group and other permissions reduced to those that every user has: the group bits,
+ * or an entry of an access control list, may deny to some what others are allowed. @fd: as above.
  */
 mode_t trust_everybody(int fd, const struct stat *status);
 
-/* Both, the owner first. */
+/* Check the owner, then the permissions. */
 enum trust trust_of(int fd, const struct stat *status, uid_t other);
 
-/* The same of what @path leads to, which @status is of. */
+/* The same for the file at @path, whose status is @status. */
 enum trust trust_of_path(const char *path, const struct stat *status, uid_t other);
 
-/* May what is open as @fd, called @path, be believed? 0, or ERROR_PERMISSION, and what to do. */
+/* Is the file @fd, named @path, trusted? 0, or ERROR_PERMISSION with advice in the message. */
 int trust_believe(const char *path, int fd, const struct stat *status, uid_t other,
                   struct error *error);
 
-/* The same of a file: ERROR_FORMAT for what is no regular one. */
+/* The same, but ERROR_FORMAT if it is not a regular file. */
 int trust_check(const char *path, int fd, const struct stat *status, uid_t other,
                 struct error *error);
 

@@ -1,8 +1,9 @@
 /*
- * unicode.c - what Python knows of characters. The C library answers such questions by the locale
- * of the process and by its own edition of Unicode; an index must give the same answer to every
- * process, and the answer must be Python's. Hence own tables, which unicode_tables.py takes from
- * CPython. ASCII is answered without them.
+ * unicode.c - character properties as in CPython.
+ *
+ * The C library answers by the locale of the process and by its own version of Unicode; an index
+ * must give every process the same answer, and that must be Python's. Hence these tables, which
+ * unicode_tables.py extracts from CPython. ASCII is answered without them.
  */
 #include "db/base/unicode.h"
 
@@ -18,7 +19,7 @@
 #define SMALL_SIGMA         0x3C3u
 #define FINAL_SIGMA         0x3C2u
 
-/* Characters first, first + step, ... whose lower case lies delta further on. */
+/* Characters first, first + step, ...; the lower case of each is delta away. */
 struct lower_run {
 	uint32_t first;
 	uint16_t count;
@@ -28,7 +29,7 @@ struct lower_run {
 
 #include "db/base/unicode_tables.inc"
 
-/* Past the last byte; no arithmetic on the null slice. */
+/* The end of @s, without arithmetic on the null slice. */
 static const char *slice_end(struct slice s)
 {
 	return s.len > 0 ? s.ptr + s.len : s.ptr;
@@ -77,7 +78,7 @@ bool unicode_is_line_break(uint32_t c)
 	       c == 0x2029;
 }
 
-/* The length that the lead byte @b announces; 0 when it can start nothing. */
+/* The sequence length given by the lead byte @b; 0 if it cannot start a sequence. */
 static size_t sequence_length(uint32_t b)
 {
 	if (b < 0x80)
@@ -127,7 +128,7 @@ static bool is_ascii(char c)
 	return (unsigned char)c < 0x80;
 }
 
-/* Counted eight at a time. */
+/* Eight bytes at a time. */
 size_t utf8_span_ascii(const char *at, const char *end)
 {
 	const char *begin = at;
@@ -158,14 +159,14 @@ bool utf8_valid(struct slice text)
 	return true;
 }
 
-static size_t span(struct slice text, bool (*holds)(uint32_t))
+static size_t span(struct slice text, bool (*is_member)(uint32_t))
 {
 	const char *at = text.ptr, *end = slice_end(text);
 
 	while (at < end) {
 		const char *next = at;
 
-		if (!holds(utf8_next(&next, end)))
+		if (!is_member(utf8_next(&next, end)))
 			break;
 		at = next;
 	}
@@ -193,7 +194,7 @@ size_t utf8_cut(struct slice text, size_t limit)
 	return len;
 }
 
-/* Where the last character of @text begins; @text is not empty. */
+/* The start of the last character of @text, which is not empty. */
 static const char *last_character(struct slice text)
 {
 	const char *end = text.ptr + text.len, *at = end - 1;
@@ -254,7 +255,7 @@ static int compare_run(const void *key, const void *item)
 	return c < run->first ? -1 : c > run->first + (run->count - 1u) * run->step;
 }
 
-/* The lower case of every character that has one of one character. */
+/* The lower case of a character with a one-to-one mapping. */
 static uint32_t lower_one(uint32_t c)
 {
 	const struct lower_run *run =
@@ -263,7 +264,7 @@ static uint32_t lower_one(uint32_t c)
 	return run && (c - run->first) % run->step == 0 ? (uint32_t)((int32_t)c + run->delta) : c;
 }
 
-/* Whether the first character of @at.. that is not ignorable is a cased letter. */
+/* Is the first character from @at on that is not ignorable a cased letter? */
 static bool letter_follows(const char *at, const char *end)
 {
 	while (at < end) {
@@ -286,7 +287,7 @@ char *utf8_put(char *out, uint32_t c)
 	return out;
 }
 
-/* The lower case of @c, which is not of ASCII; @letter_before and @at.. are its context. */
+/* The lower case of the non-ASCII @c; @letter_before and @at.. are its context. */
 static char *put_lower(char *out, uint32_t c, bool letter_before, const char *at, const char *end)
 {
 	if (c == CAPITAL_I_DOT)

@@ -136,10 +136,8 @@ static int conclude(const struct audit *audit)
 		return STATUS_COULD_NOT;
 	for (int level = SUMMARY_ERRORS; level < audit->limit; level++)
 		reached += worksheet_number(row, level);
-	note(audit->options, "%s errors, %s warnings, %s notes, %s known before; %s",
-	     worksheet_text(row, SUMMARY_ERRORS).ptr, worksheet_text(row, SUMMARY_WARNINGS).ptr,
-	     worksheet_text(row, SUMMARY_NOTES).ptr, worksheet_text(row, SUMMARY_KNOWN).ptr,
-	     "'entrydb audit --rules' explains them");
+	note(audit->options, "%s; 'entrydb audit --rules' explains them",
+	     worksheet_text(row, SUMMARY_TEXT).ptr);
 	if (audit->failed)
 		return STATUS_COULD_NOT;
 	return reached ? STATUS_NOT_FOUND : STATUS_DONE;

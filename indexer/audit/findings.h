@@ -16,7 +16,7 @@
 
 /* The columns of the table "rule", and of the view "summary". */
 enum { RULE_POSITION, RULE_NAME, RULE_LEVEL, RULE_WHAT, RULE_REMEDY };
-enum { SUMMARY_ERRORS, SUMMARY_WARNINGS, SUMMARY_NOTES, SUMMARY_KNOWN };
+enum { SUMMARY_ERRORS, SUMMARY_WARNINGS, SUMMARY_NOTES, SUMMARY_TEXT };
 
 /* Apply the rules to the facts. */
 int findings_judge(struct worksheet *sheet, struct error *error);

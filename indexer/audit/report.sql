@@ -38,9 +38,13 @@ SELECT rule, level, distribution, version, group_name, name, file, message, fing
 CREATE VIEW fresh AS SELECT * FROM told WHERE NOT is_known;
 
 CREATE VIEW summary AS
-SELECT count(*) FILTER (WHERE level = 'error' AND NOT is_known), count(*) FILTER (WHERE level = 'warning' AND NOT is_known),
-       count(*) FILTER (WHERE level = 'note' AND NOT is_known), count(*) FILTER (WHERE is_known)
-  FROM told;
+SELECT errors, warnings, notes,
+       errors || iif(errors = 1, ' error, ', ' errors, ') || warnings || iif(warnings = 1, ' warning, ', ' warnings, ')
+       || notes || iif(notes = 1, ' note', ' notes') || iif(known > 0, ', ' || known || ' known before', '')
+  FROM (SELECT count(*) FILTER (WHERE level = 'error' AND NOT is_known) AS errors,
+               count(*) FILTER (WHERE level = 'warning' AND NOT is_known) AS warnings,
+               count(*) FILTER (WHERE level = 'note' AND NOT is_known) AS notes, count(*) FILTER (WHERE is_known) AS known
+          FROM told);
 
 -- For people, notes of one kind are told together: an environment has a hundred plugins of pytest,
 -- and one line says so. "opentelemetry" of "opentelemetry_context": groups of one host are one
@@ -134,6 +138,7 @@ SELECT '{"$schema":"https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/s
 CREATE VIEW page AS
 SELECT json_object(
 	'version', version,
+	'environments', (SELECT json_group_array(prefix) FROM (SELECT DISTINCT prefix FROM site ORDER BY id)),
 	'rules', (SELECT json_group_object(name, json_object('what', what, 'remedy', remedy)) FROM rule),
 	'findings', (SELECT json_group_array(json_object(
 			'level', level, 'rule', rule, 'distribution', distribution, 'version', version, 'group', group_name,

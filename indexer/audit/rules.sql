@@ -127,7 +127,7 @@ SELECT d.id AS distribution, d.site,
                   WHERE e.site = d.site AND e.distribution = d.title
                     AND e.action IN ('install', 'upgrade', 'downgrade', 'change')
                   ORDER BY e.id DESC LIMIT 1),
-                (SELECT ', since ' || strftime('%Y-%m-%d %H:%M', e.time, 'unixepoch') || ' or before'
+                (SELECT ', installed before ' || strftime('%Y-%m-%d %H:%M', e.time, 'unixepoch')
                    FROM event e
                   WHERE e.site = d.site AND e.distribution IS NULL AND e.action = 'index'
                   ORDER BY e.id LIMIT 1),
@@ -376,20 +376,23 @@ SELECT min(site) AS site, distribution, NULL AS entry_point, file, what AS evide
         SELECT site, distribution, file, what FROM in_place_of_source WHERE what IS NOT NULL)
  GROUP BY iif(substr(file, 1, 1) = '/', 0, site), distribution, file, what;
 
+CREATE VIEW started AS
+SELECT *, CASE WHEN code = '' THEN '' WHEN length(code) > 200 THEN ': ' || substr(code, 1, 200) || ' ...'
+          ELSE ': ' || code END AS shown
+  FROM startup;
+
 -- A line of code that is not its distribution's is nobody's.
 CREATE VIEW "startup-unlisted" AS
 SELECT u.site, NULL AS distribution, NULL AS entry_point, u.file, u.code AS evidence,
-       u.file || ' runs at each start of Python' || iif(u.code = '', '', ': ' || substr(u.code, 1, 200))
-           AS message
-  FROM startup u JOIN site s ON s.id = u.site
+       u.file || ' runs at each start of Python' || u.shown AS message
+  FROM started u JOIN site s ON s.id = u.site
  WHERE NOT s.managed AND u.code <> 'import _virtualenv' -- which virtualenv, and uv, write so
    AND NOT EXISTS (SELECT 1 FROM startup_owner o WHERE o.site = u.site AND o.file = u.file);
 
 CREATE VIEW "startup-code" AS
 SELECT u.site, o.distribution, NULL AS entry_point, u.file, u.code AS evidence,
-       u.file || ' runs at each start of Python' || iif(u.code = '', '', ': ' || substr(u.code, 1, 200))
-       || n.since AS message
-  FROM startup u JOIN startup_owner o ON o.site = u.site AND o.file = u.file
+       u.file || ' runs at each start of Python' || n.since || u.shown AS message
+  FROM started u JOIN startup_owner o ON o.site = u.site AND o.file = u.file
   JOIN origin n ON n.distribution = o.distribution;
 
 CREATE VIEW "path-added" AS

@@ -94,14 +94,18 @@ static bool is_local(struct slice host)
 	       (slice_starts(host, SLICE("127.")) && strspn(host.ptr, "0123456789.") >= host.len);
 }
 
-/* Are all hosts of "a,b" this machine? */
-static bool are_local(const char *hosts)
+/* Are all servers of "a,b" this machine? Each is reached by its address, where it has one. */
+static bool are_local(const char *names, const char *addresses)
 {
-	struct slice rest = slice_of(hosts);
+	struct slice name = slice_of(names ? names : ""),
+	             address = slice_of(addresses ? addresses : "");
 	bool all = true;
 
-	while (rest.len > 0 && all)
-		all = is_local(slice_take(&rest, ','));
+	while (all && (name.len > 0 || address.len > 0)) {
+		struct slice host = slice_take(&name, ','), at = slice_take(&address, ',');
+
+		all = is_local(at.len > 0 ? at : host);
+	}
 	return all;
 }
 
@@ -113,16 +117,16 @@ static bool are_local(const char *hosts)
 static int ask_for_tls(const PQconninfoOption *own, struct error *error)
 {
 	CLEANUP(cleanup_settings) PQconninfoOption *others = NULL;
-	const char *service = value_of(own, "service"), *host;
+	const char *service = value_of(own, "service"), *name, *address;
 
 	if (service && setenv("PGSERVICE", service, 1) != 0)
 		return error_nomem(error);
 	others = PQconndefaults();
-	host = value_of(own, "hostaddr"); /* whatever the host's name is, and wherever it stands */
-	host = host ? host : value_of(others, "hostaddr");
-	host = host ? host : value_of(own, "host");
-	host = host ? host : value_of(others, "host");
-	if (!others || (host && !are_local(host) && setenv("PGSSLMODE", "require", 0) != 0))
+	address = value_of(own, "hostaddr");
+	address = address ? address : value_of(others, "hostaddr");
+	name = value_of(own, "host");
+	name = name ? name : value_of(others, "host");
+	if (!others || (!are_local(name, address) && setenv("PGSSLMODE", "require", 0) != 0))
 		return error_nomem(error);
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include "db/base/cleanup.h"
 #include "db/base/escape.h"
 #include "db/base/name_map.h"
+#include "db/base/safe_path.h"
 #include "db/base/text.h"
 #include "db/reader.h"
 #include "indexer/archive/archive_module.h"
@@ -173,9 +174,13 @@ static int judge(const struct push *push, const struct database *database, char 
 static int read_rows(const struct database *database, char **out, size_t *rows, struct error *error)
 {
 	CLEANUP(cleanup_reader) struct reader *reader = NULL;
+	struct safe_way way = {.search = EVERYBODY};
 	int code = reader_open(database->file, geteuid(), &reader, error);
 
-	if (code == 0 && (reader_status(reader).mode & EVERYBODY) != EVERYBODY)
+	/* Whether what is their own is to be public, owners decide by its permissions. */
+	if (code == 0 && reader_status(reader).owner != geteuid())
+		code = safe_path_look(database->file, database->sysroot, &way, error);
+	if (code == 0 && (reader_status(reader).mode & way.search & EVERYBODY) != EVERYBODY)
 		code = error_set(error, ERROR_PERMISSION,
 		                 "%s is not pushed: not everybody may read it", database->file);
 	return code < 0 ? code : write_document(out, rows, put_rows, reader, error);

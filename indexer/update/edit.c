@@ -12,7 +12,7 @@
 #include "db/publish.h"
 #include "indexer/hook.h"
 
-/* Identifies the set of roots: two hooks do the same work if they update the same ones. */
+/* Identifies the set of roots: two hooks with the same roots do the same work. */
 static uint64_t work_id(const struct database *database)
 {
 	uint64_t pair[2] = {0};

@@ -1,5 +1,5 @@
 /*
- * Writes the audit trail: what differs between what the database had and what is there now.
+ * Writes the audit trail: the differences between the rows and the disk.
  */
 #include "indexer/update/events.h"
 
@@ -12,7 +12,7 @@
 #include "db/base/text.h"
 #include "indexer/version.h"
 
-#define TEXT_MAX     200 /* bytes of a value, or of a line of code, in the trail */
+#define TEXT_MAX     200 /* bytes of a value or a line of code in the trail */
 #define CHANGES_TOLD 100 /* entry points of one distribution, in one change of it */
 
 /* The first bytes of a text, for "%.*s". */
@@ -26,13 +26,13 @@ static int put(struct events *events, const struct event_record *event)
 
 /* --- distributions --- */
 
-/* What people call it: its Name, else its directory. */
+/* The Name, else the directory. */
 static struct slice title(const struct distribution_record *distribution)
 {
 	return slice_is_null(distribution->name) ? distribution->directory : distribution->name;
 }
 
-/* The first names, as many as there is room for. */
+/* The detail lists the first names. */
 int events_first_sight(struct events *events, const struct root_record *root)
 {
 	CLEANUP(cleanup_free) char *detail = NULL;
@@ -55,7 +55,7 @@ int events_first_sight(struct events *events, const struct root_record *root)
 	                                          .detail = slice_of(detail)});
 }
 
-/* Versions that PEP 440 cannot order, and two spellings of one, are neither up nor down. */
+/* Versions that PEP 440 cannot compare, and two spellings of one version, are a "change". */
 static struct slice action_of_change(struct slice old, struct slice now)
 {
 	int order;
@@ -65,7 +65,7 @@ static struct slice action_of_change(struct slice old, struct slice now)
 	return order < 0 ? SLICE("upgrade") : SLICE("downgrade");
 }
 
-/* --- what differs --- */
+/* --- differences --- */
 
 /* Pointers to entry points, sorted. */
 struct sorted {
@@ -109,7 +109,7 @@ static bool sort(struct sorted *out, const struct distribution_record *row)
 	return true;
 }
 
-/* Drop from both what they have in common. */
+/* Remove common items from both. */
 static void drop_common(struct sorted *a, struct sorted *b)
 {
 	size_t i = 0, j = 0, left = 0, right = 0;
@@ -131,8 +131,8 @@ static void drop_common(struct sorted *a, struct sorted *b)
 }
 
 /*
- * One that differs: @old and @now, NULL where it is not there. @kind: the word of its coming.
- * A line of start-up code has neither distribution nor name.
+ * Log one difference: @old and @now, NULL if it does not exist. @kind: the action for a new one. A
+ * line of start-up code has neither distribution nor name.
  */
 static int put_change(struct events *events, const char *kind, struct slice distribution,
                       const struct entry_point_record *old, const struct entry_point_record *now)
@@ -156,7 +156,10 @@ static int put_change(struct events *events, const char *kind, struct slice dist
 	                                          .detail = slice_of(detail)});
 }
 
-/* Of @distribution, or of none: then all are told, and none is another one changed. */
+/*
+ * Log the differences of @distribution; or, if null, of start-up code: without a limit, and never
+ * as changed.
+ */
 static int compare(struct events *events, const char *kind, struct slice distribution,
                    const struct distribution_record *old, const struct distribution_record *now)
 {
@@ -210,7 +213,10 @@ int events_distribution(struct events *events, const struct distribution_record 
 
 /* --- start-up code --- */
 
-/* As entry points: the file is the group, the line the value; its number makes no difference. */
+/*
+ * Treat start-up code as entry points: the file is the group, the line the value; line numbers are
+ * ignored.
+ */
 static bool as_entry_points(const struct root_record *root, struct distribution_record *out)
 {
 	*out = (struct distribution_record){.entry_point_count = root->startup_count};

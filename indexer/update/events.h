@@ -1,11 +1,11 @@
 /*
- * events.h - the audit trail: an event for each difference between what the database had of
- * a root and what is there now.
+ * events.h - writes the audit trail: an event for each difference between the rows of a root and
+ * the disk.
  *
- *     index                     the root, seen for the first time: it has no past
+ *     index                     the root was indexed for the first time
  *     install, remove           a distribution, with all its entry points
- *     upgrade, downgrade,       a distribution that stays, by its versions; and, one by one,
- *     change                      entry-point, entry-point-gone, entry-point-changed
+ *     upgrade, downgrade,       a distribution that stays, by its versions; followed, one by
+ *     change                    one, by entry-point, entry-point-gone, entry-point-changed
  *     startup, startup-gone     a line of start-up code
  */
 #ifndef INDEXER_UPDATE_EVENTS_H
@@ -22,13 +22,13 @@ struct events {
 
 int events_first_sight(struct events *events, const struct root_record *root);
 /*
- * A distribution that has come (@old is NULL), gone (@now is NULL), or changed. @old: without its
- * entry points; its rows must still be in the database.
+ * A distribution that was installed (@old is NULL), removed (@now is NULL), or changed. @old:
+ * without its entry points; its rows must still be in the database.
  */
 int events_distribution(struct events *events, const struct distribution_record *old,
                         const struct distribution_record *now);
 
-/* Lines of start-up code that have come and gone. */
+/* New and removed lines of start-up code. */
 int events_startups(struct events *events, const struct root_record *old,
                     const struct root_record *now);
 

@@ -1,5 +1,5 @@
 /*
- * Decides whether a database has to be updated, by reading it and listing the disk.
+ * Decides whether a database needs an update, by comparing it with the disk.
  */
 #include "indexer/update/needed.h"
 
@@ -12,8 +12,8 @@
 
 struct question {
 	const struct database *database;
-	struct reader *reader;      /* NULL: there is no database */
-	struct plugin_kinds *kinds; /* NULL: each distribution is looked at */
+	struct reader *reader;      /* NULL: no database */
+	struct plugin_kinds *kinds; /* NULL: check each distribution */
 	mode_t readers;
 	bool lenient;
 };
@@ -67,7 +67,7 @@ struct scan_options root_scan(const struct database_root *root, mode_t readers,
 	};
 }
 
-/* A root that is not there is none that the database has to know. */
+/* A root that does not exist needs no rows. */
 static bool root_holds(const struct question *question, const struct database_root *wanted)
 {
 	CLEANUP(root_record_free) struct root_record rows = {0};

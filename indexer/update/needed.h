@@ -1,9 +1,8 @@
 /*
- * needed.h - is there something to update?
+ * needed.h - decides whether a database needs an update.
  *
- * Asked of the published file, without its lock: most updates by hooks, which are run after each
- * transaction, whatever it was about, end here. What cannot be read needs an update, which says
- * why.
+ * Reads the published file without its lock: most updates by hooks, which run after every
+ * transaction, end here. If it cannot be read, an update is needed, which reports why.
  */
 #ifndef INDEXER_UPDATE_NEEDED_H
 #define INDEXER_UPDATE_NEEDED_H
@@ -16,21 +15,23 @@
 #include "libquery/disk/target/plugin_kinds.h"
 
 /*
- * At the level "roots" the times of the site directories decide, as for a query; else each
- * distribution is compared with its row, and roots that are gone are looked for.
+ * At level "roots" the times of the site directories decide, as for a query; otherwise each
+ * distribution is compared with its row, and missing roots are detected.
  *
- * @lenient: leave aside that an update would now believe more of what it sees, since it is no
- * longer new. Where nothing can be written that is no loss.
+ * @lenient: ignore that an update would settle recent rows. Used where the database cannot be
+ * written.
  */
 bool update_is_needed(const struct options *options, const struct database *database, bool lenient);
 
-/* Do the times of the site directory, @status, prove its row, plugins of those @kinds included? */
+/*
+ * Do the times in @status prove the row of the site directory, including plugins of those @kinds?
+ */
 bool root_times_hold(const struct root_record *row, const struct plugin_kinds *kinds,
                      const struct stat *status);
 
 /*
- * How a root is scanned of which a database is to have all, or has it: with what its entry points
- * lead to, and its start-up code. @linkage and @kinds may be NULL.
+ * The options for scanning a root completely: with targets and start-up code. @linkage and @kinds
+ * may be NULL.
  */
 struct scan_options root_scan(const struct database_root *root, mode_t readers,
                               struct linkage *linkage, const struct plugin_kinds *kinds);

@@ -2,9 +2,9 @@
  * startup.c - reads start-up code as CPython's Lib/site.py does, in addpackage() and
  * execsitecustomize().
  *
- * Older interpreters end a line at "\n" only, newer ones wherever str.splitlines() does.
- * Here a line ends where any of them ends it, so that code which only some of them see is
- * seen; and a .pth file with a hidden name counts, which interpreters before 3.12.2 read.
+ * Older interpreters end lines at "\n" only, newer ones as str.splitlines() does. Here a line ends
+ * where any of them ends it, so that code which only some of them run is found; and a .pth file
+ * with a hidden name counts, which interpreters before 3.12.2 read.
  */
 #include "indexer/update/startup.h"
 
@@ -16,7 +16,7 @@
 
 /* --- files --- */
 
-/* "sitecustomize", as a package, a source, or whatever else import takes. */
+/* "sitecustomize" as a package, source, or any other form that import accepts. */
 static bool is_module(struct slice name, struct slice module)
 {
 	return slice_starts(name, module) &&
@@ -54,11 +54,11 @@ static bool is_file(struct slice name)
 
 struct reading {
 	struct root_record *out;
-	struct startup_record next; /* of the file that is being read */
+	struct startup_record next; /* of the current file */
 	struct error *error;
 };
 
-/* There is room for as many rows as the next power of two says. */
+/* The capacity is the next power of two. */
 static int keep(struct reading *reading, struct slice code)
 {
 	struct root_record *out = reading->out;
@@ -99,7 +99,7 @@ static int read_line(void *payload, size_t number, struct slice line)
 	return is_code(line, reading->next.kind) ? keep(reading, unicode_strip(line)) : 0;
 }
 
-/* What is too large to be read is no less worth knowing of. */
+/* A file that is too large to read is recorded, too. */
 static int keep_unread(struct reading *reading, struct error *why)
 {
 	bool failed = false;

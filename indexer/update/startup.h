@@ -1,13 +1,12 @@
 /*
- * startup.h - the code of a site directory that Python runs at each start, unasked.
+ * startup.h - reads the code in a site directory that Python runs at each start.
  *
- *     *.pth        lines that begin with "import", run by exec()
+ *     *.pth        lines that start with "import", run by exec()
  *     *.start      lines of the form module:callable, called (PEP 829, Python 3.15)
  *     sitecustomize, usercustomize      modules of these names, imported
  *
- * Nothing is run: the lines are read as Python's module site would read them. Which
- * interpreter runs which of them is not decided here: from 3.15 on, NAME.start takes the
- * place of the import lines of NAME.pth.
+ * Nothing is run: lines are read as in Python's module site. It is not decided here which
+ * interpreter runs which of them: from 3.15 on, NAME.start replaces the import lines of NAME.pth.
  */
 #ifndef INDEXER_UPDATE_STARTUP_H
 #define INDEXER_UPDATE_STARTUP_H
@@ -15,14 +14,14 @@
 #include "libquery/disk/metadata/scan.h"
 
 #define STARTUP_FILE_MAX ((size_t)1 << 20) /* bytes of a file that is read */
-#define STARTUP_CODE_MAX ((size_t)1 << 16) /* bytes of a line that are kept */
+#define STARTUP_CODE_MAX ((size_t)1 << 16) /* bytes of a line that are stored */
 
-/* Is it what import would take for sitecustomize or usercustomize? */
+/* Would import use the file @name for sitecustomize or usercustomize? */
 bool startup_is_module(struct slice name);
 
 /*
- * For a scan: ordered by file and line, with texts in the root's arena. What may not be
- * published to tree->readers is left out. ERROR_LIMIT: there is more than anybody would write.
+ * For a scan: sorted by file and line, with texts in the root's arena. Files that may not be
+ * published to tree->readers are left out. ERROR_LIMIT: unreasonably many.
  */
 extern const struct scan_startup startup_scan;
 

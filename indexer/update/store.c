@@ -1,6 +1,5 @@
 /*
- * Makes the rows of a root equal to what was read, and writes as few of them as it can; what has
- * changed goes to the audit trail (events.h).
+ * Updates the rows of a root with as few writes as possible, and logs the changes (events.h).
  */
 #include "indexer/update/store.h"
 
@@ -9,10 +8,10 @@
 #include "db/base/name_map.h"
 #include "indexer/update/events.h"
 
-#define POSITION_GAP 1024u               /* between two positions, at first */
+#define POSITION_GAP 1024u               /* between positions, initially */
 #define POSITION_MAX ((uint32_t)1 << 31) /* place_of() has 32 bits for them */
 
-/* What becomes of a known distribution; only where it stays, so does its row. */
+/* The fate of a known distribution; its row is kept only if it STAYS. */
 enum fate { REMOVED, REPLACED, STAYS };
 
 struct store {
@@ -26,14 +25,14 @@ struct store {
 	struct error *error;
 };
 
-/* The name by which a distribution is another version of one that was there. */
+/* The name that identifies a distribution across versions. */
 static struct slice identity(const struct distribution_record *distribution)
 {
 	return slice_is_null(distribution->normalized_name) ? distribution->directory
 	                                                    : distribution->normalized_name;
 }
 
-/* The row of the same directory; SIZE_MAX where there was none. */
+/* The row with the same directory; SIZE_MAX if there is none. */
 static size_t find_row(const struct store *store, const struct distribution_record *now)
 {
 	uint32_t at = now->id ? name_map_get(&store->by_directory, now->directory) : NAME_MAP_NONE;
@@ -41,7 +40,7 @@ static size_t find_row(const struct store *store, const struct distribution_reco
 	return at == NAME_MAP_NONE ? SIZE_MAX : at;
 }
 
-/* The row that a distribution had: of the same directory, by its id, or of the same name. */
+/* The previous row of a distribution: with the same directory, by its id, or with the same name. */
 static size_t find_old(struct store *store, const struct distribution_record *now)
 {
 	uint32_t at;
@@ -52,7 +51,7 @@ static size_t find_old(struct store *store, const struct distribution_record *no
 	return at == NAME_MAP_NONE || store->fates[at] ? SIZE_MAX : at;
 }
 
-/* Read again only because it was not settled, and found as it was. */
+/* Unchanged, and read again only because it was not settled. */
 static bool same_stamps(const struct distribution_record *a, const struct distribution_record *b)
 {
 	return a->directory_stamp == b->directory_stamp && a->files_stamp == b->files_stamp &&
@@ -81,7 +80,7 @@ static int log_new(struct store *store, const struct distribution_record *now)
 
 /* --- positions --- */
 
-/* The position of the row that a distribution keeps, if it is greater than @least; else 0. */
+/* The position of its kept row if greater than @least; else 0. */
 static uint32_t kept_position(struct store *store, const struct distribution_record *now,
                               uint32_t least)
 {
@@ -91,7 +90,7 @@ static uint32_t kept_position(struct store *store, const struct distribution_rec
 	return position > least ? position : 0;
 }
 
-/* Spread the distributions from @first to before @next evenly between two positions. */
+/* Distribute the positions from @first to before @next evenly between @low and @high. */
 static bool spread(struct root_record *root, size_t first, size_t next, uint32_t low, uint32_t high)
 {
 	uint32_t step = (high - low) / (uint32_t)(next - first + 1);
@@ -102,9 +101,9 @@ static bool spread(struct root_record *root, size_t first, size_t next, uint32_t
 }
 
 /*
- * Rows that stay in the order they had keep their positions, and what is new goes
- * into the gaps between them, or behind the last: so that one more distribution is one
- * more row, and not half of the rows changed. Where that fails, all are numbered anew.
+ * Rows that keep their order keep their positions, and new ones get positions in the gaps or after
+ * the last: so one more distribution changes one row, not half of them. If a gap is too small, all
+ * are renumbered.
  */
 static void number(struct store *store)
 {
@@ -133,7 +132,7 @@ static void number(struct store *store)
 
 /* --- rows --- */
 
-/* At most, the position in the row is corrected. */
+/* At most update the position and stamps. */
 static int store_reused(struct store *store, const struct distribution_record *now)
 {
 	size_t at = find_row(store, now);
@@ -146,10 +145,7 @@ static int store_reused(struct store *store, const struct distribution_record *n
 	return writer_anchor_distribution(store->writer, now, store->error);
 }
 
-/*
- * Rows that live on first: then what is left of the known ones can be told
- * apart into what was upgraded and what was removed.
- */
+/* Kept rows first: the remaining known rows are then either upgraded or removed. */
 static int store_distributions(struct store *store)
 {
 	struct root_record *root = store->root;
@@ -169,7 +165,7 @@ static int store_distributions(struct store *store)
 	return code;
 }
 
-/* The row of an upgraded distribution is dropped like any other: the new one has its own. */
+/* Rows of upgraded distributions are dropped, too: the new one has its own. */
 static int drop_gone(struct store *store)
 {
 	int code = 0;
@@ -190,7 +186,7 @@ static int drop_gone(struct store *store)
 
 /* --- start-up code --- */
 
-/* A root that is seen for the first time has no past, and so no events of its lines. */
+/* A new root has no events for its lines. */
 static int store_startups(struct store *store)
 {
 	const struct root_record *known = store->known;

@@ -1,5 +1,5 @@
 /*
- * store.h - put what was read into the database, and write down what changed.
+ * store.h - writes a scanned root to the database and its changes to the audit trail.
  */
 #ifndef INDEXER_UPDATE_STORE_H
 #define INDEXER_UPDATE_STORE_H
@@ -8,17 +8,16 @@
 #include "db/record.h"
 #include "db/writer.h"
 
-/* What a store has done, for a summary. */
+/* The counts for a summary. */
 struct store_counts {
 	size_t added, changed, removed, broken;
 };
 
 /*
- * Make the database's rows for @root equal to @root, whose path is set. Rows of
- * distributions marked reused stay as they are; the others are written, those of
- * @known (what the database had; NULL: nothing) that are gone are dropped. Each
- * difference is an event; a root seen for the first time is one event. Nothing is
- * written if nothing differs. @counts is added to.
+ * Make the rows of @root, whose path is set, equal to @root. Rows of distributions marked reused
+ * are kept; others are written; those in @known (the stored rows; NULL: none) that no longer exist
+ * are dropped. Each difference is an event; a new root is one event. Nothing is written if nothing
+ * differs. Adds to @counts.
  */
 int store_root(struct writer *writer, struct root_record *root, const struct root_record *known,
                struct store_counts *counts, struct error *error);

@@ -1,12 +1,12 @@
 /*
- * update.c - bring the databases up to date with what is installed, by hand or by a hook.
+ * update.c - updates the databases by the disk, run by hand or by a hook.
  *
- *     for each database that the arguments lead to
- *       is anything to be done?  (needed.h: readers only, no lock)
- *       lock, copy; for each root: scan, reusing what has not changed; store
- *       drop roots that are gone; publish
+ *     for each database of the arguments
+ *       is anything to be done?  (needed.h: reads only, no lock)
+ *       lock, copy; for each root: scan, reusing unchanged rows; store
+ *       drop roots that no longer exist; publish
  *
- * One root, or one database, that fails does not stop the others.
+ * A failure in one root or database does not stop the others.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,16 +28,16 @@
 #include "libquery/layout.h"
 
 struct update {
-	struct progress progress; /* the first, for progress_ask() */
+	struct progress progress; /* must be first, for progress_ask() */
 	const struct options *options;
 	const struct database *database;
-	const struct database_root *wanted; /* the root that is being read, */
-	struct stat status;                 /* and what it was when that began */
+	const struct database_root *wanted; /* the current root */
+	struct stat status;                 /* its status before reading */
 	struct writer *writer;
 	struct edit_result *result;
 	struct linkage *linkage;
 	struct plugin_kinds *kinds;
-	mode_t readers; /* who will be able to read what is published; see scan.h */
+	mode_t readers; /* of the published file; see scan.h */
 };
 
 static bool has_done_any(const struct edit_result *result)
@@ -46,16 +46,16 @@ static bool has_done_any(const struct edit_result *result)
 }
 
 /*
- * --- a database that is made to be carried: in an image, an archive, a store ---
+ * --- sealed databases, for images and archives ---
  *
- * What is in it follows from what the files say alone: no times, inodes or events, nothing
- * in the order of a directory. So the same tree gives the same bytes, wherever and whenever
- * it is indexed. How readers use it: db/carried.h.
+ * Their content depends on the files alone: no times, inodes or events, and no directory order. So
+ * the same tree gives the same bytes, wherever and whenever it is indexed. How readers use it:
+ * db/carried.h.
  */
 
-#define SEALED_STAMP 1 /* no digest of times */
+#define SEALED_STAMP 1 /* in place of a digest of times */
 
-/* When to say that it was scanned: so far ahead that nothing was young then. */
+/* The pretended time of the scan: so late that no file is recent. */
 static const struct timespec seal_time = {.tv_sec = 9000000000}; /* in the year 2255 */
 
 static int by_directory(const void *a, const void *b)
@@ -64,7 +64,7 @@ static int by_directory(const void *a, const void *b)
 	                     ((const struct distribution_record *)b)->directory);
 }
 
-/* Take out of @root, as it was scanned, all that is of this place and this moment. */
+/* Remove everything from the scanned @root that depends on place and time. */
 static void seal_root(struct root_record *root)
 {
 	if (root->distribution_count > 0)
@@ -87,7 +87,7 @@ static int by_root_path(const void *a, const void *b)
 	              ((const struct database_root *)b)->root_path);
 }
 
-/* Put the roots of each database into an order that no directory has given. */
+/* Sort the roots of each database independently of directory order. */
 static void seal_order(struct databases *databases)
 {
 	for (size_t i = 0; i < databases->count; i++)
@@ -118,8 +118,8 @@ static int remove_root(struct update *update, const struct root_record *known, s
 }
 
 /*
- * The time by the clock of the file system that holds both the root and the database, past
- * @time, and past the last change of the root: see writer_time_past().
+ * The time of the file system of both the root and the database, past @time and the last change of
+ * the root: see writer_time_past().
  */
 static struct timespec now_after(void *payload, int64_t time)
 {
@@ -133,7 +133,7 @@ static struct timespec now_after(void *payload, int64_t time)
 	return writer_time_past(update->writer, root.st_dev, time > changed ? time : changed);
 }
 
-/* Readers are to look themselves, and the next update is to try again. */
+/* Make readers check the root, and the next update try again. */
 static int unsettle(struct update *update, struct root_record *known, struct error *error)
 {
 	if (!known->settled)
@@ -144,8 +144,8 @@ static int unsettle(struct update *update, struct root_record *known, struct err
 }
 
 /*
- * A root that cannot be read is reported and keeps its rows, which may be wrong then; the
- * others go on. @known: NULL where there are none.
+ * A root that cannot be read is reported and keeps its rows, which may be wrong. @known: NULL if
+ * there are none.
  */
 static int skip_root(struct update *update, struct root_record *known, struct error *error)
 {
@@ -157,7 +157,7 @@ static int skip_root(struct update *update, struct root_record *known, struct er
 	return unsettles ? unsettle(update, known, error) : 0;
 }
 
-/* A distribution that could not be read stays as it was known, and so does what was said of it. */
+/* A distribution that could not be read keeps its row. */
 static void report_unread(void *payload, struct slice directory, const struct error *error)
 {
 	struct update *update = payload;
@@ -167,8 +167,8 @@ static void report_unread(void *payload, struct slice directory, const struct er
 }
 
 /*
- * Was what is known of the root carried, by *room? NULL: it was not, or all is to be read
- * that times do not prove.
+ * How the known root was carried, in *room; NULL: not carried, or everything must be read that
+ * times do not prove.
  */
 static const struct carried *carried_here(const struct update *update,
                                           const struct root_record *known, struct carried *room)
@@ -199,7 +199,8 @@ static int scan(struct update *update, const struct root_record *known, struct r
 	code = scan_path(wanted->path, &how, root, error);
 	if (code < 0 || root->kind != ROOT_ABSENT)
 		return code;
-	/* importlib.metadata takes such a root for empty; here it is an error, and rows are kept.
+	/*
+	 * importlib.metadata treats such a root as empty; here it is an error, and rows are kept.
 	 */
 	code = tree_open(wanted->path, &tree, error);
 	if (code < 0)
@@ -219,7 +220,7 @@ static int scan_and_store(struct update *update, struct root_record *known, stru
 	if (code < 0)
 		return skip_root(update, known, error);
 	root.path = slice_of(update->wanted->root_path);
-	/* A hook reports none: they are recorded, and would be told after each transaction. */
+	/* A hook reports no broken distributions: it would repeat them after each transaction. */
 	for (size_t i = 0; i < root.distribution_count && !update->options->hook; i++)
 		if (!slice_is_null(root.distributions[i].error))
 			complain(update, root.distributions[i].directory,
@@ -267,13 +268,12 @@ static int update_root(struct update *update, const struct database_root *wanted
 	return 0;
 }
 
-/* --- the roots that no argument names --- */
+/* --- roots that no argument names --- */
 
 /*
- * Those that are gone are dropped. Where the database was carried, it will be another file, which
- * proves nothing then about the others: they, too, are read. And where it is marked as a whole,
- * readers and other updates are to compare what this update has not: then the mark has done its
- * work.
+ * Drop roots that no longer exist. If the database was carried, the new file no longer proves the
+ * other roots, so they are read, too. And if it is marked stale as a whole, roots that this update
+ * has not checked are unsettled, so that the mark can be removed.
  */
 static int update_other(struct update *update, const char *root_path, bool carried, bool marked,
                         struct error *error)
@@ -355,10 +355,7 @@ static int update_in(struct edit *edit, void *payload, struct error *error)
 	return code < 0 || has_done_any(edit->result) ? code : EDIT_NOTHING;
 }
 
-/*
- * What could not be updated is not to be believed any more without a look at the disk. Where
- * nothing is published, nothing is stale.
- */
+/* Mark a database that could not be updated as stale. If nothing is published, nothing is stale. */
 static enum status give_up(const struct database *database, struct error *error)
 {
 	struct error own = {0};
@@ -374,7 +371,7 @@ static enum status give_up(const struct database *database, struct error *error)
 	return STATUS_COULD_NOT;
 }
 
-/* @readers: the database that readers use for these roots, where a hook has looked at it. */
+/* @readers: the database that readers use for these roots, if a hook has checked it. */
 static enum status update_database(const struct options *options, const struct database *database,
                                    const struct database *readers)
 {
@@ -389,7 +386,7 @@ static enum status update_database(const struct options *options, const struct d
 		return STATUS_DONE;
 	code = edit_database(options, database, update_in, NULL, &result, &error);
 	if (code < 0 && readers && !update_is_needed(options, readers, true))
-		code = 0; /* such as on a read-only file system: readers see what is true */
+		code = 0; /* e.g. on a read-only file system: readers get correct answers */
 	if (code < 0)
 		return options->sealed ? fail(&error) : give_up(database, &error);
 	error_clear(&error);
@@ -405,8 +402,8 @@ static enum status update_database(const struct options *options, const struct d
 }
 
 /*
- * A hook looks at what readers use, and skips what belongs to another user. A database that
- * cannot be written is replaced by the user's own.
+ * A hook checks the database that readers use, and skips those of other users. If it cannot be
+ * written, the user's own is updated.
  */
 static enum status update_by_hook(const struct options *options, const struct database *readers)
 {

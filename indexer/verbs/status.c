@@ -1,6 +1,6 @@
 /*
- * status.c - what is searched: its databases, how fresh they are and since when, and whether
- * Python asks them.
+ * status.c - the path entries that are searched, what is found in each, whether Python asks entrydb
+ * there, and their databases: how fresh, and since when.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +17,7 @@
 static const struct column columns[] = {
         COLUMN("path", "PATH", STYLE_NAME),
         COLUMN("state", "STATE", STYLE_PLAIN),
+        COLUMN("entry_points", "ENTRY POINTS", STYLE_PLAIN),
         COLUMN("python", "PYTHON", STYLE_PLAIN),
         COLUMN("since", "UPDATED", STYLE_FAINT),
         COLUMN("command", "BY", STYLE_PLAIN),
@@ -77,20 +78,33 @@ static bool is_switched_on(const char *path)
 	       strcmp(text, SIGN) == 0;
 }
 
-static int put_paths(const struct options *options, const entrydb_path *path, struct error *error)
+/* How many of them this path entry has. */
+static int64_t count_of(const entrydb_set *set, const char *path)
 {
+	int64_t count = 0;
+
+	for (size_t i = 0; i < entrydb_set_count(set); i++)
+		count += strcmp(entrydb_entry_point_path(entrydb_set_get(set, i)), path) == 0;
+	return count;
+}
+
+static int put_paths(const struct options *options, const struct question *found,
+                     struct error *error)
+{
+	const entrydb_path *path = found->path;
 	bool is_aligned = !options->json && terminal_is(stdout);
 	struct output output = output_begin(
-	        columns, is_aligned ? 3 : sizeof(columns) / sizeof(*columns), options->json);
+	        columns, is_aligned ? 4 : sizeof(columns) / sizeof(*columns), options->json);
 
 	for (size_t i = 0; i < entrydb_path_count(path); i++) {
 		const entrydb_path_entry *entry = entrydb_path_get(path, i);
 		const char *database = entrydb_path_entry_database(entry);
+		const char *place = entrydb_path_entry_path(entry);
 
-		output_string(&output, entrydb_path_entry_path(entry));
+		output_string(&output, place);
 		output_string(&output, entrydb_path_state_name(entrydb_path_entry_state(entry)));
-		output_string(&output,
-		              is_switched_on(entrydb_path_entry_path(entry)) ? "on" : "off");
+		output_number(&output, count_of(found->set, place));
+		output_string(&output, is_switched_on(place) ? "on" : "off");
 		if (is_aligned)
 			continue;
 		put_last(&output, database);
@@ -127,12 +141,12 @@ static int put_databases(const struct options *options, const entrydb_path *path
 int command_status(const struct options *options, struct error *error)
 {
 	CLEANUP(question_free) struct question found = {0};
-	int code = question_open(options, &found, error);
+	int code = select_by(options, entrydb_select, NULL, NULL, &found, error);
 
 	if (code == 0)
 		code = question_describe(&found, error);
 	if (code == 0)
-		code = put_paths(options, found.path, error);
+		code = put_paths(options, &found, error);
 	if (code == 0 && !options->json && terminal_is(stdout))
 		code = put_databases(options, found.path, error);
 	if (code < 0 || entrydb_path_count(found.path) > 0)

@@ -1,11 +1,10 @@
 /*
- * loader.c - opens shared objects that nobody else could have put there. The only file that
- * includes <dlfcn.h>.
+ * loader.c - loads shared objects. The only file that includes <dlfcn.h>.
  *
- * Between the check and dlopen() a file could be exchanged, but only by those who may write to
- * a directory on its way, and the check allows only root and the user. The object is
- * opened by the path under which it is installed, not by a descriptor or its real path:
- * libraries that are bundled with a wheel are found relative to it.
+ * Between the check and dlopen() a file can only be replaced by a user who can write to a directory
+ * on its path, and the check admits only root and the effective user. The object is opened by its
+ * installed path, not by a descriptor or its real path: libraries bundled with a wheel are found
+ * relative to it.
  */
 #include "libquery/native/loader.h"
 
@@ -14,12 +13,13 @@
 #include <sys/stat.h>
 
 #include "db/base/safe_path.h"
+#include "db/base/trust.h"
 
 int loader_check(const struct loadable *object, struct error *error)
 {
 	struct error own = {0};
 	struct stat status;
-	int code = safe_load_check(object->path, &status, &own);
+	int code = safe_believe(object->path, object->sysroot, TRUST_NO_OTHER, &status, &own);
 
 	if (code == 0 && !S_ISREG(status.st_mode))
 		code = error_set(&own, ERROR_FORMAT, "it is not a file");
@@ -48,7 +48,7 @@ int loader_code_of(const char *reason)
 	return ERROR_LOAD;
 }
 
-/* In the dynamic linker's words. @code 0: the one that they stand for. */
+/* Report dlerror(). @code 0: derived from the message. */
 static int refused(const struct loadable *object, int code, struct error *error)
 {
 	const char *reason = dlerror();
@@ -67,7 +67,7 @@ int loader_open(const struct loadable *object, bool lazy, const char *symbol, vo
 
 	if (!handle)
 		return refused(object, 0, error);
-	dlerror(); /* forget what failed before */
+	dlerror(); /* clear earlier errors */
 	address = dlsym(handle, symbol);
 	if (!address)
 		return refused(object, ERROR_NO_SYMBOL, error);

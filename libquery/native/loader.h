@@ -1,8 +1,8 @@
 /*
- * loader.h - opens a shared object and looks a symbol up.
+ * loader.h - checks, opens and looks up symbols in shared objects.
  *
- * The only module that opens shared objects to run them. What it opens runs with all the
- * rights of the process: loader_check() first asks who could have put it there.
+ * The only module that opens shared objects in order to run them. They run with all rights of the
+ * process: loader_check() first checks who can have written them.
  */
 #ifndef LIBQUERY_NATIVE_LOADER_H
 #define LIBQUERY_NATIVE_LOADER_H
@@ -11,38 +11,37 @@
 
 #include "db/base/error.h"
 
-/* A shared object, and whose it is, for messages. */
+/* A shared object; its distribution is for messages. */
 struct loadable {
 	const char *path; /* absolute */
 	const char *distribution;
+	const char *sysroot; /* NULL, or what the path begins with: links stay inside */
 };
 
 /*
- * May this process run it? The object must belong to root or the effective user, and so
- * must every directory above it, along the path as given and as it is after symbolic
- * links. None of these may be writable by others, except directories with the sticky
- * bit such as /tmp.
+ * May this process run the object? It and every directory above it, along the given path and along
+ * its symbolic links, must belong to root or the effective user and not be writable by others,
+ * except sticky directories such as /tmp.
  *
- * ERROR_NOTFOUND, ERROR_IO: there is no such file, or it cannot be read. ERROR_FORMAT: it
- * is not a regular file. ERROR_PERMISSION: somebody else could have changed it; the
- * message says what to do. ERROR_NOMEM.
+ * ERROR_NOTFOUND, ERROR_IO: it does not exist, or cannot be read. ERROR_FORMAT: it is not a regular
+ * file. ERROR_PERMISSION: another user can change it; the message says what to do. ERROR_NOMEM.
  */
 int loader_check(const struct loadable *object, struct error *error);
 
 /*
- * Open it, unless it is open, and store the address of @symbol, never NULL, in *out. All the
- * symbols that it needs are resolved at once unless @lazy, and its own are offered to nobody. It
- * stays open until the process ends: what is handed out remains valid, and C++ libraries cannot be
- * closed anyway. No lock is held while constructors run, so they may call back.
+ * Open the object and store the address of @symbol, never NULL, in *out. Undefined symbols are
+ * resolved at once unless @lazy; its own symbols are not visible to others (RTLD_LOCAL). It stays
+ * open until the process ends, so that symbols remain valid; C++ libraries cannot be closed anyway.
+ * No lock is held while constructors run, so they may call back.
  *
- * The dynamic linker refused, whose own words are in the message: ERROR_DEPENDENCY, a library
- * that it needs is missing, ERROR_UNDEFINED, a symbol that it needs, ERROR_LOAD, anything else;
- * ERROR_NO_SYMBOL.
+ * If dlopen() fails, with dlerror() in the message: ERROR_DEPENDENCY, a needed library is missing;
+ * ERROR_UNDEFINED, a needed symbol; ERROR_LOAD, anything else. ERROR_NO_SYMBOL: it does not export
+ * @symbol.
  */
 int loader_open(const struct loadable *object, bool lazy, const char *symbol, void **out,
                 struct error *error);
 
-/* Which code a text of dlerror()'s stands for: glibc's words, or musl's. */
+/* The code for a message of dlerror(), as worded by glibc or musl. */
 int loader_code_of(const char *reason);
 
 #endif

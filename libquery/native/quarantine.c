@@ -1,6 +1,5 @@
 /*
- * quarantine.c - remembers, in files, which shared objects crashed or hung when they were
- * loaded, so that the next process does not load them again.
+ * quarantine.c - keeps the quarantine in files of one directory.
  */
 #include "libquery/native/quarantine.h"
 
@@ -19,20 +18,20 @@
 
 #define LOADING    ".loading"
 #define RECORD_MAX 8192 /* bytes of a file; longer paths are cut */
-#define TRIES      8    /* for a file that others remove at that moment */
+#define TRIES      8    /* for a file that is being removed concurrently */
 #define FILE_MODE  0600
 
 static const char not_survived[] = "a process ended while it was being loaded";
 
 /* --- one file --- */
 
-/* Did root or this user write it, and could nobody else? What is no file is not waited for. */
+/* Can only root and this user have written it? Special files are rejected. */
 static bool is_trusted(int fd, const struct stat *status)
 {
 	return S_ISREG(status->st_mode) && trust_of(fd, status, TRUST_NO_OTHER) == TRUST_BELIEVED;
 }
 
-/* The text of a trusted file: 1; 0: it is empty, not there or not trusted. */
+/* Read a trusted file: 1; 0: empty, missing or not trusted. */
 static int read_record(int directory, const char *name, char **text, struct error *error)
 {
 	CLEANUP(cleanup_close) int fd = file_open(directory, name, O_NOFOLLOW);
@@ -63,9 +62,9 @@ static int write_record(int directory, const char *name, const char *object, con
 	return 0;
 }
 
-/* --- what is being loaded --- */
+/* --- the watch --- */
 
-/* Open it and take the lock: 1. 0: another process has it, it is not there, or not trusted. */
+/* Open and lock the file: 1. 0: another process holds it, or it is missing or not trusted. */
 static int open_loading(int directory, const char *name, int flags, int *out, struct error *error)
 {
 	for (int i = 0; i < TRIES; i++) {
@@ -84,14 +83,14 @@ static int open_loading(int directory, const char *name, int flags, int *out, st
 		if (!is_trusted(fd, &status) || status.st_nlink > 1) /* a link to another file */
 			return 0;
 		if (status.st_nlink == 0)
-			continue; /* whoever had it has just finished */
+			continue; /* its process has just finished */
 		*out = take_fd(&fd);
 		return 1;
 	}
 	return 0;
 }
 
-/* Was it left behind by a process that ended? Then it is set aside. */
+/* Quarantine the object if the file was left by a process that ended. */
 static int judge(int directory, const char *id, const char *loading, struct error *error)
 {
 	CLEANUP(cleanup_close) int fd = -1;
@@ -140,13 +139,17 @@ void quarantine_watch_end(struct quarantine_watch *watch)
 	*watch = QUARANTINE_WATCH_INIT;
 }
 
-/* --- what is set aside --- */
+/* --- quarantined objects --- */
 
-/* 1: it is open; 0: there is none, or others could have put something into it. */
+/* Open the directory: 1; 0: missing, or others can write to it. */
 static int open_existing(const char *path, int *fd, struct error *error)
 {
 	struct error own = {0};
-	int code = safe_directory_open(path, NULL, SAFE_EXISTING, fd, &own);
+	struct stat status;
+	int code = safe_believe(path, NULL, TRUST_NO_OTHER, &status, &own);
+
+	if (code == 0)
+		code = safe_directory_open(path, NULL, SAFE_EXISTING, fd, &own);
 
 	return code == 0 ? 1 : error_move_failure(error, &own);
 }

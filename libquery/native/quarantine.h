@@ -1,17 +1,16 @@
 /*
- * quarantine.h - shared objects that crashed or hung when they were loaded, and are not
- * to be loaded again.
+ * quarantine.h - records shared objects that crashed or hung while being loaded, so that they are
+ * not loaded again.
  *
- *     DIRECTORY/ID          set aside: a line with the reason, and the path of the object
- *     DIRECTORY/ID.loading  locked (flock) by the process that loads it right now; the path
+ *     DIRECTORY/ID          quarantined: a line with the reason, and the path of the object
+ *     DIRECTORY/ID.loading  locked (flock) by the process that is loading it; the path
  *
- * A process that ends while it loads an object leaves ID.loading unlocked: whoever sees
- * that knows what became of it. The ID is the object's build-id, or the hash of its
- * bytes: another build is free by itself.
+ * A process that ends while loading an object leaves ID.loading unlocked, which the next process
+ * detects. The ID is the object's build-id, or its hash: another build is not affected.
  *
- * All of it is one user's. A mark counts only if root or the effective user owns the file and
- * every directory that leads to it, and nobody else can write there: others could otherwise
- * switch off what they please. What lies there instead of a file is passed over unread.
+ * The directory belongs to one user. A file counts only if it and every directory on its path
+ * belong to root or the effective user and nobody else can write there: otherwise other users could
+ * disable plugins. Anything other than a regular file is ignored unread.
  */
 #ifndef LIBQUERY_NATIVE_QUARANTINE_H
 #define LIBQUERY_NATIVE_QUARANTINE_H
@@ -21,40 +20,40 @@
 #include "db/base/error.h"
 
 /*
- * Has the object of that ID been set aside? 1, and *reason is malloc'd; 0; or a failure.
- * An object whose loading was not survived is set aside by this.
+ * Is the object quarantined? 1, with *reason malloc'd; 0; or a failure. An object whose loading
+ * ended its process is quarantined by this call.
  */
 int quarantine_find(const char *directory, const char *id, char **reason, struct error *error);
 
-/* Set it aside. @reason: one line. */
+/* Quarantine an object. @reason: one line. */
 int quarantine_add(const char *directory, const char *id, const char *object, const char *reason,
                    struct error *error);
 
-/* Free it again; 1, or 0 if there was no such ID. */
+/* Remove it from quarantine; 1, or 0 if there was no such ID. */
 int quarantine_remove(const char *directory, const char *id, struct error *error);
 
-/* Called for each that has been set aside; non-zero ends the walk. */
+/* Callback for each quarantined object; non-zero ends the walk. */
 typedef int quarantine_each(void *payload, const char *id, const char *object, const char *reason);
 
 int quarantine_walk(const char *directory, quarantine_each *each, void *payload,
                     struct error *error);
 
-/* An object that is being loaded. */
+/* The watch on an object that is being loaded. */
 struct quarantine_watch {
-	int directory, file; /* -1: nothing is watched */
+	int directory, file; /* -1: no watch */
 	char *name;
 };
 
 #define QUARANTINE_WATCH_INIT ((struct quarantine_watch){.directory = -1, .file = -1})
 
 /*
- * It is about to be loaded. Where another process, or thread, is about to load the same,
- * nothing is watched.
+ * Start the watch before loading. If another process or thread is loading the same object, nothing
+ * is watched.
  */
 int quarantine_watch_begin(const char *directory, const char *id, const char *object,
                            struct quarantine_watch *watch, struct error *error);
 
-/* It has been loaded, or refused: this process lives. */
+/* End the watch after loading, successful or not. */
 void quarantine_watch_end(struct quarantine_watch *watch);
 
 #endif

@@ -512,7 +512,7 @@ class Output(Site):
         self.assertEqual([line.split("\t")[:4] for line in reply.lines],
                          [["error", "command-hijack", "cloud-tools 1.0", "console_scripts/aws"],
                           ["note", "runs-unasked", "1 distribution", "pytest11 (9)"]])
-        self.assertIn("1 errors, 0 warnings, 9 notes", reply.err)
+        self.assertIn("1 error, 0 warnings, 9 notes", reply.err)
 
     def test_json(self):
         first = self.audit().objects[0]

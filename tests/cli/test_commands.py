@@ -640,17 +640,17 @@ class Verifying(CommandTest):
 
 
 class Status(CommandTest):
-    """What is searched, by which database, since when, and whether Python asks."""
+    """What is searched, what is found there, by which database, since when, and whether Python asks."""
 
     def rows(self, *words, status=DONE):
         return self.run_program("status", "--path", self.site, *words, status=status)
 
     def test_in_turn(self):
         add_distribution(self.site, "alpha")
-        self.assertEqual(self.rows().fields, [[self.site, "scanned", "off", "", "", ""]])
+        self.assertEqual(self.rows().fields, [[self.site, "scanned", "2", "off", "", "", ""]])
         self.run_program("update", self.site, status=DONE)
         write(f"{self.site}/entrydb.pth", "")
-        path, state, python, since, command, database = self.rows().fields[0]
+        path, state, _, python, since, command, database = self.rows().fields[0]
         self.assertEqual((path, state, python, database), (self.site, "scanned", "on", self.database))
         self.assertRegex(since, r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z")
         self.assertEqual(command, f"entrydb update {self.site}")
@@ -658,13 +658,22 @@ class Status(CommandTest):
         write(f"{self.site}/sitecustomize.py", "# Written by 'python -m entrydb on --sitecustomize'\n")
         self.assertEqual(self.rows("--json").objects[0]["python"], "on")
         write(f"{self.site}/sitecustomize.py", "import this\n")
-        self.assertEqual(self.rows().fields[0][2], "off")
+        self.assertEqual(self.rows().fields[0][3], "off")
+
+    def test_entry_points_of_each_path_entry(self):
+        """One that a distribution in front shadows is not counted."""
+        second = f"{self.top}/second"
+        for site, name in ((self.site, "alpha"), (second, "alpha"), (second, "beta"), (second, "gamma")):
+            add_distribution(site, name)
+        counts = [row["entry_points"] for row in self.rows("--path", second, "--json").objects]
+        self.assertEqual(counts, [2, 4])
 
     def test_alone(self):
         environment = {"ENTRYDB_PATH": self.site}
         alone = self.run_program(env=environment, status=DONE)
         self.assertEqual(alone.out, self.run_program("status", env=environment, status=DONE).out)
         self.assertEqual(alone.fields[0][0], self.site)
+        self.assertTrue(self.on_terminal(**environment).endswith("entrydb: 'entrydb help' lists the commands\n"))
 
 
 class Trail(CommandTest):

@@ -4,6 +4,7 @@
 The shared objects are those of tests/fixtures, which ENTRYDB_TEST_PLUGINS names as built.
 """
 
+import hashlib
 import importlib.util
 import os
 import re
@@ -486,6 +487,36 @@ class Export(PluginTest):
         os.chown(theirs, STRANGER, STRANGER)
         self.run_program("export", "adbc", self.prefix)
         self.assertEqual([name for name in os.listdir(self.drivers) if name != ".entrydb"], [])
+
+    @needs_root
+    def test_a_list_that_somebody_else_wrote(self):
+        """It would have root remove files of root's."""
+        icds = f"{self.prefix}/etc/OpenCL/vendors"
+        os.makedirs(icds)
+        os.chmod(icds, 0o1777)
+        write(f"{icds}/vendor.icd", "libvendor.so\n")
+        write(f"{icds}/.entrydb", f"{hashlib.sha256(b'libvendor.so' + bytes([10])).hexdigest()} vendor.icd\n")
+        os.chown(f"{icds}/.entrydb", STRANGER, STRANGER)
+        self.install("icd", {"icd/libtowel.so": fixture("kind_opencl.so")})
+        self.run_program("update", "--hook", "pip", self.prefix, status=DONE)
+        self.assertEqual(sorted(os.listdir(icds)), [".entrydb", "vendor.icd"])
+        self.run_program("export", "opencl", self.prefix, status=DONE)
+        self.assertEqual(sorted(os.listdir(icds)), [".entrydb", "towel.icd", "vendor.icd"])
+
+    def test_another_root(self):
+        """The object, its libraries and the rules are those in there."""
+        top = self.top
+        words = ("export", "adbc", "--root", top, self.prefix[len(top):])
+        os.rename(f"{self.site}/pkg", f"{top}/elsewhere")
+        os.symlink("/elsewhere", f"{self.site}/pkg")
+        self.run_program(*words, status=DONE)
+        self.assertIn(f'shared = "{self.site[len(top):]}/pkg/libadbc_driver_outer.so"\n', self.read())
+        os.chmod(f"{top}/elsewhere/deps/libinner.so", 0o666)
+        self.assertIn("others may write to", self.run_program(*words, status=DONE).err)
+        self.assertEqual(os.listdir(self.drivers), [".entrydb"])
+        os.chmod(f"{top}/elsewhere/deps/libinner.so", 0o644)
+        self.run_program("disable", "--root", top, "adbc/outer", status=DONE)
+        self.assertIn("is disabled", self.run_program(*words, status=DONE).err)
 
     def test_what_is_disabled(self):
         self.run_program("disable", "--prefix", self.prefix, "adbc/outer", status=DONE)

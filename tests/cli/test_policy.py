@@ -220,6 +220,22 @@ class Owners(PolicyTest):
         os.chown(self.user_file, STRANGER, STRANGER)
         self.assertIn(f"belongs to user {STRANGER}", self.list("--allowed", status=COULD_NOT).err)
 
+    def test_a_directory_that_others_write(self):
+        """Whoever can exchange the file decides what it says: by a link to another one, say."""
+        other = f"{self.top}/other.conf"
+        self.write_policy(other, "[g]\nn = disable\n")
+        os.makedirs(os.path.dirname(self.user_file), exist_ok=True)
+        os.symlink(other, self.user_file)
+        self.assertNotIn("g/n", self.allowed())
+        for place in (os.path.dirname(self.user_file), os.path.dirname(other)):
+            mode = os.stat(place).st_mode
+            os.chown(place, 0, STRANGER)
+            os.chmod(place, 0o775)
+            self.assertIn("others may", self.list("--allowed", status=COULD_NOT).err)
+            os.chmod(place, mode)
+        os.lchown(self.user_file, STRANGER, STRANGER)
+        self.assertIn("others may have made", self.list("--allowed", status=COULD_NOT).err)
+
     def test_others_may_not_change_the_system(self):
         if os.path.exists("/etc/entrydb/policy.conf"):
             self.skipTest("this machine has rules")

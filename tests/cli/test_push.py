@@ -94,6 +94,16 @@ class Pushing(Fleet):
         reply = self.push(status=COULD_NOT)
         self.assertIn(f"{self.database} is not pushed: not everybody may read it", reply.err)
 
+    @support.needs_root
+    def test_what_only_a_group_may_reach(self):
+        """A member of it may read root's database there, and tells nobody else what it says."""
+        self.update()
+        os.chmod(self.top, 0o750)
+        os.chown(self.top, 0, support.STRANGER)
+        reply = self.push(status=COULD_NOT, user=support.STRANGER)
+        self.assertIn(f"{self.database} is not pushed: not everybody may read it", reply.err)
+        self.push()
+
     def test_what_has_not_changed_is_not_sent(self):
         self.update()
         self.push()
@@ -519,6 +529,7 @@ class Answers(Fleet):
                                           (f"postgresql://h@localhost:{server.port}/fleet?hostaddr=0.0.0.0", {}, [tls]),
                                           (f"postgresql://h@localhost:{server.port}/fleet", {"PGHOSTADDR": "0.0.0.0"}, [tls]),
                                           (f"postgresql://h@127.0.0.1:{server.port},0.0.0.0:{server.port}/fleet", {}, [tls]),
+                                          (f"postgresql://h@0.0.0.0:{server.port},localhost:{server.port}/fleet?hostaddr=,127.0.0.1", {}, [tls]),
                                           (f"postgresql://h@/fleet?port={server.port}", {"PGHOST": "0.0.0.0"}, [tls]),
                                           (f"{url}?sslmode=disable", {}, [session]), (f"{url}?sslmode=prefer", {}, [tls, session]),
                                           (url, {"PGSSLMODE": "prefer"}, [tls, session]), (url, {"PGSSLMODE": "disable"}, [session]),

@@ -42,7 +42,7 @@ class Columns(TerminalTest):
         self.assertEqual({line[at:at + 14] for line in lines[1:]}, {"entrydb update"})
 
     def test_no_line_is_wider_than_the_terminal(self):
-        """The widest columns are folded, and nothing of them is lost; if that is not enough, the last ones are left out."""
+        """Wide columns are folded, or printed below their rows; the last ones are left out where that is not enough."""
         add_distribution(self.site, "wide", text=f"[demo]\n{'n' * 30} = {'m' * 30}.\u4e00\u4e8c:f\n")
         self.update()
         for words in (self.list_words(), ["log", "--path", self.site], ["status", "--path", self.site]):
@@ -52,8 +52,8 @@ class Columns(TerminalTest):
                     self.assertLessEqual(max(map(len, lines)), columns)
         lines = self.plain(*self.list_words("demo"), columns=60)
         self.assertEqual([line.split() for line in lines[1:]], [
-            ["demo", "alpha", "alpha.plugin:", "alpha", "1.0"], ["main", "[x,y]"],
-            ["demo", "n" * 14, "m" * 14, "wide", "1.0"], ["n" * 14, "m" * 14], ["n" * 2, "m" * 2 + ".\u4e00\u4e8c:f"]])
+            ["demo", "alpha", "alpha", "1.0"], ["alpha.plugin:main", "[x,y]"],
+            ["demo", "n" * 30, "wide", "1.0"], ["m" * 30 + ".\u4e00\u4e8c:f"]])
         lines = self.plain("status", "--path", self.site, columns=40)
         self.assertEqual("".join(line[:lines[0].index("STATE")].rstrip() for line in lines[1:lines.index("")]), self.site)
         self.assertEqual([line[:8] for line in lines if line.isupper() or line.endswith("BY")], ["PATH    ", "DATABASE"])

@@ -222,6 +222,48 @@ class Publishing(TrustTest):
         self.assertIn(f"belongs to user {self.other.uid}", reply.err)
         self.assertFalse(os.path.exists(self.database))
 
+    def test_the_rights_of_a_user(self):
+        """They are no more lent than root's: to those of a group who may make links, or whose environment it is."""
+        uid, home = self.other.uid, f"{self.top}/their-home"
+        os.chmod(self.top, 0o755)
+        add_distribution(f"{home}/private/site-packages", "outer", text="[secret]\nword = is:swordfish\n")
+        write(f"{home}/private/open", "[secret]\nword = is:swordfish\n")
+        os.mkdir(f"{home}/state")
+        self.other.own(home)
+        os.chown(home, uid, self.other.gid)
+        os.chmod(f"{home}/private", 0o700)
+        info = add_distribution(self.site, "spy")
+        os.unlink(f"{info}/entry_points.txt")
+        os.symlink(f"{home}/private/open", f"{info}/entry_points.txt")
+        os.symlink(f"{home}/private", f"{self.prefix}/lib/python3.12")
+        for owner, link_owner in ((support.STRANGER, support.STRANGER), (uid, support.STRANGER)):
+            for path in [self.prefix, *self.look(self.prefix)]:
+                os.lchown(path, owner if not os.path.islink(path) else link_owner, support.STRANGER)
+                if os.path.isdir(path) and not os.path.islink(path):
+                    os.chmod(path, 0o775)
+            subprocess.run([support.public_program(), "update", self.prefix], user=uid, group=self.other.gid, extra_groups=[], check=True,
+                           capture_output=True, env=self.environment(HOME=home, XDG_STATE_HOME=f"{home}/state"))
+            seen = subprocess.run(["grep", "-r", "swordfish", home, self.prefix], user=support.STRANGER, group=support.STRANGER, extra_groups=[],
+                                  check=False, capture_output=True, text=True)
+            self.assertEqual(seen.stdout, "")
+
+    @unittest.skipUnless(shutil.which("unshare"), "unshare is not installed")
+    def test_the_root_of_a_process(self):
+        """It may lie in another mount namespace, where "/" is another: nothing is written here for it."""
+        image = f"{self.top}/image"
+        add_distribution(f"{image}/usr/lib/python3/dist-packages", "inside")
+        os.mkdir(f"{image}/old")
+        here = os.path.exists("/var/lib/entrydb/entry_points.db")
+        inside = subprocess.Popen(["unshare", "--mount", "/bin/sh", "-c", f"mount --bind {image} {image} && cd {image} && pivot_root . old && "
+                                   "echo && read line"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.addCleanup(support.end, inside)
+        if not inside.stdout.readline():
+            self.skipTest("no mount namespaces here")
+        reply = self.run_program("update", "--root", f"/proc/{inside.pid}/root", status=COULD_NOT)
+        self.assertIn("leads past the directories above it", reply.err)
+        self.assertEqual(os.path.exists("/var/lib/entrydb/entry_points.db"), here)
+        self.assertIn("inside", self.run_program("list", "--root", f"/proc/{inside.pid}/root", status=DONE).out)
+
     def test_a_link_of_root_s_to_a_private_tree(self):
         """The database is as private as the tree."""
         os.chmod(self.mine, 0o700)

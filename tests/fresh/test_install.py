@@ -46,10 +46,10 @@ class Install(FreshTest):
         said = self.run_there(INSTALL)
         for line in ("Installing packages: build-essential ", "\nBuilding\n",
                      "\nInstalling in /usr/local\n", "\nIndexing the Python environments ",
-                     "\nThis machine has no Python package with entry points yet.",
-                     "\n$ entrydb groups --db ", "\n$ entrydb list console_scripts --db ",
-                     "\nconsole_scripts  example  example:main  example       1.0\n",
-                     f"\nInstalled: {PROGRAM}. Databases: ", "\nNext: entrydb list"):
+                     "\nNo Python package with entry points is installed here yet",
+                     "\n$ entrydb groups --db example.db\nGROUP            COUNT\nconsole_scripts  1\n",
+                     "\n$ entrydb why console_scripts example --db example.db\nexample = example:main [console_scripts]\n",
+                     f"\nInstalled: {PROGRAM}. Databases: ", "\nNext: entrydb"):
             self.assertIn(line, said)
 
     def check_uninstallation(self):

@@ -103,7 +103,7 @@ void ask_reader(const char *file)
 	if (nowhere && reader_open(file, (uid_t)-1, &reader, &error) == 0) {
 		reader_roots(reader, each_root, reader, &error);
 		select_all(reader);
-		reader_holders(reader, SLICE("d1"), each_holder, NULL, &error);
+		reader_named(reader, SLICE("d1"), each_holder, NULL, &error);
 		reader_events(reader, each_event, NULL, &error);
 		reader_document(reader, nowhere, &rows, &error);
 	}

@@ -8,6 +8,7 @@ machine is read or written.
 import base64
 import contextlib
 import fcntl
+import glob
 import hashlib
 import json
 import os
@@ -291,8 +292,8 @@ def public_program():
     if _copy is None:
         _copy = tempfile.TemporaryDirectory(prefix="entrydb-test-program-")
         os.chmod(_copy.name, 0o755)
-        shutil.copy(PROGRAM, f"{_copy.name}/entrydb")
-        os.chmod(f"{_copy.name}/entrydb", 0o755)
+        for file in [PROGRAM, *glob.glob(f"{os.path.dirname(PROGRAM)}/*.so")]:
+            os.chmod(shutil.copy(file, _copy.name), 0o755)
     return f"{_copy.name}/entrydb"
 
 

@@ -20,7 +20,7 @@ static void test_programs(void **state)
 	CHECK("/usr/bin/apt-get\0install\0-y\0python3-x", "apt-get install python3-x");
 	CHECK("/usr/bin/python3.11\0-m\0pip\0install\0-U\0a[b]==1.0", "pip install a[b]==1.0");
 	CHECK("python3\0-X\0utf8\0-Im\0pip\0uninstall\0a", "pip uninstall a");
-	CHECK("/bin/sh\0-e\0/opt/bin/dnf-3\0install\0a", "dnf install a");
+	CHECK("perl\0/opt/bin/dnf-3\0install\0a", "dnf install a");
 	CHECK("python3\0/x/pip/__main__.py\0install\0a", "pip install a");
 	CHECK("uv\0pip\0install\0a", "uv pip install a");
 	CHECK("dpkg\0--configure\0a", "dpkg --configure a");
@@ -53,6 +53,23 @@ static void test_secrets(void **state)
 	CHECK("python3\0-mpip\0--proxy\0hunter2\0install\0a", "pip install a");
 	CHECK("python3\0-cimport this\0hunter2", "python");
 	CHECK("python3\0-\0--token\0hunter2", "python");
+	CHECK("python3\0--check-hash-based-pycs\0hunter2\0x", "python");
+	CHECK("perl\0-e\0hunter2", "perl");
+	CHECK("ruby\0-r\0hunter2\0x", "ruby");
+	CHECK("worker https://u:p@x/hunter2", "?");
+	CHECK("pip\0install\0./a?sig=/hunter2", "pip install");
+}
+
+/* Behind what is no verb, there are arguments of any kind; a verb among them is none. */
+static void test_other_verbs(void **state)
+{
+	CHECK("uv\0run\0deploy\0install\0hunter2", "uv");
+	CHECK("uv\0tool\0run\0deploy\0add\0hunter2", "uv tool");
+	CHECK("poetry\0config\0http-basic.x\0up\0hunter2", "poetry");
+	CHECK("conda\0run\0-n\0env\0mysql\0up\0hunter2", "conda");
+	CHECK("uv\0publish\0-u\0add\0-p\0hunter2", "uv");
+	CHECK("rpm\0-K\0hunter2", "rpm");
+	CHECK("rpm\0-D\0_pass\0hunter2", "rpm");
 }
 
 static void test_no_line_of_its_own(void **state)
@@ -61,4 +78,4 @@ static void test_no_line_of_its_own(void **state)
 }
 
 RUN_TESTS(cmocka_unit_test(test_programs), cmocka_unit_test(test_secrets),
-          cmocka_unit_test(test_no_line_of_its_own))
+          cmocka_unit_test(test_other_verbs), cmocka_unit_test(test_no_line_of_its_own))

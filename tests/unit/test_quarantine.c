@@ -123,6 +123,26 @@ static void test_directories_of_others(void **state)
 	check_found(ID, NULL);
 }
 
+/* Whoever can write there can rename a mark, which then counts for another object. */
+static void test_directories_that_others_write(void **state)
+{
+	static const char *const places[] = {"state/entrydb/quarantine", "state/entrydb", "state"};
+
+	add(ID, "/a.so", "it crashed");
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		assert_int_equal(chmod(scratch_path(places[i]), 0757), 0);
+		check_found(ID, NULL);
+		assert_int_equal(chmod(scratch_path(places[i]), 0755), 0);
+		check_found(ID, "it crashed");
+		if (geteuid() != 0)
+			continue; /* only root can give a directory to a group of others */
+		assert_int_equal(chown(scratch_path(places[i]), 0, STRANGER), 0);
+		assert_int_equal(chmod(scratch_path(places[i]), 0775), 0);
+		check_found(ID, NULL);
+		assert_int_equal(chmod(scratch_path(places[i]), 0755), 0);
+	}
+}
+
 /* A process that says when it loads something, and then waits, or ends as @dies says. */
 static pid_t begin_in_a_child(int dies)
 {
@@ -189,5 +209,7 @@ static void test_two_that_load(void **state)
 
 RUN_TESTS(SCRATCH_TEST(test_add_find_remove), SCRATCH_TEST(test_no_way_out_of_the_directory),
           SCRATCH_TEST(test_what_is_not_believed), SCRATCH_TEST(test_loading_that_is_not_believed),
-          SCRATCH_TEST(test_directories_of_others), SCRATCH_TEST(test_loading_that_is_survived),
+          SCRATCH_TEST(test_directories_of_others),
+          SCRATCH_TEST(test_directories_that_others_write),
+          SCRATCH_TEST(test_loading_that_is_survived),
           SCRATCH_TEST(test_loading_that_is_not_survived), SCRATCH_TEST(test_two_that_load))

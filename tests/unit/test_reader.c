@@ -189,9 +189,9 @@ static void test_holders_and_problems(void **state)
 	struct fixture *f = *state;
 
 	assert_int_equal(open_file(f, FILE_NAME, NOT_ASKED), 0);
-	assert_int_equal(reader_holders(f->reader, SLICE("d1"), count_holder, f, &f->error), 0);
+	assert_int_equal(reader_named(f->reader, SLICE("d1"), count_holder, f, &f->error), 0);
 	assert_int_equal(f->count, 2);
-	assert_int_equal(reader_holders(f->reader, SLICE("d9"), count_holder, f, &f->error), 0);
+	assert_int_equal(reader_named(f->reader, SLICE("d9"), count_holder, f, &f->error), 0);
 	assert_int_equal(f->count, 2);
 	assert_int_equal(reader_broken(f->reader, 1, check_problem, f, &f->error), 17);
 	assert_int_equal(reader_broken(f->reader, 2, check_problem, f, &f->error), 0);

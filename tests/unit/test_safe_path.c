@@ -218,6 +218,16 @@ static void test_links_of_others(void **state)
 	assert_refused(f, "shared/own", NULL, ERROR_PERMISSION, "not followed");
 }
 
+/* What the kernel follows is not what the link says: it may have no path here. */
+static void test_links_of_proc(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_directory("a");
+	assert_refused(f, "/proc/self/cwd/a", NULL, ERROR_PERMISSION, "past the directories above");
+	assert_refused(f, "/proc/self/root/a", "/proc/self/root", ERROR_PERMISSION, "not followed");
+}
+
 static int open_own(void *payload)
 {
 	return -open_at(payload, "home/alice/link/x", NULL, SAFE_CREATE);
@@ -302,5 +312,5 @@ static void test_low_descriptors(void **state)
 
 RUN_TESTS(TEST(test_spellings), TEST(test_what_is_made), TEST(test_own_links),
           TEST(test_territories), TEST(test_sticky), TEST(test_links_of_others),
-          TEST(test_as_a_user), TEST(test_sysroot), TEST(test_sysroot_of_another),
-          TEST(test_low_descriptors))
+          TEST(test_links_of_proc), TEST(test_as_a_user), TEST(test_sysroot),
+          TEST(test_sysroot_of_another), TEST(test_low_descriptors))

@@ -31,7 +31,9 @@ except ImportError:
     try:
         from pip._vendor.packaging import specifiers, version as versions
     except ImportError:
-        versions = None
+        specifiers = versions = None
+if hasattr(specifiers, 'LegacySpecifier'):  # before 22.0 they were not those of PEP 440
+    specifiers = None
 
 warnings.simplefilter('ignore')
 
@@ -371,7 +373,7 @@ class Maker:
             yield 'sha256', b'a' * length
         for pair in itertools.product(VERSIONS, VERSIONS) if versions else ():
             yield 'versions', '\n'.join(pair).encode()
-        sound = [text for text in VERSIONS if is_specifier(f'=={text}') and '\t' not in text] if versions else ()
+        sound = [text for text in VERSIONS if is_specifier(f'=={text}') and '\t' not in text] if specifiers else ()
         for version, wanted in itertools.product(sound, sound):
             for form in ('=={}', '!={}', '<={}', '>={}', '<{}', '>{}', '~={}', '~={}.1', '=={}.*', '!= {}.*', '>=1,<{}'):
                 # Releases of packaging differ in what ">1.0a1" says of 1.0a1.post1, say.

@@ -1,11 +1,10 @@
 /*
- * elf_file.c - reads what a shared object says by libelf; the only file that includes its headers.
+ * elf_file.c - reads ELF files with libelf; the only file that includes its headers.
  *
- * It reads the section headers, the dynamic symbols and the notes, however
- * large the file, and by read() rather than a mapping: a file that is
- * truncated meanwhile must not kill the host. Files come from strangers: no count
- * or offset in them is believed until libelf has checked it against the size of
- * the file.
+ * It reads the section headers, the dynamic symbols and the notes, however large the file, with
+ * read() rather than a mapping: if a mapped file were truncated meanwhile, the host would be
+ * killed. Files are untrusted: counts and offsets are used only after libelf has checked them
+ * against the size of the file.
  */
 #include "libquery/disk/elf/elf_file.h"
 
@@ -18,14 +17,14 @@
 #include "db/base/sha256.h"
 
 #define VERSION_HIDDEN 0x8000 /* in a version index: not the default version of its symbol */
-#define VERSIONS_MAX   ((size_t)1 << 16) /* looked at in one file: lists of them may overlap */
-#define VERSION_FIRST  2                 /* the first index that stands for a named version */
+#define VERSIONS_MAX   ((size_t)1 << 16) /* read in one file: its lists may overlap */
+#define VERSION_FIRST  2                 /* the first index of a named version */
 
 struct elf_file {
 	Elf *elf;
 	struct elf_header header;
 	/* A walk over the dynamic symbols: */
-	Elf_Data *symbols, *versions; /* versions: NULL where there are none */
+	Elf_Data *symbols, *versions; /* versions: NULL if there are none */
 	struct slice strings;
 	size_t next, count;
 };
@@ -39,9 +38,8 @@ static int damaged(struct error *error)
 }
 
 /*
- * libelf leaves out what it could not read or had no memory for, or calls it damaged: that
- * a system call has failed shows in errno, which is zero before libelf is first called. (It
- * repeats what was interrupted.)
+ * libelf reports read errors and lack of memory as missing or damaged data, but errno, which is
+ * zero before the first call of libelf, shows a failed system call. (It retries interrupted calls.)
  */
 static int check_system(int code, struct error *error)
 {
@@ -52,7 +50,7 @@ static int check_system(int code, struct error *error)
 
 /* --- sections --- */
 
-/* The bytes of a section; NULL where they are in another file, as with debugging information. */
+/* The content of a section; NULL if it is in another file, as debug information may be. */
 static Elf_Data *section_data(Elf_Scn *section, const GElf_Shdr *header)
 {
 	Elf_Data *data;
@@ -63,7 +61,7 @@ static Elf_Data *section_data(Elf_Scn *section, const GElf_Shdr *header)
 	return data && data->d_buf ? data : NULL;
 }
 
-/* The bytes of the first section of that type; NULL, and *header is zero if there is none. */
+/* The content of the first section of that type; NULL, with *header zero, if there is none. */
 static Elf_Data *find_data(Elf *elf, GElf_Word type, GElf_Shdr *header)
 {
 	Elf_Scn *section = NULL;
@@ -75,7 +73,7 @@ static Elf_Data *find_data(Elf *elf, GElf_Word type, GElf_Shdr *header)
 	return NULL;
 }
 
-/* The texts that belong to a section; null where there are none. */
+/* The string table of a section; null if there is none. */
 static struct slice find_strings(Elf *elf, const GElf_Shdr *of)
 {
 	Elf_Scn *section = elf_getscn(elf, of->sh_link);
@@ -108,7 +106,7 @@ int elf_file_symbols(struct elf_file *file, struct error *error)
 	return check_system(0, error);
 }
 
-/* Old versions, kept for programs linked long ago, are hidden from dlsym(). */
+/* dlsym() does not find old versions, which are kept for programs linked against them. */
 static bool is_old_version(const struct elf_file *file, size_t index)
 {
 	GElf_Versym version;
@@ -118,7 +116,7 @@ static bool is_old_version(const struct elf_file *file, size_t index)
 	return (version & VERSION_HIDDEN) && (version & ~VERSION_HIDDEN) >= VERSION_FIRST;
 }
 
-/* False for what is of no use to others, and of which they are of none. */
+/* False for symbols that cannot be linked to, and that need no definition. */
 static bool read_symbol(const struct elf_file *file, size_t index, struct elf_symbol *out)
 {
 	GElf_Sym symbol;
@@ -179,7 +177,7 @@ int elf_file_find(struct elf_file *file, struct slice wanted_symbol, struct slic
 	return 0;
 }
 
-/* --- the file as a whole --- */
+/* --- the file --- */
 
 /* The first build-id among the notes. */
 static void read_build_id(Elf *elf, char *to)
@@ -209,7 +207,7 @@ static void read_build_id(Elf *elf, char *to)
 	}
 }
 
-/* A position-independent program looks like a shared object, but dlopen() refuses it. */
+/* A position-independent program has the type of a shared object, but dlopen() rejects it. */
 static bool is_program(Elf *elf)
 {
 	GElf_Shdr header;
@@ -269,18 +267,18 @@ void elf_file_close(struct elf_file *file)
 	free(file);
 }
 
-/* --- what the dynamic linker reads --- */
+/* --- the dynamic linker's information --- */
 
-/* A walk over it. */
+/* The state of a walk. */
 struct links {
 	elf_link_each *each;
 	void *payload;
-	struct slice strings; /* of the section at hand */
-	size_t versions;      /* looked at so far */
+	struct slice strings; /* of the current section */
+	size_t versions;      /* read so far */
 	bool ended;
 };
 
-static void tell(struct links *links, enum elf_link what, uint64_t text, struct slice of)
+static void report(struct links *links, enum elf_link what, uint64_t text, struct slice of)
 {
 	struct slice string = slice_text_at(links->strings, text);
 
@@ -288,13 +286,13 @@ static void tell(struct links *links, enum elf_link what, uint64_t text, struct 
 		links->ended = !links->each(links->payload, what, string, of);
 }
 
-/* The place of the next record of a list, or -1 at its end. */
+/* The offset of the next record in a list; -1 at its end. */
 static int step(int at, GElf_Word by)
 {
 	return by == 0 || by > ELF_TABLE_MAX ? -1 : at + (int)by;
 }
 
-static void tell_dynamic(struct links *links, Elf_Data *data)
+static void report_dynamic(struct links *links, Elf_Data *data)
 {
 	static const GElf_Sxword tags[] = {
 	        [ELF_SONAME] = DT_SONAME,       [ELF_RPATH] = DT_RPATH,
@@ -305,11 +303,11 @@ static void tell_dynamic(struct links *links, Elf_Data *data)
 	for (int i = 0; gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
 		for (enum elf_link what = ELF_SONAME; what <= ELF_FILTER; what++)
 			if (entry.d_tag == tags[what])
-				tell(links, what, entry.d_un.d_val, (struct slice){0});
+				report(links, what, entry.d_un.d_val, (struct slice){0});
 }
 
-/* The records are a list of lists; @count says how many they are, and no list is without an end. */
-static void tell_versions_needed(struct links *links, Elf_Data *data, GElf_Word count)
+/* The records are a list of lists; @count limits the outer one, so that a cycle ends. */
+static void report_versions_needed(struct links *links, Elf_Data *data, GElf_Word count)
 {
 	GElf_Verneed need;
 	GElf_Vernaux version;
@@ -325,12 +323,12 @@ static void tell_versions_needed(struct links *links, Elf_Data *data, GElf_Word 
 		     i++, of = step(of, version.vna_next)) {
 			links->ended = ++links->versions > VERSIONS_MAX;
 			if (!(version.vna_flags & VER_FLG_WEAK))
-				tell(links, ELF_VERSION_NEEDED, version.vna_name, library);
+				report(links, ELF_VERSION_NEEDED, version.vna_name, library);
 		}
 	}
 }
 
-static void tell_versions_defined(struct links *links, Elf_Data *data, GElf_Word count)
+static void report_versions_defined(struct links *links, Elf_Data *data, GElf_Word count)
 {
 	GElf_Verdef definition;
 	GElf_Verdaux name;
@@ -340,7 +338,7 @@ static void tell_versions_defined(struct links *links, Elf_Data *data, GElf_Word
 	     at = step(at, definition.vd_next))
 		if (definition.vd_aux < ELF_TABLE_MAX &&
 		    gelf_getverdaux(data, at + (int)definition.vd_aux, &name))
-			tell(links, ELF_VERSION_DEFINED, name.vda_name, (struct slice){0});
+			report(links, ELF_VERSION_DEFINED, name.vda_name, (struct slice){0});
 }
 
 int elf_file_links(struct elf_file *file, elf_link_each *each, void *payload, struct error *error)
@@ -357,11 +355,11 @@ int elf_file_links(struct elf_file *file, elf_link_each *each, void *payload, st
 		if (!data || slice_is_null(links.strings))
 			continue;
 		if (header.sh_type == SHT_DYNAMIC)
-			tell_dynamic(&links, data);
+			report_dynamic(&links, data);
 		else if (header.sh_type == SHT_GNU_verneed)
-			tell_versions_needed(&links, data, header.sh_info);
+			report_versions_needed(&links, data, header.sh_info);
 		else
-			tell_versions_defined(&links, data, header.sh_info);
+			report_versions_defined(&links, data, header.sh_info);
 	}
 	return check_system(0, error);
 }

@@ -1,8 +1,8 @@
 /*
- * ld_cache.c - looks a library up where the dynamic linker does first.
+ * ld_cache.c - looks up libraries in the cache.
  *
- * The entries are ordered, but by rules that have changed; a search through all of them is quick
- * enough, and right for any order.
+ * The entries are sorted, but by rules that have changed; a linear search is fast enough, and
+ * correct for any order.
  */
 #include "libquery/disk/elf/ld_cache.h"
 
@@ -14,8 +14,8 @@
 #define OLD_ENTRY_SIZE   12
 #define OLD_ALIGNMENT    8
 
-#define FLAGS_ORDER_MASK 3 /* the order of bytes: 0 is not known, */
-#define FLAGS_LITTLE     2 /* as caches were before 2020 */
+#define FLAGS_ORDER_MASK 3 /* the byte order; 0: unknown, as before 2020 */
+#define FLAGS_LITTLE     2
 #define FLAGS_BIG        3
 
 struct header {
@@ -32,7 +32,7 @@ struct entry {
 
 _Static_assert(sizeof(struct header) == 48 && sizeof(struct entry) == 24, "as in ld_cache.h");
 
-/* The file without what precedes the newer format; null where that is not in it. */
+/* The part of the file from the newer format on; null if it has none. */
 static struct slice skip_older(struct slice file)
 {
 	uint32_t count;
@@ -67,7 +67,7 @@ bool ld_cache_open(struct slice file, struct ld_cache *out)
 	return true;
 }
 
-/* Without looking at more than the name's length of it. */
+/* Compares without searching for the end of the stored string. */
 static bool is_called(const struct ld_cache *cache, size_t offset, struct slice name)
 {
 	return offset < cache->bytes.len && name.len < cache->bytes.len - offset &&

@@ -1,6 +1,6 @@
 /*
- * linkage.c - collects all that an object needs, breadth first, as ld.so does, and tells what
- * is missing in that.
+ * linkage.c - collects all libraries that an object needs, breadth first as ld.so does, and reports
+ * missing ones.
  */
 #include "libquery/disk/elf/linkage.h"
 
@@ -11,28 +11,28 @@
 #include "db/base/text.h"
 #include "libquery/disk/elf/object_name.h"
 
-#define LOOKUPS_MAX ((size_t)1 << 26) /* of symbols in libraries, for one object */
+#define LOOKUPS_MAX ((size_t)1 << 26) /* symbol look-ups for one object */
 
 /* The names of C libraries: glibc's, musl's on Alpine Linux, and musl's own. */
 static const char *const c_libraries[] = {"libc.so.6", "libc.musl-x86_64.so.1",
                                           "libc.musl-aarch64.so.1", LINKAGE_MUSL};
 
-/* The other parts of glibc, which hardly a program does without. */
+/* The other parts of glibc, which nearly every program loads. */
 static const char *const c_parts[] = {"libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"};
 
 #define C_LIBRARY_COUNT (sizeof(c_libraries) / sizeof(*c_libraries))
 
-/* Names in a list of a report, a space between two. */
-struct told {
+/* A space-separated list of names in a report. */
+struct name_list {
 	struct arena *arena;
 	struct slice text; /* null: none */
 	size_t count;
-	bool failed; /* no memory */
+	bool failed; /* out of memory */
 };
 
 /* --- the closure --- */
 
-/* The library of that name, or at that path, which is to be loaded anyway; NULL: none is. */
+/* The library with that name or path in the closure; NULL if there is none. */
 static struct library *loaded(const struct closure *closure, struct slice name)
 {
 	for (size_t i = 0; i < closure->count; i++) {
@@ -45,26 +45,27 @@ static struct library *loaded(const struct closure *closure, struct slice name)
 	return NULL;
 }
 
-/* Note a name: once each, and the first few. A list of hundreds tells no more. */
-static void tell(struct told *told, struct slice name)
+/* Add a name, once, up to the limit: longer lists are of no use. */
+static void add_name(struct name_list *name_list, struct slice name)
 {
-	size_t before = told->text.len;
+	size_t before = name_list->text.len;
 	char *text, *at;
 
-	if (told->count == LINKAGE_TOLD_MAX || (before && text_has_word(told->text.ptr, name)))
+	if (name_list->count == LINKAGE_NAMES_MAX ||
+	    (before && text_has_word(name_list->text.ptr, name)))
 		return;
-	told->count++;
-	text = at = arena_alloc(told->arena, before + name.len + 2);
-	told->failed |= !text;
+	name_list->count++;
+	text = at = arena_alloc(name_list->arena, before + name.len + 2);
+	name_list->failed |= !text;
 	if (!text)
 		return;
 	if (before) {
-		at = mempcpy(at, told->text.ptr, before);
+		at = mempcpy(at, name_list->text.ptr, before);
 		*at++ = ' ';
 	}
 	at = mempcpy(at, name.ptr, name.len);
 	*at = '\0';
-	told->text = slice_between(text, at);
+	name_list->text = slice_between(text, at);
 }
 
 static void add_library(struct closure *closure, size_t user, struct library *library)
@@ -77,8 +78,8 @@ static void add_library(struct closure *closure, size_t user, struct library *li
 	closure->libraries[closure->count++] = library;
 }
 
-/* All that the first library, which is there, needs. */
-static int collect(struct closure *closure, struct told *missing)
+/* Collect everything that the first library needs, recursively. */
+static int collect(struct closure *closure, struct name_list *missing)
 {
 	struct library *found;
 
@@ -95,7 +96,7 @@ static int collect(struct closure *closure, struct told *missing)
 			if (code < 0)
 				return code;
 			if (code == 0)
-				tell(missing, name);
+				add_name(missing, name);
 			else if (!loaded(closure, found->path))
 				add_library(closure, i, found);
 		}
@@ -105,7 +106,7 @@ static int collect(struct closure *closure, struct told *missing)
 
 /* --- this machine --- */
 
-/* Have the library of the system that is called so: 1; 0: there is none; or a failure. */
+/* Add the system's library of that name: 1; 0 if there is none; or a failure. */
 static int add_system(struct closure *closure, const char *name)
 {
 	struct library *found;
@@ -119,7 +120,7 @@ static int add_system(struct closure *closure, const char *name)
 	return code;
 }
 
-/* Does this machine have a C library at all, for whatever processor? */
+/* Does this machine have a C library for any processor? */
 static int look_for_libc(struct closure *closure)
 {
 	struct linkage *linkage = closure->linkage;
@@ -138,8 +139,8 @@ static int look_for_libc(struct closure *closure)
 }
 
 /*
- * The C library for the object, part of any program. 1: it is known; 0: there is none for
- * it, and *is_foreign says whether for others; or a failure.
+ * Add the C library, which every program loads. 1: added; 0: none for the object's machine, with
+ * *is_foreign set if there are others; or a failure.
  */
 static int add_libc(struct closure *closure, bool *is_foreign)
 {
@@ -155,13 +156,13 @@ static int add_libc(struct closure *closure, bool *is_foreign)
 		return code;
 	}
 	for (size_t i = 0; code >= 0 && i < sizeof(c_parts) / sizeof(*c_parts); i++)
-		code = add_system(closure, c_parts[i]); /* or it is part of the C library itself */
+		code = add_system(closure, c_parts[i]); /* in some versions part of libc itself */
 	return code < 0 ? code : 1;
 }
 
-/* --- what is missing in it --- */
+/* --- missing symbols and versions --- */
 
-/* When there have been too many look-ups, it is not known what is given. */
+/* After too many look-ups the answer is unknown. */
 static bool is_given(struct closure *closure, struct slice symbol)
 {
 	closure->lookups += closure->count;
@@ -176,8 +177,8 @@ static bool is_given(struct closure *closure, struct slice symbol)
 	return false;
 }
 
-/* What nothing gives of what @index needs. */
-static void judge_symbols(struct closure *closure, size_t index, struct told *undefined,
+/* Report the undefined symbols of library @index. */
+static void judge_symbols(struct closure *closure, size_t index, struct name_list *undefined,
                           struct linkage_report *report)
 {
 	const struct library *library = closure->libraries[index];
@@ -188,7 +189,7 @@ static void judge_symbols(struct closure *closure, size_t index, struct told *un
 		if (is_given(closure, symbol))
 			continue;
 		if (!elf_is_python(symbol)) {
-			tell(undefined, symbol);
+			add_name(undefined, symbol);
 		} else if (!report->needs_python) {
 			report->needs_python = true;
 			if (index > 0)
@@ -197,7 +198,7 @@ static void judge_symbols(struct closure *closure, size_t index, struct told *un
 	}
 }
 
-/* Is the library of @wanted there, and without that version, having others? */
+/* Is the library of @wanted present, with versions, but without that one? */
 static bool lacks_version(const struct closure *closure, const struct library_link *wanted)
 {
 	const struct library *library = loaded(closure, wanted->of);
@@ -213,8 +214,7 @@ static bool lacks_version(const struct closure *closure, const struct library_li
 	return has_versions;
 }
 
-/* @newest becomes "2.34" of GLIBC_2.34, if that is newer; other names are GLIBC_PRIVATE and such.
- */
+/* Update @newest from "GLIBC_2.34", if it is newer; names such as GLIBC_PRIVATE are ignored. */
 static void note_newest(struct slice name, struct slice prefix, struct slice *newest)
 {
 	struct slice version;
@@ -228,7 +228,7 @@ static void note_newest(struct slice name, struct slice prefix, struct slice *ne
 }
 
 static void judge_versions(const struct closure *closure, const struct library *library,
-                           struct told *missing, struct linkage_report *report)
+                           struct name_list *missing, struct linkage_report *report)
 {
 	for (size_t i = 0; i < library->link_count; i++) {
 		const struct library_link *wanted = &library->links[i];
@@ -240,16 +240,16 @@ static void judge_versions(const struct closure *closure, const struct library *
 			note_newest(wanted->text, SLICE("GLIBCXX_"), &report->glibcxx);
 		}
 		if (lacks_version(closure, wanted))
-			tell(missing, wanted->text);
+			add_name(missing, wanted->text);
 	}
 }
 
 /* --- the report --- */
 
-/* What the closure, whose first library is there, says; texts are copied to @arena. */
+/* Fill the report from the closure, which holds the object; texts are copied to @arena. */
 static int judge(struct closure *closure, struct arena *arena, struct linkage_report *report)
 {
-	struct told missing = {.arena = arena}, undefined = {.arena = arena};
+	struct name_list missing = {.arena = arena}, undefined = {.arena = arena};
 	bool failed = false;
 	int code = collect(closure, &missing), has_libc = 0;
 
@@ -265,9 +265,9 @@ static int judge(struct closure *closure, struct arena *arena, struct linkage_re
 	report->glibc = arena_copy(arena, report->glibc, &failed);
 	report->glibcxx = arena_copy(arena, report->glibcxx, &failed);
 	report->python_by = arena_copy(arena, report->python_by, &failed);
-	if (has_libc > 0 && !report->not_examined) { /* else it is not known what there is */
+	if (has_libc > 0 && !report->not_examined) { /* else unknown */
 		report->missing = missing.text;
-		if (missing.count == 0) /* else whatever it would have given is undefined, too */
+		if (missing.count == 0) /* else symbols of the missing library are undefined, too */
 			report->undefined = undefined.text;
 	}
 	return failed || missing.failed || undefined.failed ? error_nomem(closure->error) : 0;

@@ -1,40 +1,39 @@
 /*
- * linkage.h - would the dynamic linker load it? Answered by reading, never by dlopen().
+ * linkage.h - predicts whether the dynamic linker would load an object, without dlopen().
  *
  *     plugin.so --NEEDED--> libhelper.so --NEEDED--> libc.so.6
  *          |                     |                      |
- *       RPATH, RUNPATH      undefined symbols        versions
- *       with $ORIGIN        (of Python's?)           that it has
+ *       RPATH, RUNPATH      undefined symbols        defined
+ *       with $ORIGIN        (Python's?)              versions
  *
- * The libraries that it needs are looked for as ld.so(8) does: in the RPATH and RUNPATH
- * of whoever needs them, in /etc/ld.so.cache, in the system's directories. What depends on
- * a process, LD_LIBRARY_PATH and what is loaded already, is not known here: so that a
- * library is missing, or a symbol, need not mean that a host that has it could not load
- * the plugin all the same.
+ * Needed libraries are searched for as in ld.so(8): in the RPATH and RUNPATH of the object that
+ * needs them, in /etc/ld.so.cache, and in the system's directories. LD_LIBRARY_PATH and libraries
+ * that a process has already loaded are unknown here: so a plugin with a missing library or symbol
+ * may still load in a host that provides it.
  */
 #ifndef LIBQUERY_DISK_ELF_LINKAGE_H
 #define LIBQUERY_DISK_ELF_LINKAGE_H
 
 #include "libquery/disk/elf/linkage_search.h"
 
-#define LINKAGE_TOLD_MAX ((size_t)8) /* names in each list of a report */
+#define LINKAGE_NAMES_MAX ((size_t)8) /* names in each list of a report */
 
-/* What there is to tell; texts are in the arena, lists have a space between two words. */
+/* The result; texts are in the arena, lists are space-separated. */
 struct linkage_report {
-	bool is_foreign;             /* this machine has C libraries, but none for it */
-	bool not_examined;           /* by a limit, or because a library in the archive was */
-	                             /* too large: what is missing or undefined is not known */
-	bool needs_python;           /* some symbol of Python's interface is not given, */
+	bool is_foreign;             /* this machine has a C library, but none for the object */
+	bool not_examined;           /* a limit was reached, or a library in the archive is */
+	                             /* too large: missing and undefined are unknown */
+	bool needs_python;           /* a symbol of Python's C API is undefined */
 	struct slice python_by;      /* in this needed library; null: in the object itself */
 	struct slice missing;        /* libraries, and versions of libraries */
-	struct slice undefined;      /* symbols that none of the libraries gives */
-	struct slice glibc, glibcxx; /* the newest versions asked for, "2.34" */
+	struct slice undefined;      /* symbols that no library defines */
+	struct slice glibc, glibcxx; /* the newest versions needed, "2.34" */
 };
 
 /*
- * Judge the object @file, which is at the absolute @path (without the sysroot). @archive:
- * NULL, or where it comes from. Each error is a failure (error.h); what cannot be read is
- * missing. Where no C library is found at all, nothing is said to be missing.
+ * Examine the object @file at the absolute @path (without the sysroot). @archive: NULL, or the
+ * archive it is in. Each error is transient (error.h); unreadable libraries count as missing. If no
+ * C library is found at all, nothing is reported as missing.
  */
 int linkage_judge(struct linkage *linkage, struct elf_file *file, struct slice path,
                   const struct linkage_archive *archive, struct arena *arena,

@@ -17,7 +17,7 @@
 
 #define CACHE "/etc/ld.so.cache"
 
-/* What musl's dynamic linker is installed as: it is the C library, too. */
+/* The paths of musl's dynamic linker, which is also the C library. */
 static const char *const musl_linkers[] = {
         "/lib/ld-musl-x86_64.so.1",      "/lib/ld-musl-aarch64.so.1",
         "/lib/ld-musl-i386.so.1",        "/lib/ld-musl-armhf.so.1",
@@ -25,7 +25,10 @@ static const char *const musl_linkers[] = {
         "/lib/ld-musl-s390x.so.1",       NULL,
 };
 
-/* Where libraries are without a cache, in common distributions: here, and below it. */
+/*
+ * The library directories of common distributions, used without a cache: these, and subdirectories
+ * named by triplet.
+ */
 static const char *const directories[] = {"/lib64", "/usr/lib64", "/lib", "/usr/lib", NULL};
 static const char *const triplets[] = {
         "x86_64-linux-gnu",      "aarch64-linux-gnu", "i386-linux-gnu", "arm-linux-gnueabihf",
@@ -113,7 +116,7 @@ int library_read(struct elf_file *file, struct slice path, bool is_system, struc
 	return code;
 }
 
-/* --- the libraries that were read --- */
+/* --- the cache --- */
 
 struct linkage *linkage_create(const char *sysroot)
 {
@@ -166,13 +169,13 @@ void closure_begin(struct closure *closure)
 		forget_libraries(closure->linkage);
 }
 
-/* --- reading one --- */
+/* --- reading libraries --- */
 
 /*
- * What only some may read is nobody else's affair: what is found out here is published.
- * (A plain user publishes only what is his own.)
+ * Results are published, so a library is used only if everyone may read it. (A plain user publishes
+ * only to itself, and may use its own files.)
  */
-static bool may_be_told(int fd, const struct stat *status)
+static bool is_public(int fd, const struct stat *status)
 {
 	return S_ISREG(status->st_mode) && (trust_everybody(fd, status) & S_IROTH ||
 	                                    (geteuid() != 0 && status->st_uid == geteuid()));
@@ -190,10 +193,10 @@ static int open_installed(const struct linkage *linkage, struct slice path, stru
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return errno_is_failure(errno) ? error_errno(error, errno, "%s", name)
 		                               : ERROR_NOTFOUND;
-	return may_be_told(fd, &status) ? take_fd(&fd) : ERROR_NOTFOUND;
+	return is_public(fd, &status) ? take_fd(&fd) : ERROR_NOTFOUND;
 }
 
-/* 1: *out is the library at @path; 0: there is none that can be read; or a failure. */
+/* 1: *out is the library at @path; 0: none that can be read; or a failure. */
 static int read_library(struct closure *closure, struct slice path, bool archived, bool is_system,
                         struct library **out)
 {
@@ -212,14 +215,14 @@ static int read_library(struct closure *closure, struct slice path, bool archive
 	return failure < 0 ? failure : code == 0;
 }
 
-/* An archive's libraries are kept as long as the closure. */
+/* Libraries in an archive live as long as the closure. */
 static int find_archived(struct closure *closure, struct slice path, struct library **out)
 {
 	char text[PATH_MAX];
 	int code;
 
 	path_join(text, path, SLICE(""));
-	path = slice_of(path_normalize(text)); /* no link makes it lead elsewhere */
+	path = slice_of(path_normalize(text)); /* archives have no links here */
 	if (closure->own_count == LINKAGE_CLOSURE_MAX ||
 	    !slice_starts(path, closure->archive->directory))
 		return 0;
@@ -257,9 +260,9 @@ static int find_installed(struct closure *closure, struct slice path, bool is_sy
 	return 1;
 }
 
-/* --- looking for one by name --- */
+/* --- searching by name --- */
 
-/* The library at @path, shorter than PATH_MAX, if it is one for the same machine. */
+/* The library at @path, shorter than PATH_MAX, if it is for the same machine. */
 static int try_path(struct closure *closure, struct slice path, bool is_system,
                     struct library **out)
 {
@@ -325,7 +328,7 @@ bool linkage_next_path(struct slice *paths, struct slice origin, char to[PATH_MA
 	return false;
 }
 
-/* In the directories of @paths, a colon between two, which stand in @library. */
+/* Search the colon-separated directories @paths of @library. */
 static int try_paths(struct closure *closure, struct slice paths, const struct library *library,
                      struct slice name, struct library **out)
 {
@@ -339,7 +342,7 @@ static int try_paths(struct closure *closure, struct slice paths, const struct l
 	return code;
 }
 
-/* RUNPATH is the library's own affair; RPATH, where there is none, that of all who need it. */
+/* RUNPATH applies to the library itself; RPATH, without RUNPATH, also to its dependencies. */
 static int try_run_paths(struct closure *closure, size_t user, struct slice name,
                          struct library **out)
 {
@@ -358,7 +361,9 @@ static int try_run_paths(struct closure *closure, size_t user, struct slice name
 	}
 }
 
-/* In the cache, which is read at first need: most objects ask for none. What is no cache is none.
+/*
+ * Search ld.so.cache, which is read on first use: most objects do not need it. An invalid file
+ * counts as empty.
  */
 static int try_cache(struct closure *closure, struct slice name, struct library **out)
 {

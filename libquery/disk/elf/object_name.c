@@ -1,5 +1,5 @@
 /*
- * object_name.c - tells by its name alone whether a file may be a shared object.
+ * object_name.c - recognizes shared objects by their file names.
  */
 #include "libquery/disk/elf/object_name.h"
 
@@ -30,7 +30,7 @@ bool dotted_is(struct slice text)
 	return true;
 }
 
-/* The number at the beginning of *text, which is moved behind it and its dot. */
+/* Take the leading number and its dot off *text. */
 static unsigned long take_number(struct slice *text)
 {
 	unsigned long number = 0;

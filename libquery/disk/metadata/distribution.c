@@ -1,7 +1,7 @@
 /*
- * distribution.c - one distribution, as importlib.metadata reads it. It is broken when
- * importlib.metadata would raise on it; the reason is kept in its record, and the others are read
- * all the same.
+ * distribution.c - reads a distribution as importlib.metadata does. If importlib.metadata would
+ * raise an exception on it, it is broken: the reason is stored in its record, and other
+ * distributions are not affected.
  */
 #include "libquery/disk/metadata/distribution.h"
 
@@ -14,8 +14,8 @@
 /* --- names --- */
 
 /*
- * Record why importlib.metadata would raise on the distribution: 0. What kept a file from being
- * read may be of no consequence to it a moment later: then there is no answer, but a failure.
+ * Record why importlib.metadata would raise on the distribution, and return 0; but a transient
+ * failure is returned.
  */
 static int mark_broken(struct arena *arena, struct distribution_record *distribution,
                        struct error *own, struct error *error)
@@ -50,7 +50,7 @@ static int read_headers(struct tree *tree, struct arena *arena, struct slice chi
 int distribution_parse_headers(struct tree *tree, struct arena *arena, struct slice child,
                                bool strict, struct metadata *out, struct error *error)
 {
-	bool first = !strict; /* only the beginning, unless that does not say all */
+	bool first = !strict; /* the start of the file, unless it is not enough */
 	struct slice text = SLICE("");
 	int code;
 
@@ -68,7 +68,7 @@ int distribution_parse_headers(struct tree *tree, struct arena *arena, struct sl
 	}
 }
 
-/* Name and version, as they are kept: of a file of many kilobytes two words. */
+/* Copy name and version: two words out of a file of many kilobytes. */
 static int keep_headers(struct arena *arena, const struct metadata *headers,
                         struct distribution_record *distribution, struct error *error)
 {
@@ -88,7 +88,7 @@ static int is_file(struct tree *tree, struct slice child, struct error *error)
 	return found > 0 ? S_ISREG(status.st_mode) : found;
 }
 
-/* From the child's own name where importlib.metadata would use it, else from its metadata. */
+/* From the directory name where importlib.metadata would use it, else from the metadata. */
 static int find_name(struct tree *tree, struct arena *arena,
                      struct distribution_record *distribution, struct error *error)
 {
@@ -99,7 +99,7 @@ static int find_name(struct tree *tree, struct arena *arena,
 	bool failed = false;
 	int code = 1;
 
-	if (tree->kind == ROOT_ZIP) /* there the name of a directory does not count */
+	if (tree->kind == ROOT_ZIP) /* where directory names are not used */
 		code = is_file(tree, child, &own);
 	if (code <= 0 || !distname_stem(child, &name)) {
 		if (code >= 0)
@@ -137,7 +137,7 @@ int distribution_read_headers(struct tree *tree, struct arena *arena,
 	return code > 0;
 }
 
-/* Unusable metadata is not an error here: Python reads it only when asked for a name. */
+/* Invalid metadata is not an error here: Python reads it only when the name is accessed. */
 static int find_metadata(struct tree *tree, struct arena *arena, unsigned what,
                          struct distribution_record *distribution, struct error *error)
 {
@@ -148,7 +148,7 @@ static int find_metadata(struct tree *tree, struct arena *arena, unsigned what,
 		code = distribution_read_headers(tree, arena, distribution, error);
 	if (code < 0 || !(what & DISTRIBUTION_HAS_METADATA))
 		return code < 0 ? code : 0;
-	if (code == 0) /* else it was read just now */
+	if (code == 0) /* else it was just read */
 		code = tree_metadata_status(tree, distribution->directory, &status, error);
 	if (code == 0)
 		code = is_file(tree, distribution->directory, error);
@@ -193,7 +193,7 @@ static struct entry_point_record entry_point_of(const struct entry_points_line *
 	};
 }
 
-/* All that is kept of one path entry has a bound, too: links may show one file a thousand times. */
+/* The total for a path entry is limited: links may show one file a thousand times. */
 static int keep_count(struct tree *tree, size_t bytes, struct error *error)
 {
 	if (bytes > TREE_KEPT_MAX - tree->kept)
@@ -204,7 +204,7 @@ static int keep_count(struct tree *tree, size_t bytes, struct error *error)
 	return 0;
 }
 
-/* A group is written once in the file, and then with each of its entry points in the database. */
+/* A group is written once in the file, but with each of its entry points in the database. */
 static int parse_entry_points(struct tree *tree, struct arena *arena, struct slice text,
                               struct distribution_record *distribution, struct error *error)
 {

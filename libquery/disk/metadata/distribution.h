@@ -1,6 +1,6 @@
 /*
- * distribution.h - read one distribution of a tree: its names, its entry points, or
- * why importlib.metadata would raise on it.
+ * distribution.h - reads one distribution: its names, its entry points, or why importlib.metadata
+ * would raise an exception on it.
  */
 #ifndef LIBQUERY_DISK_METADATA_DISTRIBUTION_H
 #define LIBQUERY_DISK_METADATA_DISTRIBUTION_H
@@ -15,37 +15,36 @@
 #define POINTS_MAX           ((size_t)1 << 18)  /* entry points of one distribution */
 #define POINTS_BYTES_MAX     ((size_t)64 << 20) /* bytes of these, each with its group */
 
-/* What is wanted besides the normalized name and the entry points. */
+/* What to read besides the normalized name and the entry points. */
 enum distribution_part {
-	DISTRIBUTION_HEADERS = 2,      /* name and version, by METADATA */
+	DISTRIBUTION_HEADERS = 2,      /* name and version from METADATA */
 	DISTRIBUTION_HAS_METADATA = 4, /* whether there is METADATA or PKG-INFO */
 };
 
 /*
- * Fill @distribution, whose directory is set, from @tree; memory comes from @arena. Its
- * entry points are not read if distribution->unread says so.
- * What is wrong with it goes into distribution->error. 0 or a failure (error.h), after
- * which @distribution says nothing.
+ * Read @distribution, whose directory is set, from @tree into @arena. Entry points are not read if
+ * distribution->unread is set. Problems of the distribution are stored in distribution->error. 0 or
+ * a transient failure (error.h), after which @distribution is undefined.
  */
 int distribution_read(struct tree *tree, struct arena *arena, unsigned what,
                       struct distribution_record *distribution, struct error *error);
 
 /*
- * The headers of the distribution @child: 1 read, 0 there are none, or negative. @strict: its
- * identity depends on them, so that whatever importlib.metadata would raise on is an error;
- * otherwise the beginning of the file will do.
+ * Read the headers of the distribution @child: 1 read, 0 none, or negative. @strict: its identity
+ * depends on them, so everything on which importlib.metadata would raise is an error; otherwise the
+ * start of the file suffices.
  */
 int distribution_parse_headers(struct tree *tree, struct arena *arena, struct slice child,
                                bool strict, struct metadata *out, struct error *error);
 
 /*
- * Read name and version, where distribution_read() was not asked to: 1 read, 0 there
- * is no metadata, or none that may or can be read: they are null; or a failure.
+ * Read name and version, if distribution_read() did not: 1 read; 0 if there is no readable
+ * metadata, and they are null; or a failure.
  */
 int distribution_read_headers(struct tree *tree, struct arena *arena,
                               struct distribution_record *distribution, struct error *error);
 
-/* Read the entry points that distribution_read() has left unread, by the same rules. */
+/* Read the entry points that distribution_read() left unread. */
 int distribution_read_rest(struct tree *tree, struct arena *arena,
                            struct distribution_record *distribution, struct error *error);
 

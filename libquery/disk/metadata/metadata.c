@@ -1,24 +1,24 @@
 /*
- * metadata.c - reads two headers of METADATA exactly as Python's mail parser does.
+ * metadata.c - parses two headers of METADATA exactly as Python's mail parser does.
  *
- * Where a directory's name does not name its distribution, the Name in its METADATA does, and
- * decides which distribution hides which. A general reader of mail headers would be too clever:
- * what counts is which lines Python's email.feedparser takes for headers, and what
- * importlib.metadata then makes of a value that goes over several lines.
+ * If a directory's name does not contain the name of its distribution, the Name in METADATA does,
+ * and determines shadowing. So this follows the lines that email.feedparser takes for headers, and
+ * what importlib.metadata makes of a folded value, where a general mail parser would differ.
  *
- * A line belongs to the headers when it matches ^(From |[!-9;-~]*:|[\t ]). The first that does
- * not, be it empty or not, ends them. A header goes on over all lines that begin with a space or a
- * tab. "From " lines and those without a name before ':' are dropped, together with what continues
- * them.
+ * The headers end before the first line, empty or not, that does not match ^(From |[!-9;-~]*:|[\t
+ * ]). Lines that start with a space or tab continue a header. "From " lines and those without a
+ * name before ':' are skipped, with their continuation lines.
  */
 #include "libquery/disk/metadata/metadata.h"
 
 #include "db/base/error.h"
 #include "db/base/unicode.h"
 
-#define FIRST_INDENT 8 /* spaces that importlib.metadata puts before a folded value */
+#define FIRST_INDENT 8 /* spaces that importlib.metadata prepends to a folded value */
 
-/* A header, or a line that is none; the value with all its lines, without the last line end. */
+/*
+ * A header, or a skipped line; the value spans its continuation lines, without the last line end.
+ */
 struct header {
 	struct slice name;
 	struct slice value;
@@ -29,10 +29,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/*
- * Take a line from *rest, without its end: '\n', '\r' or "\r\n". *ended tells whether it
- * has one.
- */
+/* Take a line off *rest, without its end: '\n', '\r' or "\r\n". *ended: whether it has one. */
 static struct slice take_line(struct slice *rest, bool *ended)
 {
 	struct slice text = *rest;
@@ -48,7 +45,7 @@ static struct slice take_line(struct slice *rest, bool *ended)
 	return slice_first(text, n);
 }
 
-/* The length of the name of the header that @line begins; false when it is not a header line. */
+/* The length of the header name in @line; false if it is not a header line. */
 static bool match_header(struct slice line, size_t *name_len)
 {
 	size_t n = 0;
@@ -69,7 +66,7 @@ static struct slice skip_blanks(struct slice text)
 	return text;
 }
 
-/* Take the lines that continue @header from *rest. */
+/* Take the continuation lines of @header off *rest. */
 static void take_continuation(struct slice *rest, struct header *header)
 {
 	bool ended;
@@ -82,8 +79,8 @@ static void take_continuation(struct slice *rest, struct header *header)
 }
 
 /*
- * Take a header from *rest. False where the headers end. *final tells whether more
- * text could not change this.
+ * Take a header off *rest. False at the end of the headers. *final: whether more text could not
+ * change it.
  */
 static bool take_header(struct slice *rest, struct header *header, bool *final)
 {
@@ -105,7 +102,7 @@ static bool is_named(const struct header *header, struct slice lower)
 	return header->name.len == lower.len && ascii_ends_ignoring_case(header->name, lower);
 }
 
-/* The indent that all lines have in common, blank ones aside. */
+/* The common indent of all lines that are not blank. */
 static size_t find_margin(struct slice text)
 {
 	const char *indent = NULL;
@@ -147,7 +144,7 @@ static struct slice dedent(char *bytes, size_t len)
 	return (struct slice){bytes, n};
 }
 
-/* The value as Python gives it, into *out: of several lines, textwrap.dedent(' ' * 8 + value). */
+/* Set *out to the value as in Python; if folded, textwrap.dedent(' ' * 8 + value). */
 static int unfold(struct slice value, struct arena *arena, struct slice *out)
 {
 	struct slice rest = value;
@@ -167,7 +164,7 @@ static int unfold(struct slice value, struct arena *arena, struct slice *out)
 	return 0;
 }
 
-/* Keep @header's value in @metadata if it is the first of a name that is wanted. */
+/* Store @header's value in @metadata if it is the first of a wanted name. */
 static int keep(struct metadata *metadata, const struct header *header, struct arena *arena)
 {
 	if (slice_is_null(metadata->name) && is_named(header, SLICE("name")))

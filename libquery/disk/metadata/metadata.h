@@ -1,9 +1,9 @@
 /*
- * metadata.h - the two headers of METADATA and PKG-INFO that this project needs.
+ * metadata.h - parses Name and Version in METADATA and PKG-INFO.
  *
- * Python reads these files with its parser for mail and takes the first header of a
- * name. The result here is what msg["Name"] and msg["Version"] are there, odd cases
- * included, for text read with universal newlines.
+ * Python reads these files with its mail parser and takes the first header of each name. The result
+ * equals msg["Name"] and msg["Version"], including odd cases, for text read with universal
+ * newlines.
  */
 #ifndef LIBQUERY_DISK_METADATA_METADATA_H
 #define LIBQUERY_DISK_METADATA_METADATA_H
@@ -12,18 +12,17 @@
 #include "db/base/slice.h"
 
 struct metadata {
-	struct slice name;    /* null when there is no such header; it may be empty */
+	struct slice name;    /* null if there is no such header; it may be empty */
 	struct slice version; /* likewise */
-	bool complete;        /* no text that follows can change the above */
+	bool complete;        /* further text cannot change the result */
 };
 
 /*
- * Read @text, which may be the beginning of a file. When out->complete is false and
- * the file goes on, read more and call again; at the end of the file the answer stands.
+ * Parse @text, which may be the start of a file. If out->complete is false and the file continues,
+ * read more and call again; at the end of the file the result is final.
  *
- * The slices point into @text, or into @arena for a value on several lines. Returns 0,
- * or ERROR_NOMEM with *out untouched. Python fails on a file that is not valid UTF-8
- * throughout: that is for the caller to ask of utf8_valid().
+ * The slices point into @text, or into @arena for a folded value. Returns 0, or ERROR_NOMEM with
+ * *out untouched. Python rejects files that are not valid UTF-8: callers check utf8_valid().
  */
 int metadata_parse(struct slice text, struct arena *arena, struct metadata *out);
 

@@ -72,7 +72,7 @@ static int give_line(void *payload, size_t number, struct slice line)
 		line.len--;
 	if (line.len == 0 || line.ptr[0] == '#' || slice_starts(line, SLICE("import ")) ||
 	    slice_starts(line, SLICE("import\t")) || memchr(line.ptr, '\0', line.len))
-		return 0; /* code, or nothing */
+		return 0; /* code, a comment, or blank */
 	if (line.ptr[0] == '/')
 		path = strndup(line.ptr, line.len);
 	else

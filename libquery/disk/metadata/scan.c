@@ -1,6 +1,5 @@
 /*
- * scan.c - what a path entry holds, read by the rules of Python's importlib.metadata; the
- * tests compare with it.
+ * scan.c - reads a path entry by the rules of importlib.metadata, with which the tests compare it.
  */
 #include "libquery/disk/metadata/scan.h"
 
@@ -14,25 +13,25 @@
 #include "libquery/disk/tree/ahead.h"
 #include "libquery/disk/tree/distname.h"
 
-#define SCAN_TRIES   10 /* how often a directory that changes meanwhile is read */
+#define SCAN_TRIES   10 /* reads of a directory that keeps changing */
 #define ASK_PROGRESS 16 /* distributions between two calls */
-#define WAITS_MAX    10 /* for the next tick, in one scan: somebody may write all the time */
+#define WAITS_MAX    10 /* waits for the next tick in one scan: files may change all the time */
 
-/* A scan under way. */
+/* The state of a scan. */
 struct scan {
 	struct tree *tree;
 	const struct scan_options *options;
 	struct root_record *out;
 	struct path_index names;                  /* of the distributions, in the tree's order */
-	const struct distribution_record **known; /* of each, the row, or NULL */
+	const struct distribution_record **known; /* the row of each, or NULL */
 	struct import_cache cache;
 	bool wants_startups;
 	struct path_index startups;
 	int64_t began;         /* nanoseconds since 1970 */
-	int64_t now;           /* began, or later: when a tick was last waited for */
-	int64_t settled_after; /* nanoseconds that something must be older than when it is read */
+	int64_t now;           /* began, or the end of the last wait for a tick */
+	int64_t settled_after; /* nanoseconds; the minimum age of a settled file */
 	unsigned waits;
-	bool egg;    /* the path entry is an egg: EGG-INFO counts */
+	bool egg;    /* the path entry is an egg, which has EGG-INFO */
 	bool unread; /* some distribution could not be read */
 };
 
@@ -70,7 +69,7 @@ static int list(struct scan *scan, struct error *error)
 		return error_nomem(error);
 	if (error_is_failure(code))
 		return code;
-	/* Any other error importlib.metadata suppresses. */
+	/* importlib.metadata suppresses all other errors. */
 	out->distribution_count = code < 0 ? 0 : scan->names.count;
 	out->distributions =
 	        arena_calloc(&out->arena, out->distribution_count, sizeof(*out->distributions));
@@ -85,7 +84,7 @@ static int list(struct scan *scan, struct error *error)
 
 /* --- reuse --- */
 
-/* Find the row that is known of each distribution: as a rule they are in the same order. */
+/* Find the known row of each distribution; usually they are in the same order. */
 static int match_known(struct scan *scan, struct error *error)
 {
 	static const struct root_record nothing;
@@ -104,7 +103,7 @@ static int match_known(struct scan *scan, struct error *error)
 			for (size_t j = by_name.count; j < count; j++)
 				name_map_put(&by_name, known->distributions[j].directory,
 				             (uint32_t)j, &failed);
-			next = name_map_get(&by_name, directory); /* or larger than all */
+			next = name_map_get(&by_name, directory); /* or NAME_MAP_NONE */
 		}
 		if (next < count)
 			scan->known[i] = &known->distributions[next++];
@@ -112,7 +111,7 @@ static int match_known(struct scan *scan, struct error *error)
 	return failed ? error_nomem(error) : 0;
 }
 
-/* Keep what the row says, at the place that the distribution has now. */
+/* Use the row's content at the distribution's current position. */
 static void take_row(struct distribution_record *distribution,
                      const struct distribution_record *known)
 {
@@ -124,28 +123,28 @@ static void take_row(struct distribution_record *distribution,
 	distribution->reused = true;
 }
 
-/* --- rows that hold, by one look at each --- */
+/* --- checking rows --- */
 
-static int holds(const struct scan *scan, size_t i, struct error *error)
+static int check_row(const struct scan *scan, size_t i, struct error *error)
 {
 	const struct scan_options *options = scan->options;
 
-	return scan->known[i] ? row_holds(scan->tree, options->carried, options->holds_by,
-	                                  scan->known[i], NULL, error)
+	return scan->known[i] ? row_is_valid(scan->tree, options->carried, options->row_check,
+	                                     scan->known[i], NULL, error)
 	                      : 0;
 }
 
 static void look_ahead(const void *payload, size_t index, struct ahead_file *out)
 {
-	out->answer = holds(payload, index, NULL);
-	out->left = out->answer < 0; /* the caller looks again, and reports the error */
+	out->answer = check_row(payload, index, NULL);
+	out->left = out->answer < 0; /* the caller retries, and reports the error */
 }
 
 /*
- * Tell the rows that hold, which are marked as reused, from what is to be read; what changes in
- * place will do so again. Far away, many are looked at in one go. 0 or a failure.
+ * Mark valid rows as reused; the others will be read, and those that change in place stay watched.
+ * On slow file systems several rows are checked concurrently. 0 or a failure.
  */
-static int hold_all(struct scan *scan, struct error *error)
+static int check_rows(struct scan *scan, struct error *error)
 {
 	size_t count = scan->out->distribution_count;
 	struct ahead_pace pace = {0};
@@ -163,7 +162,7 @@ static int hold_all(struct scan *scan, struct error *error)
 		code = file.answer;
 		if (file.left) {
 			began = nanoseconds_now(CLOCK_MONOTONIC);
-			code = holds(scan, i, error);
+			code = check_row(scan, i, error);
 			if (!ahead && ahead_pays(&pace, began, count - i - 1))
 				ahead = ahead_begin(look_ahead, scan, i + 1, count);
 		}
@@ -177,9 +176,9 @@ static int hold_all(struct scan *scan, struct error *error)
 	return code < 0 ? code : 0;
 }
 
-/* --- all of one distribution --- */
+/* --- reading a distribution --- */
 
-/* Nothing of what it says, and no reason to believe that it has not changed. */
+/* Clear the content, and set stamps that never match. */
 static void withhold(struct distribution_record *distribution)
 {
 	distribution->entry_points = NULL;
@@ -194,8 +193,8 @@ static void withhold(struct distribution_record *distribution)
 }
 
 /*
- * Is what is about to be read, and was last changed at @newest, older than now? What has
- * changed within this tick, after the path entry itself, is so a tick later.
+ * Is a file last changed at @newest older than now? If it has changed within this tick, after the
+ * path entry itself, it is so a tick later.
  */
 static bool is_past(struct scan *scan, int64_t newest)
 {
@@ -207,13 +206,13 @@ static bool is_past(struct scan *scan, int64_t newest)
 	return newest + scan->settled_after < scan->now;
 }
 
-/* 1: the known row will do; 0: it is to be read; or a failure. */
+/* 1: the known row is valid; 0: read the distribution; or a failure. */
 static int compare_stamps(struct scan *scan, struct distribution_record *distribution,
                           const struct distribution_record *known, struct error *error)
 {
 	const struct scan_options *options = scan->options;
 	const struct carried *carried = options->carried;
-	/* Plugins of other kinds may be in what has not changed. */
+	/* An unchanged distribution may have plugins of newly added kinds. */
 	bool may_reuse =
 	        known && scan->tree->kind == ROOT_DIRECTORY &&
 	        (!options->kinds || options->known->kinds == plugin_kinds_digest(options->kinds));
@@ -235,7 +234,7 @@ static int compare_stamps(struct scan *scan, struct distribution_record *distrib
 		return code;
 	if (may_reuse && carried && !scan->tree->withheld &&
 	    row_matches(carried, known, distribution)) {
-		/* What the row says, with the stamps that the distribution has now. */
+		/* Keep the row's content, with the current stamps. */
 		const struct distribution_record now = *distribution;
 
 		take_row(distribution, known);
@@ -277,14 +276,14 @@ static int examine(struct scan *scan, struct distribution_record *distribution,
 	    (distribution->entry_point_count > 0 || context.kinds))
 		code = scan->options->targets(scan->tree, &context, distribution, &scan->out->arena,
 		                              error);
-	if (scan->tree->withheld) /* by any file of it: RECORD is read last */
+	if (scan->tree->withheld) /* by any of its files; RECORD is read last */
 		withhold(distribution);
 	return code;
 }
 
 /*
- * 1: it is to be kept; 0: it is not; or an error. A distribution that could not be read is what it
- * was known to be, if it was; at any rate nothing is settled.
+ * 1: keep it; 0: drop it; or an error. A distribution that could not be read keeps its known row,
+ * if any, but nothing is settled.
  */
 static int examine_or_leave(struct scan *scan, struct distribution_record *distribution,
                             const struct distribution_record *known, struct error *error)
@@ -337,8 +336,8 @@ static int examine_all(struct scan *scan, struct error *error)
 /* --- order --- */
 
 /*
- * importlib.metadata keeps a dict from look-up key to a list: a child whose key was seen
- * before moves up behind the children of that key, its family. EGG-INFO comes after all.
+ * importlib.metadata keeps a dict from look-up keys to lists: a distribution whose key was seen
+ * before moves up behind those with the same key, its family. EGG-INFO comes last.
  */
 static int put_in_order(struct scan *scan, struct error *error)
 {
@@ -375,43 +374,43 @@ static int put_in_order(struct scan *scan, struct error *error)
 	return 0;
 }
 
-/* --- what is shadowed --- */
+/* --- shadowed distributions --- */
 
-void scan_met_free(struct scan_met *met)
+void scan_seen_free(struct scan_seen *seen)
 {
-	name_map_free(&met->names);
-	arena_free(&met->arena);
+	name_map_free(&seen->names);
+	arena_free(&seen->arena);
 }
 
 /*
- * Leave out what one before it seems to shadow, as far as this can be told without reading
- * anything: by the name of a directory, and where order does not depend on METADATA.
+ * Skip the entry points of distributions that seem to be shadowed, as far as the directory names
+ * show it; not if the order depends on METADATA.
  */
 static int pass_over_shadowed(struct scan *scan, struct error *error)
 {
-	struct scan_met *met = scan->options->met;
+	struct scan_seen *seen = scan->options->seen;
 	struct root_record *out = scan->out;
 	bool failed = false;
 	struct slice name;
 
-	if (!met || scan->tree->kind != ROOT_DIRECTORY || scan->options->depth & SCAN_HAS_METADATA)
+	if (!seen || scan->tree->kind != ROOT_DIRECTORY || scan->options->depth & SCAN_HAS_METADATA)
 		return 0;
 	for (size_t i = 0; !failed && i < out->distribution_count; i++) {
-		size_t before = met->names.count;
+		size_t before = seen->names.count;
 
 		if (!distname_stem(out->distributions[i].directory, &name))
 			continue;
-		name = distname_normalize_in(&met->arena, name, &failed);
+		name = distname_normalize_in(&seen->arena, name, &failed);
 		if (!failed)
-			name_map_put(&met->names, name, 0, &failed);
-		out->distributions[i].unread = met->names.count == before;
+			name_map_put(&seen->names, name, 0, &failed);
+		out->distributions[i].unread = seen->names.count == before;
 	}
 	return failed ? error_nomem(error) : 0;
 }
 
-/* --- the whole --- */
+/* --- the scan --- */
 
-/* A file system that keeps whole seconds ticks once a second. */
+/* On a file system that stores whole seconds, a tick is a second. */
 static void set_clock(struct scan *scan)
 {
 	const struct scan_options *options = scan->options;
@@ -474,7 +473,7 @@ int scan_tree(struct tree *tree, const struct scan_options *options, struct root
 	if (code == 0)
 		code = match_known(&scan, error);
 	if (code == 0 && options->known && !(options->depth & SCAN_STAMPS))
-		code = hold_all(&scan, error);
+		code = check_rows(&scan, error);
 	if (code < 0)
 		return code;
 	tree_expect(tree, root.distributions, root.distribution_count);
@@ -487,7 +486,8 @@ int scan_tree(struct tree *tree, const struct scan_options *options, struct root
 	root.stamp = tree->stamp;
 	root.kinds = options->kinds ? scan_kinds(tree->kind, options->kinds) : 0;
 	if (tree->kind == ROOT_ZIP && fstat(tree->fd, &status) == 0)
-		root.size = status.st_size; /* of a directory, each file system has another idea */
+		root.size =
+		        status.st_size; /* for directories, st_size depends on the file system */
 	root.settled = !scan.unread && is_settled(&scan);
 	*out = root;
 	root = (struct root_record){0};
@@ -502,7 +502,7 @@ int scan_opened(struct tree *tree, const char *path, const struct scan_options *
 	CLEANUP(error_clear) struct error own = {0};
 	struct scan_options how = *options;
 	struct stat status;
-	bool changed = true; /* since it was opened */
+	bool changed = true; /* since opening */
 	int code = 0;
 
 	for (int tries = 0; code == 0 && changed && tries < SCAN_TRIES; tries++) {
@@ -517,7 +517,7 @@ int scan_opened(struct tree *tree, const char *path, const struct scan_options *
 		changed = code == 0 && (fstat(opened->fd, &status) != 0 ||
 		                        !stamp_equal(stamp_of(&status), opened->stamp));
 		root.settled &= !changed;
-		how.met = NULL; /* it has met the distribution itself */
+		how.seen = NULL; /* it already contains the names of this entry */
 		tree_close(take(opened));
 	}
 	if (code < 0)

@@ -1,14 +1,13 @@
 /*
- * scan.h - read what a path entry holds, from the disk, as
- * importlib.metadata would.
+ * scan.h - reads the distributions of a path entry from the disk, as importlib.metadata does.
  *
  *     tree (directory, zip, archive)
- *       -> children that are metadata, in raw order
+ *       -> metadata directories and files in it, in directory order
  *       -> of each: its names, its entry points, or why importlib.metadata would raise
- *       -> their places in its order
+ *       -> their positions in importlib.metadata's order
  *
- * Used where the database cannot vouch for a path entry, and to fill the
- * database: the same code, so that both give the same answer.
+ * Used for queries where no database is up to date, and to fill the database: one implementation,
+ * so that both give the same answer.
  */
 #ifndef LIBQUERY_DISK_METADATA_SCAN_H
 #define LIBQUERY_DISK_METADATA_SCAN_H
@@ -20,125 +19,124 @@
 #include "db/carried.h"
 #include "db/record.h"
 #include "libquery/disk/metadata/distribution.h"
-#include "libquery/disk/metadata/holds.h"
+#include "libquery/disk/metadata/row_check.h"
 #include "libquery/disk/target/target_record.h"
 #include "libquery/disk/tree/tree.h"
 
 /*
- * What was changed just now may be changed again without a trace.
+ * Recent changes: a file that has just changed may change again unnoticed.
  *
- * Within one tick of the clock two changes leave the same times behind. So what is
- * as young as the scan itself is not *settled*: its times prove nothing. The scan's
- * own time is best taken from the clock of the same file system; then one tick is
- * enough, else CLOCK_SKEW is allowed for. (Git calls such an entry racily clean.)
+ * Two changes within one tick of the clock leave the same times. So a file as recent as the scan
+ * itself is not *settled*: its times prove nothing. The time of the scan is best taken from the
+ * clock of the same file system, where one tick is enough; otherwise CLOCK_SKEW is allowed for.
+ * (Git calls such an entry racily clean.)
  *
- * An installer makes a distribution's directory first and its files a little later,
- * which the times of the path entry do not show. So what is younger than
- * WATCHED_FOR is *watched*: compared at each query, file by file, as are editable
- * installs and source trees, which change in place at any time. So is what has no
- * METADATA, at any age: rpm may take long from the directory to the files in it.
+ * An installer creates a distribution's directory first and its files later, which the times of the
+ * path entry do not show. So distributions younger than WATCHED_FOR are *watched*: each query
+ * compares their files, as it does for editable installs and source trees, which change in place at
+ * any time. Distributions without METADATA are watched at any age: rpm may take long from creating
+ * the directory to writing the files.
  *
- * A scan without SCAN_STAMPS asks no more than Python does, and so does not know what
- * is young. Nothing in a directory is that has not changed itself for as long.
+ * A scan without SCAN_STAMPS makes no more system calls than Python, so it cannot tell which
+ * distributions are recent. None is if the directory itself has not changed for as long.
  *
- * What may not be published to all who can read the database (see tree.h) is a row
- * without contents, watched, and with stamps that it never has on the disk: so each
- * reader looks for itself, with its own rights.
+ * A distribution that may not be published to all readers of the database (see tree.h) becomes a
+ * watched row without content, with stamps that never match: so each reader reads it with its own
+ * permissions.
  */
 #define CLOCK_SKEW  2000000000 /* nanoseconds */
 #define WATCHED_FOR 2000000000 /* nanoseconds */
 
 enum scan_depth {
-	SCAN_ENTRY_POINTS = 0, /* just what a query needs; see distribution.h for names */
-	SCAN_STAMPS = 1,       /* the stamps, too, by which a change is seen */
-	SCAN_METADATA = DISTRIBUTION_HEADERS, /* the names and versions of all, too */
-	/* Whether there is metadata, which some rules of order need. */
+	SCAN_ENTRY_POINTS = 0,                /* what a query needs; see distribution.h for names */
+	SCAN_STAMPS = 1,                      /* also the stamps, by which changes are detected */
+	SCAN_METADATA = DISTRIBUTION_HEADERS, /* also names and versions */
+	/* Whether METADATA exists, on which some rules of order depend. */
 	SCAN_HAS_METADATA = DISTRIBUTION_HAS_METADATA,
 };
 
 /*
- * The names that the scans for one question have met. Python reads no entry points of a
- * distribution that another one shadows, and so they are not read here, either. This is
- * no decision about shadowing: what is needed after all is read later (distribution.h).
+ * The names seen by the scans of one query. Python does not read the entry points of a shadowed
+ * distribution, so these scans skip them as well. This does not decide shadowing: skipped entry
+ * points that are needed after all are read later (distribution.h).
  */
-struct scan_met {
+struct scan_seen {
 	struct name_map names;
 	struct arena arena; /* of the names */
 };
 
-void scan_met_free(struct scan_met *met);
+void scan_seen_free(struct scan_seen *seen);
 
-/* How the code that runs at each start of Python is read, beside the distributions. */
+/* Callbacks that read Python's start-up code along with the distributions. */
 struct scan_startup {
-	bool (*is_file)(struct slice name); /* may a child of that name hold some? */
-	/* All that there is in @files, sorted, into @out. A failure (error.h) or ERROR_LIMIT. */
+	bool (*is_file)(struct slice name); /* may a file of that name contain some? */
+	/* Read the code in @files, sorted, into @out. A failure (error.h) or ERROR_LIMIT. */
 	int (*read)(struct tree *tree, const struct path_index *files, struct root_record *out,
 	            struct error *error);
 };
 
 struct scan_options {
-	unsigned depth; /* of enum scan_depth, or-ed */
-	bool in_place;  /* no known layout: egg-info there is a source tree's, edited in place */
+	unsigned depth; /* flags of enum scan_depth */
+	bool in_place;  /* no known layout: egg-info belongs to a source tree, edited in place */
 	struct slice egg_base;           /* the path entry as spelled, for EGG-INFO */
-	const struct root_record *known; /* rows to reuse where nothing changed; may be NULL */
+	const struct root_record *known; /* rows to reuse if unchanged; may be NULL */
 	/*
-	 * How they were carried; NULL: they were not. With SCAN_STAMPS all are compared by their
-	 * files, and what holds keeps what its row says and gets the stamps that it has now;
-	 * without, what holds (holds.h) is marked as reused, with its row's id, and not looked
-	 * at any further.
+	 * How the rows were carried; NULL if they were not. With SCAN_STAMPS all are compared by
+	 * their files, and valid rows keep their content and get current stamps; without it, valid
+	 * rows (row_check.h) are only marked as reused, with the row's id.
 	 */
 	const struct carried *carried;
-	enum holds_by holds_by; /* without SCAN_STAMPS */
-	struct scan_met *met;   /* in this scan and those before it; NULL: all is read */
+	enum row_check row_check; /* without SCAN_STAMPS */
+	struct scan_seen *seen;   /* of this and earlier scans; NULL: read everything */
 	/*
-	 * What finds what entry points lead to, and hashes: target_records(), or NULL. Who only
-	 * asks has no need of it, nor of the library that reads shared objects.
+	 * Resolves targets and reads hashes: target_records(), or NULL. Queries do not need it, nor
+	 * libelf.
 	 */
 	target_finder *targets;
-	const struct scan_startup *startup; /* of a directory; NULL: that is not read */
-	mode_t readers;          /* of what is to be published; 0: nothing is. See tree.h */
-	struct linkage *linkage; /* to judge shared objects by; NULL: they are not */
-	const struct plugin_kinds *kinds; /* of plugins to look for; NULL: none */
+	const struct scan_startup *startup; /* of a directory; NULL: not read */
+	mode_t readers;          /* of the published result; 0: not published. See tree.h */
+	struct linkage *linkage; /* to examine shared objects; NULL: not examined */
+	const struct plugin_kinds *kinds; /* of plugins to search for; NULL: none */
 	struct slice place;               /* absolute path of the path entry, without sysroot */
-	struct timespec now;              /* by the clock of that file system; zero: not known */
+	struct timespec now;              /* by the file system's clock; zero: unknown */
 	/*
-	 * Or wait until that clock is past @time, nanoseconds since 1970, and the last change of
-	 * the path entry, for a tick at most; its time then, or zeros. So nothing stays unsettled
-	 * only because it changed within this very tick. NULL: nothing is waited for.
+	 * Alternative to @now: waits, at most a tick, until the file system's clock has passed
+	 * @time (nanoseconds since 1970) and the last change of the path entry, so that changes
+	 * within this tick are settled; returns the time, or zeros. NULL: no waiting.
 	 */
 	struct timespec (*now_after)(void *payload, int64_t time);
-	/* Called now and then; a non-zero answer ends the scan with ERROR_IO. May be NULL. */
+	/* Called periodically; a non-zero result ends the scan with ERROR_IO. May be NULL. */
 	int (*on_progress)(void *payload, size_t done, size_t total);
 	/*
-	 * Called for a distribution that could not be read, which @error (a failure, see
-	 * error.h) says. Then the known row stays in its place, or none is made; neither
-	 * that nor the root is settled. NULL: the scan fails.
+	 * Called for a distribution that could not be read because of @error, a transient failure
+	 * (error.h). The known row, if any, is kept; it and the root are not settled. NULL: the
+	 * scan fails.
 	 */
 	void (*on_unread)(void *payload, struct slice directory, const struct error *error);
 	void *payload;
 };
 
 /*
- * Read @tree into @out (owned by the caller, released by root_record_free(); its
- * path is left null). A distribution on which importlib.metadata would raise is a record
- * with an error. An error of the scan is a failure (error.h), or on_progress() has ended it.
+ * Scan @tree into @out, which the caller releases with root_record_free(); its path stays null. A
+ * distribution on which importlib.metadata would raise becomes a record with an error. Errors of
+ * the scan are transient failures (error.h), or on_progress() has ended it.
  */
 int scan_tree(struct tree *tree, const struct scan_options *options, struct root_record *out,
               struct error *error);
 
 /*
- * The same for the path entry at @path. What importlib.metadata silently takes as empty
- * is a root of kind ROOT_ABSENT with no distributions, unless it is a failure. A directory
- * that changes while it is read is read again, a few times; then it is simply not settled.
+ * Scan the path entry at @path. Paths that importlib.metadata silently treats as empty become a
+ * root of kind ROOT_ABSENT without distributions, except after a transient failure. A directory
+ * that changes during the scan is read again a few times; if it keeps changing, it is not settled.
  */
 int scan_path(const char *path, const struct scan_options *options, struct root_record *out,
               struct error *error);
 
-/* The same, beginning with @tree, which is taken over: it was opened at @path just now. */
+/* The same, starting with @tree, just opened at @path; takes ownership of it. */
 int scan_opened(struct tree *tree, const char *path, const struct scan_options *options,
                 struct root_record *out, struct error *error);
 
-/* What root_record.kinds is of a path entry of that kind in which @kinds were looked for. */
+/* The value of root_record.kinds for a root of that kind, searched for @kinds. */
 int64_t scan_kinds(enum root_kind kind, const struct plugin_kinds *kinds);
 
 #endif

@@ -1,12 +1,10 @@
 /*
- * import_path.c - finds the file that Python's import would take; the path rules stand here
- * and nowhere else.
+ * import_path.c - the path rules of Python's import, defined only here.
  *
- * They are those of Python's own import: a package before a module, and within
- * each an extension before a .py before a .pyc, the suffix of one interpreter before
- * .abi3.so before .so; last a package that is a mere directory. RECORD is asked first.
- * Where it is absent, or does not list the module because another distribution
- * brings it, the directories are read: some suffixes cannot be guessed.
+ * A package comes before a module, and within each an extension before a .py before a .pyc, the
+ * suffix of one interpreter before .abi3.so before .so; last a directory without __init__. RECORD
+ * is searched first. If it is missing, or the module belongs to another distribution, the
+ * directories are listed, since some suffixes cannot be guessed.
  */
 #include "libquery/disk/target/import_path.h"
 
@@ -19,36 +17,36 @@
 #include "db/base/path.h"
 #include "libquery/disk/elf/object_name.h"
 
-#define CACHED_NAMES_MAX ((size_t)1 << 20) /* files and directories; beyond, all are forgotten */
+#define CACHED_NAMES_MAX ((size_t)1 << 20) /* names; beyond, the cache is emptied */
 
-/* How much import prefers a file: the first of these wins. */
+/* The preference of import: the first of these wins. */
 enum rank {
 	RANK_TAGGED, /* .cpython-XY-<triplet>.so */
 	RANK_ABI3,   /* .abi3.so */
 	RANK_PLAIN,  /* .so */
-	RANK_HOST,   /* one that only a host knows */
+	RANK_HOST,   /* a host's own suffix */
 	RANK_PYTHON, /* .py */
-	RANK_BYTES,  /* .pyc, which needs no .py */
+	RANK_BYTES,  /* .pyc without a .py */
 	RANK_NONE,
 };
 
-/* What stands behind the module's name and its dot. */
+/* The part after the module's name and its dot. */
 struct suffix {
 	enum rank rank;
-	bool is_second;      /* of its rank: of a debug or free-threaded build, or .so.0.9.0 */
-	struct slice number; /* of the interpreter, or the library: the newest wins */
-	struct slice text;   /* decides between what is otherwise equal */
+	bool is_second;      /* within its rank: a debug or free-threaded build, or .so.0.9.0 */
+	struct slice number; /* version of the interpreter or library: the newest wins */
+	struct slice text;   /* the tie-breaker */
 };
 
 /* A search for one module. */
 struct search {
 	const struct import_site *site;
-	bool by_host; /* for what a host takes that is not Python */
+	bool by_host; /* for a host other than Python */
 	struct arena *arena;
 	struct error *error;
 	struct suffix suffix; /* of the best file so far */
 	struct wheel_file file;
-	size_t length; /* of the path while it is put together, the suffix last */
+	size_t length; /* of the path under construction */
 	char text[PATH_MAX];
 };
 
@@ -59,7 +57,7 @@ static struct slice path_of(const struct search *search)
 	return (struct slice){search->text, search->length};
 }
 
-/* One byte is left for a NUL. */
+/* Leaves room for a NUL. */
 static bool add_text(struct search *search, struct slice s)
 {
 	if (s.len >= sizeof(search->text) - search->length)
@@ -69,10 +67,10 @@ static bool add_text(struct search *search, struct slice s)
 	return true;
 }
 
-/* Without this, a value such as "a/../../b" would lead out of the path entry. */
+/* Rejected, so that a value such as "a/../../b" cannot leave the path entry. */
 static const char stray[] = "/\0\n\",";
 
-/* a.b.c becomes a/b/c. False for what import would not take: an empty part, a stray byte. */
+/* Convert a.b.c to a/b/c. False for an empty part or a rejected byte. */
 static bool add_module(struct search *search, struct slice module)
 {
 	bool begins = true; /* a part */
@@ -93,7 +91,7 @@ static bool add_module(struct search *search, struct slice module)
 
 /* --- suffixes --- */
 
-/* XY of cpython-XY-<triplet>.so; there is no other dot in it. */
+/* Parse XY of cpython-XY-<triplet>.so, which has no other dot. */
 static void read_tag(struct slice text, struct suffix *suffix)
 {
 	const struct slice cpython = SLICE("cpython-"), so = SLICE(".so");
@@ -113,7 +111,7 @@ static void read_tag(struct slice text, struct suffix *suffix)
 	suffix->rank = RANK_TAGGED;
 }
 
-/* What import would take has been looked for before what only a host takes (object_name.h). */
+/* @by_host: only suffixes that import would not accept (object_name.h). */
 static struct suffix read_suffix(struct slice text, bool by_host)
 {
 	static const char *const known[2][RANK_NONE] = {
@@ -138,7 +136,7 @@ static struct suffix read_suffix(struct slice text, bool by_host)
 	return suffix;
 }
 
-/* Of several interpreters the newest; the order of listing never matters. */
+/* Of several interpreters the newest wins; the order of the listing never matters. */
 static bool is_better(const struct suffix *a, const struct suffix *b)
 {
 	if (a->rank != b->rank)
@@ -158,7 +156,7 @@ static bool is_wanted(const struct search *search, struct slice text, struct suf
 
 /* --- by RECORD --- */
 
-/* Choose among the files whose path is that so far, which ends in a dot, and a suffix. */
+/* Choose among the files whose path is the current one, which ends in a dot, and a suffix. */
 static void choose_in_record(struct search *search)
 {
 	struct slice prefix = path_of(search);
@@ -173,7 +171,7 @@ static void choose_in_record(struct search *search)
 	}
 }
 
-/* --- the names in directories --- */
+/* --- directory listings --- */
 
 static void forget_directories(struct import_cache *cache)
 {
@@ -225,7 +223,7 @@ int import_names(const struct import_site *site, struct slice path, const struct
 
 /* --- by the directory --- */
 
-/* 1: what is at the path is of that kind; 0: it is not; or a failure. */
+/* 1: the file at the current path has this type; 0: not; or a failure. */
 static int is_of_kind(struct search *search, mode_t kind)
 {
 	struct stat status;
@@ -236,7 +234,7 @@ static int is_of_kind(struct search *search, mode_t kind)
 	return found <= 0 ? found : (status.st_mode & S_IFMT) == kind;
 }
 
-/* Take the file whose path is that so far and @text, if import would rather have it. */
+/* Choose the file at the current path plus @text, if import prefers it. */
 static int consider(struct search *search, struct slice text)
 {
 	size_t length = search->length;
@@ -257,7 +255,7 @@ static int consider(struct search *search, struct slice text)
 	return failed ? error_nomem(search->error) : code < 0 ? code : 0;
 }
 
-/* Choose among the names that begin as the path ends. */
+/* Choose among the names that start with the last component of the path. */
 static int choose_in_directory(struct search *search)
 {
 	struct slice prefix = path_of(search), base = path_base(prefix);
@@ -276,7 +274,7 @@ static int choose_in_directory(struct search *search)
 
 /* --- both, in import's order --- */
 
-/* 1: a file was found whose path is that so far, @end and a suffix; 0: none; or a failure. */
+/* 1: found a file whose path is the current one, @end and a suffix; 0: none; or a failure. */
 static int choose(struct search *search, bool in_record, struct slice end)
 {
 	size_t length = search->length;
@@ -293,7 +291,7 @@ static int choose(struct search *search, bool in_record, struct slice end)
 	return code < 0 ? code : search->suffix.rank < RANK_NONE;
 }
 
-/* A directory without __init__ is a package too, if only RECORD's files make it one. */
+/* A directory without __init__ is a package too; in an archive, if RECORD lists files in it. */
 static int find_namespace(struct search *search, struct import_file *out)
 {
 	struct wheel_file file;
@@ -338,9 +336,9 @@ int import_find(const struct import_site *site, struct slice module, struct aren
 	return code < 0 ? code : 0;
 }
 
-/* --- what a host takes that is not Python --- */
+/* --- libraries for a host other than Python --- */
 
-/* a/b becomes a/libb. False: the path is too long. */
+/* Convert a/b to a/libb. False if the path is too long. */
 static bool add_lib(struct search *search)
 {
 	size_t at = search->length - path_base(path_of(search)).len;

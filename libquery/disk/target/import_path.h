@@ -1,5 +1,5 @@
 /*
- * import_path.h - which file Python's import would take for a module.
+ * import_path.h - finds the file that Python's import would use for a module.
  */
 #ifndef LIBQUERY_DISK_TARGET_IMPORT_PATH_H
 #define LIBQUERY_DISK_TARGET_IMPORT_PATH_H
@@ -10,12 +10,12 @@
 #include "libquery/disk/tree/wheel_record.h"
 
 /*
- * What is in the directories of one path entry, as far as it was asked for, while that is
- * read: thousands of modules may lie in one directory. Zeros: nothing is known.
+ * A cache of directory listings for one path entry: thousands of modules may be in one directory.
+ * Initialise with zeros.
  */
 struct import_cache {
-	struct name_map by_path;        /* directory -> number of its listing */
-	struct path_index *directories; /* their listings: names, sorted */
+	struct name_map by_path;        /* directory -> index in directories */
+	struct path_index *directories; /* sorted names */
 	size_t count, room;             /* of directories */
 	size_t names;                   /* in all of them */
 	struct arena arena;
@@ -23,35 +23,34 @@ struct import_cache {
 
 void import_cache_free(struct import_cache *cache);
 
-/* Where the modules of one distribution are. */
+/* The location of the modules of one distribution. */
 struct import_site {
-	struct wheel_record record; /* its RECORD, or what stands for it; null: neither */
-	struct import_cache *cache; /* NULL only where it is not on the disk */
-	int fd; /* the directory of the path entry, borrowed; -1: it is not on the disk */
+	struct wheel_record record; /* its RECORD or a substitute; null for neither */
+	struct import_cache *cache; /* NULL only if it is not on the disk */
+	int fd; /* the path entry's directory, borrowed; -1 if it is not on the disk */
 };
 
 struct import_file {
-	struct wheel_file file; /* file.path is null when there is none */
+	struct wheel_file file; /* file.path is null if none was found */
 	bool is_object;         /* a shared object; else a .py, a .pyc, or a directory */
 	bool is_package;
 };
 
 /*
- * Find the shared object that @module may mean to a host that is not Python, which import
- * would not take: for a.b first a/b.so.0.9.0, the newest; then a/b with a suffix of a host's
- * own (object_name.h); then the same, and .so, of a/libb. The same errors.
+ * Find the shared object for @module that a host other than Python would use and import would not:
+ * for a.b first a/b.so.0.9.0, the newest; then a/b with a host's own suffix (object_name.h); then
+ * the same, and .so, for a/libb. Errors as import_find().
  */
 int import_find_library(const struct import_site *site, struct slice module, struct arena *arena,
                         struct import_file *out, struct error *error);
 
-/* Find @module. Each error is a failure (error.h); *@out is written without one. */
+/* Find @module. Each error is transient (error.h); *out is written on success. */
 int import_find(const struct import_site *site, struct slice module, struct arena *arena,
                 struct import_file *out, struct error *error);
 
 /*
- * The names in the directory @path below the path entry, "" for that itself; none where it
- * cannot be listed, which to import is the same as an empty one. They stay until the cache is
- * asked for another directory. Each error is a failure.
+ * The names in directory @path below the path entry ("": the path entry itself); empty if it cannot
+ * be listed, as for import. Valid until the next call. Each error is transient.
  */
 int import_names(const struct import_site *site, struct slice path, const struct path_index **out,
                  struct error *error);

@@ -1,5 +1,5 @@
 /*
- * object.c - opens a shared object wherever it is, and judges whether it would load.
+ * object.c - opens a shared object and predicts whether it would load.
  */
 #include "libquery/disk/target/object.h"
 
@@ -12,12 +12,12 @@
 #include "db/base/path.h"
 #include "db/base/trust.h"
 
-/* What the paths of an archive's files begin with; nothing on a disk is looked for there. */
+/* The prefix of paths in an archive; not a path on the disk. */
 #define ARCHIVE_DIRECTORY SLICE("/\001/")
 
 /* --- opening --- */
 
-/* Another object of @size bytes, or of a size that is yet to come, 0: may it be examined? */
+/* Count an object of @size bytes (0: size not known yet) against the limit. */
 static int spend(const struct object_site *site, uint64_t size, struct error *error)
 {
 	if (!site->examined)
@@ -45,7 +45,7 @@ static int fetch(const struct object_site *site, struct slice spelled, struct er
 	return fd < 0 || code == 0 ? take_fd(&fd) : code;
 }
 
-/* One that may be examined. */
+/* Open an object on the disk, if it may be examined. */
 static int open_installed(const struct object_site *site, struct slice path, struct error *error)
 {
 	CLEANUP(cleanup_close) int fd = -1;
@@ -123,9 +123,9 @@ int object_describe(const struct object *object, struct arena *arena, struct tar
 	return failed ? error_nomem(error) : 0;
 }
 
-/* --- judging --- */
+/* --- examining --- */
 
-/* The linker's name for a file of the archive, without what it begins with, is the archive's. */
+/* Strip the prefix to get the path in the archive. */
 static int fetch_beside(void *payload, struct slice path, struct error *error)
 {
 	return fetch(payload, slice_from(path, ARCHIVE_DIRECTORY.len), error);

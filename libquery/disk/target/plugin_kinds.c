@@ -1,5 +1,5 @@
 /*
- * plugin_kinds.c - matches shared objects with the kinds of plugins that a text describes.
+ * plugin_kinds.c - matches shared objects with kinds of plugins.
  */
 #include "libquery/disk/target/plugin_kinds.h"
 
@@ -14,9 +14,9 @@
 #include "db/entry_points_txt.h"
 #include "libquery/disk/elf/object_name.h"
 
-#define NO_BYTE 256 /* of the lists by first byte: patterns that begin with their star */
+#define NO_BYTE 256 /* the list of patterns that start with their star */
 
-/* before*after, or, without a star, before alone. */
+/* "before*after", or, without a star, "before". */
 struct pattern {
 	struct slice before, after;
 	bool has_star;
@@ -26,20 +26,20 @@ struct pattern {
 struct wanted_symbol {
 	struct pattern pattern;
 	uint16_t rule;
-	uint8_t number;   /* within the rule: its bit; the first is what a host looks up */
-	uint16_t another; /* with the same first byte: one more than its index, or 0 */
+	uint8_t number;   /* its bit within the rule; the first is what a host looks up */
+	uint16_t another; /* the next with the same first byte: its index + 1, or 0 */
 };
 
-/* A line "symbol". */
+/* A "symbol" line. */
 struct rule {
 	size_t kind, first; /* of its symbols */
-	uint32_t all, none; /* bits of them: those to be there, those not to be */
+	uint32_t all, none; /* bits of required and of excluded symbols */
 };
 
 struct kind {
 	struct slice name;
-	struct slice files, names; /* the values of its lines; null for none */
-	bool is_replaced;          /* by a later one of the same name */
+	struct slice files, names; /* values of its lines "file" and "name"; null for none */
+	bool is_replaced;          /* by a later kind of the same name */
 };
 
 struct plugin_kinds {
@@ -49,7 +49,7 @@ struct plugin_kinds {
 	struct rule rules[PLUGIN_RULES_MAX];
 	struct wanted_symbol symbols[PLUGIN_SYMBOLS_MAX];
 	size_t kind_count, rule_count, symbol_count;
-	uint16_t by_byte[NO_BYTE + 1]; /* the first of each list: one more than its index, or 0 */
+	uint16_t by_byte[NO_BYTE + 1]; /* the first symbol by first byte: its index + 1, or 0 */
 };
 
 struct plugin_kinds *plugin_kinds_create(void)
@@ -80,7 +80,7 @@ static struct pattern pattern_of(struct slice text)
 	return (struct pattern){before, text, before.len < len};
 }
 
-/* Is @text like that, and what does the star stand for? Nothing is not enough. */
+/* Does @text match, and what does the star match? It must not match nothing. */
 static bool is_like(const struct pattern *pattern, struct slice text, struct slice *star)
 {
 	size_t fixed = pattern->before.len + pattern->after.len;
@@ -96,7 +96,7 @@ static bool is_like(const struct pattern *pattern, struct slice text, struct sli
 	return true;
 }
 
-/* The next word of *text, which is moved behind it; false where there is none. */
+/* Take the next word off *text; false if there is none. */
 static bool next_word(struct slice *text, struct slice *word)
 {
 	*word = (struct slice){0};
@@ -146,7 +146,7 @@ static int add_rule(struct plugin_kinds *kinds, size_t kind, const struct entry_
 	return 0;
 }
 
-/* Kinds from number @first on are of this text. */
+/* @first: the number of the first kind in this text. */
 static int add_line(struct plugin_kinds *kinds, size_t first, const struct entry_points_line *line,
                     struct error *error)
 {
@@ -253,7 +253,7 @@ struct slice plugin_kinds_symbol_of(struct slice group)
 
 /* --- files --- */
 
-/* "_x.cpython-312-x86_64-linux-gnu.so" and "_x.abi3.so" are for Python alone. */
+/* "_x.cpython-312-x86_64-linux-gnu.so" and "_x.abi3.so" are Python extensions. */
 static bool is_library(struct slice name)
 {
 	return object_name_suffix(name) && !memmem(name.ptr, name.len, ".cpython-", 9) &&
@@ -291,8 +291,8 @@ bool plugin_kinds_want(const struct plugin_kinds *kinds, struct slice name)
 #define DIGEST_DIGITS 8
 
 /*
- * Without "lib" and suffix, and without the digest that auditwheel puts into the names of
- * libraries: "libpocl-21062cec.so" is pocl's.
+ * Strip "lib", the suffix, and the digest that auditwheel adds to names of libraries:
+ * "libpocl-21062cec.so" becomes "pocl".
  */
 static struct slice stem_of(struct slice name)
 {
@@ -323,8 +323,8 @@ void plugin_match_begin(struct plugin_match *match, const struct plugin_kinds *k
 }
 
 /*
- * Of several symbols that would do, the one that the file is called after: vec0.so exports
- * sqlite3_vec_init beside sqlite3_vec_numpy_init. Then the shorter one, then by its bytes.
+ * Of several matching symbols prefer the one that the file is named after: vec0.so exports
+ * sqlite3_vec_init and sqlite3_vec_numpy_init. Then the shorter one, then by bytes.
  */
 static bool is_better(const struct plugin_match *match, const struct pattern *pattern,
                       struct slice symbol, struct slice other)
@@ -380,7 +380,7 @@ static bool is_met(const struct plugin_match *match, size_t number)
 	       may_be(&match->kinds->kinds[rule->kind], match->name);
 }
 
-/* Has a rule before that one made it a plugin of the same kind? */
+/* Did an earlier rule already match the same kind? */
 static bool is_known(const struct plugin_match *match, size_t number)
 {
 	for (size_t i = 0; i < number; i++)

@@ -1,9 +1,9 @@
 /*
- * plugin_kinds.h - kinds of native plugins, and by which symbols they are told.
+ * plugin_kinds.h - recognizes kinds of native plugins by exported symbols and file names.
  *
- * The text that describes them is explained in libquery/plugin-kinds.txt, which is
- * compiled in. What is asked of each symbol of each shared object must be cheap: most
- * are dismissed by their first byte.
+ * The kinds are defined in text, as described in libquery/plugin-kinds.txt, which is compiled in.
+ * Matching one symbol must be cheap, since every symbol of every shared object is matched: most are
+ * rejected by their first byte.
  */
 #ifndef LIBQUERY_DISK_TARGET_PLUGIN_KINDS_H
 #define LIBQUERY_DISK_TARGET_PLUGIN_KINDS_H
@@ -13,20 +13,20 @@
 #include "db/base/arena.h"
 #include "db/base/error.h"
 
-#define PLUGIN_KINDS_TEXT_MAX ((size_t)1 << 20) /* bytes of a site's or a host's text */
-#define PLUGIN_RULES_MAX      ((size_t)256)     /* lines "symbol" in all */
-#define PLUGIN_SYMBOLS_MAX    ((size_t)1024)    /* symbols in these */
-#define PLUGIN_RULE_SYMBOLS   ((size_t)16)      /* symbols in one of these */
+#define PLUGIN_KINDS_TEXT_MAX ((size_t)1 << 20) /* bytes of a text */
+#define PLUGIN_RULES_MAX      ((size_t)256)     /* "symbol" lines in all */
+#define PLUGIN_SYMBOLS_MAX    ((size_t)1024)    /* symbols in all */
+#define PLUGIN_RULE_SYMBOLS   ((size_t)16)      /* symbols in one line */
 
-/* The text that is compiled in. */
+/* The built-in kinds. */
 extern const char plugin_kinds_text[];
 
-/* A site's own kinds, as opposed to those that are compiled in. */
+/* The local kinds, in addition to the built-in ones. */
 #define PLUGIN_KINDS_FILE "/etc/entrydb/plugin-kinds.conf"
 
 struct plugin_kinds;
 
-/* No kinds at all; NULL: no memory. */
+/* Create an empty list of kinds; NULL if out of memory. */
 struct plugin_kinds *plugin_kinds_create(void);
 void plugin_kinds_free(struct plugin_kinds *kinds); /* NULL is accepted */
 
@@ -36,57 +36,56 @@ static inline void cleanup_plugin_kinds(struct plugin_kinds **kinds) /* for CLEA
 }
 
 /*
- * Those that this machine knows: compiled in, and the site's own. The caller frees *@out.
- * @sysroot: where the file is looked for, or NULL. A file that is wrong, or that others than root
- * and the caller could have written, is left out, and @problem (which may be NULL) says why. Each
- * error that is returned is a failure.
+ * Load the built-in kinds and those of PLUGIN_KINDS_FILE in @sysroot (or NULL). The caller frees
+ * *out. If the file is invalid, or others than root and the caller can write it, it is ignored, and
+ * @problem (may be NULL) says why. Returned errors are transient failures.
  */
 int plugin_kinds_load(const char *sysroot, struct plugin_kinds **out, struct error *problem,
                       struct error *error);
 
 /*
- * Add what @text says; it is copied. A kind takes the place of one of the same name that
- * was added before. ERROR_FORMAT: a line that is none, with its number; ERROR_LIMIT: too
- * many; ERROR_NOMEM. After an error, no more than before is known.
+ * Add the kinds in @text, which is copied. A kind replaces one of the same name added before.
+ * ERROR_FORMAT: a syntax error, with the line number; ERROR_LIMIT: too many; ERROR_NOMEM. After an
+ * error nothing is added.
  */
 int plugin_kinds_add(struct plugin_kinds *kinds, struct slice text, struct error *error);
 
 /*
- * The symbol of that one of the kinds that are compiled in whose plugins entry points of
- * @group announce by their package; null: there is none.
+ * The symbol of the built-in kind whose plugins are announced by packages in entry points of
+ * @group; null if there is none.
  */
 struct slice plugin_kinds_symbol_of(struct slice group);
 
-/* Differs whenever other kinds might be found; never 0. */
+/* A digest that differs for different kinds; never 0. */
 int64_t plugin_kinds_digest(const struct plugin_kinds *kinds);
 
-/* May a file of that name be a plugin of some kind? @name: without directories. */
+/* May a file of that name be a plugin of any kind? @name: without directories. */
 bool plugin_kinds_want(const struct plugin_kinds *kinds, struct slice name);
 
 /*
- * What kinds of plugin an object is, while its symbols are told. Zeros, then
- * plugin_match_begin(); nothing is to be freed.
+ * The state of matching one object while its symbols are enumerated. Initialise with
+ * plugin_match_begin(); needs no cleanup.
  */
 struct plugin_match {
 	const struct plugin_kinds *kinds;
-	struct slice name; /* of the file */
-	bool asks_all;     /* some pattern that begins with its star is for such a file */
-	uint32_t found[PLUGIN_RULES_MAX];     /* which of the rule's symbols have been told */
-	struct slice first[PLUGIN_RULES_MAX]; /* the one to be looked up; the teller's */
+	struct slice name;                /* of the file */
+	bool asks_all;                    /* some pattern for such a file starts with its star */
+	uint32_t found[PLUGIN_RULES_MAX]; /* bits: which of the rule's symbols exist */
+	struct slice first[PLUGIN_RULES_MAX]; /* the symbol to look up; borrowed */
 };
 
 void plugin_match_begin(struct plugin_match *match, const struct plugin_kinds *kinds,
                         struct slice name);
 
-/* The object exports @symbol, which must stay as long as the match. */
+/* The object exports @symbol, which must be valid as long as the match. */
 void plugin_match_symbol(struct plugin_match *match, struct slice symbol);
 
-/* A kind that the object is. Texts are the kinds', the name's or the symbol's. */
+/* A kind that the object matches. Texts belong to the kinds, the name or the symbol. */
 struct plugin_found {
 	struct slice kind, name, symbol;
 };
 
-/* The next of them, each kind once; begin with *at 0. False when there is no more. */
+/* The next matching kind, each once; start with *at 0. False at the end. */
 bool plugin_match_next(const struct plugin_match *match, size_t *at, struct plugin_found *out);
 
 #endif

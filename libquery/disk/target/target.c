@@ -1,9 +1,9 @@
 /*
- * target.c - says what the file that import would take is good for.
+ * target.c - classifies the file that import would use.
  *
- * A shared object is judged by its dynamic symbols: an extension of Python beside a
- * native plugin differs in nothing else, and a host without Python that opens
- * the former gets a screenful of undefined symbols.
+ * Shared objects are classified by their dynamic symbols: nothing else distinguishes a Python
+ * extension from a native plugin, and opening the former without Python fails with undefined
+ * symbols.
  */
 #include "libquery/disk/target/target.h"
 
@@ -11,7 +11,7 @@
 #include "db/base/path.h"
 #include "libquery/disk/target/plugin_kinds.h"
 
-/* What one resolution works with. */
+/* The state of one resolution. */
 struct resolution {
 	struct target_site *site;
 	const struct entry_point_record *wanted;
@@ -20,7 +20,7 @@ struct resolution {
 	struct error *error;
 };
 
-/* --- the answer --- */
+/* --- the result --- */
 
 static int set(const struct resolution *work, enum target_kind kind, enum target_state state)
 {
@@ -34,7 +34,7 @@ static int set_state(const struct resolution *work, enum target_state state)
 	return set(work, TARGET_UNRESOLVED, state);
 }
 
-/* It exports what was wanted, and does not itself need Python. */
+/* The object exports the wanted symbol, and does not itself need Python. */
 static int judge(const struct resolution *work, const struct object *object, struct slice symbol,
                  struct target_record *target)
 {
@@ -45,7 +45,10 @@ static int judge(const struct resolution *work, const struct object *object, str
 	return code;
 }
 
-/* What came of the look at an object, which ended with @code: an answer, unless it is a failure. */
+/*
+ * Set the result for an object whose examination ended with @code; only transient failures are
+ * returned.
+ */
 static int conclude(const struct resolution *work, const struct object *object, int code)
 {
 	const struct elf_facts *facts = &object->facts;
@@ -82,19 +85,19 @@ static int resolve_object(const struct resolution *work, const struct wheel_file
 
 	if (!init)
 		return error_nomem(work->error);
-	if (dot) /* its last part is what the symbol is called after */
+	if (dot) /* the symbol is named after the last part */
 		module = slice_between(dot + 1, module.ptr + module.len);
 	memcpy(mempcpy(init, prefix.ptr, prefix.len), module.ptr, module.len);
-	return conclude(work, &object,
-	                object_find(&work->site->objects, file,
-	                            has_dot(attr) ? (struct slice){0} : attr, /* a.b: Python's */
-	                            (struct slice){init, prefix.len + module.len}, &object,
-	                            work->error));
+	return conclude(
+	        work, &object,
+	        object_find(&work->site->objects, file,
+	                    has_dot(attr) ? (struct slice){0} : attr, /* a.b is not a symbol */
+	                    (struct slice){init, prefix.len + module.len}, &object, work->error));
 }
 
 /*
- * What Python would not import may be a library all the same, if it exports what is wanted
- * of it: else the module is as missing as Python says.
+ * A module that Python would not import may still be a library, if it exports the wanted symbol;
+ * else it is missing.
  */
 static int resolve_library(const struct resolution *work)
 {
@@ -122,10 +125,10 @@ static int resolve_library(const struct resolution *work)
 
 /* --- a package and a plugin in one distribution --- */
 
-#define ENOUGH             2    /* objects that export the symbol, to be ambiguous */
-#define BUNDLE_OBJECTS_MAX 1024 /* objects of one distribution that are looked at */
+#define ENOUGH             2    /* objects that export the symbol: ambiguous */
+#define BUNDLE_OBJECTS_MAX 1024 /* objects of one distribution that are examined */
 
-/* Count @file if it exports the symbol, and remember it. */
+/* Count @file if it exports the symbol, and keep its target. */
 static int consider(const struct resolution *work, struct slice symbol,
                     const struct wheel_file *file, struct target_bundle *bundle)
 {
@@ -133,7 +136,7 @@ static int consider(const struct resolution *work, struct slice symbol,
 	int code;
 
 	if (memmem(file->path.ptr, file->path.len, ".libs/", 6))
-		return 0; /* grafted into a wheel: it serves plugins, and is none */
+		return 0; /* a library grafted into a wheel by auditwheel is no plugin */
 	code = object_find(&work->site->objects, file, symbol, (struct slice){0}, &object,
 	                   work->error);
 	if (error_is_failure(code))
@@ -160,7 +163,7 @@ static int search(const struct resolution *work, struct slice symbol,
 	return code;
 }
 
-/* Without RECORD the distribution's files are not known: those in the package must do. */
+/* Without RECORD the distribution's files are unknown: search the package's directory. */
 static int search_package(const struct resolution *work, struct slice symbol, struct slice package,
                           struct target_bundle *bundle)
 {
@@ -191,8 +194,8 @@ static int resolve_python(const struct resolution *work, const struct import_fil
 }
 
 /*
- * Exactly one object with the symbol makes a bundle; none, an ordinary package. All packages
- * of a distribution with a RECORD have the same objects beside them.
+ * Exactly one object with the symbol makes a bundle; without one it is an ordinary package. All
+ * packages of a distribution with a RECORD share the same objects.
  */
 static int resolve_package(const struct resolution *work, const struct import_file *found,
                            struct slice symbol)
@@ -222,7 +225,7 @@ static int resolve_package(const struct resolution *work, const struct import_fi
 	return 0;
 }
 
-/* --- the whole --- */
+/* --- all cases --- */
 
 static int resolve(const struct resolution *work, const struct import_file *found)
 {
@@ -242,7 +245,7 @@ static int resolve(const struct resolution *work, const struct import_file *foun
 int target_resolve(struct target_site *site, const struct entry_point_record *wanted,
                    struct arena *arena, struct target_record *out, struct error *error)
 {
-	struct error own = {0}; /* why one object is of no use is not the answer */
+	struct error own = {0}; /* why one object is unusable is not reported */
 	struct target_record target = {0};
 	const struct resolution work = {site, wanted, arena, &target, &own};
 	bool is_known =

@@ -1,5 +1,5 @@
 /*
- * target_record.c - joins a tree, which has the files, with target.h, which has the rules.
+ * target_record.c - applies the rules of target.h to the files of a tree.
  */
 #include "libquery/disk/target/target_record.h"
 
@@ -10,13 +10,13 @@
 #include "db/base/path.h"
 #include "libquery/disk/target/target.h"
 
-#define SORT_AFTER 16 /* entry points for which a search each is cheaper than to sort RECORD */
+#define SORT_AFTER 16 /* entry points; for more, sorting RECORD pays */
 
-/* The resolution of what a distribution has. */
+/* The state of resolving one distribution. */
 struct resolving {
 	struct tree *tree;
 	struct slice child;
-	struct path_index sorted; /* of RECORD, where that pays */
+	struct path_index sorted; /* of RECORD, if that pays */
 	struct target_site site;
 	struct import_cache cache; /* unless it is shared */
 	uint64_t examined;         /* bytes of shared objects, so far */
@@ -30,7 +30,7 @@ static void cleanup_resolving(struct resolving *work)
 	arena_free(&work->scratch);
 }
 
-/* RECORD, or what stands for it in an archive without one; neither is not an error. */
+/* Read RECORD, or its substitute in an archive; neither is not an error. */
 static int find_record(struct resolving *work, size_t entry_points, struct error *error)
 {
 	struct tree_request request = {work->child, "RECORD", RECORD_MAX, false};
@@ -55,7 +55,7 @@ static int find_record(struct resolving *work, size_t entry_points, struct error
 	return code;
 }
 
-/* In a wheel, a file that will be installed at @path may be spelled otherwise. */
+/* In a wheel, a file that is installed at @path may have another name. */
 static struct wheel_file file_at(const struct wheel_record *record, struct slice path)
 {
 	struct wheel_file file;
@@ -80,7 +80,7 @@ static int fetch(void *payload, struct slice path, uint64_t *unpacked, struct er
 	               : tree_fetch(work->tree, work->child, spelled, unpacked, error);
 }
 
-/* What is at @work must stay where it is. */
+/* @work must not be moved afterwards. */
 static int begin(struct resolving *work, struct tree *tree, const struct target_context *context,
                  const struct distribution_record *distribution, struct error *error)
 {
@@ -100,7 +100,7 @@ static int begin(struct resolving *work, struct tree *tree, const struct target_
 	return find_record(work, distribution->entry_point_count, error);
 }
 
-/* A copy that outlives the scratch; what Python imports as a file is not kept. */
+/* Copy a target out of the scratch arena; objects that are Python files are dropped. */
 static struct target_record *keep(const struct target_record *target, struct arena *arena,
                                   bool *failed)
 {
@@ -128,7 +128,9 @@ static int by_module(const void *left, const void *right)
 	return slice_compare((*a)->module, (*b)->module);
 }
 
-/* All that have a module, ordered by it, so that each module is looked for once. */
+/*
+ * Resolve all entry points with a module, sorted by module, so that each module is searched once.
+ */
 static int resolve_all(struct resolving *work, struct distribution_record *distribution,
                        struct arena *arena, struct error *error)
 {
@@ -152,9 +154,12 @@ static int resolve_all(struct resolving *work, struct distribution_record *distr
 	return failed ? error_nomem(error) : code;
 }
 
-/* --- plugins that announce themselves by nothing but their symbols --- */
+/* --- native plugins --- */
 
-/* Data files of a wheel go to the prefix: "../../../lib/x.so". Further up nothing is its own. */
+/*
+ * Data files of a wheel are installed in the prefix: "../../../lib/x.so". Nothing further up
+ * belongs to it.
+ */
 bool target_plugin_is_sound(struct slice object)
 {
 	for (int up = 0; up < PLUGIN_UP_MAX && slice_starts(object, SLICE("../")); up++)
@@ -181,7 +186,7 @@ static void cleanup_plugins(struct plugins *plugins)
 	free(plugins->rows);
 }
 
-/* If the object is a plugin of some kind, judge it once, and add it for each of its kinds. */
+/* If the object is a plugin of any kind, examine it once, and add it for each of its kinds. */
 static int add_plugins(struct plugins *plugins, const struct object_site *site,
                        const struct object *object, const struct plugin_match *match,
                        struct arena *arena, struct error *error)
@@ -297,14 +302,15 @@ int target_records(struct tree *tree, const struct target_context *context,
 			distribution->record_sha256 = arena_copy(arena, file.sha256, &failed);
 	}
 	code = failed ? error_nomem(error) : resolve_all(&work, distribution, arena, error);
-	/* Without RECORD it is not known which files are the distribution's. */
+	/* Without RECORD, the distribution's files are unknown. */
 	if (code == 0 && !tree->withheld && context->kinds && !slice_is_null(record->text)) {
 		work.site.objects.readers = tree->readers;
 		work.examined = 0;
 		code = find_plugins(&work, context->kinds, distribution, arena, error);
 	}
 	if (distribution->entry_point_count == 0)
-		tree->withheld = withheld; /* a private RECORD is no matter without entry points */
+		tree->withheld =
+		        withheld; /* without entry points, a private RECORD does not matter */
 	return code;
 }
 
@@ -333,7 +339,7 @@ int target_plugin(struct tree *tree, const struct target_context *context, struc
 	if (code < 0 || !opened.facts.exports_wanted)
 		return error_move_failure(error, &own);
 	code = object_judge(site, &opened, arena, target, error);
-	target->object = object; /* which stays */
+	target->object = object; /* which outlives the file */
 	target->symbol = symbol;
 	target->sha256 = arena_copy(arena, target->sha256, &failed);
 	return failed ? error_nomem(error) : code;

@@ -1,6 +1,6 @@
 /*
- * ahead.c - many slow files in the time of one. A ring of AHEAD_WINDOW places under one lock: the
- * threads take the numbers of files in turn and wait where they are too far ahead.
+ * ahead.c - a ring buffer of AHEAD_WINDOW results under one lock: threads claim the next file and
+ * wait while too far ahead.
  */
 #include "libquery/disk/tree/ahead.h"
 
@@ -24,8 +24,8 @@ struct ahead {
 	const void *payload;
 	pthread_mutex_t lock;
 	pthread_cond_t filled, emptied;
-	size_t taken; /* files below this number are not wanted any more */
-	size_t next;  /* the next one to be read */
+	size_t taken; /* files below this number are no longer wanted */
+	size_t next;  /* the next file to read */
 	size_t count;
 	size_t thread_count;
 	pthread_t threads[AHEAD_THREADS];

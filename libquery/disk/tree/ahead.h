@@ -1,13 +1,11 @@
 /*
- * ahead.h - small files that will be wanted one after another, read several at once.
+ * ahead.h - reads small files ahead with several threads, for file systems with high latency.
  *
- * A file system beyond a network, or a disk that has to look for each file, answers many
- * requests in the time that it takes for one. So a few threads read, or look, ahead of the
- * caller, who still gets the files one by one, in order.
+ * A network file system, or a disk that seeks for each file, serves many requests in the time of
+ * one. So a few threads read ahead of the caller, who still gets the files one by one, in order.
  *
- * The threads are joined before ahead_end() returns. All signals are blocked in them: those
- * of a host are for its own threads. Where no thread can be made, the caller reads everything
- * itself.
+ * The threads are joined before ahead_end() returns. They block all signals, which are for the
+ * host's own threads. If no thread can be created, the caller reads everything itself.
  */
 #ifndef LIBQUERY_DISK_TREE_AHEAD_H
 #define LIBQUERY_DISK_TREE_AHEAD_H
@@ -18,13 +16,13 @@
 #include "db/base/error.h"
 
 #define AHEAD_THREADS 16
-#define AHEAD_WINDOW  128                 /* files that may be read and not taken yet */
-#define AHEAD_BYTES   ((size_t)64 * 1024) /* a larger file is left to the caller */
+#define AHEAD_WINDOW  128                 /* files read but not yet taken */
+#define AHEAD_BYTES   ((size_t)64 * 1024) /* larger files are left to the caller */
 
-/* What was found out about a file. */
+/* The result for a file. */
 struct ahead_file {
-	bool left;  /* nothing was: ask yourself */
-	int answer; /* and what comes with it: */
+	bool left;  /* not read: left to the caller */
+	int answer; /* 1, 0 or a code, with: */
 	struct slice text;
 	struct arena arena; /* of the text */
 	struct error error;
@@ -36,15 +34,15 @@ static inline void ahead_file_free(struct ahead_file *file)
 	error_clear(&file->error);
 }
 
-/* Find out about file number @index into *@out, zeroed; in any thread, in any order. */
+/* Read file number @index into the zeroed *out; called in any thread, in any order. */
 typedef void ahead_read(const void *payload, size_t index, struct ahead_file *out);
 
 struct ahead;
 
 /*
- * Is it worth it? Once this many, and not less than half of all, were slow, and where this many
- * are still to come. From a cache a file takes 2 to 10 microseconds; to make the threads takes
- * as long as a few that are slow.
+ * Reading ahead starts once AHEAD_SLOW_FILES files, and at least half of all, were slow, if
+ * AHEAD_WORTH_FILES are still to come. A cached file takes 2 to 10 microseconds; creating the
+ * threads takes as long as a few slow files.
  */
 #define AHEAD_SLOW        100000 /* nanoseconds */
 #define AHEAD_SLOW_FILES  8
@@ -54,23 +52,25 @@ struct ahead_pace {
 	size_t timed, slow; /* files */
 };
 
-/* Note a file that was begun at @began (CLOCK_MONOTONIC) and is done: does it pay to read ahead
- * the @left ones after it? */
+/*
+ * Record the time of a file started at @began (CLOCK_MONOTONIC): does reading ahead pay for the
+ * @left files after it?
+ */
 bool ahead_pays(struct ahead_pace *pace, int64_t began, size_t left);
 
 /*
- * Read files @first to @count, by @read, which must not use what its caller changes
- * meanwhile. NULL: there will be no reading ahead. End it with ahead_end().
+ * Read files @first to @count with @read, which must not use data that the caller changes
+ * meanwhile. NULL: no reading ahead. End with ahead_end().
  */
 struct ahead *ahead_begin(ahead_read *read, const void *payload, size_t first, size_t count);
 
 /*
- * File number @index, which is not less than any that was taken before; those between are
- * dropped. Waits for it. The caller frees *@out.
+ * Wait for file number @index; indexes must increase, and skipped files are dropped. The caller
+ * frees *out.
  */
 void ahead_take(struct ahead *ahead, size_t index, struct ahead_file *out);
 
-/* Wait for the threads; NULL is accepted. */
+/* Join the threads; NULL is accepted. */
 void ahead_end(struct ahead *ahead);
 
 #endif

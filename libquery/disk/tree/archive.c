@@ -1,10 +1,10 @@
 /*
- * archive.c - answers for the files of an archive as importlib.metadata would for them, in a
- * zip on sys.path or, with an archive of another kind, unpacked.
+ * archive.c - reads distributions in an archive: in a zip as importlib.metadata does on sys.path,
+ * in other archives as if they were unpacked.
  *
- * In a zip only the first component of a member's name counts, and a directory exists even
- * where no member stands for it (zipfile.Path). A distribution in an archive is unchanged as
- * long as the archive is: it has no stamps of its own.
+ * In a zip only the first component of a member's name counts, and directories exist even without a
+ * member of their own (zipfile.Path). Distributions in an archive have no stamps: they are
+ * unchanged as long as the archive is.
  */
 #include "libquery/disk/tree/archive.h"
 
@@ -22,11 +22,11 @@
 #include "libquery/disk/tree/distname.h"
 #include "libquery/disk/zip/zip.h"
 
-#define NO_PLACE (UINT32_MAX - 1) /* in the index: of a name that is only a directory's */
+#define NO_PLACE (UINT32_MAX - 1) /* in the index: a directory */
 
 /*
- * The objects that were unpacked last, the latest first: one library is asked for again with
- * each object that needs it.
+ * The objects unpacked last, the latest first: one library is read again for each object that needs
+ * it.
  */
 struct unpacked {
 	uint32_t place;
@@ -36,14 +36,14 @@ struct unpacked {
 struct archive {
 	struct tree tree;
 	struct zip *zip;               /* or NULL: */
-	const struct tree_file *files; /* those in memory */
+	const struct tree_file *files; /* files in memory */
 	size_t count;                  /* of either */
-	/*
-	 * The place of the last file of each name, and the directories in children. A zip of
-	 * thousands of distributions is not to be walked for each of them.
-	 */
-	struct name_map index;    /* made when it is first needed */
-	struct path_index beside; /* see listing(); made when it is asked for */
+	                               /*
+	                                * Maps each name to the place of the last file with it; also the directories in children. A
+	                                * zip of thousands of distributions must not be walked for each of them.
+	                                */
+	struct name_map index;         /* built on first use */
+	struct path_index beside;      /* see listing(); built on first use */
 	bool is_listed;
 	struct unpacked unpacked[2];
 };
@@ -58,7 +58,7 @@ static struct slice name_of(const struct archive *archive, size_t place)
 	return archive->zip ? archive->zip->members[place].name : archive->files[place].path;
 }
 
-/* The child to which the file called @name belongs; null if it does to none. */
+/* The child that contains the file @name; null if none does. */
 static struct slice child_of(const struct archive *archive, struct slice name)
 {
 	return archive->zip ? slice_before(name, '/') : distname_first_info(name);
@@ -77,7 +77,7 @@ static int children(struct tree *tree, tree_each *each, void *payload, struct er
 		size_t before = seen.count;
 
 		if (slice_is_null(child) || (!slice_is_null(last) && slice_equal(child, last)))
-			continue; /* members of one directory stand together */
+			continue; /* members of one directory are adjacent */
 		last = child;
 		name_map_put(&seen, child, 0, &failed);
 		if (seen.count > before)
@@ -88,7 +88,7 @@ static int children(struct tree *tree, tree_each *each, void *payload, struct er
 
 /* --- look-ups --- */
 
-/* Of members with one name the last one counts. */
+/* Of members with the same name the last one counts. */
 static void index_file(struct archive *archive, uint32_t place, bool *failed)
 {
 	struct slice name = name_of(archive, place), child = child_of(archive, name), below;
@@ -103,8 +103,8 @@ static void index_file(struct archive *archive, uint32_t place, bool *failed)
 }
 
 /*
- * The place of the last file called @name in @directory, either of which may be empty, or
- * NO_PLACE if that is a directory. 1, 0 or ERROR_NOMEM.
+ * The place of the last file @name in @directory (either may be empty), or NO_PLACE for a
+ * directory. 1, 0 or ERROR_NOMEM.
  */
 static int find(struct archive *archive, struct slice directory, struct slice name, uint32_t *out,
                 struct error *error)
@@ -129,7 +129,7 @@ static int find(struct archive *archive, struct slice directory, struct slice na
 	return *out != NAME_MAP_NONE;
 }
 
-/* The same for a child; what is not kept of an archive is not there. */
+/* The same in a child; files without content count as missing. */
 static int find_kept(struct archive *archive, struct slice child, const char *file, uint32_t *out,
                      struct error *error)
 {
@@ -151,7 +151,7 @@ static int status_of(struct tree *tree, struct slice child, const char *file, st
 	return code;
 }
 
-/* A member is a file unless its name ends in '/'; a directory, when read, is "absent". */
+/* A member is a file unless its name ends in '/'; reading a directory gives "absent". */
 static int read_file(struct tree *tree, const struct tree_request *request, struct arena *arena,
                      struct slice *out, struct error *error)
 {
@@ -184,9 +184,9 @@ static int read_file(struct tree *tree, const struct tree_request *request, stru
 /* --- the files beside a distribution --- */
 
 /*
- * The same list for all children, each of which sees what lies below its own site directory. It
- * is searched for modules and shared objects. There are no modules in metadata directories, of
- * which an archive may have thousands.
+ * One list for all children, each of which uses the part below its own site directory. It is
+ * searched for modules and shared objects, so metadata directories, of which an archive may have
+ * thousands, are left out.
  */
 static int listing(struct tree *tree, const struct path_index **out, struct error *error)
 {
@@ -212,7 +212,7 @@ static int listing(struct tree *tree, const struct path_index **out, struct erro
 
 /* --- objects --- */
 
-/* Without a place for it the object is not examined; that this cannot be told is a failure. */
+/* Without space for it the object is not examined; but a transient failure is returned. */
 static int no_room(struct error *error)
 {
 	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EIO)
@@ -259,7 +259,7 @@ static int unpack(struct archive *archive, uint32_t place, uint64_t *unpacked, s
 	return code < 0 ? code : take_fd(&fd);
 }
 
-/* A descriptor that this tree keeps, before the others; the last one falls out. */
+/* The cached descriptor of an unpacked object; the oldest one is evicted. */
 static int find_unpacked(struct archive *archive, uint32_t place, uint64_t *unpacked,
                          struct error *error)
 {

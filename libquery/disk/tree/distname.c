@@ -1,10 +1,9 @@
 /*
- * distname.c - derives the names of distributions as importlib.metadata does.
+ * distname.c - the expressions of importlib.metadata, each quoted above its function.
  *
- * Each function is one expression of importlib.metadata, which stands above it. They look alike
- * and are not: str.lower() sees the whole name in one of them and a part of it in another, which
- * matters to a final sigma; and os.path.splitext() takes leading dots for a part of the name,
- * rpartition() does not.
+ * They are similar but not equal: one applies str.lower() to the whole name, another to a part of
+ * it, which matters for a final sigma; and os.path.splitext() treats leading dots as part of the
+ * name, while rpartition() does not.
  */
 #include "libquery/disk/tree/distname.h"
 
@@ -56,8 +55,8 @@ static bool is_separator(char c)
 }
 
 /*
- * Write @name to @out with each run of separators as one '_'. @out may be the place of
- * @name itself, which only shrinks.
+ * Copy @name to @out with each run of separators as one '_'. They may overlap if @out is @name: the
+ * result is not longer.
  */
 static size_t collapse(struct slice name, char *out)
 {
@@ -112,7 +111,7 @@ bool distname_stem(struct slice child, struct slice *stem)
 {
 	struct slice base = path_base(child), extension, name;
 	const char *dot = base.len > 0 ? memrchr(base.ptr, '.', base.len) : NULL;
-	size_t dots = 0; /* at the beginning, which begin no extension */
+	size_t dots = 0; /* leading dots, which start no extension */
 
 	while (dots < base.len && base.ptr[dots] == '.')
 		dots++;
@@ -133,7 +132,7 @@ bool distname_stem(struct slice child, struct slice *stem)
  */
 size_t distname_normalize(struct slice name, char *out, size_t room)
 {
-	char *tail; /* where unicode_lower() accepts its input */
+	char *tail; /* where unicode_lower() allows its input */
 	size_t n;
 
 	assert(room >= DISTNAME_ROOM(name.len));

@@ -1,11 +1,10 @@
 /*
- * distname.h - the names of distributions, as Python derives them from file names.
+ * distname.h - derives the names of distributions from file names, as Python does.
  *
- * Python finds a distribution by the name of a child of a path entry, orders those of
- * one entry by a look-up key, and lets the first of equal normalized names hide the
- * others. The three names are made by three rules, which disagree on odd spellings;
- * the order and the winners of entry_points() depend on keeping them apart. File
- * names are bytes, UTF-8 where they can be.
+ * Python finds a distribution by its file name in a path entry, orders those of one entry by a
+ * look-up key, and lets the first of equal normalized names shadow the others. The three names
+ * follow three rules, which differ for unusual spellings; the order and the result of
+ * entry_points() depend on keeping them apart. File names are bytes, UTF-8 where possible.
  */
 #ifndef LIBQUERY_DISK_TREE_DISTNAME_H
 #define LIBQUERY_DISK_TREE_DISTNAME_H
@@ -14,51 +13,52 @@
 #include "db/base/slice.h"
 #include "db/base/unicode.h"
 
-/* Bytes that a key or a normalized name made from @n bytes may need. */
+/* The most bytes of a key or normalized name of @n bytes. */
 #define DISTNAME_ROOM(n) UNICODE_LOWER_ROOM(n)
 
-/* Whether @child, a name in a directory, is a distribution: *.dist-info or *.egg-info, any case. */
+/* Is @child the name of a distribution: *.dist-info or *.egg-info in any case? */
 bool distname_is_info(struct slice child);
 
-/* @path up to and including its first component that is a distribution; null if none is. */
+/*
+ * @path up to and including its first component that names a distribution; null if there is none.
+ */
 struct slice distname_first_info(struct slice path);
 
-/* Whether @child is EGG-INFO, any case: a distribution where distname_is_egg_base() holds. */
+/* Is @child EGG-INFO in any case, a distribution where distname_is_egg_base() is true? */
 bool distname_is_egg_info(struct slice child);
 
-/* Whether @path_entry, as spelled, has a last component *.egg, any case. False for "x.egg/". */
+/* Is the last component of @path_entry, as spelled, *.egg in any case? False for "x.egg/". */
 bool distname_is_egg_base(struct slice path_entry);
 
 /*
- * The key by which Python groups the children of one path entry: @child in lower case
- * up to its last '.', of that what stands before the first '-', normalized. Writes at
- * most @room bytes, which must be at least DISTNAME_ROOM(child.len); returns how many.
+ * The key by which Python groups the distributions of one path entry: @child in lower case up to
+ * its last '.', of that the part before the first '-', normalized. Writes at most @room bytes, at
+ * least DISTNAME_ROOM(child.len); returns their number.
  */
 size_t distname_lookup_key(struct slice child, char *out, size_t room);
 
 /*
- * The same for an egg's own metadata, by the last component of its path entry, as spelled; and of
- * a @name that is looked for: Python's older rule, which joins nothing.
+ * The same for an egg's own metadata, from the last component of its path entry as spelled; and for
+ * a @name to search for: Python's older rule, which does not merge separators.
  */
 size_t distname_egg_key(struct slice path_entry, char *out, size_t room);
 size_t distname_legacy(struct slice name, char *out, size_t room);
 
 /*
- * The name that @child itself gives to its distribution: without the directories that it
- * lies in, in an archive, and its extension, up to the first '-'; part of @child. False when it
- * gives none and METADATA must be asked: the extension is not exactly .dist-info or .egg-info, or
- * the name is empty.
+ * The distribution name in the file name @child: without leading directories (in an archive) and
+ * the extension, up to the first '-'; part of @child. False if METADATA must be read: the extension
+ * is not exactly .dist-info or .egg-info, or the name is empty.
  */
 bool distname_stem(struct slice child, struct slice *stem);
 
 /*
- * The normalized form of @name, by which distributions hide one another: runs of '-',
- * '_' and '.' become one '_', and all is in lower case. Writes at most @room bytes,
- * which must be at least DISTNAME_ROOM(name.len); returns how many.
+ * The normalized form of @name, which determines shadowing: runs of '-', '_' and '.' become one
+ * '_', in lower case. Writes at most @room bytes, at least DISTNAME_ROOM(name.len); returns their
+ * number.
  */
 size_t distname_normalize(struct slice name, char *out, size_t room);
 
-/* The same in @arena; null and *@failed set without memory, else *@failed is left alone. */
+/* The same in @arena; null, with *failed set, if out of memory. */
 struct slice distname_normalize_in(struct arena *arena, struct slice name, bool *failed);
 
 #endif

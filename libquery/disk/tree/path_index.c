@@ -1,5 +1,5 @@
 /*
- * path_index.c - keeps paths sorted, so that those with one beginning stand together.
+ * path_index.c - a sorted array of paths with binary search.
  */
 #include "libquery/disk/tree/path_index.h"
 

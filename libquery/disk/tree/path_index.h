@@ -1,5 +1,5 @@
 /*
- * path_index.h - paths in order, so that those with one beginning are found at once.
+ * path_index.h - a sorted list of paths, searchable by prefix.
  */
 #ifndef LIBQUERY_DISK_TREE_PATH_INDEX_H
 #define LIBQUERY_DISK_TREE_PATH_INDEX_H
@@ -12,22 +12,22 @@ struct path_index {
 	size_t count, room;
 };
 
-/* Add @path, whose text must stay; false without memory. */
+/* Add @path, whose text must outlive the index; false if out of memory. */
 bool path_index_add(struct path_index *index, struct slice path);
 
-/* To be called when all are added, and before anything is looked for. */
+/* Sort, after adding all paths and before searching. */
 void path_index_sort(struct path_index *index);
 
 /*
- * Add the names in the directory @name, sorted; only those that are @wanted, unless that is NULL.
- * None where it cannot be listed; else a failure (error.h). Texts are in @arena.
+ * Add the names in the directory @name, only those @wanted unless that is NULL, and sort. Adds none
+ * if it cannot be listed, except after a transient failure (error.h). Texts are in @arena.
  */
 int path_index_list(struct path_index *index, int directory, const char *name,
                     bool (*wanted)(struct slice name), struct arena *arena, struct error *error);
 
 /*
- * The next path that starts with @site followed by @prefix: those that do stand together. Begin
- * with *at 0, which becomes one more than its place. NULL: there is no more.
+ * The next path that starts with @site followed by @prefix; such paths are adjacent. Start with *at
+ * 0, which becomes the result's index + 1. NULL at the end.
  */
 const struct slice *path_index_next(const struct path_index *index, struct slice site,
                                     struct slice prefix, size_t *at);

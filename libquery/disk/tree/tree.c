@@ -1,5 +1,5 @@
 /*
- * tree.c - has the defaults for what a kind of tree does not do itself.
+ * tree.c - calls the methods of a tree, or their defaults.
  */
 #include "libquery/disk/tree/tree.h"
 
@@ -67,13 +67,13 @@ int tree_fetch(struct tree *tree, struct slice child, struct slice path, uint64_
 
 void tree_withhold_unless(struct tree *tree, mode_t mode)
 {
-	if ((mode & tree->readers) != tree->readers) /* threads may look, but for no readers */
+	if ((mode & tree->readers) != tree->readers) /* threads call this, but without readers */
 		tree->withheld = true;
 }
 
 /*
- * "dir_info": {"editable": true}. The words decide: to take one that is not editable
- * for one that is costs a stat, and nothing else.
+ * "dir_info": {"editable": true}. The key alone decides: a false positive costs a stat, and nothing
+ * else.
  */
 int tree_is_editable(struct tree *tree, struct slice child, struct error *error)
 {

@@ -1,10 +1,9 @@
 /*
- * tree_directory.c - opens a path entry as what it is, and reads distributions that lie in a
- * directory.
+ * tree_directory.c - opens path entries, and reads distributions in a directory.
  *
  * The order of readdir is kept, since the answers of importlib.metadata depend on it. Files are
- * opened relative to the directory's descriptor: shorter walks for the kernel, and no race with a
- * rename above.
+ * opened relative to the directory's descriptor: this saves the kernel path look-ups and avoids
+ * races with renames above.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,13 +25,13 @@
 #include "libquery/disk/tree/archive.h"
 
 #define ENTRIES_SIZE ((size_t)64 * 1024) /* bytes for one call of getdents64 */
-#define FIRST_BYTES  ((size_t)8 * 1024)  /* what "the beginning" of a file means */
-#define NAME_ROOM    ((size_t)4096)      /* bytes; PATH_MAX, as the kernel counts */
+#define FIRST_BYTES  ((size_t)8 * 1024)  /* the start of a file */
+#define NAME_ROOM    ((size_t)4096)      /* bytes; PATH_MAX of the kernel */
 
 #define EXPECTED "entry_points.txt"
 
 struct directory {
-	struct tree tree; /* first: it is known as this */
+	struct tree tree; /* must be first */
 	const struct distribution_record *expected;
 	size_t expected_count, next;
 	struct ahead_pace pace;
@@ -41,7 +40,7 @@ struct directory {
 
 /* --- listing --- */
 
-/* A directory that fails half-way cannot be listed: os.listdir() raises, too. */
+/* If listing fails half-way, it fails as a whole: os.listdir() raises, too. */
 static int children(struct tree *tree, tree_each *each, void *payload, struct error *error)
 {
 	CLEANUP(cleanup_free) char *buffer = malloc(ENTRIES_SIZE);
@@ -69,7 +68,7 @@ static int children(struct tree *tree, tree_each *each, void *payload, struct er
 /* --- reading --- */
 
 /*
- * What importlib.metadata suppresses: FileNotFoundError, NotADirectoryError,
+ * The errors that importlib.metadata suppresses: FileNotFoundError, NotADirectoryError,
  * IsADirectoryError, PermissionError.
  */
 static bool is_absent(int errnum)
@@ -78,7 +77,10 @@ static bool is_absent(int errnum)
 	       errnum == EPERM;
 }
 
-/* The file's name relative to the directory, in NAME_ROOM bytes; false when it is too long. */
+/*
+ * Write the file's path relative to the directory to @room, NAME_ROOM bytes; false if it is too
+ * long.
+ */
 static bool name_of(char *room, struct slice child, const char *file)
 {
 	if (path_room(child, slice_of(file)) > NAME_ROOM)
@@ -87,7 +89,10 @@ static bool name_of(char *room, struct slice child, const char *file)
 	return true;
 }
 
-/* What others could have led elsewhere, or could not reach themselves, is not told them. */
+/*
+ * Open a path with links for publishing: withheld if others may have made a link, or could not
+ * reach the file themselves.
+ */
 static int open_by_links(struct tree *tree, const char *name)
 {
 	const struct file_sysroot *sysroot = file_sysroot();
@@ -104,18 +109,18 @@ static int open_by_links(struct tree *tree, const char *name)
 	return -1;
 }
 
-/* Where root reads in order to publish, links could lead to what only root may read. */
+/* Where others can make links, links could lead to files that only the caller may read. */
 static int open_file(struct tree *tree, const char *name)
 {
 	int fd;
 
-	if (tree->readers == 0 || geteuid() != 0)
+	if (tree->readers == 0)
 		return file_open(tree->fd, name, 0);
 	fd = file_open_without_links(tree->fd, name, O_RDONLY);
 	return fd >= 0 || errno != ELOOP ? fd : open_by_links(tree, name);
 }
 
-/* The file that is open as @fd, and the distribution's directory, must be everybody's to read. */
+/* The file @fd and the distribution's directory must be readable for all readers. */
 static void withhold_unless(struct tree *tree, struct slice child, int fd,
                             const struct stat *status)
 {
@@ -170,7 +175,7 @@ static int read_now(struct tree *tree, const struct tree_request *request, struc
 
 /* --- reading ahead --- */
 
-/* What cannot be read now, as with too many open files, the caller may be able to read. */
+/* Transient failures, such as too many open files, are left to the caller. */
 static void read_one_ahead(const void *payload, size_t index, struct ahead_file *out)
 {
 	const struct directory *directory = payload;
@@ -184,7 +189,7 @@ static void read_one_ahead(const void *payload, size_t index, struct ahead_file 
 	out->left |= out->answer == ERROR_LIMIT || error_is_failure(out->answer);
 }
 
-/* Ahead, if it is the next file that is expected, some being left out. */
+/* Take the file from the read-ahead, if it is the next expected one, skipping others. */
 static int read_file(struct tree *tree, const struct tree_request *request, struct arena *arena,
                      struct slice *out, struct error *error)
 {
@@ -217,7 +222,7 @@ static int read_file(struct tree *tree, const struct tree_request *request, stru
 	return code;
 }
 
-/* Whoever reads in order to publish asks who has made a link, and that not in threads. */
+/* Reading for publishing checks the owners of links, which is not done in threads. */
 static void expect(struct tree *tree, const struct distribution_record *distributions, size_t count)
 {
 	struct directory *directory = (struct directory *)tree;
@@ -229,7 +234,7 @@ static void expect(struct tree *tree, const struct distribution_record *distribu
 	directory->pace = (struct ahead_pace){0};
 }
 
-/* --- looking --- */
+/* --- status --- */
 
 static int status_of(struct tree *tree, struct slice child, const char *file, struct stat *status,
                      struct error *error)
@@ -277,9 +282,12 @@ int tree_open_directory(int fd, struct stamp stamp, struct tree **out, struct er
 
 int tree_open(const char *path, struct tree **out, struct error *error)
 {
-	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path[0] ? path : ".", 0);
+	const char *name = path[0] ? path : ".";
+	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, name, O_DIRECTORY);
 	struct stat status;
 
+	if (fd < 0 && errno == ENOTDIR)
+		fd = file_open(AT_FDCWD, name, 0);
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(error, errno, "%s", path);
 	if (S_ISDIR(status.st_mode))

@@ -1,13 +1,13 @@
 /*
- * wheel_record.c - finds files in a RECORD without parsing all of it.
+ * wheel_record.c - searches a RECORD without parsing all of it.
  *
- * A full update asks this of every entry point of every distribution, so the usual question, "is
+ * A full update asks this for every entry point of every distribution, so the usual query, "is
  * a/b.py in it?", must cost one search and no allocation. A search reads each line at most once,
- * however often the needle is in it.
+ * however often the needle occurs in it.
  */
 #include "libquery/disk/tree/wheel_record.h"
 
-/* The start of the line in which @at lies. */
+/* The start of the line that contains @at. */
 static const char *line_start(struct slice record, const char *at)
 {
 	const char *break_ = memrchr(record.ptr, '\n', (size_t)(at - record.ptr));
@@ -26,7 +26,7 @@ static struct slice rest_of_line(struct slice record, const char *at)
 	return line;
 }
 
-/* The first field of *line without its quotes; *line becomes what follows the comma. */
+/* Take the first field off *line, without its quotes; *line becomes the rest after the comma. */
 static bool take_field(struct slice *line, struct slice *out)
 {
 	bool quoted = line->len > 0 && line->ptr[0] == '"';
@@ -45,7 +45,7 @@ static bool take_field(struct slice *line, struct slice *out)
 	return true;
 }
 
-/* In a wheel, x.data/platlib/ and x.data/purelib/ are installed beside all else. */
+/* x.data/platlib/ and x.data/purelib/ of a wheel are installed in the site directory. */
 static struct slice installed_path(struct slice path)
 {
 	struct slice rest = path;
@@ -72,7 +72,7 @@ static bool read_line(struct slice line, struct wheel_file *out)
 
 /* --- in the text --- */
 
-/* The next line whose path begins so, at or behind *at, which is moved behind that line. */
+/* Find the next line whose path starts with @prefix, from *at on, which is moved past the line. */
 static bool find_in_text(struct slice record, struct slice prefix, size_t *at,
                          struct wheel_file *out)
 {
@@ -107,7 +107,7 @@ bool wheel_record_index(const struct wheel_record *record, struct path_index *in
 	return true;
 }
 
-/* By the index, *at is 0, or one more than the place of the file that was found last. */
+/* With an index, *at is 0, or the index of the last result + 1. */
 bool wheel_record_find(const struct wheel_record *record, struct slice prefix, size_t *at,
                        struct wheel_file *out)
 {

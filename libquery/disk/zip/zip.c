@@ -1,12 +1,10 @@
 /*
- * zip.c - the bytes of a zip's members, exactly as importlib.metadata would see them through
- * Python's zipfile, which is why no library is used.
+ * zip.c - unpacks members of a zip exactly as Python's zipfile does, hence without a library.
  *
- * Which members there are is told by zip_directory.c. By zipfile's rules the member's local
- * header is read, too, and its name compared; sizes may lie as long as the checksum agrees;
- * members that overlap are refused, as newer releases of CPython do. What is declared is
- * never believed: no more than the caller's limit is allocated, and no more than declared is
- * given to anybody.
+ * zip_directory.c determines the members. By zipfile's rules the local header of a member is read,
+ * too, and its name compared; sizes may be wrong as long as the checksum matches; overlapping
+ * members are rejected, as in newer releases of CPython. Declared sizes are not trusted: no more
+ * than the caller's limit is allocated, and no more than declared is passed on.
  */
 #include "libquery/disk/zip/zip.h"
 
@@ -18,7 +16,7 @@
 #define LOCAL_SIZE 30                 /* bytes of a local header without name and extra */
 #define PIECE      ((size_t)32 << 10) /* bytes of packed data read, and unpacked, at a time */
 
-/* Of the methods, those that are read here. */
+/* The supported compression methods. */
 enum method {
 	STORED = 0,
 	DEFLATED = 8,
@@ -70,11 +68,11 @@ int zip_open_source(const struct zip_source *source, const char *path, struct zi
 
 /* --- the start of a member --- */
 
-/* The unpacking of one member. */
+/* The state of unpacking a member. */
 struct unpacking {
 	const struct zip *zip;
 	const struct zip_member *member;
-	uint64_t data, given; /* where its packed bytes start; unpacked bytes so far */
+	uint64_t data, given; /* offset of the packed bytes; unpacked bytes so far */
 	uLong crc;
 	zip_sink *sink;
 	void *payload;
@@ -94,7 +92,7 @@ static int too_large(const struct unpacking *work, const char *problem, uint64_t
 	                 (unsigned long long)limit);
 }
 
-/* Where the packed bytes start: behind the local header, whose name is compared. */
+/* Find the packed bytes: after the local header, whose name is compared. */
 static int find_data(struct unpacking *work)
 {
 	const struct zip *zip = work->zip;
@@ -144,7 +142,7 @@ static int check_readable(const struct unpacking *work)
 	return 0;
 }
 
-/* --- its bytes --- */
+/* --- unpacking --- */
 
 static int give(struct unpacking *work, const char *bytes, size_t size)
 {
@@ -162,7 +160,7 @@ static void cleanup_inflate(z_stream *stream)
 	inflateEnd(stream);
 }
 
-/* Give all that inflate() makes of its input; *status is its own. */
+/* Pass on all output of inflate() for its input; *status is inflate()'s. */
 static int drain_input(struct unpacking *work, z_stream *stream, int *status)
 {
 	char piece[PIECE];
@@ -179,7 +177,7 @@ static int drain_input(struct unpacking *work, z_stream *stream, int *status)
 	return code;
 }
 
-/* As Python does, read at least once, and of stored bytes no more than are declared. */
+/* As in Python, read at least once, and no more stored bytes than declared. */
 static int give_all(struct unpacking *work)
 {
 	CLEANUP(cleanup_inflate) z_stream stream = {0};

@@ -1,11 +1,10 @@
 /*
- * zip_directory.c - sees in each zip, however odd, exactly the members that importlib.metadata
- * would see through Python's zipfile.
+ * zip_directory.c - finds in every zip, however unusual, the members that Python's zipfile finds.
  *
- * Every rule below is therefore zipfile's, including its leniences: the directory ends
- * where the end record stands, so bytes before the archive shift all offsets; the last
- * record may be cut short in its variable part. Where releases of CPython differ, the
- * newer one is taken: the Unicode path field gives the name (3.12).
+ * So every rule below is zipfile's, including its tolerance: the directory ends where the end
+ * record starts, so bytes before the archive shift all offsets; the variable part of the last
+ * record may be truncated. Where releases of CPython differ, the newer one is followed: the Unicode
+ * path field sets the name (3.12).
  */
 #include "libquery/disk/zip/zip_directory.h"
 
@@ -77,9 +76,9 @@ int zip_file_read(const struct zip *zip, uint64_t at, char *to, size_t size, str
 /* --- names --- */
 
 /*
- * A flag says UTF-8; without it Python takes the name for cp437, the character set of the
- * first PC, whatever wrote the zip. The wrong choice here would name members that Python
- * does not know. In ASCII the two agree.
+ * Without the flag for UTF-8, Python decodes the name as cp437, the character set of the first PC,
+ * whatever wrote the zip. Another choice would give names that Python does not know. In ASCII the
+ * two agree.
  */
 static const char16_t cp437[] =
         u"ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐"
@@ -105,15 +104,15 @@ static struct slice cut_at_nul(struct slice s)
 
 /* --- the end of the directory --- */
 
-/* What the end record says, after zip64 has had its say. */
+/* The end record, after applying zip64. */
 struct end {
-	uint64_t at;           /* where the end record stands, and the directory ends */
+	uint64_t at;           /* offset of the end record, and end of the directory */
 	uint64_t size, offset; /* of the directory */
 };
 
 /*
- * The last end record in the last 64 KiB: behind it only its comment may stand. One without a
- * comment comes first, at the very end of the file.
+ * Find the last end record in the last 64 KiB: only its comment may follow it. One without a
+ * comment, at the very end of the file, is preferred.
  */
 static int find_end(const struct zip *zip, struct end *out, struct error *error)
 {
@@ -139,7 +138,7 @@ static int find_end(const struct zip *zip, struct end *out, struct error *error)
 			return code;
 		for (at = size - 3; at-- > 0 && !has_signature(tail + at, 5, 6);)
 			;
-		if (at > size - END_SIZE) /* cut short, or none at all */
+		if (at > size - END_SIZE) /* truncated, or none */
 			return not_a_zip(zip, error);
 		record = tail + at;
 		out->at = zip->size - size + at;
@@ -149,7 +148,7 @@ static int find_end(const struct zip *zip, struct end *out, struct error *error)
 	return 0;
 }
 
-/* Let the zip64 end record, where there is one, replace what @end says. */
+/* Replace the values of @end by those of the zip64 end record, if there is one. */
 static int apply_zip64(const struct zip *zip, struct end *end, struct error *error)
 {
 	char locator[LOCATOR_SIZE], record[END64_SIZE];
@@ -176,8 +175,8 @@ static int apply_zip64(const struct zip *zip, struct end *end, struct error *err
 }
 
 /*
- * The directory ends where the end record begins; where the end record says it
- * begins only tells how far the whole archive was shifted.
+ * The directory ends where the end record starts; its declared offset only gives the shift of the
+ * whole archive.
  */
 static int load(struct zip *zip, struct error *error)
 {
@@ -205,7 +204,7 @@ static int load(struct zip *zip, struct error *error)
 
 /* --- one record --- */
 
-/* A part of a record, cut where the directory ends. */
+/* A part of a record, truncated at the end of the directory. */
 static struct slice part(const struct zip *zip, size_t place, size_t length)
 {
 	size_t begin = place < zip->length ? place : zip->length;
@@ -214,13 +213,13 @@ static struct slice part(const struct zip *zip, size_t place, size_t length)
 	return (struct slice){zip->bytes + begin, length < left ? length : left};
 }
 
-/* Its name, as it stands in the file. */
+/* The name in a record, as stored. */
 static struct slice name_at(const struct zip *zip, size_t record)
 {
 	return part(zip, record + ENTRY_SIZE, get16(zip->bytes + record + 28));
 }
 
-/* The sizes and the offset that do not fit 32 bits, in this order, as far as each is needed. */
+/* The sizes and the offset that exceed 32 bits, in this order, each only if needed. */
 static const char *apply_extra64(struct slice field, struct zip_member *m)
 {
 	uint64_t *const numbers[] = {&m->size, &m->packed, &m->header_offset};
@@ -236,7 +235,7 @@ static const char *apply_extra64(struct slice field, struct zip_member *m)
 	return NULL;
 }
 
-/* A name in UTF-8 beside a name in another character set, valid for just that name. */
+/* A name in UTF-8 in addition to one in another character set; valid only for that name. */
 static const char *apply_unicode_path(struct slice field, struct slice name, struct zip_member *m)
 {
 	struct slice path;
@@ -275,7 +274,7 @@ static const char *apply_extra(struct slice extra, struct slice name, struct zip
 	return problem;
 }
 
-/* The archive as a whole may be shifted; an offset that leaves 64 bits is in no file. */
+/* Add the shift of the archive; UINT64_MAX if the result is out of range. */
 static uint64_t shift(const struct zip *zip, uint64_t offset)
 {
 	uint64_t shifted;
@@ -288,7 +287,7 @@ static uint64_t shift(const struct zip *zip, uint64_t offset)
 	return shifted;
 }
 
-/* Fill @m from the record at m->record. Returns what is wrong, or NULL. */
+/* Fill @m from the record at m->record. Returns the problem, or NULL. */
 static const char *read_record(struct zip *zip, struct zip_member *m, bool *failed)
 {
 	const char *fixed = zip->bytes + m->record, *problem;
@@ -334,8 +333,8 @@ static int by_offset(const void *left, const void *right)
 }
 
 /*
- * The packed bytes of a member end before the next one starts, so each read asks for that.
- * Members are in order, as a rule.
+ * Sort the offsets: each read checks that a member ends before the next one starts. Members are
+ * usually in order.
  */
 static int sort_starts(struct zip *zip, struct error *error)
 {
@@ -390,9 +389,9 @@ int zip_directory_load(struct zip *zip, struct error *error)
 	return sort_starts(zip, error);
 }
 
-/* --- asking --- */
+/* --- look-ups --- */
 
-/* One whose start lies outside of any file keeps nothing from being read. */
+/* A member with an offset out of range does not limit others. */
 uint64_t zip_directory_next_start(const struct zip *zip, uint64_t offset)
 {
 	size_t low = 0, high = zip->count;
@@ -408,7 +407,7 @@ uint64_t zip_directory_next_start(const struct zip *zip, uint64_t offset)
 	return low < zip->count && zip->starts[low] != UINT64_MAX ? zip->starts[low] : zip->start;
 }
 
-/* Both headers name the member, each in a character set of its own. */
+/* The two headers may use different character sets. */
 int zip_directory_is_named(const struct zip *zip, const struct zip_member *member,
                            struct slice local, unsigned flags)
 {

@@ -1,9 +1,7 @@
 /*
- * zip_directory.h - the bytes of a zip file, and its central directory: which members
- * there are.
+ * zip_directory.h - reads the central directory of a zip file.
  *
- * The directory is read into memory once, checked as a whole, and kept: names stay where they
- * are in it.
+ * The directory is read into memory once, checked as a whole, and kept: names point into it.
  */
 #ifndef LIBQUERY_DISK_ZIP_ZIP_DIRECTORY_H
 #define LIBQUERY_DISK_ZIP_ZIP_DIRECTORY_H
@@ -20,10 +18,10 @@
 struct zip_member {
 	struct slice name;      /* UTF-8, up to its first NUL; lives as long as the zip */
 	uint64_t size, packed;  /* bytes, unpacked and packed, as declared */
-	uint64_t header_offset; /* from the start of the file; UINT64_MAX: outside of any file */
+	uint64_t header_offset; /* from the start of the file; UINT64_MAX: out of range */
 	uint32_t crc;
 	uint16_t method, flags;
-	size_t record; /* where it stands in the central directory */
+	size_t record; /* its offset in the central directory */
 };
 
 /* Bits of a member's flags. */
@@ -34,50 +32,47 @@ enum zip_flag {
 	ZIP_UTF8 = 1 << 11,
 };
 
-/* Where the bytes come from that are in no file: as pread(). */
+/* A source of bytes other than a file; read() as pread(). */
 struct zip_source {
 	ssize_t (*read)(void *payload, char *to, size_t size, uint64_t at);
 	void *payload;
 	uint64_t size;
 };
 
-/*
- * The file is read, never mapped: a file that somebody truncates under a mapping
- * would kill the host with SIGBUS.
- */
+/* The file is read, never mapped: truncating a mapped file would kill the host with SIGBUS. */
 struct zip {
-	int fd; /* borrowed; -1: there is a source instead */
+	int fd; /* borrowed; -1: use the source */
 	struct zip_source source;
 	char *path;               /* for messages */
 	uint64_t size;            /* bytes of the file */
-	uint64_t start, declared; /* in it: where the directory is, and where the end record says */
+	uint64_t start, declared; /* offset of the directory: actual, and in the end record */
 	char *bytes;              /* of the directory */
 	size_t length;
 	struct zip_member *members; /* in the directory's order, duplicates included */
 	size_t count, room;
-	uint64_t *starts;   /* where they start in the file, sorted */
-	struct arena names; /* those that are not UTF-8 in the file */
+	uint64_t *starts;   /* sorted offsets of the members */
+	struct arena names; /* converted to UTF-8 */
 };
 
-/* Up to @size bytes from @at, fewer only at the end of the file; *got says how many. */
+/* Read up to @size bytes at @at, fewer only at the end of the file; *got is their number. */
 int zip_file_read_some(const struct zip *zip, uint64_t at, char *to, size_t size, size_t *got,
                        struct error *error);
 
-/* Exactly @size bytes from @at; ERROR_FORMAT when the file ends before. */
+/* Read exactly @size bytes at @at; ERROR_FORMAT if the file ends before. */
 int zip_file_read(const struct zip *zip, uint64_t at, char *to, size_t size, struct error *error);
 
 /*
- * Read and check the directory of the file at zip->fd, which is open, with its path. Whatever
- * makes Python's ZipFile() raise is an error here.
+ * Read and check the directory of zip->fd (or source); zip->path is set. Fails wherever Python's
+ * ZipFile() raises.
  */
 int zip_directory_load(struct zip *zip, struct error *error);
 
-/* Where the first member behind @offset starts in the file, or else the directory. */
+/* The offset of the first member after @offset, or of the directory. */
 uint64_t zip_directory_next_start(const struct zip *zip, uint64_t offset);
 
 /*
- * Does the local header of @member name it @local, which is UTF-8 or cp437 as @flags say?
- * 1, 0 or ERROR_NOMEM.
+ * Does the name @local in the local header, UTF-8 or cp437 by its @flags, equal the name of
+ * @member? 1, 0 or ERROR_NOMEM.
  */
 int zip_directory_is_named(const struct zip *zip, const struct zip_member *member,
                            struct slice local, unsigned flags);
