@@ -472,6 +472,18 @@ int reader_named(struct reader *reader, struct slice normalized_name, reader_eac
 	return each_row(reader, row, &holder_table, each, payload, error);
 }
 
+int reader_sources(struct reader *reader, int64_t root, struct slice normalized_name,
+                   reader_each *each, void *payload, struct error *error)
+{
+	sqlite3_stmt *row = sql_get_of(
+	        &reader->sql,
+	        SELECT_FROM(SOURCE_COLUMNS) "distribution WHERE normalized_name = ?2 AND root = ?1",
+	        root);
+
+	sql_bind(&reader->sql, row, 2, normalized_name);
+	return each_row(reader, row, &source_table, each, payload, error);
+}
+
 int reader_candidates(struct reader *reader, int64_t root, struct slice normalized_name,
                       reader_each *each, void *payload, struct error *error)
 {

@@ -105,6 +105,10 @@ int reader_named(struct reader *reader, struct slice normalized_name, reader_eac
 int reader_candidates(struct reader *reader, int64_t root, struct slice normalized_name,
                       reader_each *each, void *payload, struct error *error);
 
+/* The same of the rows of @root, with their errors and sources. */
+int reader_sources(struct reader *reader, int64_t root, struct slice normalized_name,
+                   reader_each *each, void *payload, struct error *error);
+
 /* Call @each for every broken distribution of a root. */
 int reader_broken(struct reader *reader, int64_t root, reader_each *each, void *payload,
                   struct error *error);

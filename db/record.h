@@ -122,7 +122,8 @@ struct distribution_record {
 	struct slice name, version;
 	struct slice error;
 	struct slice record_sha256;
-	uint32_t watched; /* of enum watched */
+	struct slice source; /* of a package index; see indexer/package_index/catalogue.c */
+	uint32_t watched;    /* of enum watched */
 	bool has_metadata, settled;
 	bool has_headers; /* name and version were read */
 	bool reused;      /* the row with this id is still valid: nothing was read */

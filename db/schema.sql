@@ -63,7 +63,8 @@ CREATE TABLE distribution (
 	entry_points_mtime INTEGER,
 	metadata_size      INTEGER, -- of METADATA, PKG-INFO or the egg-info that is a file
 	metadata_mtime     INTEGER,
-	record_sha256   TEXT              -- of entry_points.txt, as RECORD writes it
+	record_sha256   TEXT,             -- of entry_points.txt, as RECORD writes it
+	source          TEXT              -- of a package index: which state of its page was read
 ) STRICT;
 CREATE INDEX distribution_name ON distribution (normalized_name);
 CREATE INDEX distribution_error ON distribution (id) WHERE error IS NOT NULL;

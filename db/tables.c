@@ -54,6 +54,7 @@ const struct table startup_table = TABLE(STARTUP_COLUMNS, startup_record, false)
 const struct table event_table = TABLE(EVENT_COLUMNS, event_record, false);
 const struct table selected_table = TABLE(SELECTED_COLUMNS, reader_row, true);
 const struct table holder_table = TABLE(HOLDER_COLUMNS, distribution_record, true);
+const struct table source_table = TABLE(SOURCE_COLUMNS, distribution_record, true);
 const struct table problem_table = TABLE(PROBLEM_COLUMNS, distribution_record, true);
 
 /* --- rows --- */

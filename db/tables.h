@@ -55,7 +55,8 @@
 	COLUMN(OF, "entry_points_size", OUTLINE_SIZE, entry_points_txt)                            \
 	COLUMN(OF, "entry_points_mtime", OUTLINE_TIME, entry_points_txt)                           \
 	COLUMN(OF, "metadata_size", OUTLINE_SIZE, metadata)                                        \
-	COLUMN(OF, "metadata_mtime", OUTLINE_TIME, metadata)
+	COLUMN(OF, "metadata_mtime", OUTLINE_TIME, metadata)                                       \
+	COLUMN(OF, "source", TEXT, source)
 
 #define DISTRIBUTION_COLUMNS(COLUMN, OF)                                                           \
 	COLUMN(OF, "directory", NEEDED, directory)                                                 \
@@ -150,6 +151,11 @@
 	COLUMN(OF, "normalized_name", TEXT, normalized_name)                                       \
 	COLUMN(OF, "error", TEXT, error)
 
+#define SOURCE_COLUMNS(COLUMN, OF)                                                                 \
+	HOLDER_COLUMNS(COLUMN, OF)                                                                 \
+	COLUMN(OF, "error", TEXT, error)                                                           \
+	COLUMN(OF, "source", TEXT, source)
+
 /* A column list as a map. */
 struct table {
 	const struct column *columns;
@@ -159,7 +165,7 @@ struct table {
 
 extern const struct table root_table, distribution_table, anchored_table, listed_table,
         entry_point_table, plugin_table, target_table, publication_table, startup_table,
-        event_table, selected_table, holder_table, problem_table;
+        event_table, selected_table, holder_table, problem_table, source_table;
 
 /*
  * Read the columns from @first on, the identifier and then those of @table, into @record; texts are

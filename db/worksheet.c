@@ -22,7 +22,6 @@ struct worksheet_rows {
 
 struct worksheet {
 	sqlite3 *db;
-	char *file;  /* NULL: in memory */
 	int failure; /* SQLite's code */
 	struct worksheet_rows statements[STATEMENTS_MAX];
 	size_t count;
@@ -40,11 +39,7 @@ int worksheet_failure(struct worksheet *worksheet, struct error *error)
 		return 0;
 	if (worksheet->failure == SQLITE_NOMEM)
 		return error_nomem(error);
-	if (worksheet->failure == SQLITE_BUSY)
-		return error_set(error, ERROR_BUSY, "%s: another process has it open",
-		                 worksheet->file);
-	return error_set(error, ERROR_IO, "%s: %s",
-	                 worksheet->file ? worksheet->file : "cannot evaluate the rules",
+	return error_set(error, ERROR_IO, "cannot evaluate the rules: %s",
 	                 sqlite3_errstr(worksheet->failure));
 }
 
@@ -54,30 +49,22 @@ static void execute(struct worksheet *worksheet, const char *text)
 		fail(worksheet, sqlite3_exec(worksheet->db, text, NULL, NULL, NULL));
 }
 
-int worksheet_open(const char *script, const char *file, struct worksheet **out,
-                   struct error *error)
+int worksheet_open(const char *script, struct worksheet **out, struct error *error)
 {
 	CLEANUP(cleanup_worksheet) struct worksheet *worksheet = calloc(1, sizeof(*worksheet));
 
-	if (!worksheet || (file && !(worksheet->file = strdup(file))))
+	if (!worksheet)
 		return error_nomem(error);
 	fail(worksheet,
-	     sqlite3_open_v2(file ? file : ":memory:", &worksheet->db,
+	     sqlite3_open_v2(":memory:", &worksheet->db,
 	                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 	                     NULL));
-	execute(worksheet, "PRAGMA temp_store = MEMORY; PRAGMA locking_mode = EXCLUSIVE;"
-	                   "BEGIN EXCLUSIVE");
+	execute(worksheet, "PRAGMA temp_store = MEMORY; BEGIN");
 	execute(worksheet, script);
 	if (worksheet->failure != SQLITE_OK)
 		return worksheet_failure(worksheet, error);
 	*out = take(worksheet);
 	return 0;
-}
-
-int worksheet_keep(struct worksheet *worksheet, struct error *error)
-{
-	execute(worksheet, "COMMIT; BEGIN");
-	return worksheet_failure(worksheet, error);
 }
 
 void worksheet_close(struct worksheet *worksheet)
@@ -87,7 +74,6 @@ void worksheet_close(struct worksheet *worksheet)
 	for (size_t i = 0; i < worksheet->count; i++)
 		sqlite3_finalize(worksheet->statements[i].statement);
 	sqlite3_close(worksheet->db);
-	free(worksheet->file);
 	free(worksheet);
 }
 

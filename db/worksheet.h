@@ -1,7 +1,7 @@
 /*
  * worksheet.h - a private scratch database for collected facts and queries about them.
  *
- * An SQLite database, usually in memory, that is created from a trusted SQL script; the owner fills
+ * An SQLite database in memory that is created from a trusted SQL script; the owner fills
  * its tables and reads its views by name, without SQL. Values may be hostile: they are only bound
  * to parameters. For one thread at a time.
  */
@@ -64,14 +64,8 @@ static inline struct fact fact_id(int64_t id)
 	return id ? fact_number(id) : fact_null();
 }
 
-/*
- * Create a worksheet from the statements of @script: in memory, or, unless @file is NULL, in that
- * file, which must belong to the user, as must its directory. The file is locked while it is open
- * (ERROR_BUSY if another process has it open); worksheet_keep() commits its content.
- */
-int worksheet_open(const char *script, const char *file, struct worksheet **out,
-                   struct error *error);
-int worksheet_keep(struct worksheet *worksheet, struct error *error);
+/* Create a worksheet, in memory, from the statements of @script. */
+int worksheet_open(const char *script, struct worksheet **out, struct error *error);
 void worksheet_close(struct worksheet *worksheet); /* NULL is accepted */
 
 static inline void cleanup_worksheet(struct worksheet **worksheet) /* for CLEANUP() */

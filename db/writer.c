@@ -238,7 +238,8 @@ int writer_anchor_distribution(struct writer *writer,
 	static const char text[] =
 	        "UPDATE distribution SET position = ?2, settled = ?3, watched = ?4, "
 	        "directory_stamp = ?5, files_stamp = ?6, entry_points_size = ?7, "
-	        "entry_points_mtime = ?8, metadata_size = ?9, metadata_mtime = ?10 WHERE id = ?1";
+	        "entry_points_mtime = ?8, metadata_size = ?9, metadata_mtime = ?10, source = ?11 "
+	        "WHERE id = ?1";
 
 	return put(writer, text, distribution->id, &anchored_table, distribution, error);
 }

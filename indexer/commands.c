@@ -64,9 +64,10 @@ static const struct command commands[] = {
 		"  entrydb add app.tar; entrydb list --root app.tar\n",
 		"0 success, 2 usage, 3 some archives could not be read"},
 	{"forget", "PATH...", command_forget, KEEPS, KEEPING "path platform", PATHS,
-		"drop a site directory or an archive",
-		"Drop site directories or archives from the database that contains them. The files on disk "
-		"are not touched; queries read them directly.",
+		"drop a site directory, an archive or an index",
+		"Drop site directories, archives and, by their URLs, package indexes from the database that "
+		"contains them, or remove the unpacked copy of an image. The files on disk are not touched; "
+		"queries read them directly.",
 		"  entrydb forget --db wheels.db wheelhouse/thing-1.0-py3-none-any.whl\n",
 		"0 success, 1 a path is in no database, 2 usage, 3 failed"},
 	{"list", "[GROUP [NAME]]", command_list, ASKS,

@@ -213,9 +213,10 @@ void catch_signals(bool for_good)
 
 /* --- progress --- */
 
-#define SHOW_AFTER 300 /* milliseconds; shorter work shows nothing */
-#define SHOW_EVERY 100 /* milliseconds between two drawings */
-#define BAR_WIDTH  24  /* columns */
+#define SHOW_AFTER     300   /* milliseconds; shorter work shows nothing */
+#define ESTIMATE_AFTER 20000 /* milliseconds */
+#define SHOW_EVERY     100   /* milliseconds between two drawings */
+#define BAR_WIDTH      24    /* columns */
 
 struct progress progress_begin(const char *what, bool quiet)
 {
@@ -229,13 +230,19 @@ struct progress progress_begin(const char *what, bool quiet)
 static void draw(const struct progress *progress, const char *name, size_t done, size_t total)
 {
 	int filled = total ? (int)((double)done / (double)total * BAR_WIDTH) : 0;
-	int room = (int)terminal_columns(stderr) - BAR_WIDTH - 36;
+	int64_t past = milliseconds_now() - progress->began;
 	CLEANUP(cleanup_free) char *text = name ? escape_text(slice_of(name)) : NULL;
+	char left[32] = "";
+	int room;
 
+	if (past > ESTIMATE_AFTER && done > 0)
+		snprintf(left, sizeof(left), ", %lld min left",
+		         (long long)(past / (int64_t)done * (int64_t)(total - done) / 60000 + 1));
+	room = (int)terminal_columns(stderr) - BAR_WIDTH - 36 - (int)strlen(left);
 	fprintf(stderr, "\r\033[K%s [", progress->what);
 	for (int i = 0; i < BAR_WIDTH; i++)
 		putc(i < filled ? '#' : '.', stderr);
-	fprintf(stderr, "] %zu/%zu", done, total);
+	fprintf(stderr, "] %zu/%zu%s", done, total, left);
 	if (text && room > 0)
 		fprintf(stderr, " %.*s", (int)utf8_cut(slice_of(text), (size_t)room), text);
 	fflush(stderr);

@@ -103,7 +103,7 @@ struct progress {
 
 struct progress progress_begin(const char *what, bool quiet);
 
-/* Show @done of @total; @name (may be NULL) is the current item. */
+/* Show @done of @total, and an estimate of long work; @name (may be NULL) is the current item. */
 void progress_show(struct progress *progress, const char *name, size_t done, size_t total);
 
 /*

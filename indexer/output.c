@@ -22,9 +22,10 @@
 #include "db/base/unicode.h"
 
 #define WIDTH_LEAST 12 /* columns of a folded cell; with less room, the last cells are dropped */
-#define WIDTH_WIDE  24 /* columns of a folded cell; with less room, STYLE_WIDE goes below the row  \
-	                */
-#define GAP 2          /* columns between cells */
+#define WIDTH_WIDE                                                                                 \
+	24    /* columns of a folded cell; with less room, STYLE_WIDE goes below the row           \
+	       */
+#define GAP 2 /* columns between cells */
 
 struct output output_begin(const struct column *columns, size_t column_count, bool json)
 {

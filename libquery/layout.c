@@ -201,9 +201,14 @@ char *layout_root_path(const char *database, const char *path)
 	return base ? strdup(is_below ? path + len + 1 : path) : NULL;
 }
 
+bool layout_is_url(struct slice path)
+{
+	return slice_starts(path, SLICE("http://")) || slice_starts(path, SLICE("https://"));
+}
+
 char *layout_path_of_root(const char *base, struct slice root_path)
 {
-	if (slice_starts(root_path, SLICE("/")))
+	if (slice_starts(root_path, SLICE("/")) || layout_is_url(root_path))
 		return strndup(root_path.ptr, root_path.len);
 	return text_format("%s/%.*s", base, (int)root_path.len, root_path.ptr);
 }
@@ -216,6 +221,8 @@ char *layout_absolute(const char *entry)
 
 	if (entry[0] != '/' && !directory)
 		return NULL;
+	if (layout_is_url(slice_of(entry)))
+		return strdup(entry);
 	path = directory ? text_format("%s/%s", directory, entry) : strdup(entry);
 	copy = path ? strdup(path) : NULL;
 	if (!copy)

@@ -67,6 +67,9 @@ char *layout_base(const char *database);
 /* Is @database the path of a prefix's database, or of the system's? */
 bool layout_is_of_prefix(const char *database);
 
+/* Is @path the URL of a package index, http or https? It is the path of such a root. */
+bool layout_is_url(struct slice path);
+
 /*
  * The absolute path of a root that is stored as @root_path; @base: layout_base() of its database.
  * malloc'd.
@@ -84,7 +87,7 @@ bool layout_is_known(const char *path);
 
 /*
  * @entry as an absolute path without ".", doubled slashes and a trailing slash; a path with ".." is
- * resolved by realpath(). malloc'd; NULL, with errno, on failure.
+ * resolved by realpath(), a URL stays as it is. malloc'd; NULL, with errno, on failure.
  */
 char *layout_absolute(const char *entry);
 

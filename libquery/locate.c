@@ -25,6 +25,8 @@ static bool row_suits(const struct path_entry *entry, const struct coverage *cov
 {
 	struct slice spelled = slice_of(entry->spelled);
 
+	if (entry->row.kind == ROOT_ARCHIVE) /* or a package index, whose URL ends so */
+		return true;
 	if (entry->row.kind != ROOT_DIRECTORY && slice_ends(spelled, SLICE("/")))
 		return false;
 	return distname_is_egg_base(spelled) == distname_is_egg_base(slice_of(coverage->root_path));

@@ -16,7 +16,7 @@ if(without_pip EQUAL 0)
 endif()
 # A sanitizer's build runs what handles hostile input, threads and failures. An interpreter is
 # given AddressSanitizer's library, since it has none.
-set(under_address cli-add cli-images cli-audit_attacks cli-bad_input cli-concurrency cli-freshness cli-hook cli-mutations
+set(under_address cli-add cli-images cli-index cli-audit_attacks cli-bad_input cli-concurrency cli-freshness cli-hook cli-mutations
     cli-plugins cli-push cli-trust python-behaviour)
 # These keep two processors busy.
 set(for_two faults-faults oracle-environments python-differential python-mutants)

@@ -147,7 +147,7 @@ int command_audit(const struct options *options, struct error *error)
 {
 	CLEANUP(cleanup_audit) struct audit audit = {.options = options};
 	enum status status;
-	int code = worksheet_open(audit_script, NULL, &audit.sheet, error);
+	int code = worksheet_open(audit_script, &audit.sheet, error);
 
 	if (code < 0 || options->explain)
 		return code < 0 ? code : report_rules(audit.sheet, options->json, error);

@@ -162,7 +162,7 @@ static int judge(const struct push *push, const struct database *database, char 
 	const struct databases one = {.items = (struct database *)database, .count = 1};
 	CLEANUP(cleanup_worksheet) struct worksheet *sheet = NULL;
 	bool incomplete = false;
-	int code = worksheet_open(audit_script, NULL, &sheet, error);
+	int code = worksheet_open(audit_script, &sheet, error);
 
 	if (code == 0)
 		code = collect(sheet, push->options, &one, EVERYBODY, &incomplete, error);

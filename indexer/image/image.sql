@@ -16,7 +16,11 @@ SELECT m.name AS key, t.offset, t.size
   FROM member m JOIN member t ON t.name = coalesce(iif(m.link GLOB '../*', substr(m.link, 4), m.link), m.name)
  WHERE t.offset IS NOT NULL;
 
-CREATE TABLE wanted (os TEXT, architecture TEXT, variant TEXT) STRICT;
+-- The platform that is asked for, "linux/arm64/v8", as a JSON array.
+CREATE TABLE asked (platform TEXT) STRICT;
+CREATE VIEW wanted AS
+SELECT json ->> 0 AS os, json ->> 1 AS architecture, json ->> 2 AS variant
+  FROM (SELECT '["' || replace(platform, '/', '","') || '"]' AS json FROM asked);
 
 -- What an index lists; what it says of the platform only spares reading the others.
 CREATE VIEW child AS

@@ -1,8 +1,8 @@
 /*
- * kept.c - adds images, and leads --root to their trees.
+ * kept.c - adds images, and makes --root IMAGE stand for their trees.
  *
- * A tree is made beside its place and renamed into it, so that a failed or interrupted `add` leaves
- * what was there before.
+ * A tree is made under another name and then renamed, so that a failed or interrupted `add` leaves
+ * the tree of before.
  */
 #include "indexer/image/kept.h"
 
@@ -25,17 +25,18 @@
 #include "db/base/trust.h"
 #include "indexer/image/unpack.h"
 #include "indexer/sysroot.h"
+#include "libquery/disk/tree/tree.h"
 #include "libquery/layout.h"
 
-#define RECORD      "image"
-#define RECORD_FORM "entrydb-image 2 %lld %lld %lld\n"
-#define RECORD_MAX  ((size_t)64 << 10)
-#define NEW         "new" /* a tree that is being made */
+#define RECORD       "image"
+#define RECORD_MAX   ((size_t)64 << 10)
+#define RECORD_OTHER 2
+#define NEW          "new" /* a tree that is being made */
 
-/* Where that of one image is kept, whether it is there or not. */
+/* Where the tree of one image is, or would be. */
 struct kept {
-	char *absolute, *directory, *place; /* of the image; of its trees; of the one */
-	char name[64];                      /* of the platform */
+	char *absolute, *directory, *place; /* the image; its trees; the one for the platform, */
+	char name[64];                      /* which is called this there */
 };
 
 static void kept_end(struct kept *kept)
@@ -70,26 +71,36 @@ static int kept_find(const char *path, const char *platform, struct kept *out, s
 	return out->place ? 0 : error_nomem(error);
 }
 
-/* The stamp of the image when it was added: 1; 0: it was not. */
-static int read_record(const struct kept *kept, struct stamp *out, struct error *error)
+/* What tells whether the image at @path is still the same, malloc'd: its stamp, and its path. */
+static char *record_of(const struct kept *kept, const char *path)
+{
+	CLEANUP(cleanup_free) char *index = text_format("%s/index.json", path);
+	struct stat status = {0};
+	struct stamp stamp;
+
+	if (index && stat(index, &status) != 0)
+		stat(path, &status);
+	stamp = stamp_of(&status);
+	return text_format("entrydb-image 2 %lld %lld %lld\n%s\n", (long long)stamp.mtime,
+	                   (long long)stamp.ctime, (long long)stamp.inode, kept->absolute);
+}
+
+/* Is that what is kept? 1; 0: nothing is; RECORD_OTHER; or an error. */
+static int find_record(const struct kept *kept, const char *now, struct error *error)
 {
 	CLEANUP(cleanup_free) char *file = text_format("%s/" RECORD, kept->place);
-	CLEANUP(cleanup_free) char *text = NULL;
-	long long mtime, ctime, inode;
+	CLEANUP(cleanup_free) char *then = NULL;
 	size_t len;
-	int code =
-	        file ? small_file_read_trusted(file, RECORD_MAX, TRUST_NO_OTHER, &text, &len, error)
-	             : error_nomem(error);
+	int code = !file || !now ? error_nomem(error)
+	                         : small_file_read_trusted(file, RECORD_MAX, TRUST_NO_OTHER, &then,
+	                                                   &len, error);
 
-	if (code <= 0 || sscanf(text, RECORD_FORM, &mtime, &ctime, &inode) != 3)
-		return code < 0 ? code : 0;
-	*out = (struct stamp){mtime, ctime, inode};
-	return 1;
+	return code > 0 && strcmp(then, now) != 0 ? RECORD_OTHER : code;
 }
 
 /* --- add --- */
 
-/* A site directory that some layer had, if it is (still) there, by its own name. */
+/* Add the site directory of a layer, if no later one has removed it, by its path without links. */
 static int add_site(struct sites *sites, const char *root, const char *site, struct error *error)
 {
 	CLEANUP(cleanup_free) char *path = text_format("%s%s", root, site);
@@ -105,13 +116,12 @@ static int add_site(struct sites *sites, const char *root, const char *site, str
 	return sites_add(sites, real + outside) ? 0 : error_nomem(error);
 }
 
-/* Unpack it; make the databases of the system, and of each site directory. */
+/* Unpack it; make the databases of the system and of each site directory. */
 static int make_tree(const struct options *options, struct image *image, const char *root,
                      struct error *error)
 {
 	CLEANUP(sites_free) struct sites seen = {0};
 	CLEANUP(sites_free) struct sites sites = {0};
-	const struct unpack_options how = {options->quiet, &seen};
 	struct options own = *options;
 	int code = image_choose(image, error);
 
@@ -122,7 +132,7 @@ static int make_tree(const struct options *options, struct image *image, const c
 	if (code == 0)
 		code = sysroot_enter(&own.sysroot, error);
 	if (code == 0)
-		code = image_unpack(image, file_sysroot()->real, &how, error);
+		code = image_unpack(image, file_sysroot()->real, options->quiet, &seen, error);
 	for (size_t i = 0; code == 0 && i < seen.count; i++)
 		code = add_site(&sites, root, seen.paths[i], error);
 	if (code == 0)
@@ -136,7 +146,7 @@ static int make_tree(const struct options *options, struct image *image, const c
 	return code < 0 ? code : 0;
 }
 
-/* In one step; then what was there before is removed. */
+/* Put the new tree in the place of the old one, in one step if the file system can. */
 static int put_in_place(int directory, const char *name)
 {
 	if (renameat(directory, NEW, directory, name) == 0)
@@ -149,17 +159,13 @@ static int put_in_place(int directory, const char *name)
 }
 
 static int keep_tree(const struct options *options, const struct kept *kept, struct image *image,
-                     int directory, struct error *error)
+                     const char *record, int directory, struct error *error)
 {
 	CLEANUP(cleanup_free) char *root = text_format("%s/" NEW "/root", kept->directory);
-	CLEANUP(cleanup_free)
-	char *record = text_format(RECORD_FORM "%s\n", (long long)image->stamp.mtime,
-	                           (long long)image->stamp.ctime, (long long)image->stamp.inode,
-	                           kept->absolute);
 	CLEANUP(cleanup_close) int fd = -1;
 	int code;
 
-	if (!root || !record)
+	if (!root)
 		return error_nomem(error);
 	if (mkdirat(directory, NEW, 0700) != 0 || mkdirat(directory, NEW "/root", 0755) != 0)
 		return error_errno(error, errno, "cannot make %s", root);
@@ -178,15 +184,19 @@ int image_add(const struct options *options, const char *path, struct error *err
 	CLEANUP(image_close) struct image image = IMAGE_INIT;
 	CLEANUP(kept_end) struct kept kept = {0};
 	CLEANUP(cleanup_close) int directory = -1;
-	struct stamp stamp;
-	int code = image_open(path, options->platform, &image, error);
+	CLEANUP(cleanup_free) char *record = NULL;
+	CLEANUP(error_clear) struct error why = {0};
+	int found = kept_find(path, options->platform, &kept, &why), code;
 
+	if (found == 0) /* before it is opened: a later change makes it another one */
+		record = record_of(&kept, path);
+	code = image_open(path, options->platform, &image, error);
 	if (code <= 0)
 		return code;
 	if (options->database)
 		return error_set(error, ERROR_INVALID, "%s: an image goes to no --db", path);
-	code = kept_find(path, options->platform, &kept, error);
-	if (code == 0 && read_record(&kept, &stamp, NULL) > 0 && stamp_equal(stamp, image.stamp))
+	code = found < 0 ? error_move(error, &why) : record ? 0 : error_nomem(error);
+	if (code == 0 && find_record(&kept, record, NULL) == 1)
 		return 2;
 	if (code == 0)
 		code = safe_directory_open(kept.directory, NULL, SAFE_CREATE, &directory, error);
@@ -194,11 +204,11 @@ int image_add(const struct options *options, const char *path, struct error *err
 		return code;
 	if (flock(directory, LOCK_EX | LOCK_NB) != 0)
 		return error_set(error, ERROR_BUSY, "%s: another process is adding it", path);
-	code = unpack_remove(directory, NEW) == 0 /* of a run that was killed */
-	               ? keep_tree(options, &kept, &image, directory, error)
+	code = unpack_remove(directory, NEW) == 0 /* left by a run that was killed */
+	               ? keep_tree(options, &kept, &image, record, directory, error)
 	               : error_errno(error, errno, "cannot remove %s/" NEW, kept.directory);
 	unpack_remove(directory, NEW);
-	rmdir(kept.directory); /* if nothing is kept of it */
+	rmdir(kept.directory); /* if it has no tree */
 	return code < 0 ? code : 1;
 }
 
@@ -233,7 +243,7 @@ bool image_is_named(const char *path)
 	        (S_ISDIR(status.st_mode) && layout && access(layout, F_OK) == 0));
 }
 
-/* "; run: entrydb add IMAGE", as for this platform. */
+/* With the command that adds it for this platform. */
 static int refuse(const struct options *options, const struct kept *kept, const char *why,
                   struct error *error)
 {
@@ -248,16 +258,15 @@ static int refuse(const struct options *options, const struct kept *kept, const 
 	                 *platform ? " " : "", word);
 }
 
-/* Are the layers those that the image names? */
+/* Do the layers have the digests that the image names? */
 static int check_layers(const struct options *options, const char *path, struct error *error)
 {
 	CLEANUP(image_close) struct image image = IMAGE_INIT;
-	const struct unpack_options how = {options->quiet, NULL};
 	int code = image_open(path, options->platform, &image, error);
 
 	if (code > 0)
 		code = image_choose(&image, error);
-	return code < 0 ? code : image_unpack(&image, NULL, &how, error);
+	return code < 0 ? code : image_unpack(&image, NULL, options->quiet, NULL, error);
 }
 
 int image_enter(struct options *options, bool with_layers, struct error *error)
@@ -265,19 +274,21 @@ int image_enter(struct options *options, bool with_layers, struct error *error)
 	CLEANUP(kept_end) struct kept kept = {0};
 	CLEANUP(cleanup_free) char *root = NULL;
 	const char *image = options->sysroot;
-	struct stamp now = {0}, then = {0};
+	CLEANUP(cleanup_free) char *record = NULL;
 	int code = kept_find(image, options->platform, &kept, error);
 
 	if (code == 0 && options->database)
 		code = error_set(error, ERROR_INVALID, "--db: an image has databases of its own");
-	if (code == 0)
-		code = read_record(&kept, &then, error);
+	if (code < 0)
+		return code;
+	record = record_of(&kept, image);
+	code = find_record(&kept, record, error);
 	if (code == 0)
 		return refuse(options, &kept, "it was not added for this platform", error);
+	if (code == RECORD_OTHER)
+		return refuse(options, &kept, "it has changed since it was added", error);
 	if (code > 0)
-		code = image_stamp(image, &now, error);
-	if (code == 0 && !stamp_equal(now, then))
-		code = refuse(options, &kept, "it has changed since it was added", error);
+		code = 0;
 	if (code == 0 && with_layers)
 		code = check_layers(options, image, error);
 	if (code < 0)

@@ -1,12 +1,11 @@
 /*
- * kept.h - images that were added, each unpacked once, so that questions about it are those about a
- * tree.
+ * kept.h - keeps the trees of images that were added.
  *
- *     $XDG_STATE_HOME/entrydb/images/KEY/OS-ARCH/image    its stamp, and its path
+ *     $XDG_STATE_HOME/entrydb/images/KEY/OS-ARCH/image    the image's stamp and path
  *     .../images/KEY/OS-ARCH/root/                        its tree, with databases: a sysroot
  *
- * KEY follows from the path. `add` has `update --sealed` make the databases; --root IMAGE then
- * means the tree, at level trust.
+ * KEY is a hash of the path. `add` unpacks the image and makes the databases as `update --sealed`
+ * does; --root IMAGE then stands for the tree, at level trust.
  */
 #ifndef INDEXER_IMAGE_KEPT_H
 #define INDEXER_IMAGE_KEPT_H
@@ -14,14 +13,14 @@
 #include "indexer/command.h"
 
 /*
- * Add the image at @path. 1: done; 2: it is as it was; 0: @path is none; or an error, after which
- * what was kept before still is.
+ * Add the image at @path. 1: done; 2: it has not changed; 0: @path is no image; or an error, after
+ * which the tree of before is still there.
  */
 int image_add(const struct options *options, const char *path, struct error *error);
 
 /*
- * Drop what is kept of the image at @path: for --platform, else for all. 1: done; 0: nothing is
- * kept of such; or an error.
+ * Remove the tree of the image at @path for --platform, or all its trees. 1: done; 0: there is
+ * none; or an error.
  */
 int image_forget(const struct options *options, const char *path, struct error *error);
 

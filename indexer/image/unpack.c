@@ -27,18 +27,12 @@
 #define WHITEOUT SLICE(".wh.")
 #define OPAQUE   SLICE(".wh..wh..opq")
 
-/* What this layer has put where: by the directory's inode and the name. */
-struct placed {
-	struct name_map map;
-	struct arena keys;
-	bool failed;
-};
-
 struct unpack {
 	const struct image *image;
 	const char *directory;
-	const struct unpack_options *options;
-	struct placed placed;
+	struct sites *sites;
+	struct name_map placed;  /* inodes that this layer has made: its whiteouts spare them */
+	struct arena arena;      /* of placed */
 	uint64_t members, bytes; /* of all layers */
 	struct sha256 sha;
 	uint64_t input;
@@ -46,77 +40,57 @@ struct unpack {
 	struct archive_member member; /* and what it will be */
 };
 
-static void unpack_end(struct unpack *unpack)
+/* --- whiteouts --- */
+
+static struct slice key_of(const struct stat *status)
 {
-	cleanup_close(&unpack->fd);
-	name_map_free(&unpack->placed.map);
-	arena_free(&unpack->placed.keys);
+	return (struct slice){(const char *)&status->st_ino, sizeof(status->st_ino)};
 }
 
-/* --- removing --- */
-
-#define KEY_ROOM (24 + 1 + 256) /* bytes: of a number, a slash, a name */
-
-static struct slice key_of(char room[KEY_ROOM], int directory, const char *name)
+static int note_placed(struct unpack *unpack, int directory, const char *name)
 {
 	struct stat status;
+	bool failed = fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0;
 
-	if (fstat(directory, &status) != 0)
-		return SLICE("");
-	snprintf(room, KEY_ROOM, "%llu/%s", (unsigned long long)status.st_ino, name);
-	return slice_of(room);
+	if (!failed)
+		name_map_put(&unpack->placed, arena_copy(&unpack->arena, key_of(&status), &failed),
+		             0, &failed);
+	return failed ? -1 : 0;
 }
 
-static bool is_placed(const struct placed *placed, int directory, const char *name)
+/*
+ * Remove @name and all that is in it but what is @kept (or NULL), and the directories that hold
+ * that; of ".", the directory itself stays. Layers make no directory deeper than UNPACK_DEPTH_MAX.
+ */
+static int remove_within(int directory, const char *name, const struct name_map *kept)
 {
-	char room[KEY_ROOM];
-
-	return placed && placed->map.count > 0 &&
-	       name_map_get(&placed->map, key_of(room, directory, name)) != NAME_MAP_NONE;
-}
-
-static void note_placed(struct placed *placed, int directory, const char *name)
-{
-	char room[KEY_ROOM];
-	struct slice key =
-	        arena_copy(&placed->keys, key_of(room, directory, name), &placed->failed);
-
-	if (!placed->failed)
-		name_map_put(&placed->map, key, 0, &placed->failed);
-}
-
-static int remove_within(int directory, const char *name, const struct placed *kept);
-
-/* All in the directory, but what is @kept. */
-static int empty(int directory, const char *within, const struct placed *kept)
-{
-	CLEANUP(cleanup_close) int fd = safe_openat(directory, within, O_RDONLY | O_DIRECTORY, 0);
-	CLEANUP(cleanup_closedir) DIR *opened = fd < 0 ? NULL : fdopendir(fd);
-	const char *name;
-	int code = 0, left = opened ? 1 : -1;
-
-	if (opened)
-		take_fd(&fd);
-	while (code == 0 && opened && (left = file_next(opened, &name)) > 0)
-		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
-			code = remove_within(dirfd(opened), name, kept);
-	return left < 0 ? -1 : code;
-}
-
-/* A directory stays that holds what is @kept. Layers make none deeper than UNPACK_DEPTH_MAX. */
-static int remove_within(int directory, const char *name, const struct placed *kept)
-{
+	CLEANUP(cleanup_closedir) DIR *opened = NULL;
+	bool is_self = strcmp(name, ".") == 0;
 	struct stat status;
+	const char *child;
+	int left = 0;
 
 	if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? 0 : -1;
-	if (!S_ISDIR(status.st_mode))
-		return is_placed(kept, directory, name) ? 0 : unlinkat(directory, name, 0);
-	if (empty(directory, name, kept) != 0)
-		return -1;
-	if (is_placed(kept, directory, name))
+	if (S_ISDIR(status.st_mode)) {
+		CLEANUP(cleanup_close)
+		int fd = safe_openat(directory, name, O_RDONLY | O_DIRECTORY, 0);
+
+		opened = fd < 0 ? NULL : fdopendir(fd);
+		if (!opened)
+			return -1;
+		take_fd(&fd);
+	}
+	while (opened && (left = file_next(opened, &child)) > 0)
+		if (strcmp(child, ".") != 0 && strcmp(child, "..") != 0 &&
+		    remove_within(dirfd(opened), child, kept) != 0)
+			return -1;
+	if (left < 0 || is_self)
+		return left;
+	if (kept && name_map_get(kept, key_of(&status)) != NAME_MAP_NONE)
 		return 0;
-	return unlinkat(directory, name, AT_REMOVEDIR) == 0 || errno == ENOTEMPTY ? 0 : -1;
+	return unlinkat(directory, name, opened ? AT_REMOVEDIR : 0) == 0 || errno == ENOTEMPTY ? 0
+	                                                                                       : -1;
 }
 
 int unpack_remove(int directory, const char *name)
@@ -124,7 +98,23 @@ int unpack_remove(int directory, const char *name)
 	return remove_within(directory, name, NULL);
 }
 
-/* --- the directory of a member --- */
+static int apply_whiteout(struct unpack *unpack, int directory, const char *name,
+                          struct error *error)
+{
+	const char *gone = name + WHITEOUT.len;
+
+	if (slice_equal(slice_of(name), OPAQUE))
+		gone = ".";
+	else if (slice_starts(slice_of(gone), WHITEOUT)) /* one of AUFS */
+		return 0;
+	else if (!*gone || strcmp(gone, ".") == 0 || strcmp(gone, "..") == 0)
+		return error_set(error, ERROR_FORMAT, "a whiteout of nothing that can be removed");
+	return remove_within(directory, gone, &unpack->placed) == 0
+	               ? 0
+	               : error_errno(error, errno, "cannot be removed");
+}
+
+/* --- directories --- */
 
 static int open_directory(const struct unpack *unpack, struct slice path)
 {
@@ -134,29 +124,23 @@ static int open_directory(const struct unpack *unpack, struct slice path)
 	return name ? file_open(AT_FDCWD, name, O_PATH | O_DIRECTORY) : -1;
 }
 
-/* However links led there. */
-static bool is_too_deep(const struct unpack *unpack, int directory)
+/* Deep ones cannot be removed again; links may have led there. */
+static int make_directory(const struct unpack *unpack, int above, const char *name)
 {
-	CLEANUP(cleanup_free) char *real = file_real_path(directory);
+	CLEANUP(cleanup_free) char *real = file_real_path(above);
 	size_t depth = 0;
 
 	for (const char *at = real ? real + strlen(unpack->directory) : NULL; at && *at; at++)
 		depth += *at == '/';
-	return !real || depth >= UNPACK_DEPTH_MAX;
-}
-
-static int make_directory(const struct unpack *unpack, int above, const char *name)
-{
-	if (is_too_deep(unpack, above)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	return mkdirat(above, name, 0755);
+	if (real && depth < UNPACK_DEPTH_MAX)
+		return mkdirat(above, name, 0755);
+	errno = ENAMETOOLONG;
+	return -1;
 }
 
 /*
- * Opened, and made with those above it where a layer leaves that out; also what a link leads to
- * that no layer has made. -1 and errno.
+ * Open the directory @path; make it, and those above it, if no layer has, also where a link leads.
+ * -1 and errno.
  */
 static int reach_directory(const struct unpack *unpack, struct slice path, int links)
 {
@@ -188,27 +172,12 @@ static int reach_directory(const struct unpack *unpack, struct slice path, int l
 	return target < 0 ? -1 : open_directory(unpack, path);
 }
 
-/* --- one member --- */
-
 /*
- * Where a member goes: @directory is opened, *@name its last name, which is malloc'd; NULL: it is
- * the root itself.
+ * Open the directory of @path; *@name, malloc'd, is its last name there, or NULL for the root
+ * itself. @make: it is a member's; else what a hard link leads to.
  */
-struct place {
-	int directory;
-	char *name;
-};
-
-#define PLACE_INIT ((struct place){.directory = -1})
-
-static void place_end(struct place *place)
-{
-	cleanup_close(&place->directory);
-	free(place->name);
-}
-
-static int find_place(const struct unpack *unpack, struct slice path, bool make, struct place *out,
-                      struct error *error)
+static int find_place(const struct unpack *unpack, struct slice path, bool make, int *directory,
+                      char **name, struct error *error)
 {
 	CLEANUP(cleanup_free) char *tidy = text_format("/%.*s", (int)path.len, path.ptr);
 	struct slice all, above;
@@ -218,138 +187,116 @@ static int find_place(const struct unpack *unpack, struct slice path, bool make,
 	if (!path_tidy(tidy, false) || (make && path.ptr[0] == '/' && tidy[1]))
 		return error_set(error, ERROR_FORMAT, "a path that leads out of the image");
 	all = slice_from(slice_of(tidy), 1);
-	above = path_directory(all);
 	if (all.len == 0)
 		return 0;
-	out->name = strdup(path_base(all).ptr);
-	if (!out->name)
-		return error_nomem(error);
-	out->directory =
+	above = path_directory(all);
+	*name = strdup(path_base(all).ptr);
+	*directory =
 	        make ? reach_directory(unpack, above, LINKS_MAX) : open_directory(unpack, above);
-	return out->directory >= 0 ? 0 : error_errno(error, errno, "its directory");
+	return *name && *directory >= 0 ? 0 : error_errno(error, errno, "its directory");
 }
 
-/* Directories stay what they are; anything else makes room. */
-static int make_room(const struct place *place, bool for_directory)
-{
-	struct stat status;
-
-	if (fstatat(place->directory, place->name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-		return errno == ENOENT ? 0 : -1;
-	if (for_directory && S_ISDIR(status.st_mode))
-		return 1;
-	return remove_within(place->directory, place->name, NULL);
-}
+/* --- members --- */
 
 /* The permissions of others are the image's, for audits to judge. */
 static int finish(int fd, const struct archive_member *member)
 {
-	mode_t own = member->kind == ARCHIVE_DIRECTORY ? S_IRWXU : S_IRUSR | S_IWUSR;
+	bool is_directory = member->kind == ARCHIVE_DIRECTORY;
 	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, member->mtime};
 
 	if (geteuid() == 0 && fchown(fd, member->uid, member->gid) != 0)
 		return -1;
-	if (fchmod(fd, (member->mode & (0777 | S_ISVTX)) | own) != 0)
+	if (fchmod(fd, (member->mode & (0777 | S_ISVTX)) |
+	                       (is_directory ? S_IRWXU : S_IRUSR | S_IWUSR)) != 0)
 		return -1;
-	return member->kind == ARCHIVE_DIRECTORY ? 0 : futimens(fd, times);
+	return is_directory ? 0 : futimens(fd, times);
 }
 
-static int place_directory(const struct unpack *unpack, const struct place *place,
+static int place_directory(const struct unpack *unpack, int directory, const char *name,
                            const struct archive_member *member)
 {
 	CLEANUP(cleanup_close) int fd = -1;
-	int there = make_room(place, true);
+	struct stat status;
 
-	if (there == 0)
-		there = make_directory(unpack, place->directory, place->name);
-	if (there < 0)
-		return -1;
-	fd = safe_openat(place->directory, place->name, O_RDONLY | O_DIRECTORY, 0);
+	if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(status.st_mode))
+		if (unpack_remove(directory, name) != 0 ||
+		    make_directory(unpack, directory, name) != 0)
+			return -1;
+	fd = safe_openat(directory, name, O_RDONLY | O_DIRECTORY, 0);
 	return fd < 0 ? -1 : finish(fd, member);
 }
 
-static int place_hard_link(struct unpack *unpack, const struct place *place, const char *link,
+static int place_hard_link(struct unpack *unpack, int directory, const char *name, const char *link,
                            struct error *error)
 {
-	CLEANUP(place_end) struct place target = PLACE_INIT;
-	int code = find_place(unpack, slice_of(link), false, &target, error);
+	CLEANUP(cleanup_free) char *target = NULL;
+	CLEANUP(cleanup_close) int of_target = -1;
+	int code = find_place(unpack, slice_of(link), false, &of_target, &target, error);
 
-	if (code == 0 && !target.name)
+	if (code == 0 && !target)
 		return error_set(error, ERROR_FORMAT, "a hard link to a directory");
-	if (code == 0 &&
-	    linkat(target.directory, target.name, place->directory, place->name, 0) != 0)
+	if (code == 0 && linkat(of_target, target, directory, name, 0) != 0)
 		return error_errno(error, errno, "a hard link to %s", link);
 	return code;
 }
 
-/* Of the layers below: this one's own stays. */
-static int apply_whiteout(struct unpack *unpack, const struct place *place, struct error *error)
+/* Is the member in a directory of a known layout? */
+static int note_site(struct sites *sites, struct slice path)
 {
-	struct slice name = slice_of(place->name);
-	const char *gone = place->name + WHITEOUT.len;
-	int done = 0;
+	const char *at = path.ptr, *end = path.ptr + path.len;
 
-	if (slice_equal(name, OPAQUE))
-		done = empty(place->directory, ".", &unpack->placed);
-	else if (!*gone || strcmp(gone, ".") == 0 || strcmp(gone, "..") == 0)
-		return error_set(error, ERROR_FORMAT, "a whiteout of nothing that can be removed");
-	else if (!slice_starts(slice_of(gone), WHITEOUT)) /* AUFS has some of its own */
-		done = remove_within(place->directory, gone, &unpack->placed);
-	return done == 0 ? 0 : error_errno(error, errno, "cannot be removed");
-}
-
-static void note_site(const struct unpack *unpack, struct slice path)
-{
-	const char *at = path.ptr, *end;
-
-	while ((at = memmem(at, path.len - (size_t)(at - path.ptr), "-packages", 9))) {
+	while ((at = memmem(at, (size_t)(end - at), "-packages", 9))) {
 		CLEANUP(cleanup_free) char *site = NULL;
 
 		at += 9;
-		end = path.ptr + path.len;
 		if (at != end && *at != '/')
 			continue;
 		site = text_format("/%.*s", (int)(at - path.ptr), path.ptr);
-		if (site && layout_is_known(path_normalize(site)))
-			sites_add(unpack->options->sites, site);
+		if (!site || (layout_is_known(path_normalize(site)) && !sites_add(sites, site)))
+			return -1;
 	}
+	return 0;
 }
 
 /* 1: the bytes of the file are wanted; 0: all is done; or an error, which lacks the path. */
 static int place_member(struct unpack *unpack, const struct archive_member *member,
                         struct error *error)
 {
-	CLEANUP(place_end) struct place place = PLACE_INIT;
+	CLEANUP(cleanup_free) char *name = NULL;
+	CLEANUP(cleanup_close) int directory = -1;
 	int code, done = 0;
 
 	unpack->bytes += member->kind == ARCHIVE_FILE ? member->size : 0;
 	if (++unpack->members > ARCHIVE_MEMBERS_MAX || unpack->bytes > ARCHIVE_UNPACKED_MAX)
 		return error_set(error, ERROR_LIMIT,
 		                 "the layers have more than 4,194,304 members or 64 GiB");
-	code = find_place(unpack, member->path, true, &place, error);
-	if (code < 0 || !place.name)
+	code = find_place(unpack, member->path, true, &directory, &name, error);
+	if (code < 0 || !name)
 		return code;
-	if (slice_starts(slice_of(place.name), WHITEOUT))
-		return apply_whiteout(unpack, &place, error);
-	if (member->kind != ARCHIVE_DIRECTORY)
-		done = make_room(&place, false);
-	if (done == 0 && member->kind == ARCHIVE_DIRECTORY)
-		done = place_directory(unpack, &place, member);
-	else if (done == 0 && member->kind == ARCHIVE_SYMLINK)
-		done = symlinkat(member->link ? member->link : "", place.directory, place.name);
-	else if (done == 0 && member->kind == ARCHIVE_HARD_LINK)
-		code = place_hard_link(unpack, &place, member->link, error);
-	else if (done == 0 && member->kind == ARCHIVE_FILE)
-		unpack->fd = done =
-		        safe_openat(place.directory, place.name, O_WRONLY | O_CREAT | O_EXCL, 0600);
-	if (done < 0 || code < 0)
-		return code < 0 ? code : error_errno(error, errno, "cannot be unpacked");
-	note_placed(&unpack->placed, place.directory, place.name);
-	if (unpack->options->sites)
-		note_site(unpack, member->path);
+	if (slice_starts(slice_of(name), WHITEOUT))
+		return apply_whiteout(unpack, directory, name, error);
+	if (member->kind == ARCHIVE_DIRECTORY)
+		done = place_directory(unpack, directory, name, member);
+	else
+		done = unpack_remove(directory, name);
+	if (done == 0 && member->kind == ARCHIVE_SYMLINK)
+		done = symlinkat(member->link ? member->link : "", directory, name);
+	if (done == 0 && member->kind == ARCHIVE_HARD_LINK)
+		code = place_hard_link(unpack, directory, name, member->link, error);
+	if (done == 0 && member->kind == ARCHIVE_FILE)
+		unpack->fd = done = safe_openat(directory, name, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	if (code < 0)
+		return code;
+	if (done >= 0 && member->kind != ARCHIVE_OTHER)
+		done = note_placed(unpack, directory, name);
+	if (done >= 0 && unpack->sites)
+		done = note_site(unpack->sites, member->path);
 	unpack->member = *member;
-	return unpack->placed.failed ? error_nomem(error) : member->kind == ARCHIVE_FILE;
+	return done < 0 ? error_errno(error, errno, "cannot be unpacked")
+	                : member->kind == ARCHIVE_FILE;
 }
+
+/* --- layers --- */
 
 static int take_member(void *payload, const struct archive_member *member, struct error *error)
 {
@@ -364,15 +311,20 @@ static int take_member(void *payload, const struct archive_member *member, struc
 	return code;
 }
 
+static int could_not_write(const struct unpack *unpack, struct error *error)
+{
+	struct slice path = unpack->member.path;
+
+	return error_errno(error, errno, "%s: %.*s: cannot be unpacked", unpack->image->path,
+	                   (int)path.len, path.ptr);
+}
+
 static int take_data(void *payload, struct slice bytes, struct error *error)
 {
 	struct unpack *unpack = payload;
-	struct slice path = unpack->member.path;
 
-	return file_write(unpack->fd, bytes.ptr, bytes.len) == 0
-	               ? 0
-	               : error_errno(error, errno, "%s: %.*s: cannot be unpacked",
-	                             unpack->image->path, (int)path.len, path.ptr);
+	return file_write(unpack->fd, bytes.ptr, bytes.len) == 0 ? 0
+	                                                         : could_not_write(unpack, error);
 }
 
 static int end_file(void *payload, struct slice path, struct slice bytes, struct error *error)
@@ -380,11 +332,9 @@ static int end_file(void *payload, struct slice path, struct slice bytes, struct
 	struct unpack *unpack = payload;
 	CLEANUP(cleanup_close) int fd = take_fd(&unpack->fd);
 
+	(void)path;
 	(void)bytes;
-	if (finish(fd, &unpack->member) == 0)
-		return 0;
-	return error_errno(error, errno, "%s: %.*s: cannot be unpacked", unpack->image->path,
-	                   (int)path.len, path.ptr);
+	return finish(fd, &unpack->member) == 0 ? 0 : could_not_write(unpack, error);
 }
 
 static void take_input(void *payload, struct slice bytes)
@@ -395,39 +345,35 @@ static void take_input(void *payload, struct slice bytes)
 	unpack->input += bytes.len;
 }
 
-/* --- layers --- */
-
-struct layer {
-	struct slice name,
-	        unpacked; /* as the manifest calls it; the digest of the tarball that it is */
-	bool sized;
-	uint64_t size;
-};
-
-/* docker's names say less: then the digest in the configuration is that of a layer not packed. */
-static int check_layer(struct unpack *unpack, const struct layer *layer, struct error *error)
+/*
+ * @name, as the manifest calls it, has the digest of the layer; where docker's names have none,
+ * @unpacked is that of the layer, which is not compressed. @size: null, or as the manifest says.
+ */
+static int check_layer(struct unpack *unpack, struct slice name, struct slice unpacked,
+                       struct slice size, struct error *error)
 {
 	uint8_t digest[SHA256_SIZE];
-	char hex[SHA256_HEX_SIZE + 1];
+	char hex[SHA256_HEX_SIZE + 1], length[32];
 
 	sha256_end(&unpack->sha, digest);
 	sha256_hex(digest, hex);
-	if ((!layer->sized || layer->size == unpack->input) &&
-	    (slice_equal(image_digest(layer->name), slice_of(hex)) ||
-	     (!slice_starts(layer->name, SLICE("sha256:")) &&
-	      slice_equal(image_digest(layer->unpacked), slice_of(hex)))))
+	snprintf(length, sizeof(length), "%llu", (unsigned long long)unpack->input);
+	if ((slice_is_null(size) || slice_equal(size, slice_of(length))) &&
+	    (slice_equal(image_digest(name), slice_of(hex)) ||
+	     (!slice_starts(name, SLICE("sha256:")) &&
+	      slice_equal(image_digest(unpacked), slice_of(hex)))))
 		return 0;
 	return error_set(error, ERROR_CHANGED,
-	                 "%s: layer %.*s: has %llu bytes with the digest sha256:%s, which are not "
+	                 "%s: layer %.*s: has %s bytes with the digest sha256:%s, which are not "
 	                 "those that the image names",
-	                 unpack->image->path, (int)layer->name.len, layer->name.ptr,
-	                 (unsigned long long)unpack->input, hex);
+	                 unpack->image->path, (int)name.len, name.ptr, length, hex);
 }
 
-static int apply_layer(struct unpack *unpack, struct image *image, const struct layer *layer,
+/* @row: of the view "layer". */
+static int apply_layer(struct unpack *unpack, struct image *image, struct worksheet_rows *row,
                        struct error *error)
 {
-	CLEANUP(cleanup_close) int own = -1;
+	struct slice name = worksheet_text(row, 1), unpacked = worksheet_text(row, 2);
 	const struct archive_sink sink = {unpack,
 	                                  .file = end_file,
 	                                  .stop = interrupted,
@@ -435,58 +381,52 @@ static int apply_layer(struct unpack *unpack, struct image *image, const struct 
 	                                  .data = take_data,
 	                                  .input = take_input};
 	const struct archive_module *module = archive_module_open(error);
-	struct archive_source source = {image->path, .is_tarball = true};
-	struct error why = {0};
+	CLEANUP(error_clear) struct error why = {0};
+	CLEANUP(cleanup_close) int fd = -1;
 	struct image_blob blob;
-	int code = module ? image_find(image, layer->name, &blob, error) : ERROR_LOAD, checked;
+	int code = module ? 0 : ERROR_LOAD, checked = 0;
 
+	if (code == 0 && slice_is_null(name))
+		code = error_set(error, ERROR_FORMAT, "%s: a layer without a digest", image->path);
+	if (code == 0)
+		code = image_find(image, name, &blob, error);
 	if (code < 0)
 		return code;
-	own = image->is_directory ? blob.fd : -1;
-	source.fd = blob.fd;
-	source.offset = blob.offset;
-	source.size = blob.size;
+	fd = blob.fd;
 	sha256_begin(&unpack->sha);
 	unpack->input = 0;
-	code = module->walk(&source, &sink, &why);
+	code = module->walk(&(struct archive_source){.path = image->path,
+	                                             .fd = fd,
+	                                             .is_tarball = true,
+	                                             .offset = blob.offset,
+	                                             .size = blob.size},
+	                    &sink, &why);
 	cleanup_close(&unpack->fd);
 	unpack->fd = -1;
-	name_map_free(&unpack->placed.map);
-	arena_free(&unpack->placed.keys);
-	unpack->placed = (struct placed){0};
+	name_map_free(&unpack->placed);
+	arena_free(&unpack->arena);
 	/* Where the digest is another one, damage is its consequence. */
-	checked = code == 0 || code == ERROR_FORMAT ? check_layer(unpack, layer, error) : 0;
-	if (checked == 0)
-		return error_move(error, &why);
-	error_clear(&why);
-	return checked;
+	if (code == 0 || code == ERROR_FORMAT)
+		checked = check_layer(unpack, name, unpacked, worksheet_text(row, 3), error);
+	return checked < 0 ? checked : error_move(error, &why);
 }
 
-int image_unpack(struct image *image, const char *directory, const struct unpack_options *options,
+int image_unpack(struct image *image, const char *directory, bool quiet, struct sites *sites,
                  struct error *error)
 {
-	CLEANUP(unpack_end)
-	struct unpack unpack = {
-	        .image = image, .directory = directory, .options = options, .fd = -1};
-	struct progress progress =
-	        progress_begin(directory ? "unpacking" : "reading", options->quiet);
-	struct worksheet_rows *row =
-	        worksheet_walk(image->sheet, "layers", FACTS(fact(image->manifest)));
+	struct unpack unpack = {.image = image, .directory = directory, .sites = sites, .fd = -1};
+	struct progress progress = progress_begin(directory ? "unpacking" : "reading", quiet);
+	const struct fact *key = FACTS(fact(image->manifest));
+	struct worksheet_rows *row = worksheet_walk(image->sheet, "layers", key);
 	size_t count = worksheet_next(row) ? (size_t)worksheet_number(row, 1) : 0;
 	int code = worksheet_failure(image->sheet, error);
 
 	if (code == 0 && count > IMAGE_LAYERS_MAX)
 		code = error_set(error, ERROR_LIMIT, "%s: more than 1,000 layers", image->path);
-	row = worksheet_walk(image->sheet, "layer", FACTS(fact(image->manifest)));
+	row = worksheet_walk(image->sheet, "layer", key);
 	for (size_t i = 0; code == 0 && worksheet_next(row); i++) {
-		const struct layer layer = {worksheet_text(row, 1), worksheet_text(row, 2),
-		                            !slice_is_null(worksheet_text(row, 3)),
-		                            (uint64_t)worksheet_number(row, 3)};
-
-		progress_show(&progress, layer.name.ptr, i, count);
-		code = layer.name.ptr ? apply_layer(&unpack, image, &layer, error)
-		                      : error_set(error, ERROR_FORMAT,
-		                                  "%s: a layer without a digest", image->path);
+		progress_show(&progress, worksheet_text(row, 1).ptr, i, count);
+		code = apply_layer(&unpack, image, row, error);
 	}
 	progress_erase(&progress);
 	return code < 0 ? code : worksheet_failure(image->sheet, error);

@@ -9,8 +9,7 @@
 /* As a command_function. */
 int catalogue_add(const struct options *options, struct error *error);
 
-/* The database of --db, or the catalogue beside the user's own: malloc'd. ERROR_NOTFOUND,
- * ERROR_NOMEM. */
+/* The database of --db, or the user's catalogue, malloc'd. ERROR_NOTFOUND, ERROR_NOMEM. */
 int catalogue_file(const struct options *options, char **out, struct error *error);
 
 #endif

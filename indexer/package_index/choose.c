@@ -6,31 +6,31 @@
 
 #include <stdlib.h>
 
-#include "db/base/array.h"
 #include "db/base/cleanup.h"
 #include "db/base/name_map.h"
 #include "db/base/text.h"
 #include "indexer/version.h"
+#include "libquery/disk/tree/distname.h"
 
 /* Do two tags of a wheel, "cp39" and "abi3", say, fit the Python 3.@minor? */
 static bool fits_python(struct slice python, struct slice abi, struct slice minor)
 {
-	struct slice own = slice_from(python, 3);
-	bool is_older =
-	        own.len < minor.len || (own.len == minor.len && slice_compare(own, minor) <= 0);
+	bool is_any = slice_starts(python, SLICE("py3")), is_older;
+	struct slice own;
 
-	if (slice_starts(python, SLICE("py3")))
-		return is_older && slice_equal(abi, SLICE("none"));
-	if (!slice_starts(python, SLICE("cp3")))
+	if (!is_any && !slice_starts(python, SLICE("cp3")))
 		return false;
+	own = slice_from(python, 3);
+	is_older = own.len < minor.len || (own.len == minor.len && slice_compare(own, minor) <= 0);
+	if (is_any)
+		return is_older && slice_equal(abi, SLICE("none"));
 	return slice_equal(abi, SLICE("abi3"))
 	               ? is_older
 	               : slice_equal(own, minor) &&
 	                         (slice_equal(abi, SLICE("none")) || slice_equal(abi, python));
 }
 
-/* "py2.py3-none-any": each of a set with each of the other. For all platforms it announces the
- * same. */
+/* "py2.py3-none-any": any of the first set with any of the second. */
 static bool fits(struct slice tags, struct slice minor)
 {
 	struct slice pythons = slice_take(&tags, '-'), abis = slice_before(tags, '-');
@@ -45,7 +45,7 @@ static bool fits(struct slice tags, struct slice minor)
 	return false;
 }
 
-/* The last @count parts of a name between '-', and what stands before them. */
+/* Takes the last @count parts of a name between '-', and leaves what stands before them. */
 static struct slice take_last(struct slice *name, int count)
 {
 	size_t at = name->len;
@@ -58,71 +58,76 @@ static struct slice take_last(struct slice *name, int count)
 	return last;
 }
 
-static bool judge(const struct choice *choice, const struct page_file *file, struct candidate *out)
+/* Split the name of @file: its project, which is returned, its version, and the tags of a wheel. */
+static struct slice split(struct page_file *file, struct slice *tags)
 {
-	struct slice name = file->name, tags, ending = SLICE(".tar.gz");
-	CLEANUP(cleanup_free) char *python = text_format("%s.99", choice->python);
+	struct slice name = file->name, project;
 
-	*out = (struct candidate){.file = file};
-	if (!python || file->is_yanked ||
-	    !version_is_allowed(slice_of(python), file->requires_python))
-		return false;
-	if (slice_ends(name, SLICE(".whl"))) {
+	*tags = SLICE("");
+	file->is_wheel = slice_ends(name, SLICE(".whl"));
+	if (file->is_wheel) {
 		name = slice_first(name, name.len - 4);
-		tags = take_last(&name, 3);
-		slice_take(&name, '-');
-		out->version = slice_before(name, '-'); /* a build's number may follow */
-		out->is_wheel = true;
-		return fits(tags, slice_of(strchr(choice->python, '.') + 1));
+		*tags = take_last(&name, 3);
+		project = name.len ? slice_take(&name, '-') : name;
+		file->version = slice_before(name, '-'); /* a build's number may follow */
+		return project;
 	}
-	if (slice_ends(name, SLICE(".zip")))
-		ending = SLICE(".zip");
-	else if (!slice_ends(name, ending))
-		return false;
-	name = slice_first(name, name.len - ending.len);
-	out->version = take_last(&name, 1);
-	return true;
+	name = slice_ends(name, SLICE(".zip"))      ? slice_first(name, name.len - 4)
+	       : slice_ends(name, SLICE(".tar.gz")) ? slice_first(name, name.len - 7)
+	                                            : SLICE("");
+	file->version = take_last(&name, 1);
+	return name;
 }
 
-/* Is @one to be taken instead of @other? Negative: neither has a version that can be compared. */
-static bool is_better(const struct candidate *one, const struct candidate *other)
+static bool judge(const struct choice *choice, struct page *page, struct page_file *file,
+                  struct slice project, struct slice specifiers, bool *failed)
+{
+	CLEANUP(cleanup_free) char *python = text_format("%s.99", choice->python);
+	struct slice tags, name = split(file, &tags);
+	struct slice minor = slice_of(strchr(choice->python, '.') + 1);
+	int order;
+
+	*failed |= !python;
+	return !*failed && !file->is_yanked &&
+	       version_compare(file->version, file->version, &order) &&
+	       version_is_allowed(file->version, specifiers) &&
+	       version_is_allowed(slice_of(python), file->requires_python) &&
+	       (!file->is_wheel || fits(tags, minor)) &&
+	       slice_equal(distname_normalize_in(&page->arena, name, failed), project);
+}
+
+/* Is @one to be taken instead of @other? Both have versions that can be compared. */
+static bool is_better(const struct page_file *one, const struct page_file *other)
 {
 	bool early = version_is_early(one->version), other_early = version_is_early(other->version);
 	int order = 0;
 
 	if (early != other_early)
 		return other_early;
-	if (!version_compare(one->version, other->version, &order))
-		return false;
+	version_compare(one->version, other->version, &order);
 	return order ? order > 0 : one->is_wheel > other->is_wheel;
 }
 
-int choose(const struct choice *choice, const struct page *page, struct slice specifiers,
-           struct candidate **out, size_t *count, struct error *error)
+int choose(const struct choice *choice, struct page *page, struct slice project,
+           struct slice specifiers, struct error *error)
 {
 	CLEANUP(name_map_free) struct name_map versions = {0};
-	size_t room = 0;
+	size_t count = 0;
 	bool failed = false;
 
 	for (size_t i = 0; i < page->count && !failed; i++) {
-		struct candidate one;
+		struct page_file *file = &page->files[i];
 		uint32_t at = 0;
-		int order;
 
-		if (!judge(choice, &page->files[i], &one) ||
-		    !version_compare(one.version, one.version, &order) ||
-		    !version_is_allowed(one.version, specifiers))
+		if (!judge(choice, page, file, project, specifiers, &failed))
 			continue;
 		if (choice->all_versions)
-			at = name_map_put(&versions, one.version, (uint32_t)*count, &failed);
-		if (!failed && at < *count) {
-			if (is_better(&one, &(*out)[at]))
-				(*out)[at] = one;
-		} else if (failed || !array_grow(out, *count, sizeof(**out), &room)) {
-			failed = true;
-		} else {
-			(*out)[(*count)++] = one;
-		}
+			at = name_map_put(&versions, file->version, (uint32_t)count, &failed);
+		if (at == count)
+			page->files[count++] = *file;
+		else if (is_better(file, &page->files[at]))
+			page->files[at] = *file;
 	}
+	page->count = count;
 	return failed ? error_nomem(error) : 0;
 }

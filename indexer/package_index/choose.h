@@ -1,5 +1,5 @@
 /*
- * choose.h - which files of a project pip would install: the newest version that a Python can use.
+ * choose.h - which files of a project to read: those that pip would install.
  */
 #ifndef INDEXER_PACKAGE_INDEX_CHOOSE_H
 #define INDEXER_PACKAGE_INDEX_CHOOSE_H
@@ -8,22 +8,16 @@
 
 struct choice {
 	const char *python; /* "3.12" */
-	bool all_versions;
-};
-
-/* What the name of a file says. */
-struct candidate {
-	const struct page_file *file;
-	struct slice version; /* part of the name */
-	bool is_wheel;        /* and no source distribution */
+	bool all_versions;  /* else the newest one */
 };
 
 /*
- * Those of @page that are to be read, malloc'd: as pip, no yanked ones, early versions only where
- * there are no others, of a version a wheel rather than the sources, whatever its platform.
- * @specifiers: of the versions that are asked for. ERROR_NOMEM.
+ * Leave those files on @page that are to be read, and set their version and is_wheel. As with pip:
+ * of the @project (normalized), not yanked, for this Python; early versions only where there is no
+ * other; of a version a wheel, of whatever platform, rather than the sources. @specifiers: of
+ * versions, or null. ERROR_NOMEM.
  */
-int choose(const struct choice *choice, const struct page *page, struct slice specifiers,
-           struct candidate **out, size_t *count, struct error *error);
+int choose(const struct choice *choice, struct page *page, struct slice project,
+           struct slice specifiers, struct error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * page.c - reads the pages of an index: JSON by SQLite, HTML by looking for anchors, which is all
- * that PEP 503 puts into it.
+ * page.c - reads the pages of an index: JSON by SQLite, HTML by looking for anchors, which are all
+ * that PEP 503 puts there.
  */
 #include "indexer/package_index/page.h"
 
@@ -9,12 +9,11 @@
 #include <strings.h>
 
 #include "db/base/array.h"
-#include "db/base/cleanup.h"
 #include "db/base/path.h"
-#include "db/base/unicode.h"
 
-#define FILES_MAX     ((size_t)4 << 20) /* on a page, or projects of an index */
-#define ATTRIBUTE_MAX 64                /* attributes of an anchor that are looked at */
+#define FILES_MAX     ((size_t)4 << 20) /* on a page */
+#define ATTRIBUTE_MAX 64                /* of an anchor; the others are ignored */
+#define SPACE         " \t\r\n\f"
 
 void page_free(struct page *page)
 {
@@ -22,50 +21,40 @@ void page_free(struct page *page)
 	arena_free(&page->arena);
 }
 
-static int add(struct page *page, const struct page_file *file, struct error *error)
+static int add(struct page *page, const struct page_file *file, bool failed, struct error *error)
 {
 	if (page->count == FILES_MAX)
 		return error_set(error, ERROR_LIMIT, "more than %zu files on a page", FILES_MAX);
-	if (!array_grow(&page->files, page->count, sizeof(*page->files), &page->room))
+	if (failed || !array_grow(&page->files, page->count, sizeof(*page->files), &page->room))
 		return error_nomem(error);
-	page->files[page->count++] = *file;
+	if (file->name.len > 0 && !slice_is_null(file->url))
+		page->files[page->count++] = *file;
 	return 0;
 }
 
 /* --- JSON --- */
 
-static struct slice keep(struct page *page, struct worksheet_rows *rows, int column, bool *failed)
-{
-	return arena_copy(&page->arena, worksheet_text(rows, column), failed);
-}
-
-static int read_json(struct worksheet *sheet, bool is_root, struct slice body, struct page *page,
-                     struct error *error)
+static int read_json(struct worksheet *sheet, const char *view, struct slice body,
+                     struct page *page, struct error *error)
 {
 	struct worksheet_rows *rows;
-	bool failed = false;
-	int code = 0;
+	bool failed = false, is_page = false;
+	int code;
 
 	worksheet_put(sheet, "page", FACTS(fact(1), fact(body)));
-	rows = worksheet_walk(sheet, "is_page", NULL);
-	if (!worksheet_next(rows))
-		code = error_set(error, ERROR_FORMAT, "no page of an index");
-	while (code == 0 && worksheet_next(rows))
-		;
-	rows = worksheet_walk(sheet, is_root ? "project" : "file", NULL);
+	for (rows = worksheet_walk(sheet, "sound", NULL); worksheet_next(rows);)
+		is_page = true;
+	code = is_page ? 0 : error_set(error, ERROR_FORMAT, "no page of an index");
+	rows = worksheet_walk(sheet, view, NULL);
 	while (code == 0 && worksheet_next(rows)) {
-		struct page_file file = {.name = keep(page, rows, 0, &failed)};
+		struct page_file file = {.size = worksheet_number(rows, 5),
+		                         .is_yanked = worksheet_number(rows, 6) != 0};
+		struct slice *const texts[] = {&file.name, &file.url, &file.sha256,
+		                               &file.metadata_sha256, &file.requires_python};
 
-		if (!is_root) {
-			file.url = keep(page, rows, 1, &failed);
-			file.sha256 = keep(page, rows, 2, &failed);
-			file.metadata_sha256 = keep(page, rows, 3, &failed);
-			file.requires_python = keep(page, rows, 4, &failed);
-			file.size = worksheet_number(rows, 5);
-			file.is_yanked = worksheet_number(rows, 6) != 0;
-		}
-		if (!slice_is_null(file.name) && (is_root || !slice_is_null(file.url)))
-			code = failed ? error_nomem(error) : add(page, &file, error);
+		for (int i = 0; i < 5; i++)
+			*texts[i] = arena_copy(&page->arena, worksheet_text(rows, i), &failed);
+		code = add(page, &file, failed, error);
 	}
 	worksheet_put(sheet, "page", FACTS(fact(1), fact_null()));
 	return code < 0 ? code : worksheet_failure(sheet, error);
@@ -73,91 +62,80 @@ static int read_json(struct worksheet *sheet, bool is_root, struct slice body, s
 
 /* --- HTML --- */
 
-/* What an attribute's value means; @escape '%' of a URL, '&' of HTML. */
-static struct slice decode(struct page *page, struct slice text, char escape, bool *failed)
+/* The character of an escape at the beginning of @text: "&gt;", or, of a URL, "%2B"; its length. */
+static size_t unescape(struct slice text, char mark, char *to)
 {
-	static const struct {
-		const char *name, *means;
-	} entities[] = {
-	        {"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}};
+	static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+
+	*to = text.ptr[0];
+	if (mark == '%' && text.len > 2 && *to == '%' && isxdigit((unsigned char)text.ptr[1]) &&
+	    isxdigit((unsigned char)text.ptr[2])) {
+		const char digits[] = {text.ptr[1], text.ptr[2], '\0'};
+
+		*to = (char)strtol(digits, NULL, 16);
+		return 3;
+	}
+	for (size_t i = 0; mark == '&' && *to == '&' && i < 5; i++)
+		if (slice_starts(text, slice_of(entities[i]))) {
+			*to = "&<>\"'"[i];
+			return strlen(entities[i]);
+		}
+	return 1;
+}
+
+static struct slice decode(struct page *page, struct slice text, char mark, bool *failed)
+{
 	char *to = arena_alloc(&page->arena, text.len + 1), *end = to;
 
-	if (!to) {
-		*failed = true;
-		return (struct slice){0};
-	}
-	while (text.len > 0) {
-		size_t i = 0, length = 1;
-
-		*end = text.ptr[0];
-		if (escape == '%' && text.len > 2 && text.ptr[0] == '%' &&
-		    isxdigit((unsigned char)text.ptr[1]) && isxdigit((unsigned char)text.ptr[2])) {
-			const char digits[] = {text.ptr[1], text.ptr[2], '\0'};
-
-			*end = (char)strtol(digits, NULL, 16);
-			length = 3;
-		}
-		while (escape == '&' && text.ptr[0] == '&' && length == 1 && i < 5) {
-			if (slice_starts(text, slice_of(entities[i].name))) {
-				*end = entities[i].means[0];
-				length = strlen(entities[i].name);
-			}
-			i++;
-		}
-		end++;
-		text = slice_from(text, length);
-	}
-	*end = '\0';
+	*failed |= !to;
+	while (to && text.len > 0)
+		text = slice_from(text, unescape(text, mark, end++));
+	if (to)
+		*end = '\0';
 	return slice_between(to, end);
 }
 
-/* Past what is next; all of it where that does not come. */
-static struct slice skip_past(struct slice text, struct slice mark)
+/* What follows the next @mark; empty where there is none. */
+static struct slice skip_past(struct slice text, const char *mark)
 {
-	const char *at = memmem(text.ptr, text.len, mark.ptr, mark.len);
+	const char *at = memmem(text.ptr, text.len, mark, strlen(mark));
 
-	return slice_from(text, at ? (size_t)(at - text.ptr) + mark.len : text.len);
+	return slice_from(text, at ? (size_t)(at - text.ptr) + strlen(mark) : text.len);
 }
 
-static void skip_space(struct slice *text)
-{
-	while (text->len > 0 && isspace((unsigned char)text->ptr[0]))
-		*text = slice_from(*text, 1);
-}
-
-static struct slice take_until(struct slice *text, const char *ends)
+/* Takes what stands before the first of @ends, or, with @among, all of these characters. */
+static struct slice take_until(struct slice *text, const char *ends, bool among)
 {
 	size_t length = 0;
 	struct slice taken;
 
-	while (length < text->len && !strchr(ends, text->ptr[length]))
+	while (length < text->len && text->ptr[length] && !strchr(ends, text->ptr[length]) != among)
 		length++;
 	taken = slice_first(*text, length);
 	*text = slice_from(*text, length);
 	return taken;
 }
 
-/* The next attribute of a tag: false at its end, which is taken, too. */
+/* Takes the next attribute of a tag; false at its end. */
 static bool take_attribute(struct slice *text, struct slice *name, struct slice *value)
 {
-	skip_space(text);
-	*name = take_until(text, "=> \t\r\n\f");
-	*value = SLICE("");
-	if (name->len == 0 && (text->len == 0 || text->ptr[0] == '>'))
-		return false;
-	skip_space(text);
-	if (text->len == 0 || text->ptr[0] != '=')
-		return true;
-	*text = slice_from(*text, 1);
-	skip_space(text);
-	if (text->len > 0 && strchr("\"'", text->ptr[0])) {
-		char quote[] = {text->ptr[0], '\0'};
+	char quote;
 
+	take_until(text, SPACE "/", true);
+	*name = take_until(text, "=>" SPACE, false);
+	*value = SLICE("");
+	take_until(text, SPACE, true);
+	if (text->len == 0 || text->ptr[0] != '=')
+		return name->len > 0;
+	*text = slice_from(*text, 1);
+	take_until(text, SPACE, true);
+	quote = text->len ? text->ptr[0] : '\0';
+	if (quote == '"' || quote == '\'') {
 		*text = slice_from(*text, 1);
-		*value = take_until(text, quote);
+		*value = take_until(text, quote == '"' ? "\"" : "'", false);
 		*text = slice_from(*text, text->len > 0);
 	} else {
-		*value = take_until(text, "> \t\r\n\f");
+		*value = take_until(text, ">" SPACE, false);
 	}
 	return true;
 }
@@ -179,14 +157,12 @@ static void read_attribute(struct page *page, struct slice name, struct slice va
 
 	if (is_called(name, "href")) {
 		struct slice path = slice_before(slice_before(text, '#'), '?');
-		const char *mark = memchr(text.ptr, '#', text.len);
 
 		if (slice_ends(path, SLICE("/")))
 			path = slice_first(path, path.len - 1);
 		file->url = text;
 		file->name = decode(page, path_base(path), '%', failed);
-		if (mark)
-			file->sha256 = sha256_in(slice_between(mark + 1, text.ptr + text.len));
+		file->sha256 = sha256_in(skip_past(text, "#"));
 	} else if (is_called(name, "data-requires-python")) {
 		file->requires_python = text;
 	} else if (is_called(name, "data-yanked")) {
@@ -202,37 +178,28 @@ static int read_html(struct slice body, struct page *page, struct error *error)
 	bool failed = false;
 	int code = 0;
 
-	while (code == 0 && body.len > 0) {
-		struct slice name, value, tag;
+	while (code == 0 && (body = skip_past(body, "<")).len > 0) {
+		struct slice name, value, tag = take_until(&body, ">" SPACE, false);
 		struct page_file file = {0};
 
-		take_until(&body, "<");
-		body = slice_from(body, body.len > 0);
-		if (slice_starts(body, SLICE("!--"))) {
-			body = skip_past(body, SLICE("-->"));
-			continue;
-		}
-		tag = take_until(&body, "> \t\r\n\f");
-		for (size_t i = 0; i < ATTRIBUTE_MAX && take_attribute(&body, &name, &value); i++)
-			if (is_called(tag, "a") || is_called(tag, "base"))
-				read_attribute(page, name, value, &file, &failed);
+		if (slice_starts(tag, SLICE("!--")))
+			body = skip_past(slice_between(tag.ptr, body.ptr + body.len), "-->");
 		if (is_called(tag, "script"))
-			body = skip_past(body, SLICE("</script"));
-		if (is_called(tag, "base") && slice_is_null(page->base))
-			page->base = file.url;
-		else if (is_called(tag, "a") && file.name.len > 0)
-			code = add(page, &file, error);
-		if (failed)
-			code = error_nomem(error);
+			body = skip_past(body, "</script");
+		for (size_t i = 0; i < ATTRIBUTE_MAX && is_called(tag, "a") &&
+		                   take_attribute(&body, &name, &value);
+		     i++)
+			read_attribute(page, name, value, &file, &failed);
+		code = add(page, &file, failed, error);
 	}
 	return code;
 }
 
-int page_read(struct worksheet *sheet, const char *type, bool is_root, struct slice body,
+int page_read(struct worksheet *sheet, const char *type, const char *view, struct slice body,
               struct page *out, struct error *error)
 {
 	if (strcasestr(type, "json"))
-		return read_json(sheet, is_root, body, out, error);
+		return read_json(sheet, view, body, out, error);
 	if (strcasestr(type, "html"))
 		return read_html(body, out, error);
 	return error_set(error, ERROR_FORMAT, "no page of an index, but '%.40s'", type);

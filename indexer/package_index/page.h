@@ -1,8 +1,8 @@
 /*
- * page.h - what an index says of a project (PEP 503, 592, 658, 691, 700), and of its projects.
+ * page.h - what an index says of a project (PEP 503, 592, 658, 691, 700), and of its projects, in
+ * JSON or in HTML.
  *
- * Both forms are read, JSON and HTML. Nothing of a page is believed: URLs are for the transfers to
- * judge, hashes to be compared.
+ * Nothing of a page is believed: the transfers judge its URLs, and hashes are compared.
  */
 #ifndef INDEXER_PACKAGE_INDEX_PAGE_H
 #define INDEXER_PACKAGE_INDEX_PAGE_H
@@ -11,23 +11,20 @@
 #include "db/base/error.h"
 #include "db/worksheet.h"
 
-#define PAGE_ACCEPT                                                                                \
-	"application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, "         \
-	"text/html;q=0.01"
-
-/* A file on a page; texts are null where nothing is said. */
+/* A file of a project, or, on the page of all projects, one of them; texts may be null. */
 struct page_file {
-	struct slice name, url;               /* as it stands there: it may be relative */
+	struct slice name, url;               /* the URL may be relative */
 	struct slice sha256, metadata_sha256; /* hexadecimal */
 	struct slice requires_python;
 	int64_t size; /* bytes; 0: not known */
 	bool is_yanked;
+	struct slice version; /* by its name; see choose.h */
+	bool is_wheel;        /* and no source distribution */
 };
 
 struct page {
 	struct page_file *files; /* malloc'd */
 	size_t count, room;
-	struct slice base; /* of HTML: what URLs are relative to, if not the page's own; or null */
 	struct arena arena;
 };
 
@@ -35,10 +32,10 @@ struct page {
 extern const char page_script[];
 
 /*
- * Read @body, of that Content-Type. @is_root: its files are the projects, by their names.
- * ERROR_FORMAT: it is no page of an index; ERROR_LIMIT: of more than a page may have.
+ * Read @body, of that Content-Type; @view: "file" or "project". ERROR_FORMAT: it is no page of an
+ * index; ERROR_LIMIT: it lists too many files.
  */
-int page_read(struct worksheet *sheet, const char *type, bool is_root, struct slice body,
+int page_read(struct worksheet *sheet, const char *type, const char *view, struct slice body,
               struct page *out, struct error *error);
 void page_free(struct page *page);
 

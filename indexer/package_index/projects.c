@@ -1,45 +1,60 @@
 /*
- * projects.c - reads projects: the page, then the ends of the wheels that pip would install.
+ * projects.c - reads projects: the page, then parts of the wheels that pip would install.
  *
- * What cannot be read costs one line, and stops no other.
+ * The rows of a project carry, as their source, what they were made from:
+ *
+ *     RUN PYTHON newest|all ETAG        1764085617 3.12 newest "ab12"
+ *
+ * So the next run asks for a page only if it has changed, a run that was killed is resumed, and a
+ * wheel, which never changes under its name, is read once.
  */
 #include "indexer/package_index/projects.h"
 
 #include <stdlib.h>
 
+#include "db/base/array.h"
 #include "db/base/cleanup.h"
+#include "db/base/clock.h"
 #include "db/base/sha256.h"
 #include "db/base/text.h"
 #include "indexer/archive/sdist.h"
 #include "indexer/package_index/wheel.h"
 #include "libquery/disk/metadata/distribution.h"
+#include "libquery/disk/tree/distname.h"
 
 #define PROJECTS_MAX 16                 /* under way at a time */
-#define KEEP_EVERY   8                  /* projects: what a kill may cost */
+#define ITEMS_MAX    32                 /* files of a project, at a time */
 #define PAGE_MAX     ((size_t)32 << 20) /* bytes of a project's page */
+#define ETAG_MAX     256                /* bytes; a longer one is not kept */
 
-/* A project under way. */
-struct job {
-	struct catalogue *all;
-	struct wanted wanted;
-	struct page page;
-	struct item *items;
-	struct cache_row *rows; /* of the items */
-	size_t count, left;
-	char *url, *etag; /* of the page, in the end */
-	bool is_known;    /* its page was read before */
-	bool is_unsure;   /* something is to be asked again, whether or not the page changes */
-	struct arena arena;
-};
-
-/* A wheel under way. */
+/* A file of a project. */
 struct item {
 	struct job *job;
 	const struct page_file *file;
-	struct cache_row *row;
 	struct wheel wheel;
-	char *url, *etag;
-	bool is_asked_for_size, is_known;
+	const char *url;
+	struct slice etag;              /* of its first part; null before that */
+	struct distribution_record row; /* texts in the job's arena */
+	const char *checked;            /* which of its hashes was compared; NULL: none */
+	bool is_known;                  /* the database has it */
+};
+
+/* A project that is being read. */
+struct job {
+	struct catalogue *all;
+	struct job *next; /* of all */
+	struct wanted wanted;
+	struct page page;
+	struct item *items;     /* of the page's files */
+	size_t next_item, left; /* to be started, and those under way */
+	bool is_starting;
+	struct slice url, etag; /* of the page */
+	bool is_over;           /* it has been read, or cannot be */
+	bool has_etag;          /* of the page when it was read before */
+	bool is_unsure;         /* a file must be asked for again even if the page stays the same */
+	struct distribution_record *known; /* rows in the database */
+	size_t known_count, known_room;
+	struct arena arena;
 };
 
 static const struct column columns[] = {
@@ -52,119 +67,233 @@ struct output projects_output(const struct options *options)
 	return OUTPUT_BEGIN(columns, options->json);
 }
 
-/* --- what is said --- */
+/* --- reports --- */
 
-static void put(struct catalogue *all, struct slice project, const struct cache_row *row,
+static void put(struct catalogue *all, const struct distribution_record *row, const char *checked,
                 const char *state)
 {
-	output_text(&all->output, row && row->name.len ? row->name : project);
-	output_text(&all->output, row ? row->version : (struct slice){0});
-	output_text(&all->output, row ? row->file : (struct slice){0});
+	output_text(&all->output, row->name);
+	output_text(&all->output, row->version);
+	output_text(&all->output, row->directory);
 	output_string(&all->output, state);
-	output_text(&all->output, row ? row->checked : (struct slice){0});
-	output_text(&all->output, row ? row->error : (struct slice){0});
+	output_string(&all->output, checked);
+	output_text(&all->output, row->error);
 }
 
-static void complain(struct catalogue *all, struct slice name, const char *what)
+static void complain(struct catalogue *all, struct slice what, struct slice why)
 {
-	struct cache_row row = {.error = slice_of(what)};
-
 	all->failed++;
 	progress_erase(&all->progress);
-	message("%.*s: %s", (int)name.len, name.ptr, what);
-	put(all, name, &row, "failed");
-}
-
-/* How far it has come, and how long it will still take at this pace. */
-static void show(struct catalogue *all)
-{
-	int64_t past = milliseconds_now() - all->began;
-	char left[64] = "";
-
-	if (all->done > PROJECTS_MAX && past > 5000)
-		snprintf(left, sizeof(left), "about %lld min left",
-		         (long long)(past * (int64_t)(all->count - all->done) / (int64_t)all->done /
-		                             60000 +
-		                     1));
-	progress_show(&all->progress, left, all->done, all->count);
+	message("%.*s: %.*s", (int)what.len, what.ptr, (int)why.len, why.ptr);
 }
 
 /* --- jobs --- */
 
 static void job_free(struct job *job)
 {
-	for (size_t i = 0; job->items && i < job->count; i++) {
+	for (size_t i = 0; job->items && i < job->page.count; i++) {
 		wheel_free(&job->items[i].wheel);
-		free(job->items[i].url);
-		free(job->items[i].etag);
 	}
 	page_free(&job->page);
 	free(job->items);
-	free(job->rows);
-	free(job->url);
-	free(job->etag);
+	free(job->known);
 	arena_free(&job->arena);
 	free(job);
 }
 
-/* Whatever became of it, another one takes its place. */
-static int end_job(struct job *job, int code, struct error *error)
+void projects_free(struct catalogue *all, bool running)
+{
+	struct job **at = &all->jobs, *job;
+
+	while ((job = *at))
+		if (running || job->is_over) {
+			*at = job->next;
+			job_free(job);
+		} else {
+			at = &job->next;
+		}
+}
+
+/* Another one takes its place. */
+static int end_job(struct job *job, struct error *error)
+{
+	job->is_over = true;
+	progress_show(&job->all->progress, NULL, ++job->all->done, job->all->count);
+	return projects_start(job->all, error);
+}
+
+static int fail_job(struct job *job, const char *why, struct error *error)
+{
+	const struct distribution_record row = {.name = job->wanted.name, .error = slice_of(why)};
+
+	complain(job->all, row.name, row.error);
+	put(job->all, &row, NULL, "failed");
+	return end_job(job, error);
+}
+
+static struct item *item_of(struct job *job, struct slice file)
+{
+	for (size_t i = 0; i < job->page.count; i++)
+		if (slice_equal(job->page.files[i].name, file))
+			return &job->items[i];
+	return NULL;
+}
+
+/* --- what the database has of a project --- */
+
+static int add_known(void *payload, struct distribution_record *row)
+{
+	struct job *job = payload;
+	bool failed = !array_grow(&job->known, job->known_count, sizeof(*row), &job->known_room);
+	struct distribution_record *known = failed ? row : &job->known[job->known_count++];
+
+	*known = *row;
+	known->directory = arena_copy(&job->arena, row->directory, &failed);
+	known->error = arena_copy(&job->arena, row->error, &failed);
+	known->source = arena_copy(&job->arena, row->source, &failed);
+	return failed ? ERROR_NOMEM : 0;
+}
+
+static int find_known(struct job *job, struct reader *reader, struct error *error)
+{
+	int code;
+
+	job->known_count = 0;
+	code = reader ? reader_sources(reader, job->all->root.id, job->wanted.normalized_name,
+	                               add_known, job, error)
+	              : 0;
+	return code == ERROR_NOMEM ? error_nomem(error) : code;
+}
+
+/* The ETag of the page that these rows were made from; null: another choice, or none. */
+static const char *known_etag(const struct job *job, bool *is_of_run)
+{
+	const char *source = job->known_count > 0 ? job->known[0].source.ptr : NULL;
+	struct slice made_for = job->all->made_for;
+	long long run = 0;
+	int length = 0;
+
+	if (!source || job->wanted.specifiers.len ||
+	    sscanf(source, "%lld %n", &run, &length) != 1 ||
+	    !slice_starts(slice_of(source + length), made_for))
+		return NULL;
+	*is_of_run = run == job->all->run;
+	return source + length + made_for.len;
+}
+
+static int put_row(struct writer *writer, struct root_record *root, struct distribution_record *row,
+                   struct error *error)
+{
+	root->distribution_count++;
+	root->broken += !slice_is_null(row->error);
+	row->position = (uint32_t)root->distribution_count;
+	return writer_put_distribution(writer, root, row, error);
+}
+
+static int drop_row(struct writer *writer, struct root_record *root,
+                    const struct distribution_record *row, struct error *error)
+{
+	root->distribution_count--;
+	root->broken -= !slice_is_null(row->error);
+	return writer_drop_distribution(writer, row->id, error);
+}
+
+/* Make the rows of the project those of its items. */
+static int store(struct job *job, struct writer *writer, struct error *error)
 {
 	struct catalogue *all = job->all;
+	CLEANUP(cleanup_free)
+	char *text =
+	        text_format("%lld %s%s", (long long)all->run, all->made_for.ptr, job->etag.ptr);
+	bool is_final = !job->is_unsure && job->wanted.specifiers.len == 0;
+	struct slice source = is_final ? slice_of(text) : (struct slice){0};
+	int code = text ? find_known(job, writer_reader(writer), error) : error_nomem(error);
 
-	job_free(job);
-	all->done++;
-	show(all);
-	return code < 0 ? code : projects_start(all, error);
+	for (size_t i = 0; code == 0 && i < job->known_count; i++) {
+		struct distribution_record *row = &job->known[i];
+		struct item *item = item_of(job, row->directory);
+
+		row->source = source;
+		row->settled = true;
+		code = item && item->is_known ? writer_anchor_distribution(writer, row, error)
+		                              : drop_row(writer, &all->root, row, error);
+	}
+	for (size_t i = 0; code == 0 && i < job->page.count; i++) {
+		struct distribution_record *row = &job->items[i].row;
+
+		row->source = source;
+		row->settled = true;
+		if (!job->items[i].is_known)
+			code = put_row(writer, &all->root, row, error);
+	}
+	return code;
 }
 
-static int fail_job(struct job *job, const char *what, struct error *error)
+int projects_store(struct catalogue *all, struct writer *writer, struct error *error)
 {
-	complain(job->all, job->wanted.name, what);
-	return end_job(job, 0, error);
+	int code = 0;
+
+	for (struct job *job = all->jobs; code == 0 && job; job = job->next)
+		if (job->is_over && job->items)
+			code = store(job, writer, error);
+	return code;
 }
 
-/* All files are read: keep them. */
 static int finish_job(struct job *job, struct error *error)
 {
 	struct catalogue *all = job->all;
-	const struct cache_project project = {
-	        all->made_for, job->is_unsure ? (struct slice){0} : slice_of(job->etag), true};
-	int code = cache_put(all->sheet, job->wanted.name, &project, job->rows, job->count, error);
 
-	if (code == 0 && ++all->unsaved % KEEP_EVERY == 0)
-		code = cache_keep(all->sheet, false, error);
-	for (size_t i = 0; i < job->count; i++) {
-		const struct cache_row *row = &job->rows[i];
+	for (size_t i = 0; i < job->page.count; i++) {
+		const struct item *item = &job->items[i];
+		const struct distribution_record *row = &item->row;
 		bool needs_build = slice_ends(row->error, SLICE(SDIST_NEEDS_BUILD));
 
-		all->wheels += !job->items[i].is_known;
+		all->wheels += !item->is_known;
 		all->needing_build += needs_build;
-		all->failed += !needs_build && !slice_is_null(row->error);
-		if (!needs_build && !slice_is_null(row->error)) {
-			progress_erase(&all->progress);
-			message("%.*s: %.*s", (int)row->file.len, row->file.ptr,
-			        (int)row->error.len, row->error.ptr);
-		}
-		put(all, job->wanted.name, row,
-		    job->items[i].is_known      ? "unchanged"
+		if (!needs_build && !slice_is_null(row->error))
+			complain(all, row->directory, row->error);
+		put(all, row, item->checked,
+		    item->is_known              ? "unchanged"
 		    : slice_is_null(row->error) ? "added"
 		                                : "failed");
 	}
-	return end_job(job, code, error);
+	return end_job(job, error);
+}
+
+static int start_item(struct item *item, struct error *error);
+
+/* Some at a time. */
+static int start_items(struct job *job, struct error *error)
+{
+	int code = 0;
+
+	if (job->is_starting)
+		return 0;
+	job->is_starting = true;
+	while (code == 0 && job->left < ITEMS_MAX && job->next_item < job->page.count)
+		code = start_item(&job->items[job->next_item++], error);
+	job->is_starting = false;
+	return code < 0 || job->left > 0 ? code : finish_job(job, error);
 }
 
 static int item_done(struct item *item, struct error *error)
 {
-	return --item->job->left == 0 ? finish_job(item->job, error) : 0;
+	wheel_free(&item->wheel);
+	item->job->left--;
+	return start_items(item->job, error);
 }
 
-/* Its row says why; without a lasting reason, it is asked for again next time. */
+/* Its row says why. What @is_lasting is not tried again while the page stays the same. */
 static int item_failed(struct item *item, const char *why, bool is_lasting, struct error *error)
 {
 	bool failed = false;
 
-	item->row->error = arena_copy(&item->job->arena, slice_of(why), &failed);
+	item->row = (struct distribution_record){
+	        .directory = item->file->name,
+	        .name = item->job->wanted.name,
+	        .normalized_name = item->job->wanted.normalized_name,
+	        .version = item->file->version,
+	        .error = arena_copy(&item->job->arena, slice_of(why), &failed)};
 	item->job->is_unsure |= !is_lasting;
 	return failed ? error_nomem(error) : item_done(item, error);
 }
@@ -179,296 +308,248 @@ int projects_ask(struct catalogue *all, const struct transfer_request *request, 
 	return all->module->add(all->transfers, request, error);
 }
 
-static int ask_range(struct item *item, const char *range, size_t limit, struct error *error)
+static int ask(struct item *item, const char *url, const char *range, uint64_t limit,
+               transfer_done *done, struct error *error)
 {
-	const struct transfer_request request = {.url = item->url,
-	                                         .range = range,
-	                                         .limit = limit,
-	                                         .done = take_piece,
-	                                         .payload = item};
+	const struct transfer_request request = {url, NULL, range, limit, done, item};
 
 	return projects_ask(item->job->all, &request, error);
 }
 
-static int ask_piece(struct item *item, uint64_t at, uint64_t size, size_t limit,
-                     struct error *error)
+/* @size bytes from @at; @size 0: the end, of a wheel of unknown size. */
+static int ask_piece(struct item *item, uint64_t at, uint64_t size, struct error *error)
 {
-	char range[64];
-
-	snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)at,
-	         (unsigned long long)(at + size - 1));
-	return ask_range(item, range, limit, error);
-}
-
-/* The end of the wheel: by its size, where the index gives it, since PyPI does not count from
- * there.
- */
-static int ask_tail(struct item *item, struct error *error)
-{
-	uint64_t size = item->wheel.size, tail = size < WHEEL_TAIL ? size : WHEEL_TAIL;
 	char range[64];
 
 	if (size > 0)
-		return ask_piece(item, size - tail, tail, (size_t)WHEEL_WHOLE_MAX, error);
-	snprintf(range, sizeof(range), "-%llu", (unsigned long long)WHEEL_TAIL);
-	return ask_range(item, range, (size_t)WHEEL_WHOLE_MAX, error);
+		snprintf(range, sizeof(range), "%llu-%llu", (unsigned long long)at,
+		         (unsigned long long)(at + size - 1));
+	else
+		snprintf(range, sizeof(range), "-%llu", (unsigned long long)WHEEL_TAIL);
+	return ask(item, item->url, range, size > WHEEL_WHOLE_MAX ? size : WHEEL_WHOLE_MAX,
+	           take_piece, error);
 }
 
-/* PEP 658: METADATA by itself, if the index has it and the wheel's end does not. */
+/* PEP 658: METADATA by itself. */
 static int ask_metadata(struct item *item, struct error *error)
 {
 	CLEANUP(cleanup_free) char *url = text_format("%s.metadata", item->url);
-	const struct transfer_request request = {
-	        .url = url, .limit = METADATA_MAX, .done = take_metadata, .payload = item};
 
-	return url ? projects_ask(item->job->all, &request, error) : error_nomem(error);
+	return url ? ask(item, url, NULL, METADATA_MAX, take_metadata, error) : error_nomem(error);
 }
 
-/* All is read. */
+static bool has_hash(struct slice bytes, struct slice sha256)
+{
+	uint8_t digest[SHA256_SIZE];
+	char hex[SHA256_HEX_SIZE + 1];
+
+	sha256_of(bytes.ptr, bytes.len, digest);
+	sha256_hex(digest, hex);
+	return slice_equal(slice_of(hex), sha256);
+}
+
+/* All is read: is it what the index says? */
 static int keep_wheel(struct item *item, struct error *error)
 {
-	struct arena *arena = &item->job->arena;
-	struct cache_row *row = item->row;
-	bool failed = false;
+	struct job *job = item->job;
+	struct distribution_record *row = &item->row;
+	bool failed = false, has_name = !slice_is_null(row->name);
+	struct slice name = has_name ? distname_normalize_in(&job->arena, row->name, &failed)
+	                             : (struct slice){0};
 
-	row->info = arena_copy(arena, item->wheel.info, &failed);
-	row->name = arena_copy(arena, item->wheel.name, &failed);
-	row->version = arena_copy(arena, item->wheel.version, &failed);
-	row->entry_points = arena_copy(arena, item->wheel.entry_points, &failed);
-	if (slice_is_null(row->checked) && item->wheel.metadata_is_right)
-		row->checked = SLICE("metadata");
-	return failed ? error_nomem(error) : item_done(item, error);
+	if (failed)
+		return error_nomem(error);
+	if (!slice_is_null(item->file->metadata_sha256)) {
+		if (!has_hash(item->wheel.metadata, item->file->metadata_sha256))
+			return item_failed(
+			        item, "its METADATA does not have the hash that the index gives",
+			        true, error);
+		item->checked = item->checked ? item->checked : "metadata";
+	}
+	if (!slice_equal(name, job->wanted.normalized_name))
+		return item_failed(item,
+		                   has_name ? "its METADATA names another project"
+		                            : "its METADATA gives no name",
+		                   true, error);
+	row->directory = item->file->name;
+	row->normalized_name = name;
+	return item_done(item, error);
 }
 
-static int read_on(struct item *item, struct error *error)
+static int read_wheel(struct item *item, struct error *error)
 {
 	CLEANUP(error_clear) struct error why = {0};
 	struct wheel *wheel = &item->wheel;
-	int code = wheel_read(wheel, item->file->name.ptr, item->file->metadata_sha256, &why);
+	int code = wheel_read(wheel, &item->job->arena, &item->row, &why);
 	struct slice reason = slice_of(error_text(&why)), name = item->file->name;
 
 	if (code == ERROR_NOMEM)
 		return error_nomem(error);
 	if (code < 0 && slice_starts(reason, name) && reason.len > name.len + 2)
-		reason = slice_from(reason, name.len + 2);
+		reason = slice_from(reason, name.len + 2); /* it begins with the name */
 	if (code < 0)
 		return item_failed(item, reason.ptr, true, error);
 	if (code > 0)
 		return keep_wheel(item, error);
-	if (!wheel->has_metadata && wheel->info.len && !slice_is_null(item->file->metadata_sha256))
+	if (wheel->info.len > 0 && slice_is_null(wheel->metadata) &&
+	    !slice_is_null(item->file->metadata_sha256))
 		return ask_metadata(item, error);
-	return ask_piece(item, wheel->missing_at, wheel->missing_size, (size_t)wheel->missing_size,
-	                 error);
+	return ask_piece(item, wheel->missing_at, wheel->missing_size, error);
 }
 
 static int take_metadata(void *payload, const struct transfer_answer *answer, struct error *error)
 {
-	CLEANUP(error_clear) struct error why = {0};
 	struct item *item = payload;
-	int code;
+	bool failed = false;
 
 	item->job->all->bytes += answer->body.len;
-	if (answer->problem || answer->status != 200)
-		return item_failed(item,
-		                   answer->problem ? answer->problem : "its METADATA is not there",
-		                   false, error);
-	code = wheel_take_metadata(&item->wheel, answer->body, item->file->metadata_sha256, &why);
-	if (code < 0)
-		return item_failed(item, error_text(&why), true, error);
-	return read_on(item, error);
+	if (answer->problem)
+		return item_failed(item, answer->problem, false, error);
+	item->wheel.metadata = arena_copy(&item->wheel.arena, answer->body, &failed);
+	return failed ? error_nomem(error) : read_wheel(item, error);
 }
 
-/* A server that knows no ranges gives all of it: then its hash can be compared, and must agree. */
-static int take_whole(struct item *item, const struct transfer_answer *answer, struct error *error)
-{
-	char hex[SHA256_HEX_SIZE + 1];
-	uint8_t digest[SHA256_SIZE];
-
-	if (!slice_is_null(item->file->sha256)) {
-		sha256_of(answer->body.ptr, answer->body.len, digest);
-		sha256_hex(digest, hex);
-		if (!slice_equal(slice_of(hex), item->file->sha256))
-			return item_failed(item, "its hash is not the one that the index gives",
-			                   true, error);
-		item->row->checked = SLICE("file");
-	}
-	return 1;
-}
-
-/* The wheel must be one and the same at each request. */
-static const char *judge_range(struct item *item, const struct transfer_answer *answer)
-{
-	bool is_first = !item->etag;
-
-	if (!answer->has_range)
-		return "the server's answer is no range";
-	if (item->wheel.size && item->wheel.size != answer->total)
-		return "its size is not the one that the index, or the server, gave before";
-	if (!is_first && strcmp(item->etag, answer->etag) != 0)
-		return "it was replaced while it was read";
-	return NULL;
-}
-
+/* Why a part cannot be used, or NULL. The wheel must stay the same from part to part. */
 static const char *judge_piece(struct item *item, const struct transfer_answer *answer,
                                bool is_whole)
 {
 	if (answer->is_too_large && answer->status == 200)
-		return "the server gives no parts of files, and this one is larger than 4 MiB";
-	if (answer->problem || is_whole)
+		return "the server knows no ranges, and this file is larger than 4 MiB";
+	if (answer->problem)
 		return answer->problem;
-	return answer->status == 206 ? judge_range(item, answer) : "the server does not give it";
+	if (is_whole && !slice_is_null(item->file->sha256) &&
+	    !has_hash(answer->body, item->file->sha256))
+		return "it does not have the hash that the index gives";
+	if (is_whole)
+		return NULL;
+	if (!answer->has_range)
+		return "the server does not give it";
+	if (item->wheel.size && item->wheel.size != answer->total)
+		return "its size is not the one that was given before";
+	return !slice_is_null(item->etag) && !slice_equal(item->etag, slice_of(answer->etag))
+	               ? "it was replaced while it was read"
+	               : NULL;
 }
 
 static int take_piece(void *payload, const struct transfer_answer *answer, struct error *error)
 {
 	CLEANUP(error_clear) struct error why = {0};
 	struct item *item = payload;
-	/* Also as a part: of a small wheel that is all of it. */
 	bool is_whole =
 	        answer->status == 200 || (answer->has_range && answer->body.len == answer->total);
 	const char *problem = judge_piece(item, answer, is_whole);
+	bool failed = false;
 	int code;
 
 	item->job->all->bytes += answer->body.len;
 	if (problem)
-		return item_failed(item, problem, !answer->problem, error);
-	if (is_whole && (code = take_whole(item, answer, error)) != 1)
-		return code;
-	if (!item->etag && !(item->etag = strdup(answer->etag)))
+		return item_failed(item, problem, !answer->problem || answer->is_too_large, error);
+	if (is_whole && !slice_is_null(item->file->sha256))
+		item->checked = "file";
+	if (slice_is_null(item->etag))
+		item->etag = arena_copy(&item->job->arena, slice_of(answer->etag), &failed);
+	if (failed)
 		return error_nomem(error);
 	item->wheel.size = is_whole ? answer->body.len : answer->total;
 	code = wheel_add(&item->wheel, is_whole ? 0 : answer->first, answer->body, &why);
 	if (code == ERROR_NOMEM)
 		return error_nomem(error);
-	return code < 0 ? item_failed(item, error_text(&why), true, error) : read_on(item, error);
+	return code < 0 ? item_failed(item, error_text(&why), true, error)
+	                : read_wheel(item, error);
 }
 
-/* --- projects --- */
+/* --- pages --- */
 
-static const struct cache_row *known_row(const struct cache_row *known, size_t count,
-                                         struct slice file)
+static int start_item(struct item *item, struct error *error)
 {
-	for (size_t i = 0; i < count; i++)
-		if (slice_equal(known[i].file, file) && slice_is_null(known[i].error))
-			return &known[i];
-	return NULL;
-}
-
-/* A wheel never changes under its name: what was read of it is not read again. */
-static int start_item(struct item *item, const struct candidate *candidate,
-                      const struct cache_row *known, size_t known_count, struct error *error)
-{
-	const struct cache_row *old = known_row(known, known_count, candidate->file->name);
 	struct job *job = item->job;
-	const char *base = job->url;
-	CLEANUP(cleanup_free) char *other = NULL;
+	const struct page_file *file = item->file;
+	CLEANUP(cleanup_free) char *url = NULL;
+	uint64_t size = file->size > 0 ? (uint64_t)file->size : 0;
+	bool failed = false;
 
-	item->file = candidate->file;
-	if (old) {
-		*item->row = *old;
-		item->is_known = true;
+	for (size_t i = 0; i < job->known_count; i++)
+		item->is_known |= slice_equal(job->known[i].directory, file->name) &&
+		                  slice_is_null(job->known[i].error);
+	if (item->is_known) {
+		item->row = (struct distribution_record){.directory = file->name,
+		                                         .name = job->wanted.name,
+		                                         .version = file->version};
 		return 0;
 	}
-	item->row->file = candidate->file->name;
-	item->row->name = job->wanted.name;
-	item->row->version = candidate->version;
-	if (!candidate->is_wheel) {
-		item->row->error = SLICE("a source distribution: " SDIST_NEEDS_BUILD);
-		return 0;
-	}
-	if (!slice_is_null(job->page.base)) {
-		other = job->all->module->join(base, job->page.base.ptr, NULL);
-		base = other ? other : base;
-	}
-	item->url = job->all->module->join(base, candidate->file->url.ptr, NULL);
-	if (!item->url) {
-		item->row->error = SLICE("its URL is neither http nor https");
-		return 0;
-	}
-	item->wheel.size = candidate->file->size > 0 ? (uint64_t)candidate->file->size : 0;
 	job->left++;
-	return ask_tail(item, error);
+	if (!file->is_wheel)
+		return item_failed(item, "a source distribution: " SDIST_NEEDS_BUILD, true, error);
+	url = job->all->module->join(job->url.ptr, file->url.ptr);
+	item->url = arena_copy(&job->arena, slice_of(url), &failed).ptr;
+	if (failed)
+		return error_nomem(error);
+	if (!url)
+		return item_failed(item, "its URL is neither http nor https", true, error);
+	item->wheel.name = file->name.ptr;
+	item->wheel.size = size;
+	return size > WHEEL_TAIL ? ask_piece(item, size - WHEEL_TAIL, WHEEL_TAIL, error)
+	                         : ask_piece(item, 0, size, error);
 }
 
-static int start_items(struct job *job, struct error *error)
+static int read_page(struct job *job, const struct transfer_answer *answer, struct error *error)
 {
 	struct catalogue *all = job->all;
-	CLEANUP(cleanup_free) struct candidate *chosen = NULL;
-	CLEANUP(cleanup_free) struct cache_row *known = NULL;
-	size_t count = 0, known_count = 0;
-	int code = choose(&all->choice, &job->page, job->wanted.specifiers, &chosen, &count, error);
+	bool failed = false;
+	int code = page_read(all->sheet, answer->type, "file", answer->body, &job->page, error);
 
 	if (code == 0)
-		code = cache_rows(all->sheet, job->wanted.name, &job->arena, &known, &known_count,
-		                  error);
+		code = choose(&all->choice, &job->page, job->wanted.normalized_name,
+		              job->wanted.specifiers, error);
+	if (code == 0 && job->page.count == 0)
+		code = error_set(error, ERROR_NOTFOUND, "no file of it is for this Python");
 	if (code < 0)
 		return code;
-	job->items = calloc(count + 1, sizeof(*job->items));
-	job->rows = calloc(count + 1, sizeof(*job->rows));
-	if (!job->items || !job->rows)
-		return error_nomem(error);
-	job->left = 1; /* this function itself */
-	for (job->count = 0; code == 0 && job->count < count; job->count++) {
-		struct item *item = &job->items[job->count];
-
-		item->job = job;
-		item->row = &job->rows[job->count];
-		code = start_item(item, &chosen[job->count], known, known_count, error);
+	job->items = calloc(job->page.count, sizeof(*job->items));
+	job->url = arena_copy(&job->arena, slice_of(answer->url), &failed);
+	job->etag = arena_copy(&job->arena,
+	                       strlen(answer->etag) < ETAG_MAX ? slice_of(answer->etag) : SLICE(""),
+	                       &failed);
+	for (size_t i = 0; job->items && i < job->page.count; i++) {
+		job->items[i].job = job;
+		job->items[i].file = &job->page.files[i];
 	}
-	return code;
+	return job->items && !failed ? 0 : error_nomem(error);
 }
 
 static int take_page(void *payload, const struct transfer_answer *answer, struct error *error)
 {
 	CLEANUP(error_clear) struct error why = {0};
 	struct job *job = payload;
-	struct catalogue *all = job->all;
+	const struct distribution_record row = {.name = job->wanted.name};
 	int code;
 
-	all->bytes += answer->body.len;
+	job->all->bytes += answer->body.len;
 	if (answer->problem)
 		return fail_job(job, answer->problem, error);
-	if (answer->status == 304 && job->is_known) {
-		all->unchanged++;
-		put(all, job->wanted.name, NULL, "unchanged");
-		return end_job(job, 0, error);
+	if (answer->status == 304 && job->has_etag) {
+		job->all->unchanged++;
+		put(job->all, &row, NULL, "unchanged");
+		return end_job(job, error);
 	}
-	if (answer->status == 404)
-		return fail_job(job, "the index has no such project", error);
-	if (answer->status == 401 || answer->status == 403)
-		return fail_job(job, "the index wants another user or password", error);
-	if (answer->status != 200)
-		return fail_job(job, "the index does not give its page", error);
-	code = page_read(all->sheet, answer->type, false, answer->body, &job->page, &why);
-	if (code == ERROR_NOMEM)
-		return error_nomem(error);
+	code = read_page(job, answer, &why);
 	if (code < 0)
-		return fail_job(job, error_text(&why), error);
-	job->url = strdup(answer->url);
-	job->etag = strdup(answer->etag);
-	code = job->url && job->etag ? start_items(job, error) : error_nomem(error);
-	if (code < 0)
-		return code;
-	if (job->count == 0)
-		return fail_job(job, "no file of it is for this Python", error);
-	return --job->left == 0 ? finish_job(job, error) : 0;
+		return error_is_failure(code) ? error_move(error, &why)
+		                              : fail_job(job, error_text(&why), error);
+	return start_items(job, error);
 }
 
-/* PEP 503: the normalized name, with '-'. */
-static int start_project(struct catalogue *all, const struct wanted *wanted,
-                         const struct cache_project *known, struct error *error)
+/* --- projects --- */
+
+static int start_project(struct catalogue *all, const struct wanted *wanted, struct error *error)
 {
 	CLEANUP(cleanup_free)
 	char *url = text_format("%s%.*s/", all->index, (int)wanted->name.len, wanted->name.ptr);
 	struct job *job = calloc(1, sizeof(*job));
-	const struct transfer_request request = {
-	        .url = url,
-	        .accept = PAGE_ACCEPT,
-	        .etag = slice_is_null(wanted->specifiers) ? known->etag.ptr : NULL,
-	        .limit = PAGE_MAX,
-	        .done = take_page,
-	        .payload = job,
-	};
+	struct transfer_request request = {
+	        .url = url, .limit = PAGE_MAX, .done = take_page, .payload = job};
+	bool is_of_run = false;
+	int code;
 
 	if (!job || !url) {
 		free(job);
@@ -476,29 +557,26 @@ static int start_project(struct catalogue *all, const struct wanted *wanted,
 	}
 	job->all = all;
 	job->wanted = *wanted;
-	job->is_known = request.etag != NULL;
+	job->next = all->jobs;
+	all->jobs = job;
+	code = find_known(job, all->reader, error);
+	request.etag = known_etag(job, &is_of_run);
+	if (code < 0 || is_of_run) {
+		all->unchanged++;
+		all->done++;
+		job->is_over = true;
+		return code;
+	}
+	request.etag = request.etag && *request.etag ? request.etag : NULL;
+	job->has_etag = request.etag != NULL;
 	return projects_ask(all, &request, error);
 }
 
-/* As many as may be under way; those that a killed run has done are done. */
 int projects_start(struct catalogue *all, struct error *error)
 {
 	int code = 0;
 
-	while (code == 0 && all->next < all->count && all->next - all->done < PROJECTS_MAX) {
-		const struct wanted *wanted = &all->wanted[all->next++];
-		CLEANUP(arena_free) struct arena arena = ARENA_INIT;
-		struct cache_project known = {0};
-
-		if (!cache_find(all->sheet, wanted->name, &arena, &known) ||
-		    !slice_equal(known.made_for, all->made_for))
-			known = (struct cache_project){0};
-		if (known.is_done) {
-			all->unchanged++;
-			all->done++;
-			continue;
-		}
-		code = start_project(all, wanted, &known, error);
-	}
+	while (code == 0 && all->next < all->count && all->next - all->done < PROJECTS_MAX)
+		code = start_project(all, &all->wanted[all->next++], error);
 	return code;
 }

@@ -1,6 +1,6 @@
 /*
- * settings.c - reads pip's configuration: its files, which are of Python's configparser, and its
- * environment variables. What is not about an index is passed over.
+ * settings.c - reads pip's configuration files, which are those of Python's configparser, and its
+ * environment variables.
  */
 #include "indexer/package_index/settings.h"
 
@@ -16,12 +16,16 @@
 #include "db/base/unicode.h"
 
 #define FILE_MAX ((size_t)1 << 20) /* bytes of a pip.conf */
-#define KEY_MAX  32
 
-static const char *const keys[SETTINGS] = {"index-url", "extra-index-url", "proxy",
-                                           "cert",      "client-cert",     "timeout"};
+static const struct {
+	const char *key, *variable;
+} names[SETTINGS] = {{"index-url", "PIP_INDEX_URL"},
+                     {"extra-index-url", "PIP_EXTRA_INDEX_URL"},
+                     {"proxy", "PIP_PROXY"},
+                     {"cert", "PIP_CERT"},
+                     {"client-cert", "PIP_CLIENT_CERT"}};
 
-/* [install] counts more than [global]; each is replaced by the files that follow. */
+/* What a later file sets replaces what an earlier one has set, section by section. */
 enum section { SECTION_OTHER = -1, SECTION_GLOBAL, SECTION_INSTALL, SECTIONS };
 
 struct reading {
@@ -37,15 +41,13 @@ void settings_free(struct settings *settings)
 
 struct slice settings_word(struct slice *rest)
 {
-	size_t begin = 0, end;
+	struct slice all = unicode_strip(*rest);
+	size_t length = 0;
 
-	while (begin < rest->len && isspace((unsigned char)rest->ptr[begin]))
-		begin++;
-	for (end = begin; end < rest->len && !isspace((unsigned char)rest->ptr[end]);)
-		end++;
-	*rest = slice_from(*rest, end);
-	return end > begin ? slice_between(rest->ptr - (end - begin), rest->ptr)
-	                   : (struct slice){0};
+	while (length < all.len && !isspace((unsigned char)all.ptr[length]))
+		length++;
+	*rest = slice_from(all, length);
+	return slice_first(all, length);
 }
 
 static void set(struct reading *reading, char **at, const char *before, struct slice value)
@@ -57,22 +59,30 @@ static void set(struct reading *reading, char **at, const char *before, struct s
 	*at = text;
 }
 
-static enum setting setting_of(struct slice key)
+static enum section section_of(struct slice line)
 {
-	enum setting found = 0;
-	char name[KEY_MAX];
-
-	if (key.len >= sizeof(name))
-		return SETTINGS;
-	for (size_t i = 0; i < key.len; i++)
-		name[i] = key.ptr[i] == '_' ? '-' : key.ptr[i];
-	name[key.len] = '\0';
-	while (found < SETTINGS && strcasecmp(keys[found], name) != 0)
-		found++;
-	return found;
+	return slice_equal(line, SLICE("[global]"))    ? SECTION_GLOBAL
+	       : slice_equal(line, SLICE("[install]")) ? SECTION_INSTALL
+	                                               : SECTION_OTHER;
 }
 
-/* An indented line goes on with the value above it. */
+/* Where the value of @key goes; NULL: it is no setting of an index. pip takes '_' for '-'. */
+static char **find(struct reading *reading, enum section section, struct slice key)
+{
+	for (size_t i = 0; section != SECTION_OTHER && i < SETTINGS; i++) {
+		size_t at = 0;
+
+		while (at < key.len &&
+		       tolower((unsigned char)(key.ptr[at] == '_' ? '-' : key.ptr[at])) ==
+		               names[i].key[at])
+			at++;
+		if (at == key.len && !names[i].key[at])
+			return &reading->values[section][i];
+	}
+	return NULL;
+}
+
+/* An indented line continues the value of the line before it. */
 static void read_lines(struct reading *reading, struct slice text)
 {
 	enum section section = SECTION_OTHER;
@@ -80,48 +90,41 @@ static void read_lines(struct reading *reading, struct slice text)
 
 	while (text.len > 0) {
 		struct slice raw = slice_take_line(&text), line = unicode_strip(raw);
-		const char *equals = line.len ? memchr(line.ptr, '=', line.len) : NULL;
-		const char *colon = line.len ? memchr(line.ptr, ':', line.len) : NULL;
-		enum setting which;
+		size_t mark = 0;
 
 		if (line.len == 0 || line.ptr[0] == '#' || line.ptr[0] == ';')
 			continue;
+		while (mark < line.len && line.ptr[mark] != '=' && line.ptr[mark] != ':')
+			mark++;
 		if (isspace((unsigned char)raw.ptr[0])) {
 			if (at)
 				set(reading, at, *at ? *at : "", line);
 			continue;
 		}
 		at = NULL;
-		if (line.ptr[0] == '[') {
-			section = slice_equal(line, SLICE("[global]"))    ? SECTION_GLOBAL
-			          : slice_equal(line, SLICE("[install]")) ? SECTION_INSTALL
-			                                                  : SECTION_OTHER;
-			continue;
-		}
-		equals = !equals || (colon && colon < equals) ? colon : equals;
-		if (!equals || section == SECTION_OTHER)
-			continue;
-		which = setting_of(unicode_strip(slice_between(line.ptr, equals)));
-		if (which == SETTINGS)
-			continue;
-		at = &reading->values[section][which];
-		set(reading, at, "", unicode_strip(slice_between(equals + 1, line.ptr + line.len)));
+		if (line.ptr[0] == '[')
+			section = section_of(line);
+		else if (mark < line.len)
+			at = find(reading, section, unicode_strip(slice_first(line, mark)));
+		if (at)
+			set(reading, at, "", unicode_strip(slice_from(line, mark + 1)));
 	}
 }
 
-/* @directory (NULL: there is none) and @name; a file that is not there says nothing. */
+/* @directory (NULL, or empty: there is none) and @name; the file need not exist. */
 static int read_file(struct reading *reading, const char *directory, const char *name,
                      struct error *error)
 {
-	CLEANUP(cleanup_free)
-	char *path = directory && *directory ? text_format("%s%s", directory, name) : NULL;
+	CLEANUP(cleanup_free) char *path = NULL;
 	CLEANUP(cleanup_free) char *text = NULL;
 	size_t length = 0;
 	int code;
 
-	if (!path)
-		return directory && *directory ? error_nomem(error) : 0;
-	code = small_file_read_trusted(path, FILE_MAX, geteuid(), &text, &length, error);
+	if (!directory || !*directory)
+		return 0;
+	path = text_format("%s%s", directory, name);
+	code = path ? small_file_read_trusted(path, FILE_MAX, geteuid(), &text, &length, error)
+	            : error_nomem(error);
 	if (code > 0)
 		read_lines(reading, (struct slice){text, length});
 	return code < 0 ? code : 0;
@@ -130,10 +133,19 @@ static int read_file(struct reading *reading, const char *directory, const char 
 static int read_files(struct reading *reading, struct error *error)
 {
 	const char *home = trust_environment("HOME"),
-	           *config = trust_environment("XDG_CONFIG_HOME");
-	const char *only = trust_environment("PIP_CONFIG_FILE"),
-	           *global = trust_environment("XDG_CONFIG_DIRS");
-	struct slice rest = slice_of(global && *global ? global : "/etc/xdg");
+	           *config = trust_environment("XDG_CONFIG_HOME"),
+	           *only = trust_environment("PIP_CONFIG_FILE"),
+	           *system = trust_environment("XDG_CONFIG_DIRS");
+	bool has_config = config && *config;
+	const struct {
+		const char *directory, *name;
+	} files[] = {{"/etc", "/pip.conf"},
+	             {home, "/.pip/pip.conf"},
+	             {has_config ? config : home,
+	              has_config ? "/pip/pip.conf" : "/.config/pip/pip.conf"},
+	             {trust_environment("VIRTUAL_ENV"), "/pip.conf"},
+	             {only, ""}};
+	struct slice rest = slice_of(system && *system ? system : "/etc/xdg");
 	int code = 0;
 
 	if (only && strcmp(only, "/dev/null") == 0)
@@ -144,26 +156,9 @@ static int read_files(struct reading *reading, struct error *error)
 
 		code = read_file(reading, directory, "/pip/pip.conf", error);
 	}
-	if (code == 0)
-		code = read_file(reading, "/etc", "/pip.conf", error);
-	if (code == 0)
-		code = read_file(reading, home, "/.pip/pip.conf", error);
-	if (code == 0)
-		code = config && *config ? read_file(reading, config, "/pip/pip.conf", error)
-		                         : read_file(reading, home, "/.config/pip/pip.conf", error);
-	if (code == 0)
-		code = read_file(reading, trust_environment("VIRTUAL_ENV"), "/pip.conf", error);
-	return code == 0 ? read_file(reading, only, "", error) : code;
-}
-
-static const char *from_environment(enum setting which)
-{
-	static const char *const names[SETTINGS] = {"PIP_INDEX_URL",   "PIP_EXTRA_INDEX_URL",
-	                                            "PIP_PROXY",       "PIP_CERT",
-	                                            "PIP_CLIENT_CERT", "PIP_DEFAULT_TIMEOUT"};
-	const char *value = trust_environment(names[which]);
-
-	return value && *value ? value : NULL;
+	for (size_t i = 0; code == 0 && i < sizeof(files) / sizeof(*files); i++)
+		code = read_file(reading, files[i].directory, files[i].name, error);
+	return code;
 }
 
 int settings_read(struct settings *out, struct error *error)
@@ -172,14 +167,13 @@ int settings_read(struct settings *out, struct error *error)
 	int code = read_files(&reading, error);
 
 	for (enum setting i = 0; i < SETTINGS; i++) {
-		const char *said = from_environment(i);
+		const char *variable = trust_environment(names[i].variable);
 		char **install = &reading.values[SECTION_INSTALL][i];
 
-		if (said)
-			set(&reading, install, "", slice_of(said));
+		if (variable && *variable)
+			set(&reading, install, "", slice_of(variable));
 		out->values[i] =
 		        *install ? take(*install) : take(reading.values[SECTION_GLOBAL][i]);
-		free(*install);
 		free(reading.values[SECTION_GLOBAL][i]);
 	}
 	return code < 0 ? code : reading.failed ? error_nomem(error) : 0;

@@ -1,10 +1,10 @@
 /*
- * settings.h - which package index is asked, and how: where pip has these settings.
+ * settings.h - which package index to ask and how: where pip has these settings.
  *
- *     the command line > PIP_* > PIP_CONFIG_FILE > the environment's pip.conf > the user's > global
+ *     the command line > PIP_* > PIP_CONFIG_FILE > the environment's pip.conf > the user's > the
+ *     system's
  *
- * In a file, section [install] counts more than [global]. No index's address stands in this
- * program.
+ * In a file, section [install] overrides [global]. This program contains no address of an index.
  */
 #ifndef INDEXER_PACKAGE_INDEX_SETTINGS_H
 #define INDEXER_PACKAGE_INDEX_SETTINGS_H
@@ -14,23 +14,22 @@
 
 enum setting {
 	SETTING_INDEX,  /* index-url */
-	SETTING_EXTRAS, /* extra-index-url: several, white space between two */
+	SETTING_EXTRAS, /* extra-index-url: several, separated by white space */
 	SETTING_PROXY,
 	SETTING_CERTIFICATES, /* cert: a file */
 	SETTING_CLIENT,       /* client-cert: a file */
-	SETTING_TIMEOUT,      /* seconds of silence */
 	SETTINGS
 };
 
 struct settings {
-	char *values[SETTINGS]; /* malloc'd; NULL: not said */
+	char *values[SETTINGS]; /* malloc'd; NULL: not set */
 };
 
-/* ERROR_PERMISSION: a file of pip's that others can write; or a failure. */
+/* ERROR_PERMISSION: others can write one of pip's files; or a failure. */
 int settings_read(struct settings *out, struct error *error);
 void settings_free(struct settings *settings);
 
-/* The next word of @rest; null at the end. */
+/* The next word of @rest; empty at the end. */
 struct slice settings_word(struct slice *rest);
 
 #endif

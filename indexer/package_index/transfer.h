@@ -1,10 +1,10 @@
 /*
- * transfer.h - many HTTP requests at a time, in a part of the program that is loaded only when
- * needed: libcurl brings TLS, HTTP/2 and Kerberos along.
+ * transfer.h - HTTP requests, many at a time, in a module that is loaded only when it is needed:
+ * libcurl brings TLS, HTTP/2 and Kerberos along.
  *
- * No server is believed. Nothing but http and https is spoken; a redirect never leads from https
- * to http, nor to a machine of the private network unless the index is there itself; a body is
- * counted as it arrives, unpacked; whoever is silent is given up. Passwords go to the index alone.
+ * Servers are hostile. Only http and https are spoken, of an https index https alone; none leads to
+ * an address of a private network unless the index itself has one; the limit of a body
+ * counts unpacked bytes; a silent server is given up. Passwords are sent to the index alone.
  */
 #ifndef INDEXER_PACKAGE_INDEX_TRANSFER_H
 #define INDEXER_PACKAGE_INDEX_TRANSFER_H
@@ -14,59 +14,54 @@
 
 #include "db/base/error.h"
 #include "db/base/slice.h"
+#include "indexer/package_index/settings.h"
 
-/* How to ask; all of it stays as long as the transfers. NULL: not said. */
-struct transfer_settings {
-	const char *index;      /* its URL, without a password */
-	const char *credential; /* user:password, as they stand in a URL */
-	const char *proxy, *certificates, *client_certificate;
-	long idle; /* seconds without a byte, after which a server is given up; 0: the usual */
-	bool (*stopped)(void);
-};
-
-/* What came; its texts stay until the callback returns. */
+/* A response; its texts stay until the callback returns. */
 struct transfer_answer {
-	int status;              /* of HTTP; 0: there is none, for @problem, a line */
-	const char *problem;     /* also beside a status: why there is no whole body */
-	bool is_too_large;       /* the body goes on after @limit bytes */
-	const char *url;         /* at the end of all redirects */
+	int status;              /* of HTTP; 0: there was no response */
+	const char *problem;     /* NULL: it is 200, 206 or 304; else one line */
+	bool is_too_large;       /* the body is longer than @limit */
+	const char *url;         /* after all redirects */
 	const char *etag, *type; /* "" where there is none */
 	struct slice body;
-	bool has_range; /* the body is what follows @first of @total bytes */
+	bool has_range; /* the body is the part of @total bytes that begins at @first */
 	uint64_t first, total;
 };
 
-/* A negative answer ends transfer_module.run(), which returns it. */
+/* A negative result ends transfer_module.run(), which returns it. */
 typedef int transfer_done(void *payload, const struct transfer_answer *answer, struct error *error);
 
+/* Texts are copied; NULL: not sent. */
 struct transfer_request {
-	const char *url;    /* copied, as are the next three */
-	const char *accept; /* NULL: anything */
-	const char *etag;   /* to be told if nothing has changed: status 304; or NULL */
-	const char *range;  /* "0-99", "-100"; NULL: all, which may be compressed on the way */
-	size_t limit;       /* bytes of the body */
+	const char *url;
+	const char *etag;  /* for If-None-Match */
+	const char *range; /* "0-99", "-100"; without one the body may be compressed */
+	size_t limit;      /* bytes of the body */
 	transfer_done *done;
 	void *payload;
 };
 
 struct transfers;
 
-/* What the module exports, under the name of entrydb_transfer_module. Not for several threads. */
+/* What the module exports as entrydb_transfer_module. For one thread. */
 struct transfer_module {
-	int (*open)(const struct transfer_settings *settings, struct transfers **out,
-	            struct error *error);
-	/* Its callback is called once, by run(), which may ask for more. */
+	/* @index: its URL, by join(); @login: the same with user and password. All is borrowed. */
+	int (*open)(const struct settings *settings, const char *index, const char *login,
+	            bool (*stopped)(void), struct transfers **out, struct error *error);
+	/* run() calls the callback once; it may add requests. */
 	int (*add)(struct transfers *transfers, const struct transfer_request *request,
 	           struct error *error);
-	/* Until nothing is under way. ERROR_IO: interrupted. */
-	int (*run)(struct transfers *transfers, struct error *error);
+	/*
+	 * 0: all requests are done; 1: @until has passed, in milliseconds_now(). ERROR_IO:
+	 * interrupted.
+	 */
+	int (*run)(struct transfers *transfers, int64_t until, struct error *error);
 	void (*close)(struct transfers *transfers); /* NULL is accepted */
 	/*
-	 * What @relative means on the page @base, without fragment, user and password: http or
-	 * https, malloc'd. NULL: it means nothing, or there is no memory. *@credential (may be
-	 * NULL): user:password of the URL, malloc'd, or NULL.
+	 * The URL of @relative on the page @base (or NULL), without fragment, user and password,
+	 * malloc'd. NULL: it is neither http nor https, or there is no memory.
 	 */
-	char *(*join)(const char *base, const char *relative, char **credential);
+	char *(*join)(const char *base, const char *relative);
 };
 
 #endif

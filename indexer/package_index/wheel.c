@@ -1,171 +1,118 @@
 /*
- * wheel.c - reads two files of a wheel, METADATA and entry_points.txt, from pieces of it.
+ * wheel.c - reads METADATA and entry_points.txt from parts of a wheel.
  */
 #include "indexer/package_index/wheel.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "db/base/cleanup.h"
-#include "db/base/sha256.h"
-#include "db/base/unicode.h"
+#include "db/base/path.h"
 #include "libquery/disk/metadata/distribution.h"
-#include "libquery/disk/zip/zip.h"
-
-void wheel_free(struct wheel *wheel)
-{
-	arena_free(&wheel->arena);
-}
+#include "libquery/disk/tree/archive.h"
 
 int wheel_add(struct wheel *wheel, uint64_t at, struct slice bytes, struct error *error)
 {
+	uint64_t fetched = bytes.len;
 	bool failed = false;
 
-	wheel->fetched += bytes.len;
-	if (wheel->piece_count == WHEEL_PIECES || wheel->fetched > WHEEL_FETCH_MAX)
+	for (size_t i = 0; i < wheel->piece_count; i++)
+		fetched += wheel->pieces[i].bytes.len;
+	if (wheel->piece_count == WHEEL_PIECES || fetched > WHEEL_FETCH_MAX)
 		return error_set(error, ERROR_LIMIT,
-		                 "its metadata is spread over more than %d pieces", WHEEL_PIECES);
-	wheel->pieces[wheel->piece_count++] =
-	        (struct wheel_piece){at, arena_copy(&wheel->arena, bytes, &failed)};
+		                 "its metadata takes more than %d parts or 16 MiB", WHEEL_PIECES);
+	wheel->pieces[wheel->piece_count].at = at;
+	wheel->pieces[wheel->piece_count++].bytes = arena_copy(&wheel->arena, bytes, &failed);
 	return failed ? error_nomem(error) : 0;
 }
 
-/* As pread(), of what was fetched; ENODATA where that does not begin at @at. */
+/* As pread(); ENODATA where the byte at @at was not fetched. */
 static ssize_t read_pieces(void *payload, char *to, size_t size, uint64_t at)
 {
 	struct wheel *wheel = payload;
 
 	for (size_t i = 0; i < wheel->piece_count; i++) {
-		const struct wheel_piece *piece = &wheel->pieces[i];
+		struct slice bytes = wheel->pieces[i].bytes;
+		uint64_t skip = at - wheel->pieces[i].at;
 
-		size_t skip = (size_t)(at - piece->at);
-
-		if (at < piece->at || skip >= piece->bytes.len)
+		if (at < wheel->pieces[i].at || skip >= bytes.len)
 			continue;
-		if (size > piece->bytes.len - skip)
-			size = piece->bytes.len - skip;
-		memcpy(to, piece->bytes.ptr + skip, size);
+		if (size > bytes.len - skip)
+			size = (size_t)(bytes.len - skip);
+		memcpy(to, bytes.ptr + skip, size);
 		return (ssize_t)size;
 	}
 	wheel->missing_at = at;
-	wheel->missing_size = size;
+	wheel->missing_size = size < WHEEL_FETCH_MIN ? WHEEL_FETCH_MIN : size;
+	if (wheel->missing_size > wheel->size - at)
+		wheel->missing_size = wheel->size - at;
 	errno = ENODATA;
 	return -1;
 }
 
-int wheel_take_metadata(struct wheel *wheel, struct slice text, struct slice sha256,
-                        struct error *error)
+static int find_info(void *payload, struct slice child)
 {
-	uint8_t digest[SHA256_SIZE];
-	char hex[SHA256_HEX_SIZE + 1];
-	struct metadata headers;
-	bool failed = false;
+	struct slice *info = payload;
+	bool is_info = slice_ends(child, SLICE(".dist-info"));
 
-	if (!slice_is_null(sha256)) {
-		sha256_of(text.ptr, text.len, digest);
-		sha256_hex(digest, hex);
-		wheel->metadata_is_right = slice_equal(sha256, slice_of(hex));
-		if (!wheel->metadata_is_right)
-			return error_set(error, ERROR_CHANGED,
-			                 "its METADATA is not the one whose hash the index gives");
-	}
-	if (metadata_parse(text, &wheel->arena, &headers) < 0)
-		return error_nomem(error);
-	if (!utf8_valid(text) || slice_is_null(headers.name) ||
-	    memchr(headers.name.ptr, '\n', headers.name.len))
-		return error_set(error, ERROR_FORMAT, "its METADATA gives no name");
-	wheel->name = arena_copy(&wheel->arena, headers.name, &failed);
-	wheel->version = arena_copy(&wheel->arena, headers.version, &failed);
-	wheel->has_metadata = true;
-	return failed ? error_nomem(error) : 0;
+	if (is_info && info->len > 0)
+		return ERROR_FORMAT;
+	if (is_info)
+		*info = child;
+	return 0;
 }
 
-/* The one metadata directory at the top: its METADATA and entry_points.txt, NULL where there is
- * none. */
-static int find_members(const struct zip *zip, const struct zip_member **metadata,
-                        const struct zip_member **points, struct error *error)
+/* Read it as far as it was fetched; *@points is null where it has no entry_points.txt. */
+static int read_zip(struct wheel *wheel, struct slice *points, struct error *error)
 {
+	CLEANUP(cleanup_tree) struct tree *tree = NULL;
+	const struct zip_source source = {read_pieces, wheel, wheel->size};
 	struct slice info = {0};
-
-	for (size_t i = 0; i < zip->count; i++) {
-		const struct zip_member *member = &zip->members[i];
-		struct slice top = slice_before(member->name, '/');
-		struct slice rest = slice_from(member->name, top.len);
-
-		if (rest.len == 0 || !slice_ends(top, SLICE(".dist-info")))
-			continue;
-		if (!slice_is_null(info) && !slice_equal(info, top))
-			return error_set(error, ERROR_FORMAT, "it has more than one .dist-info");
-		info = top;
-		if (slice_equal(rest, SLICE("/METADATA")))
-			*metadata = member;
-		else if (slice_equal(rest, SLICE("/entry_points.txt")))
-			*points = member;
-	}
-	return *metadata ? 0 : error_set(error, ERROR_FORMAT, "it has no METADATA");
-}
-
-/* 1, 0 or an error, as wheel_read(). What is fetched of a member is all of it. */
-static int read_member(struct wheel *wheel, const struct zip *zip, const struct zip_member *member,
-                       size_t limit, struct slice *out, struct error *error)
-{
-	uint64_t end = zip_directory_next_start(zip, member->header_offset);
-	int code = zip_read(zip, member, limit, out, error);
-
-	if (code == 0 || !wheel->missing_size)
-		return code < 0 ? code : 1;
-	if (end > wheel->missing_at + wheel->missing_size)
-		wheel->missing_size = end - wheel->missing_at;
-	return code;
-}
-
-static int read_zip(struct wheel *wheel, const struct zip *zip, struct slice sha256,
-                    struct error *error)
-{
-	const struct zip_member *metadata = NULL, *points = NULL;
-	struct slice text;
+	struct tree_request request = {.file = "METADATA", .limit = METADATA_MAX};
 	bool failed = false;
-	int code = find_members(zip, &metadata, &points, error);
+	int code = tree_open_source(&source, wheel->name, &tree, error);
 
+	if (code == 0)
+		code = tree_children(tree, find_info, &info, error);
+	if (code == ERROR_FORMAT && info.len > 0)
+		return error_set(error, code, "it has more than one .dist-info");
 	if (code < 0)
 		return code;
-	wheel->info = arena_copy(&wheel->arena, slice_before(metadata->name, '/'), &failed);
-	if (!wheel->has_metadata) {
-		code = read_member(wheel, zip, metadata, METADATA_MAX, &text, error);
-		if (code < 0)
-			return code;
-		code = wheel_take_metadata(wheel, text, sha256, error);
-		free((char *)text.ptr);
-	}
-	if (code >= 0 && points && slice_is_null(wheel->entry_points)) {
-		code = read_member(wheel, zip, points, ENTRY_POINTS_TXT_MAX, &text, error);
-		if (code < 0)
-			return code;
-		wheel->entry_points = arena_copy(&wheel->arena, text, &failed);
-		free((char *)text.ptr);
-	}
-	return failed ? error_nomem(error) : code < 0 ? code : 1;
+	wheel->info = request.child = arena_copy(&wheel->arena, info, &failed);
+	if (failed)
+		return error_nomem(error);
+	if (info.len > 0 && slice_is_null(wheel->metadata))
+		code = tree_read(tree, &request, &wheel->arena, &wheel->metadata, error);
+	if (code >= 0 && slice_is_null(wheel->metadata))
+		return error_set(error, ERROR_FORMAT, "it has no METADATA");
+	request.file = "entry_points.txt";
+	request.limit = ENTRY_POINTS_TXT_MAX;
+	return code < 0 ? code : tree_read(tree, &request, &wheel->arena, points, error);
 }
 
-int wheel_read(struct wheel *wheel, const char *name, struct slice sha256, struct error *error)
+int wheel_read(struct wheel *wheel, struct arena *arena, struct distribution_record *out,
+               struct error *error)
 {
-	CLEANUP(cleanup_zip) struct zip *zip = NULL;
-	const struct zip_source source = {read_pieces, wheel, wheel->size};
+	CLEANUP(error_clear) struct error why = {0};
+	CLEANUP(cleanup_tree) struct tree *installed = NULL;
+	struct tree_file files[2] = {0};
+	bool failed = false;
 	int code;
 
 	wheel->missing_size = 0;
-	code = zip_open_source(&source, name, &zip, error);
+	code = read_zip(wheel, &files[1].bytes, &why);
+	if (wheel->missing_size)
+		return 0;
+	if (code < 0)
+		return error_move(error, &why);
+	files[0].bytes = wheel->metadata;
+	files[0].path = path_join_in(&wheel->arena, wheel->info, SLICE("METADATA"), &failed);
+	files[1].path =
+	        path_join_in(&wheel->arena, wheel->info, SLICE("entry_points.txt"), &failed);
+	code = failed ? error_nomem(error) : tree_open_memory(files, 2, &installed, error);
+	*out = (struct distribution_record){.directory = wheel->info};
 	if (code == 0)
-		code = read_zip(wheel, zip, sha256, error);
-	if (code >= 0 || !wheel->missing_size)
-		return code;
-	error_clear(error);
-	if (wheel->missing_size < WHEEL_FETCH_MIN)
-		wheel->missing_size = WHEEL_FETCH_MIN;
-	if (wheel->missing_size > wheel->size - wheel->missing_at)
-		wheel->missing_size = wheel->size - wheel->missing_at;
-	if (wheel->missing_size > WHEEL_FETCH_MAX - wheel->fetched)
-		return error_set(error, ERROR_LIMIT, "its metadata takes more than %llu bytes",
-		                 (unsigned long long)WHEEL_FETCH_MAX);
-	return 0;
+		code = distribution_read(installed, arena,
+		                         DISTRIBUTION_HEADERS | DISTRIBUTION_HAS_METADATA, out,
+		                         error);
+	return code < 0 ? code : 1;
 }

@@ -1,11 +1,12 @@
 /*
- * forget.c - drops a site directory or an archive from its database.
+ * forget.c - drops a site directory, an archive or a package index from its database.
  */
 #include <errno.h>
 #include <unistd.h>
 
 #include "db/base/cleanup.h"
 #include "indexer/image/kept.h"
+#include "indexer/package_index/catalogue.h"
 #include "indexer/update/edit.h"
 #include "libquery/layout.h"
 
@@ -60,6 +61,7 @@ int command_forget(const struct options *given, struct error *error)
 	struct options own = *given, *options = &own;
 	CLEANUP(databases_free) struct databases databases = {0};
 	CLEANUP(coverage_free) struct coverage user = {0};
+	CLEANUP(cleanup_free) char *catalogue = NULL;
 	struct options in_users;
 	struct edit_result result = {0};
 	int code = forget_images(options, &result, error), more = code;
@@ -67,12 +69,15 @@ int command_forget(const struct options *given, struct error *error)
 	in_users = *options;
 	code = more > 0 ? databases_of_arguments(options, false, &databases, error) : more;
 	/*
-	 * Archives, and site directories that could not be written, are in the user's own database.
+	 * Archives, and site directories that could not be written, are in the user's own database;
+	 * package indexes are in the catalogue.
 	 */
 	if (code == 0 && more && !options->database)
 		code = layout_of_user("/", &user) < 0 ? error_nomem(error) : user.database != NULL;
-	if (code > 0) {
-		in_users.database = user.database;
+	if (code > 0)
+		code = catalogue_file(options, &catalogue, error);
+	for (int i = 0; code == 0 && catalogue && i < 2; i++) {
+		in_users.database = i == 0 ? user.database : catalogue;
 		code = databases_of_arguments(&in_users, false, &databases, error);
 	}
 	for (size_t i = 0; code >= 0 && i < databases.count; i++) {

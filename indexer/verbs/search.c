@@ -29,9 +29,11 @@ static const struct column columns[] = {
 
 struct search {
 	const struct options *options;
+	const char *groups[2], *name; /* the second group, and the name, may be NULL */
+	bool is_near;                 /* nothing was found: look for near names */
 	struct output output;
-	struct arena arena; /* of candidate names */
 	struct nearest nearest;
+	struct arena arena; /* of offers, and of roots */
 	bool failed;
 	size_t found;
 	struct slice *roots; /* paths of archives by root id; null: not an archive */
@@ -41,18 +43,17 @@ struct search {
 static int keep_archive(void *payload, const struct root_record *root)
 {
 	struct search *search = payload;
-	size_t id = (size_t)root->id;
 
 	if (root->kind != ROOT_ARCHIVE && root->kind != ROOT_ZIP)
 		return 0;
-	while (!search->failed && search->root_count <= id) {
+	while (!search->failed && search->root_count <= (size_t)root->id) {
 		search->failed = !array_grow(&search->roots, search->root_count,
 		                             sizeof(*search->roots), &search->root_room);
 		if (!search->failed)
 			search->roots[search->root_count++] = (struct slice){0};
 	}
 	if (!search->failed)
-		search->roots[id] = arena_copy(&search->arena, root->path, &search->failed);
+		search->roots[root->id] = arena_copy(&search->arena, root->path, &search->failed);
 	return search->failed ? ERROR_NOMEM : 0;
 }
 
@@ -60,14 +61,16 @@ static void put(struct search *search, struct slice root, const struct reader_ro
 {
 	const struct entry_point_record *point = &row->entry_point;
 	const struct distribution_record *from = &row->distribution;
+	const struct slice cells[] = {slice_is_null(from->name) ? from->directory : from->name,
+	                              from->version,
+	                              point->group,
+	                              point->name,
+	                              point->value,
+	                              point->module,
+	                              point->attr};
 
-	output_text(&search->output, slice_is_null(from->name) ? from->directory : from->name);
-	output_text(&search->output, from->version);
-	output_text(&search->output, point->group);
-	output_text(&search->output, point->name);
-	output_text(&search->output, point->value);
-	output_text(&search->output, point->module);
-	output_text(&search->output, point->attr);
+	for (size_t i = 0; i < sizeof(cells) / sizeof(*cells); i++)
+		output_text(&search->output, cells[i]);
 	output_words(&search->output, point->extras);
 	output_text(&search->output, root);
 	output_text(&search->output, from->directory);
@@ -76,7 +79,7 @@ static void put(struct search *search, struct slice root, const struct reader_ro
 
 /* Walk a selection: print its rows, or, if nothing was found, offer their names as suggestions. */
 static int walk(struct search *search, struct reader *reader, const char *group, const char *name,
-                bool shown, struct error *error)
+                struct error *error)
 {
 	struct reader_row row;
 	int code = reader_select(reader, false, slice_of(group), slice_of(name), error);
@@ -84,41 +87,23 @@ static int walk(struct search *search, struct reader *reader, const char *group,
 	while (code == 0 && (code = reader_next(reader, &row, error)) > 0) {
 		struct slice root = (size_t)row.root < search->root_count ? search->roots[row.root]
 		                                                          : (struct slice){0};
-		struct slice offered = group ? row.entry_point.name : row.entry_point.group;
+		struct slice offer = group ? row.entry_point.name : row.entry_point.group;
 
 		code = 0;
-		if (!slice_is_null(root) && shown)
+		if (!slice_is_null(root) && !search->is_near)
 			put(search, root, &row);
-		else if (!slice_is_null(root) && offered.len <= NEAREST_LEN_MAX)
+		else if (!slice_is_null(root) && offer.len <= NEAREST_LEN_MAX)
 			nearest_offer(&search->nearest,
-			              arena_copy(&search->arena, offered, &search->failed));
+			              arena_copy(&search->arena, offer, &search->failed));
 	}
 	return search->failed ? error_nomem(error) : code;
 }
 
-static int search_reader(struct search *search, struct reader *reader, bool shown,
-                         struct error *error)
-{
-	const struct options *options = search->options;
-	const char *group = options->argument_count > 0 ? options->arguments[0] : NULL;
-	const char *name = options->argument_count > 1 ? options->arguments[1] : options->script;
-	int code = 0;
-
-	if (options->script) {
-		code = walk(search, reader, "console_scripts", shown ? name : NULL, shown, error);
-		if (code == 0)
-			code = walk(search, reader, "gui_scripts", shown ? name : NULL, shown,
-			            error);
-		return code;
-	}
-	return walk(search, reader, shown || name ? group : NULL, shown ? name : NULL, shown,
-	            error);
-}
-
 /* A missing file counts as empty. */
-static int search_file(struct search *search, const char *file, bool shown, struct error *error)
+static int search_file(struct search *search, const char *file, struct error *error)
 {
 	CLEANUP(cleanup_reader) struct reader *reader = NULL;
+	bool is_near = search->is_near;
 	int code = reader_open(file, TRUST_NO_OTHER, &reader, error);
 
 	if (code == ERROR_NOTFOUND && !search->options->database) {
@@ -128,36 +113,38 @@ static int search_file(struct search *search, const char *file, bool shown, stru
 	search->root_count = 0;
 	if (code == 0)
 		code = reader_roots(reader, keep_archive, search, error);
-	return code < 0 ? code : search_reader(search, reader, shown, error);
-}
-
-static int search_all(struct search *search, const char *catalogue, bool shown, struct error *error)
-{
-	CLEANUP(coverage_free) struct coverage user = {0};
-	int code = search_file(search, catalogue, shown, error);
-
-	if (code == 0 && !search->options->database && layout_of_user("/", &user) > 0)
-		code = search_file(search, user.database, shown, error);
+	for (size_t i = 0; code == 0 && i < 2 && search->groups[i]; i++)
+		code = walk(search, reader, is_near && !search->name ? NULL : search->groups[i],
+		            is_near ? NULL : search->name, error);
 	return code;
 }
 
-static int say_not_found_near(struct search *search, const char *catalogue, struct error *error)
+static int search_all(struct search *search, struct error *error)
 {
-	const struct options *options = search->options;
-	const char *wanted =
-	        options->script ? options->script : options->arguments[options->argument_count - 1];
+	CLEANUP(coverage_free) struct coverage user = {0};
+	CLEANUP(cleanup_free) char *catalogue = NULL;
+	int code = catalogue_file(search->options, &catalogue, error);
+
+	if (code == 0)
+		code = search_file(search, catalogue, error);
+	if (code == 0 && !search->options->database && layout_of_user("/", &user) > 0)
+		code = search_file(search, user.database, error);
+	return code;
+}
+
+static int say_not_found_near(struct search *search, struct error *error)
+{
 	CLEANUP(cleanup_free) char *near = NULL;
 	int code;
 
-	search->nearest = nearest_to(slice_of(wanted));
-	code = search_all(search, catalogue, false, error);
+	search->is_near = true;
+	search->nearest = nearest_to(slice_of(search->name ? search->name : search->groups[0]));
+	code = search_all(search, error);
 	if (code < 0)
 		return code;
 	near = suggest_near("", &search->nearest);
-	note(options, "no recorded package or archive has %s%s",
-	     options->argument_count > 1 || options->script ? "an entry point of that name"
-	                                                    : "that group",
-	     near ? near : "");
+	note(search->options, "no recorded package or archive has %s%s",
+	     search->name ? "an entry point of that name" : "that group", near ? near : "");
 	return STATUS_NOT_FOUND;
 }
 
@@ -170,20 +157,22 @@ static void search_free(struct search *search)
 
 int command_search(const struct options *options, struct error *error)
 {
+	bool has_group = options->argument_count > 0;
 	CLEANUP(search_free)
-	struct search search = {.options = options, .output = OUTPUT_BEGIN(columns, options->json)};
-	CLEANUP(cleanup_free) char *catalogue = NULL;
+	struct search search = {.options = options,
+	                        .groups = {has_group ? options->arguments[0] : "console_scripts",
+	                                   has_group ? NULL : "gui_scripts"},
+	                        .name = options->argument_count > 1 ? options->arguments[1]
+	                                                            : options->script,
+	                        .output = OUTPUT_BEGIN(columns, options->json)};
 	int code;
 
-	if ((options->argument_count > 0) == (options->script != NULL))
+	if (has_group == (options->script != NULL))
 		return usage_error("search", "search for a GROUP, or for --command NAME");
-	code = catalogue_file(options, &catalogue, error);
+	code = search_all(&search, error);
+	if (code == 0 && search.found == 0)
+		return say_not_found_near(&search, error);
 	if (code == 0)
-		code = search_all(&search, catalogue, true, error);
-	if (code < 0)
-		return code;
-	if (search.found == 0)
-		return say_not_found_near(&search, catalogue, error);
-	code = output_end(&search.output, error);
+		code = output_end(&search.output, error);
 	return code < 0 ? code : STATUS_DONE;
 }

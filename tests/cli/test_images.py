@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""entrydb add IMAGE, --root IMAGE: images made by real tools and by hand, against the tree that umoci unpacks.
+"""entrydb add IMAGE, --root IMAGE: images by real tools and by hand, compared with the tree that umoci unpacks.
 
 usage: test_images.py [unittest options]
 
-Run by root, all is done once more as an ordinary user. What skopeo and umoci are not there for is skipped.
+As root, each test also runs as an ordinary user. Tests that need skopeo or umoci are skipped without them.
 """
 
 import gzip
@@ -31,7 +31,7 @@ QUESTIONS = (["list"], ["list", "--json"], ["list", "--json", "--path", "/" + VE
 
 
 def distribution(name, version, entry_points, site=SITE, code="def main(): pass\n"):
-    """The files of one, by path, with a RECORD that is right."""
+    """The files of a distribution, by path, with a correct RECORD."""
     info = f"{site}/{name}-{version}.dist-info"
     files = {f"{site}/{name}.py": code, f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
              f"{info}/entry_points.txt": entry_points}
@@ -50,7 +50,7 @@ def member(name, data=None, **facts):
 
 
 def layer(files, *more):
-    """The bytes of a tarball with these files, and whatever else."""
+    """The bytes of a tarball with these files, then the members @more."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for info, data in [*(member(*item) for item in files.items()), *more]:
@@ -93,7 +93,7 @@ class Layout:
 
 
 class Case(unittest.TestCase):
-    """As the user who runs it, and again as another where that is root."""
+    """Runs as the current user, or as @user."""
 
     user = None
 
@@ -133,12 +133,12 @@ class Case(unittest.TestCase):
         return Layout(f"{self.work}/{name}")
 
     def tree_of(self, image):
-        """Where it is kept."""
+        """The directory into which it was unpacked."""
         return next(f"{place}/root" for place, _, files in os.walk(self.keep)
                     if "image" in files and support.read(f"{place}/image").splitlines()[1] == image)
 
     def compare(self, image, tree, *options):
-        """Each question, and what it says besides, of the image and of the tree."""
+        """Answers and messages are the same for the image and for the tree."""
         for question in QUESTIONS:
             with self.subTest(" ".join(question)):
                 answers = []
@@ -203,7 +203,7 @@ class Trees(Case):
                 self.assertIn("(1 unchanged)", self.stderr)
 
     def test_path_file(self):
-        """The default path leads where no database is: the image itself is asked."""
+        """A .pth file leads to a directory without a database, which is read in the image."""
         layout = self.layout().add(layer({SITE + "/": None, SITE + "/a.pth": "/srv/src\n"} |
                                          distribution("src", "1.0", "[g]\nsrc = src:main\n", "srv/src")))
         self.run_program("add", layout)
@@ -233,7 +233,7 @@ class Trees(Case):
         self.run_program("forget", layout.path, status=1)
 
     def test_life(self):
-        """Changed, added again, forgotten; what an image is not for."""
+        """An image that changes, is added again, is forgotten; commands that take none."""
         layout = self.layout()
         self.run_program("list", "--root", layout.add(layer(distribution("a", "1.0", "[g]\na = a:main\n"))), status=3)
         self.assertIn("was not added", self.stderr)
@@ -266,7 +266,7 @@ class Trees(Case):
 
 class Hostile(Case):
     def refuse(self, expected, *layers, **how):
-        """One line, nothing kept, what was kept before unharmed, nothing outside of the scratch."""
+        """One line; the image that was added before stays; nothing is written elsewhere."""
         good = layer(distribution("a", "1.0", "[g]\na = a:main\n"))
         layout = self.layout()
         self.run_program("add", layout.add(good))
@@ -302,7 +302,7 @@ class Hostile(Case):
         self.assertFalse(os.path.exists("/tmp/entrydb-escaped"))
 
     def test_secret_by_link(self):
-        """A link to a file of the host means the image's own, or nothing."""
+        """A link to a path of the host leads to that path in the image."""
         with open(f"{self.work}/secret", "w", encoding="ascii") as file:
             file.write("[g]\nsecret = secret\n")
         files = distribution("a", "1.0", "")
@@ -339,7 +339,7 @@ class Hostile(Case):
         self.refuse("more than 1,000 layers", *[layer({})] * 1000)
 
     def test_bomb(self):
-        """A sparse file is as large as it says, and so is what is packed well."""
+        """A sparse file counts with the size that it declares."""
         info = member("bomb", "x" * 512)[0]
         info.size, info.pax_headers = 512, {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "bomb",
                                             "GNU.sparse.realsize": str(1 << 40)}
@@ -373,7 +373,7 @@ class Hostile(Case):
                 self.assertEqual(len(self.stderr.splitlines()), 2, self.stderr)
 
     def test_packed_tarball_and_others(self):
-        """A tarball that holds no image is an archive like others."""
+        """A tarball without an image is an ordinary archive."""
         with open(f"{self.work}/a.tar", "wb") as file:
             file.write(layer(distribution("a", "1.0", "[g]\na = a:main\n")))
         self.run_program("add", "a.tar")

@@ -72,6 +72,15 @@ static void test_short_work_shows_nothing(void **state)
 	assert_string_equal(shown(*state), "");
 }
 
+static void test_an_estimate(void **state)
+{
+	struct progress progress = begin_long_ago(false);
+
+	progress.began -= 50000;
+	progress_show(&progress, NULL, 1, 3);
+	assert_non_null(strstr(shown(*state), "1/3, 3 min left"));
+}
+
 static void test_quiet(void **state)
 {
 	struct progress progress = begin_long_ago(true);
@@ -110,5 +119,6 @@ static void test_a_long_name_is_cut(void **state)
 	assert_string_equal(name, "0123456789012345678");
 }
 
-RUN_TESTS(TEST(test_short_work_shows_nothing), TEST(test_quiet), TEST(test_drawn_and_erased),
-          TEST(test_a_name_cannot_speak_to_the_terminal), TEST(test_a_long_name_is_cut))
+RUN_TESTS(TEST(test_short_work_shows_nothing), TEST(test_quiet), TEST(test_an_estimate),
+          TEST(test_drawn_and_erased), TEST(test_a_name_cannot_speak_to_the_terminal),
+          TEST(test_a_long_name_is_cut))

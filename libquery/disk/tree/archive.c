@@ -351,6 +351,23 @@ int tree_open_zip(int fd, const char *path, struct stamp stamp, struct tree **ou
 	return code;
 }
 
+int tree_open_source(const struct zip_source *source, const char *path, struct tree **out,
+                     struct error *error)
+{
+	struct zip *zip = NULL;
+	int code = zip_open_source(source, path, &zip, error);
+
+	if (code < 0)
+		return code;
+	code = open_archive(&(struct archive){.tree = {.kind = ROOT_ZIP, .fd = -1},
+	                                      .zip = zip,
+	                                      .count = zip->count},
+	                    out, error);
+	if (code < 0)
+		zip_close(zip);
+	return code;
+}
+
 int tree_open_memory(const struct tree_file *files, size_t count, struct tree **out,
                      struct error *error)
 {

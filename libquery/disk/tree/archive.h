@@ -6,6 +6,7 @@
 #define LIBQUERY_DISK_TREE_ARCHIVE_H
 
 #include "libquery/disk/tree/tree.h"
+#include "libquery/disk/zip/zip_directory.h"
 
 /*
  * The largest shared object that is unpacked in memory; larger ones go to an unnamed temporary
@@ -17,6 +18,10 @@
 /* Open the zip @fd, which the tree then owns; @path for messages. */
 int tree_open_zip(int fd, const char *path, struct stamp stamp, struct tree **out,
                   struct error *error);
+
+/* The same of a zip whose bytes come from @source. */
+int tree_open_source(const struct zip_source *source, const char *path, struct tree **out,
+                     struct error *error);
 
 /* A file in an archive: its path without "./"; its content, null if it was not kept. */
 struct tree_file {
