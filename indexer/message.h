@@ -33,8 +33,8 @@ enum style {
 	STYLE_BAD,
 	STYLE_FAINT,
 	STYLE_PROSE, /* of a column: a sentence, which has lines of its own below its row */
-	STYLE_WIDE,  /* of a column: it has so where the terminal is too narrow for it */
 	STYLE_COUNT,
+	STYLE_WIDE = 16, /* a flag of a column: so where the terminal is too narrow for it */
 };
 
 /*

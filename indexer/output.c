@@ -23,7 +23,7 @@
 #include "db/base/unicode.h"
 
 #define WIDTH_LEAST 12 /* of a folded cell; with less room, the last columns are not shown */
-#define WIDTH_WIDE  24 /* of a folded cell; with less room, STYLE_WIDE goes below the row */
+#define WIDTH_WIDE  32 /* of a folded cell; with less room, STYLE_WIDE goes below the row */
 #define GAP         2  /* columns between two cells */
 
 struct output output_begin(const struct column *columns, size_t column_count, bool json)
@@ -158,7 +158,7 @@ static size_t fit(struct output *output, size_t room)
 	size_t count = output->text_count, most = widest_in(output, count, room);
 
 	for (size_t i = 0; i < count && most < WIDTH_WIDE; i++)
-		output->texts[i].is_below |= output->texts[i].column->style == STYLE_WIDE;
+		output->texts[i].is_below |= output->texts[i].column->style & STYLE_WIDE;
 	while (count > 1 && (width_of_row(output, count, WIDTH_LEAST) > room + GAP ||
 	                     output->texts[count - 1].is_below))
 		count--;
