@@ -57,8 +57,11 @@ enum status options_parse(char **argv, struct options *options);
 /* The name of a given option that is not among @names (spaces between two); NULL: there is none. */
 const char *options_not_among(const struct options *options, const char *names);
 
-/* Print the lines of help of those options, or of all where @names is NULL. */
-void options_print(const char *names);
+/*
+ * Print the lines of help of those options, or of all if @names is NULL. "audit: ..." is printed
+ * without that beginning if @verb is in it.
+ */
+void options_print(const char *names, const char *verb);
 
 /*
  * The command line is wrong: say so, and where to read more: in the help of @verb, or,

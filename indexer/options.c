@@ -148,16 +148,19 @@ const char *options_not_among(const struct options *options, const char *names)
 
 #define HELP_COLUMN 24 /* where the explanations begin */
 
-void options_print(const char *names)
+void options_print(const char *names, const char *verb)
 {
 	for (const struct fact *fact = facts; fact < facts + FACT_COUNT; fact++) {
 		const char *argument = fact->argument ? fact->argument : "";
+		const char *colon = strstr(fact->help, ": ");
+		const char *own = verb ? strstr(fact->help, verb) : NULL;
+		const char *help = own && colon && own < colon ? colon + 2 : fact->help;
 		int width = 0;
 
 		if (names && !text_has_word(names, slice_of(fact->name)))
 			continue;
 		width = printf("  --%s%s%s", fact->name, *argument ? " " : "", argument);
-		printf("%*s%s\n", HELP_COLUMN - width, "", fact->help);
+		printf("%*s%s\n", HELP_COLUMN - width, "", help);
 	}
 }
 
