@@ -1,9 +1,8 @@
 #!/bin/sh
 # Build entrydb, install it, and index this machine.
 #
-# Asks nothing and may be run again: a later run replaces what an earlier one
-# installed. What was put where is written to PREFIX/share/entrydb/installed, from
-# which --uninstall takes it away again.
+# Asks no questions. A later run replaces what an earlier one installed. The files that
+# it installed are recorded in PREFIX/share/entrydb/installed, for --uninstall.
 set -eu
 
 usage() {
@@ -25,7 +24,7 @@ may not write.
 END
 }
 
-# What the build needs, anywhere: name | test whether it is there | Debian's package.
+# What the build needs: name | test whether it is there | Debian's package.
 needs() {
     cat <<'END'
 C compiler and library|header stdio.h|build-essential
@@ -50,7 +49,7 @@ libpq|pkg-config libpq|libpq-dev
 END
 }
 
-# Debian's packages for whatever else is done; status 1: there is no such purpose.
+# Debian's packages for other purposes; status 1: there is no such purpose.
 packages() {
     case $1 in
     build) ;;
@@ -73,12 +72,12 @@ packages() {
     esac
 }
 
-# The tests of Python itself, of the version that the distribution has.
+# Python's own tests, for the version that the distribution has.
 python_suite() {
     apt-cache depends python3 2>/dev/null | sed -n 's/.*Depends: \(python3\.[0-9]*\)$/lib\1-testsuite/p'
 }
 
-# Each of the words on a line.
+# Print each word on a line of its own.
 say() {
     printf '%s\n' "$@"
 }
@@ -90,8 +89,8 @@ die() {
 
 # --- rights ---
 
-# as UID COMMAND: run it as root where that is 0, else as the caller. sudo is used only where it asks
-# for nothing.
+# as UID COMMAND: run it as root if UID is 0, else as the caller. sudo is used only if it needs no
+# password.
 as() {
     who=$1
     shift
@@ -106,8 +105,8 @@ can_be_root() {
     [ "$(id -u)" = 0 ] || { command -v sudo && sudo -n true; } >/dev/null 2>&1
 }
 
-# is_safe_for UID PATH: is each directory on the way, and each link, that user's or root's, and none
-# that everybody may write? Else others could lead elsewhere what is done there.
+# is_safe_for UID PATH: does each directory and link above it belong to that user or root, and may
+# nobody else write there? Otherwise others could redirect what is done there.
 is_safe_for() {
     for way in "$2" "$(readlink -f "$2" || say "$2")"; do
         while [ "$way" != / ]; do
@@ -121,7 +120,7 @@ is_safe_for() {
     done
 }
 
-# Who is to change what lies, or will lie, at that path: the caller, or root.
+# The user who can change what is, or will be, at that path: the caller, or root.
 changer_of() {
     path=$1
     while [ ! -e "$path" ]; do
@@ -163,7 +162,7 @@ lacking() {
     done
 }
 
-# quietly NAME COMMAND: its output is shown where it fails; on a terminal its last line meanwhile.
+# quietly NAME COMMAND: show its output only if it fails; on a terminal, its last line while it runs.
 quietly() {
     name=$1
     shift
@@ -219,8 +218,8 @@ build() {
     quietly "$cmake" "$cmake" --build "$scratch/build"
 }
 
-# What will be in PREFIX, by a rehearsal in a scratch directory; new directories, too. An earlier
-# version may have had a file that this one has not.
+# Install into a scratch directory to learn which files and new directories PREFIX will have, and
+# remove the files of an earlier version that this one does not have.
 write_record() {
     quietly "$cmake" env DESTDIR="$scratch/stage" "$cmake" --install "$scratch/build"
     { sort -u "$scratch/build/install_manifest.txt" && say "" "$record"; } | grep . >"$scratch/files"
@@ -242,7 +241,7 @@ write_record() {
     grep -v '^file ' "$record" >>"$scratch/record" || :
 }
 
-# recorded KIND RECORD: what it has of that kind.
+# recorded KIND RECORD: its entries of that kind.
 recorded() {
     sed -n "s/^$1 //p" "$2"
 }
@@ -262,14 +261,14 @@ install_program() {
     run_ldconfig
 }
 
-# Of the system's libraries, where root has changed them.
+# Only root's libraries are in the system's cache.
 run_ldconfig() {
     [ "$prefix_owner" != 0 ] || ! command -v ldconfig >/dev/null || as 0 ldconfig || :
 }
 
 # --- index and show ---
 
-# The environments of the calling user, which root's update does not see.
+# The environments of the calling user, which an update by root leaves alone.
 own_prefixes() {
     for own in "${HOME:-/nonexistent}/.local" "${VIRTUAL_ENV:-}" "${CONDA_PREFIX:-}" \
         "${PYENV_ROOT:-${HOME:-/nonexistent}/.pyenv}"/versions/*; do
@@ -278,16 +277,15 @@ own_prefixes() {
     return 0
 }
 
-# update AS-UID ARGUMENTS: some environment may be damaged: that is told, and is no failure of the
-# installation.
+# update AS-UID ARGUMENTS: a damaged environment is reported, but does not fail the installation.
 update() {
     who=$1
     shift
     as "$who" "$program" update "$@" >>"$scratch/update" 2>&1 </dev/null || :
 }
 
-# Databases made by this run are recorded, so that --uninstall knows them; others are not ours.
-# Each has an audit trail from its first update; that of a damaged one begins anew.
+# Databases that this run made are recorded for --uninstall: those whose audit trail begins now, and
+# not because a damaged one was repaired.
 index_machine() {
     say "Indexing the Python environments of this machine"
     began=$(date +%s)
@@ -310,7 +308,7 @@ index_machine() {
     save_record
 }
 
-# ask DATABASE QUERY: the answer; none where it cannot be had.
+# ask DATABASE QUERY: the answer, or nothing if the database cannot be read.
 ask() {
     sqlite3 -init /dev/null -readonly "file:$1?immutable=1" "$2" 2>/dev/null || :
 }
@@ -360,7 +358,7 @@ show_findings() {
 remove_database() {
     directory=$(dirname "$1")
     changer=$(changer_of "$directory")
-    # Somebody may have come to rely on it since it was made.
+    # Other users or programs may have come to rely on it.
     if ! is_safe_for "$changer" "$1"; then
         stays "$1" "another user's directory, or everybody's, leads to it; that user may remove it"
     elif [ -n "$other_program" ]; then
@@ -369,7 +367,7 @@ remove_database() {
         stays "$1" "archives are catalogued in it"
     else
         as "$changer" rm -f "$1" "$1.lock" "$1.new" "$1.damaged"
-        # The directories that hold nothing else; the last two, var/lib, often do.
+        # The empty directories above it: entrydb, lib, var.
         for _ in 1 2 3; do
             as "$changer" rmdir "$directory" 2>/dev/null || break
             directory=$(dirname "$directory")
@@ -387,7 +385,7 @@ uninstall() {
     recorded file "$scratch/record" | while read -r file; do
         as "$prefix_owner" rm -f "$file"
     done
-    # Deepest first; one that something else uses by now stays.
+    # Deepest first; a directory that is not empty stays.
     recorded directory "$scratch/record" | sort -r | while read -r directory; do
         as "$prefix_owner" rmdir "$directory" 2>/dev/null || :
     done

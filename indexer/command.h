@@ -57,8 +57,11 @@ enum status options_parse(char **argv, struct options *options);
 /* The name of a given option that is not in the space-separated @names; NULL if there is none. */
 const char *options_not_among(const struct options *options, const char *names);
 
-/* Print help for the options @names, or for all if NULL. */
-void options_print(const char *names);
+/*
+ * Print the help of the options @names, or of all if NULL. If an explanation begins with @verb and
+ * a colon, as in "audit: ...", it is printed without that.
+ */
+void options_print(const char *names, const char *verb);
 
 /*
  * Print a usage error with a pointer to the help of @verb, or, if NULL, of the program. Returns

@@ -247,7 +247,7 @@ static void print_help(void)
 			}
 	}
 	puts("\nOptions (each command takes some of them):");
-	options_print(NULL);
+	options_print(NULL, NULL);
 	puts("\n'entrydb COMMAND --help' explains a command. See also entrydb(1).\n"
 	     "Exit status: 0 success, 1 not found or differences, 2 usage, 3 failed.");
 }
@@ -268,7 +268,7 @@ static int help(const struct options *options, struct error *error)
 	       command->usage);
 	terminal_put_words(stdout, command->description, 0, WIDTH);
 	puts("\nOptions:");
-	options_print(command->takes);
+	options_print(command->takes, command->name);
 	printf("\nExamples:\n%s\nExit status: %s.\n", command->examples, command->statuses);
 	return STATUS_DONE;
 }

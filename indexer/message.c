@@ -60,10 +60,11 @@ void terminal_put(FILE *stream, enum style style, struct slice text, bool is_esc
 	        [STYLE_HEADING] = "1", [STYLE_NAME] = "1;36", [STYLE_GOOD] = "32",
 	        [STYLE_BAD] = "31",    [STYLE_FAINT] = "2",
 	};
-	bool is_styled = codes[style] && is_colored(stream);
+	const char *code = codes[style % STYLE_WIDE];
+	bool is_styled = code && is_colored(stream);
 
 	if (is_styled)
-		fprintf(stream, "\033[%sm", codes[style]);
+		fprintf(stream, "\033[%sm", code);
 	if (is_escaped)
 		fwrite(text.ptr, 1, text.len, stream);
 	else

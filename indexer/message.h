@@ -32,8 +32,8 @@ enum style {
 	STYLE_BAD,
 	STYLE_FAINT,
 	STYLE_PROSE, /* of a column: a sentence on separate lines below its row */
-	STYLE_WIDE,  /* of a column: the same, but only if the terminal is too narrow for it */
 	STYLE_COUNT,
+	STYLE_WIDE = 16, /* a flag of a column: below its row if the terminal is too narrow */
 };
 
 /*

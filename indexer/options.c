@@ -93,12 +93,12 @@ static const struct fact {
 		"a path entry, as on sys.path (repeatable)"},
 	{"root", "DIR", TO(sysroot), "another root directory, or an image file"},
 	{"platform", "OS/ARCH", TO(platform),
-		"platform of an image (default: this machine's)"},
+		"platform of an image, such as linux/arm64 (default: this machine's)"},
 	{"python", "X.Y", BY(set_python, "3.10 or later, or im10"),
 		"its rules (default 3.12); im10: importlib_metadata"},
 	{"fresh", "LEVEL", BY(set_fresh, "trust, roots or exact"),
 		"freshness check: trust, roots (the default) or exact"},
-	{"group", "GROUP", TO(group), "list: as its argument; run: instead of console_scripts"},
+	{"group", "GROUP", TO(group), "this group (run: instead of console_scripts)"},
 	{"prefix", "DIR", TO(prefix), "enable, disable: for this environment"},
 	{"user", NULL, TO(user), "enable, disable: for you"},
 	{"distribution", "NAME", TO(distribution), "enable, disable: only entry points of NAME"},
@@ -148,16 +148,19 @@ const char *options_not_among(const struct options *options, const char *names)
 
 #define HELP_COLUMN 24 /* start of the explanations */
 
-void options_print(const char *names)
+void options_print(const char *names, const char *verb)
 {
 	for (const struct fact *fact = facts; fact < facts + FACT_COUNT; fact++) {
 		const char *argument = fact->argument ? fact->argument : "";
+		const char *colon = strstr(fact->help, ": ");
+		const char *own = verb ? strstr(fact->help, verb) : NULL;
+		const char *help = own && colon && own < colon ? colon + 2 : fact->help;
 		int width = 0;
 
 		if (names && !text_has_word(names, slice_of(fact->name)))
 			continue;
 		width = printf("  --%s%s%s", fact->name, *argument ? " " : "", argument);
-		printf("%*s%s\n", HELP_COLUMN - width, "", fact->help);
+		printf("%*s%s\n", HELP_COLUMN - width, "", help);
 	}
 }
 

@@ -22,10 +22,8 @@
 #include "db/base/unicode.h"
 
 #define WIDTH_LEAST 12 /* columns of a folded cell; with less room, the last cells are dropped */
-#define WIDTH_WIDE                                                                                 \
-	24    /* columns of a folded cell; with less room, STYLE_WIDE goes below the row           \
-	       */
-#define GAP 2 /* columns between cells */
+#define WIDTH_WIDE  32 /* columns of a folded cell; with less, STYLE_WIDE cells go below the row */
+#define GAP         2  /* columns between cells */
 
 struct output output_begin(const struct column *columns, size_t column_count, bool json)
 {
@@ -159,7 +157,7 @@ static size_t fit(struct output *output, size_t room)
 	size_t count = output->text_count, most = widest_in(output, count, room);
 
 	for (size_t i = 0; i < count && most < WIDTH_WIDE; i++)
-		output->texts[i].is_below |= output->texts[i].column->style == STYLE_WIDE;
+		output->texts[i].is_below |= output->texts[i].column->style & STYLE_WIDE;
 	while (count > 1 && (width_of_row(output, count, WIDTH_LEAST) > room + GAP ||
 	                     output->texts[count - 1].is_below))
 		count--;

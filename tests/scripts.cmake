@@ -7,13 +7,14 @@ option(ENTRYDB_ALL_TESTS "Also run tests that need root, a network, other packag
 set(ENTRYDB_TEST_SECONDS 900 CACHE STRING "How long one test may take")
 set(ENTRYDB_TEST_SEED 1 CACHE STRING "Of all that is random in the tests")
 
-# What a packager runs, as an ordinary user, without a network, on a machine that may be busy and have
-# no pip; what else is missing is skipped.
+# What a packager runs, as an ordinary user, without a network, on a machine that may be busy, so that
+# nothing is measured, and have no pip; what else is missing is skipped.
 set(everywhere cli python travel)
 execute_process(COMMAND ${Python3_EXECUTABLE} -c "import ensurepip, pip" RESULT_VARIABLE without_pip ERROR_QUIET)
 if(without_pip EQUAL 0)
     list(APPEND everywhere api-scripts)
 endif()
+set(measured cli-growth)
 # A sanitizer's build runs what handles hostile input, threads and failures. An interpreter is
 # given AddressSanitizer's library, since it has none.
 set(under_address cli-add cli-images cli-index cli-audit_attacks cli-bad_input cli-concurrency cli-freshness cli-hook cli-mutations
@@ -42,7 +43,7 @@ function(entrydb_script name label)
     add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${ARGN})
     set_tests_properties(${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77 TIMEOUT ${ENTRYDB_TEST_SECONDS}
         ENVIRONMENT "${script_environment}" ENVIRONMENT_MODIFICATION "${without_settings}")
-    if(NOT ENTRYDB_ALL_TESTS AND (NOT label IN_LIST everywhere OR name IN_LIST alone OR name IN_LIST by_wheel))
+    if(NOT ENTRYDB_ALL_TESTS AND (NOT label IN_LIST everywhere OR name IN_LIST measured OR name IN_LIST by_wheel))
         set_tests_properties(${name} PROPERTIES DISABLED TRUE)
     endif()
     if(name IN_LIST for_two)

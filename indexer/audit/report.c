@@ -27,9 +27,12 @@ static int report(struct worksheet *sheet, const char *view, int first, struct o
 int report_text(struct worksheet *sheet, struct error *error)
 {
 	static const struct column columns[] = {
-	        HEADING("LEVEL", STYLE_PLAIN),       HEADING("RULE", STYLE_PLAIN),
-	        HEADING("DISTRIBUTION", STYLE_NAME), HEADING("ENTRY POINT", STYLE_NAME),
-	        HEADING("WHAT", STYLE_PROSE),        HEADING("ENVIRONMENT", STYLE_FAINT),
+	        HEADING("LEVEL", STYLE_PLAIN),
+	        HEADING("RULE", STYLE_PLAIN),
+	        HEADING("DISTRIBUTION", STYLE_NAME),
+	        HEADING("ENTRY POINT", STYLE_NAME | STYLE_WIDE),
+	        HEADING("WHAT", STYLE_PROSE),
+	        HEADING("ENVIRONMENT", STYLE_FAINT),
 	};
 
 	return report(sheet, "line", 0, OUTPUT_BEGIN(columns, false), error);

@@ -41,7 +41,8 @@ int events_first_sight(struct events *events, const struct root_record *root)
 
 	if (!stream)
 		return error_nomem(events->error);
-	fprintf(stream, "%zu distributions", root->distribution_count);
+	fprintf(stream, "%zu distribution%s", root->distribution_count,
+	        root->distribution_count == 1 ? "" : "s");
 	for (; i < root->distribution_count && ftell(stream) < TEXT_MAX; i++) {
 		struct slice name = title(&root->distributions[i]);
 

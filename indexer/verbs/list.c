@@ -7,7 +7,7 @@
 static const struct column columns[] = {
         {"group", "GROUP", STYLE_PLAIN, FIELD(GROUP)},
         {"name", "NAME", STYLE_NAME, FIELD(NAME)},
-        {"value", "VALUE", STYLE_WIDE, FIELD(VALUE)},
+        {"value", "VALUE", STYLE_PLAIN | STYLE_WIDE, FIELD(VALUE)},
         ENTRY_KEY("module", FIELD(MODULE)),
         ENTRY_KEY("attr", FIELD(ATTR)),
         ENTRY_KEY("extras", FIELD(EXTRAS)),

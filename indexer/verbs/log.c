@@ -16,7 +16,7 @@
 static const struct column columns[] = {
         COLUMN("time", "TIME", STYLE_FAINT),
         COLUMN("action", "ACTION", STYLE_PLAIN),
-        HEADING("DISTRIBUTION", STYLE_WIDE),
+        HEADING("DISTRIBUTION", STYLE_NAME | STYLE_WIDE),
         COLUMN("root", "ROOT", STYLE_PLAIN),
         KEY("distribution"),
         KEY("old_version"),

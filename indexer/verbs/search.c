@@ -19,7 +19,7 @@ static const struct column columns[] = {
         COLUMN("version", "VERSION", STYLE_FAINT),
         COLUMN("group", "GROUP", STYLE_PLAIN),
         COLUMN("name", "NAME", STYLE_NAME),
-        COLUMN("value", "VALUE", STYLE_WIDE),
+        COLUMN("value", "VALUE", STYLE_PLAIN | STYLE_WIDE),
         KEY("module"),
         KEY("attr"),
         KEY("extras"),

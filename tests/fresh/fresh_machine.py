@@ -29,7 +29,7 @@ NOBODY = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups",
 def packages():
     """Debian's names of what is needed, as the script has them."""
     text = read(f"{TOP}/hooks/install.sh")
-    names = set(re.findall(r"^[^|\n]+\|[^|\n]+\|(\S+)$", text, re.MULTILINE))
+    names = set(re.findall(r"^[^|\n]+\|[^|\n]+\|([\w.+-]+)$", text, re.MULTILINE))
     for purpose in PURPOSES:
         names.update(re.search(rf"^    {purpose}\) say (.*) ;;$", text, re.MULTILINE)[1].split())
     return sorted(names)

@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import types
 import unittest
 
@@ -64,19 +65,31 @@ def recipe(name):
     return support.read(f"{place}/{name}")
 
 
-def checksum():
-    return hashlib.sha256(support.read_bytes(f"{place}/entrydb-{target_root.version()}.tar.xz")).hexdigest()
+def checksum(kind="sha256"):
+    return hashlib.new(kind, support.read_bytes(f"{place}/entrydb-{target_root.version()}.tar.xz")).hexdigest()
 
 
 class All(unittest.TestCase):
+    def texts(self):
+        """Each recipe, and the files of Debian's."""
+        found = {name: recipe(name) for name in os.listdir(place) if not name.endswith((".xz", ".dsc"))}
+        for name in os.listdir(place):
+            if name.endswith(".debian.tar.xz"):
+                with tarfile.open(f"{place}/{name}") as archive:
+                    found.update((each.name, archive.extractfile(each).read().decode()) for each in archive if each.isfile())
+        return found
+
     def test_filled_in(self):
-        version = target_root.version()
-        for name in ("recipe.yaml", "entrydb.nix", "package.py", f"entrydb-{version}.eb"):
-            text = recipe(name)
-            with self.subTest(name):
-                self.assertIn(checksum(), text)
-                self.assertIn(version, text)
-                self.assertNotRegex(text, "@[A-Z0-9_]+@")
+        texts = self.texts()
+        self.assertGreater(len(texts), 10)
+        for name, text in texts.items():
+            self.assertEqual(re.findall(r"@(?!ANY_VERSION@)[A-Z0-9_]+@|\.invalid\b", text), [], name)
+        for name in ("PKGBUILD", "recipe.yaml", "entrydb.nix", "package.py", f"entrydb-{target_root.version()}.eb"):
+            self.assertIn(checksum(), texts[name])
+            self.assertIn(target_root.version(), texts[name])
+        self.assertIn(f"\n{checksum('sha512')}  entrydb-{target_root.version()}.tar.xz\n", texts["APKBUILD"])
+        if shutil.which("dpkg-source"):
+            self.assertRegex(texts["debian/copyright"], r"\AFormat: https://\S+\n")
 
     def test_name_the_same_libraries(self):
         """A library that CMakeLists.txt asks for is in each of them, by its name there."""
