@@ -27,6 +27,7 @@ struct database {
 	bool may_replace;             /* the file's name is ours alone, not one from --db */
 	uid_t uid;                    /* the owner of the place: see safe_path.h */
 	gid_t gid;
+	mode_t search; /* who may search the way to the file, as permissions to read */
 };
 
 struct databases {
@@ -72,6 +73,12 @@ int database_check_owner(const struct database *database, const char *command, s
  * its roots, and could read what was published before. 0 or a failure.
  */
 int database_mode(const struct database *database, mode_t *mode, struct error *error);
+
+/* Those who can read what is published with @mode, as file_open_for() wants them. */
+static inline mode_t database_readers(const struct database *database, mode_t mode)
+{
+	return mode & 0044 ? (mode & 0444) | database->search >> 2 : 0;
+}
 
 /* Take from *mode what not everybody has who may read @database: to read what is at @path. */
 int database_narrow(const struct database *database, const char *path, mode_t *mode,

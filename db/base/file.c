@@ -132,6 +132,43 @@ int file_open(int directory, const char *name, int flags)
 	return path ? safe_look_open(path, NULL, flags) : -1;
 }
 
+/* By the whole path: links may lead anywhere. */
+static int open_by_path(int directory, const char *name, mode_t *search)
+{
+	const struct file_sysroot *sysroot = file_sysroot();
+	bool is_path = directory == AT_FDCWD || name[0] == '/';
+	CLEANUP(cleanup_free) char *above = is_path ? NULL : file_real_path(directory);
+	CLEANUP(cleanup_free) char *path = above ? text_format("%s/%s", above, name) : NULL;
+	const char *top = !sysroot ? NULL : is_path ? sysroot->given : sysroot->real;
+
+	name = is_path ? name : path;
+	return name ? safe_publish_open(name, top && below(name, top) ? top : NULL, search) : -1;
+}
+
+int file_open_for(mode_t readers, int directory, const char *name)
+{
+	const mode_t reach = (readers & 0111) << 2;
+	CLEANUP(cleanup_close) int fd = -1;
+	struct stat status;
+	mode_t search;
+
+	if (!readers)
+		return file_open(directory, name, 0);
+	errno = ELOOP;
+	if (directory != AT_FDCWD)
+		fd = safe_publish_open_in(directory, name, &search);
+	if (fd < 0 && errno == ELOOP) {
+		fd = open_by_path(directory, name, &search);
+		search |= ~reach; /* which leads from above what is published, too */
+	}
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return -1;
+	if ((readers & 0444 & ~(search & trust_everybody(fd, &status))) == 0)
+		return take_fd(&fd);
+	errno = EACCES;
+	return -1;
+}
+
 static int status_below(const char *path, struct stat *status)
 {
 	CLEANUP(cleanup_close) int fd = open_below(path, O_PATH);

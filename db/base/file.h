@@ -37,6 +37,15 @@ int file_open(int directory, const char *name, int flags);
 /* The same, but ELOOP where a link is on the way, or where that cannot be told. */
 int file_open_without_links(int directory, const char *name, int flags);
 
+/*
+ * The gate for what is published: open a file or directory to read it for @readers, the permissions
+ * of those who may read what is published, and search the way to it. EACCES where not all of them
+ * may read it, or search each directory that leads to it (from @directory on; from "/" where a link
+ * does); or where others could have led the caller there. Those who may not search the way to what
+ * is published do not count. 0: nothing is published, as file_open().
+ */
+int file_open_for(mode_t readers, int directory, const char *name);
+
 /* fstatat(), links followed. 1: *@status is of what is there; 0: nothing is; or a failure. */
 int file_status(int directory, const char *path, struct stat *status, struct error *error);
 

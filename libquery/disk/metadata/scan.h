@@ -96,11 +96,11 @@ struct scan_options {
 	 */
 	target_finder *targets;
 	const struct scan_startup *startup; /* of a directory; NULL: that is not read */
-	mode_t readers;          /* of what is to be published; 0: nothing is. See tree.h */
-	struct linkage *linkage; /* to judge shared objects by; NULL: they are not */
-	const struct plugin_kinds *kinds; /* of plugins to look for; NULL: none */
-	struct slice place;               /* absolute path of the path entry, without sysroot */
-	struct timespec now;              /* by the clock of that file system; zero: not known */
+	mode_t readers;                     /* of what is to be published: see tree.h */
+	struct linkage *linkage;            /* to judge shared objects by; NULL: they are not */
+	const struct plugin_kinds *kinds;   /* of plugins to look for; NULL: none */
+	struct slice place;                 /* absolute path of the path entry, without sysroot */
+	struct timespec now;                /* by the clock of that file system; zero: not known */
 	/*
 	 * Or wait until that clock is past @time, nanoseconds since 1970, and the last change of
 	 * the path entry, for a tick at most; its time then, or zeros. So nothing stays unsettled

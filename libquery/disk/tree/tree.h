@@ -59,7 +59,7 @@ struct tree {
 	enum root_kind kind;
 	struct stamp stamp; /* before anything was read; zeros where there is none */
 	int fd;             /* of the directory or the zip, or -1 */
-	mode_t readers;     /* for whom this is read, as permissions to read; 0: for the caller */
+	mode_t readers;     /* for whom this is read; see below */
 	size_t kept;        /* bytes of entry points read so far, up to TREE_KEPT_MAX */
 	uint64_t unpacked;  /* bytes of shared objects so far, up to TREE_UNPACKED_MAX */
 	bool withheld;      /* set where something in it is not for them: see below */
@@ -67,10 +67,9 @@ struct tree {
 
 /*
  * What is published is no more readable than what it was taken from. So whoever reads in
- * order to publish sets @readers to the permissions of what will be published. Then
- * @withheld is set, and stays until it is reset, as soon as a directory or a file is met
- * that some of these readers may not read; or, for root, whose rights are not lent, a
- * symbolic link that others may have made, which is not followed.
+ * order to publish sets @readers as file_open_for() wants them; 0: the caller reads for himself.
+ * Then @withheld is set, and stays until it is reset, as soon as a directory or a file is met that
+ * some of these readers may not read, or that others may have led the caller to.
  */
 
 /*
@@ -78,6 +77,9 @@ struct tree {
  * (error.h): there Python finds nothing (no such file, not readable, no directory nor zip).
  */
 int tree_open(const char *path, struct tree **out, struct error *error);
+
+/* The same, as file_open_for(); @readers are still to be set. */
+int tree_open_for(mode_t readers, const char *path, struct tree **out, struct error *error);
 
 /* The directory that is open as @fd, which the tree takes over. */
 int tree_open_directory(int fd, struct stamp stamp, struct tree **out, struct error *error);
