@@ -289,6 +289,7 @@ int small_file_read_trusted(const char *path, size_t limit, uid_t owner, char **
 	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, 0);
 	const struct file_sysroot *sysroot = file_sysroot();
 	const char *above = sysroot && below(path, sysroot->given) ? sysroot->given : NULL;
+	CLEANUP(error_clear) struct error own = {0};
 	struct stat status;
 	int code;
 
@@ -297,8 +298,8 @@ int small_file_read_trusted(const char *path, size_t limit, uid_t owner, char **
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(error, errno, "cannot read %s", path);
 	code = trust_check(path, fd, &status, owner, error);
-	if (code == 0)
-		code = safe_believe(path, above, owner, &status, error);
+	if (code == 0 && safe_believe(path, above, owner, &status, &own) < 0)
+		code = error_set(error, own.code, "%s: %s", path, error_text(&own));
 	return code < 0 ? code : small_file_read_fd(fd, path, limit, text, len, error);
 }
 

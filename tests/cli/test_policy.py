@@ -231,7 +231,7 @@ class Owners(PolicyTest):
             mode = os.stat(place).st_mode
             os.chown(place, 0, STRANGER)
             os.chmod(place, 0o775)
-            self.assertIn("others may", self.list("--allowed", status=COULD_NOT).err)
+            self.assertIn(f"{self.user_file}: ", self.list("--allowed", status=COULD_NOT).err)
             os.chmod(place, mode)
         os.lchown(self.user_file, STRANGER, STRANGER)
         self.assertIn("others may have made", self.list("--allowed", status=COULD_NOT).err)
