@@ -299,8 +299,10 @@ class Kinds(PluginTest):
         reply = self.run_program("update", "--root", root, inside, status=DONE)
         self.assertIn("plugin-kinds.conf: line 2: 'colour'", reply.err)
         self.assertEqual(query(self.database, "SELECT kind, name FROM plugins"), [])
-        os.chmod(f"{root}/etc/entrydb/plugin-kinds.conf", 0o666)
-        self.assertIn("not believed", self.run_program("update", "--root", root, inside, "--fresh", "exact").err)
+        for place, mode in (("plugin-kinds.conf", 0o666), ("", 0o757)):
+            os.chmod(f"{root}/etc/entrydb/{place}", mode)
+            self.assertIn("not believed", self.run_program("update", "--root", root, inside, "--fresh", "exact").err)
+            os.chmod(f"{root}/etc/entrydb/{place}", 0o755)
 
 
 class Archives(PluginTest):
