@@ -213,6 +213,7 @@ int databases_add_path(const struct options *options, bool to_write, const char 
 		out->items[at].sysroot = above;
 		out->items[at].uid = way.uid;
 		out->items[at].gid = way.gid;
+		out->items[at].search = way.search;
 	}
 	return add_root(&out->items[at], sysroot ? sysroot : "", path, coverage.root_path)
 	               ? 0

@@ -27,6 +27,7 @@ struct database {
 	bool may_replace;             /* the file's name is reserved for us: not from --db */
 	uid_t uid;                    /* the owner of its territory, see safe_path.h */
 	gid_t gid;
+	mode_t search; /* who may search the way to the file, as permissions to read */
 };
 
 struct databases {
@@ -72,7 +73,13 @@ int database_check_owner(const struct database *database, const char *command, s
  */
 int database_mode(const struct database *database, mode_t *mode, struct error *error);
 
-/* Restrict *mode to users who can also read the file at @path. */
+/* The users who can read what is published with @mode, as for file_open_for(). */
+static inline mode_t database_readers(const struct database *database, mode_t mode)
+{
+	return mode & 0044 ? (mode & 0444) | database->search >> 2 : 0;
+}
+
+/* Restrict *mode to users of @database who can also read the file at @path. */
 int database_narrow(const struct database *database, const char *path, mode_t *mode,
                     struct error *error);
 

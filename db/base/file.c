@@ -134,6 +134,43 @@ int file_open(int directory, const char *name, int flags)
 	return path ? safe_look_open(path, NULL, flags) : -1;
 }
 
+/* By the whole path: links may lead anywhere. */
+static int open_by_path(int directory, const char *name, mode_t *search)
+{
+	const struct file_sysroot *sysroot = file_sysroot();
+	bool is_path = directory == AT_FDCWD || name[0] == '/';
+	CLEANUP(cleanup_free) char *above = is_path ? NULL : file_real_path(directory);
+	CLEANUP(cleanup_free) char *path = above ? text_format("%s/%s", above, name) : NULL;
+	const char *top = !sysroot ? NULL : is_path ? sysroot->given : sysroot->real;
+
+	name = is_path ? name : path;
+	return name ? safe_publish_open(name, top && below(name, top) ? top : NULL, search) : -1;
+}
+
+int file_open_for(mode_t readers, int directory, const char *name)
+{
+	const mode_t reach = (readers & 0111) << 2;
+	CLEANUP(cleanup_close) int fd = -1;
+	struct stat status;
+	mode_t search;
+
+	if (!readers)
+		return file_open(directory, name, 0);
+	errno = ELOOP;
+	if (directory != AT_FDCWD)
+		fd = safe_publish_open_in(directory, name, &search);
+	if (fd < 0 && errno == ELOOP) {
+		fd = open_by_path(directory, name, &search);
+		search |= ~reach; /* which leads from above what is published, too */
+	}
+	if (fd < 0 || fstat(fd, &status) != 0)
+		return -1;
+	if ((readers & 0444 & ~(search & trust_everybody(fd, &status))) == 0)
+		return take_fd(&fd);
+	errno = EACCES;
+	return -1;
+}
+
 static int status_below(const char *path, struct stat *status)
 {
 	CLEANUP(cleanup_close) int fd = open_below(path, O_PATH);
@@ -254,6 +291,7 @@ int small_file_read_trusted(const char *path, size_t limit, uid_t owner, char **
 	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, path, FILE_OWN_NAME);
 	const struct file_sysroot *sysroot = file_sysroot();
 	const char *above = sysroot && below(path, sysroot->given) ? sysroot->given : NULL;
+	CLEANUP(error_clear) struct error own = {0};
 	struct stat status;
 	int code;
 
@@ -262,8 +300,8 @@ int small_file_read_trusted(const char *path, size_t limit, uid_t owner, char **
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(error, errno, "cannot read %s", path);
 	code = trust_check(path, fd, &status, owner, error);
-	if (code == 0)
-		code = safe_believe(path, above, owner, &status, error);
+	if (code == 0 && safe_believe(path, above, owner, &status, &own) < 0)
+		code = error_set(error, own.code, "%s: %s", path, error_text(&own));
 	return code < 0 ? code : small_file_read_fd(fd, path, limit, text, len, error);
 }
 

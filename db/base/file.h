@@ -43,6 +43,15 @@ int file_open(int directory, const char *name, int flags);
 int file_open_without_links(int directory, const char *name, int flags);
 
 /*
+ * The gate for published data: open a file or directory to read it on behalf of @readers, the read
+ * permissions of those who can read the published file and search the path to it. EACCES if some of
+ * them cannot read it, or cannot search a directory on the way (from @directory on; from "/" if
+ * there is a link); or if others can have redirected the caller there. Users who cannot search the
+ * path to the published file are ignored. With @readers 0, nothing is published: as file_open().
+ */
+int file_open_for(mode_t readers, int directory, const char *name);
+
+/*
  * fstatat() that follows links. 1: *status is set; 0: nothing exists there; or a transient failure.
  */
 int file_status(int directory, const char *path, struct stat *status, struct error *error);

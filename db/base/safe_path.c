@@ -407,10 +407,34 @@ int safe_publish_open(const char *path, const char *sysroot, mode_t *search)
 	int code = walk_path(&walk, path, sysroot, NULL);
 
 	*search = walk.search;
-	if (code == 0 && !walk.foreign && S_ISREG(walk.status.st_mode))
+	if (code == 0 && !walk.foreign &&
+	    (S_ISREG(walk.status.st_mode) || S_ISDIR(walk.status.st_mode)))
 		return reopen(&walk, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	errno = code == ERROR_NOTFOUND ? ENOENT : EACCES;
 	return -1;
+}
+
+int safe_publish_open_in(int directory, const char *name, mode_t *search)
+{
+	CLEANUP(cleanup_close) int above = -1;
+
+	*search = 0444;
+	for (const char *slash; (slash = strchr(name, '/')); name = slash + 1) {
+		CLEANUP(cleanup_free) char *hop = strndup(name, (size_t)(slash - name));
+		int fd = hop ? safe_openat(above < 0 ? directory : above, hop, O_PATH, 0) : -1;
+		struct stat status;
+
+		cleanup_close(&above);
+		above = fd;
+		if (fd < 0 || fstat(fd, &status) != 0)
+			return -1;
+		if (S_ISLNK(status.st_mode) || strcmp(hop, "..") == 0) {
+			errno = ELOOP;
+			return -1;
+		}
+		*search &= (trust_everybody(fd, &status) & 0111) << 2;
+	}
+	return safe_openat(above < 0 ? directory : above, name, O_RDONLY | O_NONBLOCK, 0);
 }
 
 int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat *status,

@@ -91,11 +91,14 @@ int safe_believe(const char *path, const char *sysroot, uid_t other, struct stat
 int safe_believe_place(const char *path, const char *sysroot, struct error *error);
 
 /*
- * Open the file at @path (absolute) to publish its content. *search: who can search every directory
- * on the way, those of links included, as read permissions. -1 and EACCES if another user owns one
- * of them or may have made a link; -1 and ENOENT if it does not exist.
+ * Open the file or directory at @path (absolute) to publish its content. *search: who can search
+ * every directory on the way, those of links included, as read permissions. -1 and EACCES if
+ * another user owns one of them or may have made a link; -1 and ENOENT if it does not exist.
  */
 int safe_publish_open(const char *path, const char *sysroot, mode_t *search);
+
+/* The same of @name in @directory, with the way from there; -1 and ELOOP for links, and "..". */
+int safe_publish_open_in(int directory, const char *name, mode_t *search);
 
 enum safe_create {
 	SAFE_EXISTING, /* ERROR_NOTFOUND if it does not exist */

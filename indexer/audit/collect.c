@@ -3,6 +3,8 @@
  */
 #include "indexer/audit/collect.h"
 
+#include <errno.h>
+
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/text.h"
@@ -49,14 +51,12 @@ bool collect_text(struct collect *collect, const char *path, size_t limit, char 
                   struct slice *out)
 {
 	CLEANUP(cleanup_close) int fd = -1;
-	struct stat status;
 
 	*out = (struct slice){0};
 	if (!path || collect->error.code != 0)
 		return false;
-	fd = file_open(AT_FDCWD, path, 0);
-	if (fd >= 0 && fstat(fd, &status) == 0 &&
-	    (status.st_mode & collect->readers) != collect->readers)
+	fd = file_open_for(collect->readers, AT_FDCWD, path);
+	if (fd < 0 && errno == EACCES && collect->readers)
 		return false;
 	if (small_file_read_fd(fd, path, limit, text, &out->len, &collect->error) <= 0)
 		return false;

@@ -110,7 +110,7 @@ static bool is_seen(const struct places *places, const char *place, const struct
 {
 	const struct site *site = places->site;
 	bool is_led = geteuid() == 0 && site->owner != 0 && site->owner != status->st_uid;
-	mode_t needed = places->collect->readers | (is_led ? S_IROTH : 0);
+	mode_t needed = (places->collect->readers & 0444) | (is_led ? S_IROTH : 0);
 	struct safe_way way;
 
 	if (needed)

@@ -165,7 +165,8 @@ static int judge(const struct push *push, const struct database *database, char 
 	int code = worksheet_open(audit_script, &sheet, error);
 
 	if (code == 0)
-		code = collect(sheet, push->options, &one, EVERYBODY, &incomplete, error);
+		code = collect(sheet, push->options, &one, database_readers(database, EVERYBODY),
+		               &incomplete, error);
 	if (code == 0)
 		code = findings_judge(sheet, error);
 	return code < 0 ? code : write_document(findings, rows, put_findings, sheet, error);

@@ -123,7 +123,7 @@ bool update_is_needed(const struct options *options, const struct database *data
 	if (question.reader &&
 	    (reader_status(question.reader).is_marked_stale || has_gone_roots(options, &question)))
 		return true;
-	question.readers = mode & 0444;
+	question.readers = database_readers(database, mode);
 	for (size_t i = 0; i < database->root_count; i++)
 		if (!root_holds(&question, &database->roots[i]))
 			return true;

@@ -334,7 +334,7 @@ static int update_in(struct edit *edit, void *payload, struct error *error)
 	        .result = edit->result,
 	        .progress = progress_begin("indexing", edit->options->quiet),
 	        .linkage = linkage_create(edit->options->sysroot),
-	        .readers = edit->mode & 0444,
+	        .readers = database_readers(edit->database, edit->mode),
 	};
 	int code = update.linkage ? load_kinds(edit->options, &update.kinds, error)
 	                          : error_nomem(error);

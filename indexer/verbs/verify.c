@@ -241,7 +241,7 @@ static int verify_database(struct verify *verify, struct error *error)
 		          database->file);
 	if (code == 0)
 		code = database_mode(database, &mode, error);
-	verify->readers = mode & 0444;
+	verify->readers = database_readers(database, mode);
 	for (size_t i = 0; code == 0 && i < database->root_count && !interrupted(); i++) {
 		verify->wanted = &database->roots[i];
 		code = verify_root(verify, reader, error);

@@ -196,12 +196,12 @@ class Operations(FreshnessTest):
             self.skipTest("there is no strace")
         write(f"{self.info}/entry_points.txt", NEW_TEXT)
         trace = f"{self.top}/trace"
-        done = subprocess.run([strace, "-f", "-e", "trace=open,openat,openat2", "-o", trace, support.PROGRAM, "update",
+        done = subprocess.run([strace, "-f", "-y", "-e", "trace=open,openat,openat2", "-o", trace, support.PROGRAM, "update",
                                self.site], env=self.environment(ASAN_OPTIONS="detect_leaks=0"), capture_output=True)
         if done.returncode != DONE:
             self.skipTest("strace cannot trace here")
         with open(trace, errors="replace") as file:
-            opened = [line for line in file if "entry_points.txt" in line]
+            opened = [line for line in file if '"entry_points.txt"' in line or "/entry_points.txt\"" in line]
         self.assertEqual(len(opened), 1, opened)
         self.assertIn("alpha-1.0.dist-info", opened[0])
 

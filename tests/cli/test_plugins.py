@@ -299,8 +299,10 @@ class Kinds(PluginTest):
         reply = self.run_program("update", "--root", root, inside, status=DONE)
         self.assertIn("plugin-kinds.conf: line 2: 'colour'", reply.err)
         self.assertEqual(query(self.database, "SELECT kind, name FROM plugins"), [])
-        os.chmod(f"{root}/etc/entrydb/plugin-kinds.conf", 0o666)
-        self.assertIn("not believed", self.run_program("update", "--root", root, inside, "--fresh", "exact").err)
+        for place, mode in (("plugin-kinds.conf", 0o666), ("", 0o757)):
+            os.chmod(f"{root}/etc/entrydb/{place}", mode)
+            self.assertIn("not believed", self.run_program("update", "--root", root, inside, "--fresh", "exact").err)
+            os.chmod(f"{root}/etc/entrydb/{place}", 0o755)
 
 
 class Archives(PluginTest):
@@ -458,10 +460,10 @@ class Export(PluginTest):
         self.assertTrue(self.read())
 
     def test_as_readable_as_the_object(self):
-        for mode, expected in ((0o700, 0o600), (0o755, 0o644)):
-            os.chmod(f"{self.site}/pkg", mode)
+        for place, mode, expected in ((f"{self.site}/pkg", 0o700, None), (f"{self.site}/pkg", 0o755, 0o644), (self.site, 0o700, 0o600)):
+            os.chmod(place, mode)
             self.run_program("export", "adbc", self.prefix, status=DONE)
-            self.assertEqual(os.stat(self.manifest).st_mode & 0o777, expected)
+            self.assertEqual(os.path.exists(self.manifest) and os.stat(self.manifest).st_mode & 0o777, expected or False)
 
     def test_a_hook_removes_what_is_not_loaded(self):
         self.run_program("export", "adbc", self.prefix, status=DONE)

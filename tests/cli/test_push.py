@@ -95,6 +95,31 @@ class Pushing(Fleet):
         self.assertIn(f"{self.database} is not pushed: not everybody may read it", reply.err)
 
     @support.needs_root
+    def test_what_lies_in_private_directories(self):
+        """Its own permissions are not all that keeps a file from others."""
+        info = self.install_private()
+        shutil.copytree(os.path.dirname(info), f"{self.top}/hidden")
+        os.symlink(f"{self.top}/hidden/private-1.0.dist-info", f"{self.site}/linked-1.0.dist-info")
+        write(f"{self.top}/hidden/start.pth", "import swordfish\n")
+        os.symlink(f"{self.top}/hidden/start.pth", f"{self.site}/start.pth")
+        for path in (info, f"{self.site}/swordfish", f"{self.top}/hidden"):
+            os.chmod(path, 0o700)
+        self.update()
+        self.push()
+        for table in ("distribution", "entry_point", "plugin", "finding", "startup", "event"):
+            rows = SERVER.sql(f"SELECT v.* FROM entrydb.{table} v {OF_HOST} '{self.role}'")
+            self.assertNotIn("swordfish", repr(rows), table)
+
+    def install_private(self):
+        """With a URL, and with a plugin whose file another distribution lists."""
+        info = add_distribution(self.site, "private", text="[console_scripts]\nsecret = is:swordfish\n", RECORD="swordfish.py,,\n")
+        write(f"{info}/direct_url.json", '{"url": "https://swordfish/"}')
+        add_distribution(self.site, "plugin", text="", RECORD="swordfish/libswordfish.so,,\n")
+        os.mkdir(f"{self.site}/swordfish")
+        shutil.copy(f"{os.path.dirname(support.PROGRAM)}/../tests/fixtures/kind_opencl.so", f"{self.site}/swordfish/libswordfish.so")
+        return info
+
+    @support.needs_root
     def test_what_only_a_group_may_reach(self):
         """A member of it may read root's database there, and tells nobody else what it says."""
         self.update()

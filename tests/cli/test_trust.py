@@ -222,6 +222,23 @@ class Publishing(TrustTest):
         self.assertIn(f"belongs to user {self.other.uid}", reply.err)
         self.assertFalse(os.path.exists(self.database))
 
+    def test_a_private_tree_that_is_put_in_its_place(self):
+        """While root reads, one who may rename exchanges root's public tree and root's private one."""
+        lib, private = f"{self.prefix}/lib", f"{self.prefix}/lib/private"
+        add_distribution(self.site, "public")
+        add_distribution(f"{private}/site-packages", "private", text="[secret]\nword = is:swordfish\n")
+        os.chmod(private, 0o700)
+        os.chown(lib, 0, self.other.gid)
+        os.chmod(lib, 0o775)
+        swap = subprocess.Popen([PYTHON, "-c", "import ctypes, sys\nwhile True: ctypes.CDLL(None).renameat2(-100, sys.argv[1].encode(), -100, "
+                                 "sys.argv[2].encode(), 2)", f"{lib}/python3.11", private], user=self.other.uid, group=self.other.gid, extra_groups=[])
+        self.addCleanup(support.end, swap)
+        for _ in range(40):
+            self.run_program("update", "--fresh", "exact", self.prefix)
+            if os.path.exists(self.database):
+                self.assertFalse(self.publishes(b"swordfish"))
+                shutil.rmtree(f"{self.prefix}/var")
+
     def test_the_rights_of_a_user(self):
         """They are no more lent than root's: to those of a group who may make links, or whose environment it is."""
         uid, home = self.other.uid, f"{self.top}/their-home"

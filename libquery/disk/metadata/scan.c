@@ -507,7 +507,7 @@ int scan_opened(struct tree *tree, const char *path, const struct scan_options *
 
 	for (int tries = 0; code == 0 && changed && tries < SCAN_TRIES; tries++) {
 		root_record_free(&root);
-		code = opened ? 0 : tree_open(path, &opened, &own);
+		code = opened ? 0 : tree_open_for(how.readers, path, &opened, &own);
 		if (code < 0 && !error_is_failure(code)) {
 			*out = (struct root_record){.kind = ROOT_ABSENT, .settled = true};
 			return 0;

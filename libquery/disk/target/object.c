@@ -10,7 +10,6 @@
 #include "db/base/cleanup.h"
 #include "db/base/file.h"
 #include "db/base/path.h"
-#include "db/base/trust.h"
 
 /* The prefix of paths in an archive; not a path on the disk. */
 #define ARCHIVE_DIRECTORY SLICE("/\001/")
@@ -57,14 +56,11 @@ static int open_installed(const struct object_site *site, struct slice path, str
 	if (site->fd < 0 || path.len >= sizeof(name))
 		return error_set(error, ERROR_NOTFOUND, "no such file");
 	path_join(name, path, SLICE(""));
-	fd = file_open(site->fd, name, 0);
+	fd = file_open_for(site->readers, site->fd, name);
 	if (fd < 0 || fstat(fd, &status) < 0)
 		return error_errno(error, errno, "%s", name);
 	if (!S_ISREG(status.st_mode))
 		return error_set(error, ERROR_FORMAT, "not a file");
-	if (site->readers && (trust_everybody(fd, &status) & site->readers) != site->readers)
-		return error_set(error, ERROR_NOTFOUND,
-		                 "not readable by all users of the database");
 	cost = (uint64_t)status.st_size;
 	code = spend(site, cost < OBJECT_INSTALLED_COST ? cost : OBJECT_INSTALLED_COST, error);
 	return code < 0 ? code : take_fd(&fd);

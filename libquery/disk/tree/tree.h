@@ -59,7 +59,7 @@ struct tree {
 	enum root_kind kind;
 	struct stamp stamp; /* before anything was read; zeros for none */
 	int fd;             /* of the directory or the zip, or -1 */
-	mode_t readers;     /* intended readers, as read permissions; 0: the caller only */
+	mode_t readers;     /* intended readers, as for file_open_for(); 0: the caller only */
 	size_t kept;        /* bytes of entry points read so far, up to TREE_KEPT_MAX */
 	uint64_t unpacked;  /* bytes of shared objects so far, up to TREE_UNPACKED_MAX */
 	bool withheld;      /* something was read that they may not read: see below */
@@ -67,9 +67,9 @@ struct tree {
 
 /*
  * Published data must not be more readable than its source. So code that reads in order to publish
- * sets @readers to the permissions of the published file. @withheld is then set, and stays set
- * until it is reset, when a directory or file is read that some of these readers may not read; or,
- * as root, when a symbolic link that others may have made is met, which is not followed.
+ * sets @readers as for file_open_for(); 0: the caller reads for itself. @withheld is then set, and
+ * stays set until it is reset, when a directory or file is met that some of these readers may not
+ * read, or to which others can have redirected the caller.
  */
 
 /*
@@ -77,6 +77,9 @@ struct tree {
  * Python finds nothing there: missing, unreadable, neither a directory nor a zip.
  */
 int tree_open(const char *path, struct tree **out, struct error *error);
+
+/* As tree_open(), but opened by file_open_for(); the caller sets @readers of the tree. */
+int tree_open_for(mode_t readers, const char *path, struct tree **out, struct error *error);
 
 /* Open the directory @fd, which the tree then owns. */
 int tree_open_directory(int fd, struct stamp stamp, struct tree **out, struct error *error);

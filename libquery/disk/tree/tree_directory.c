@@ -18,9 +18,6 @@
 #include "db/base/file.h"
 #include "db/base/libc.h"
 #include "db/base/path.h"
-#include "db/base/safe_path.h"
-#include "db/base/text.h"
-#include "db/base/trust.h"
 #include "libquery/disk/tree/ahead.h"
 #include "libquery/disk/tree/archive.h"
 
@@ -89,54 +86,6 @@ static bool name_of(char *room, struct slice child, const char *file)
 	return true;
 }
 
-/*
- * Open a path with links for publishing: withheld if others may have made a link, or could not
- * reach the file themselves.
- */
-static int open_by_links(struct tree *tree, const char *name)
-{
-	const struct file_sysroot *sysroot = file_sysroot();
-	CLEANUP(cleanup_free) char *directory = file_real_path(tree->fd);
-	CLEANUP(cleanup_free) char *path = directory ? text_format("%s/%s", directory, name) : NULL;
-	mode_t search;
-	int fd = path ? safe_publish_open(path, sysroot ? sysroot->real : NULL, &search) : -1;
-
-	if (fd >= 0 ? (search & tree->readers) == tree->readers : errno == ENOENT)
-		return fd;
-	cleanup_close(&fd);
-	tree->withheld = true;
-	errno = EACCES;
-	return -1;
-}
-
-/* Where others can make links, links could lead to files that only the caller may read. */
-static int open_file(struct tree *tree, const char *name)
-{
-	int fd;
-
-	if (tree->readers == 0)
-		return file_open(tree->fd, name, 0);
-	fd = file_open_without_links(tree->fd, name, O_RDONLY);
-	return fd >= 0 || errno != ELOOP ? fd : open_by_links(tree, name);
-}
-
-/* The file @fd and the distribution's directory must be readable for all readers. */
-static void withhold_unless(struct tree *tree, struct slice child, int fd,
-                            const struct stat *status)
-{
-	CLEANUP(cleanup_close) int above = -1;
-	struct stat directory;
-	char name[NAME_ROOM];
-
-	if (!tree->readers)
-		return;
-	tree_withhold_unless(tree, trust_everybody(fd, status));
-	if (name_of(name, child, ""))
-		above = openat(tree->fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (above >= 0 && fstat(above, &directory) == 0)
-		tree_withhold_unless(tree, (trust_everybody(above, &directory) & 0111) << 2);
-}
-
 static int read_now(struct tree *tree, const struct tree_request *request, struct arena *arena,
                     struct slice *out, struct error *error)
 {
@@ -148,14 +97,15 @@ static int read_now(struct tree *tree, const struct tree_request *request, struc
 
 	if (!name_of(name, request->child, request->file))
 		return error_errno(error, ENAMETOOLONG, "cannot open");
-	fd = open_file(tree, name);
+	fd = file_open_for(tree->readers, tree->fd, name);
+	if (fd < 0 && errno == EACCES && tree->readers)
+		tree->withheld = true;
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return is_absent(errno) ? 0 : error_errno(error, errno, "cannot open");
 	if (S_ISDIR(status.st_mode))
 		return 0;
 	if (!S_ISREG(status.st_mode))
 		return error_set(error, ERROR_FORMAT, "not a regular file");
-	withhold_unless(tree, request->child, fd, &status);
 	size = (uint64_t)status.st_size;
 	if (request->first && size > FIRST_BYTES)
 		size = FIRST_BYTES;
@@ -280,13 +230,15 @@ int tree_open_directory(int fd, struct stamp stamp, struct tree **out, struct er
 	return 0;
 }
 
-int tree_open(const char *path, struct tree **out, struct error *error)
+int tree_open_for(mode_t readers, const char *path, struct tree **out, struct error *error)
 {
 	const char *name = path[0] ? path : ".";
-	CLEANUP(cleanup_close) int fd = file_open(AT_FDCWD, name, O_DIRECTORY);
+	CLEANUP(cleanup_close)
+	int fd = readers ? file_open_for(readers, AT_FDCWD, name)
+	                 : file_open(AT_FDCWD, name, O_DIRECTORY);
 	struct stat status;
 
-	if (fd < 0 && errno == ENOTDIR)
+	if (fd < 0 && !readers && errno == ENOTDIR)
 		fd = file_open(AT_FDCWD, name, 0);
 	if (fd < 0 || fstat(fd, &status) != 0)
 		return error_errno(error, errno, "%s", path);
@@ -295,4 +247,9 @@ int tree_open(const char *path, struct tree **out, struct error *error)
 	if (!S_ISREG(status.st_mode))
 		return error_set(error, ERROR_NOTFOUND, "%s: neither a directory nor a file", path);
 	return tree_open_zip(take_fd(&fd), path, stamp_of(&status), out, error);
+}
+
+int tree_open(const char *path, struct tree **out, struct error *error)
+{
+	return tree_open_for(0, path, out, error);
 }
