@@ -29,12 +29,13 @@
 #include "libquery/disk/tree/distname.h"
 #include "libquery/layout.h"
 
-#define ROOT_PAGE_MAX ((size_t)512 << 20) /* bytes of the list of all projects */
-#define NAMES_FILE    ((size_t)16 << 20)  /* bytes of --requirements */
-#define PYTHON        "3.12"              /* where --python does not say */
-#define RUN_MAX       86400               /* seconds; an older run is not resumed */
-#define READING_MIN   100                 /* milliseconds between two publications, */
-#define READING_SHARE 10                  /* and how many times as long as the last one took */
+#define ROOT_PAGE_MAX ((size_t)512 << 20)  /* bytes of the list of all projects */
+#define NAMES_FILE    ((size_t)16 << 20)   /* bytes of --requirements */
+#define PYTHON        "3.12"               /* where --python does not say */
+#define RUN_MAX       86400                /* seconds; an older run is not resumed */
+#define READING_MIN   100                  /* milliseconds between two publications, */
+#define READING_SHARE 10                   /* and how many times as long as the last one took; */
+#define READING_MAX   ((uint64_t)64 << 20) /* or bytes that were read, which stay in memory */
 
 /* --- which projects --- */
 
@@ -123,8 +124,9 @@ static int want_all(struct catalogue *all, size_t first, struct error *error)
 		code = want_file(all, all->options->requirements, error);
 	if (code < 0 || !all->options->all)
 		return code;
+	all->until = INT64_MAX;
 	code = projects_ask(all, &request, error);
-	return code < 0 ? code : all->module->run(all->transfers, INT64_MAX, error);
+	return code < 0 ? code : all->module->run(all->transfers, &all->until, error);
 }
 
 /* --- the database --- */
@@ -217,10 +219,11 @@ static int read_all(struct catalogue *all, const char *file, struct error *error
 		code = open_published(all, file, error);
 	all->run = find_run(all);
 	while (code == 0 && read > 0) {
+		all->until = milliseconds_now() + pause;
+		all->limit = all->bytes + READING_MAX;
 		read = projects_start(all, &failure);
 		if (read == 0)
-			read = all->module->run(all->transfers, milliseconds_now() + pause,
-			                        &failure);
+			read = all->module->run(all->transfers, &all->until, &failure);
 		was_interrupted = interrupted();
 		if (was_interrupted)
 			interruption_over();

@@ -118,6 +118,8 @@ void projects_free(struct catalogue *all, bool running)
 static int end_job(struct job *job, struct error *error)
 {
 	job->is_over = true;
+	if (job->all->bytes > job->all->limit)
+		job->all->until = 0;
 	progress_show(&job->all->progress, NULL, ++job->all->done, job->all->count);
 	return projects_start(job->all, error);
 }

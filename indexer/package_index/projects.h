@@ -26,6 +26,8 @@ struct catalogue {
 	struct reader *reader;   /* of what is published; NULL: nothing is */
 	struct root_record root; /* the index's row */
 	int64_t run;             /* when this run, or the one that it resumes, began */
+	int64_t until;           /* milliseconds: when to publish next, */
+	uint64_t limit;          /* or after how many @bytes: so much is kept in memory */
 	bool is_complete;        /* all that is wanted has been read */
 	struct job *jobs;
 	struct wanted *wanted;

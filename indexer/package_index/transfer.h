@@ -52,10 +52,10 @@ struct transfer_module {
 	int (*add)(struct transfers *transfers, const struct transfer_request *request,
 	           struct error *error);
 	/*
-	 * 0: all requests are done; 1: @until has passed, in milliseconds_now(). ERROR_IO:
-	 * interrupted.
+	 * 0: all requests are done; 1: *@until has passed, in milliseconds_now(); callbacks may
+	 * change it. ERROR_IO: interrupted.
 	 */
-	int (*run)(struct transfers *transfers, int64_t until, struct error *error);
+	int (*run)(struct transfers *transfers, const int64_t *until, struct error *error);
 	void (*close)(struct transfers *transfers); /* NULL is accepted */
 	/*
 	 * The URL of @relative on the page @base (or NULL), without fragment, user and password,

@@ -398,7 +398,7 @@ static int start_waiting(struct transfers *transfers, struct error *error)
 	return code;
 }
 
-static int transfers_run(struct transfers *transfers, int64_t until, struct error *error)
+static int transfers_run(struct transfers *transfers, const int64_t *until, struct error *error)
 {
 	int code = 0, running, left;
 	CURLMsg *message;
@@ -406,7 +406,7 @@ static int transfers_run(struct transfers *transfers, int64_t until, struct erro
 	while (code == 0 && transfers->first) {
 		if (transfers->stopped())
 			return error_set(error, ERROR_IO, "interrupted");
-		if (milliseconds_now() >= until)
+		if (milliseconds_now() >= *until)
 			return 1;
 		code = start_waiting(transfers, error);
 		curl_multi_perform(transfers->multi, &running);
