@@ -93,7 +93,7 @@ static const struct fact {
 		"a path entry, as on sys.path (repeatable)"},
 	{"root", "DIR", TO(sysroot), "another root directory, or an image file"},
 	{"platform", "OS/ARCH", TO(platform),
-		"platform of an image, such as linux/arm64 (default: this machine's)"},
+		"platform of an image (default: this machine's)"},
 	{"python", "X.Y", BY(set_python, "3.10 or later, or im10"),
 		"its rules (default 3.12); im10: importlib_metadata"},
 	{"fresh", "LEVEL", BY(set_fresh, "trust, roots or exact"),
