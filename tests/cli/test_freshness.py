@@ -1,8 +1,7 @@
-"""An answer equals what the disk holds at that moment, whatever has happened to it.
+"""An answer equals the state of the disk at that moment, whatever has happened to it.
 
-Each operation of a package manager that no hook announced is done here with plain
-file operations: what level "roots" promises to see, it sees; what it may miss is
-seen by "exact".
+The operations of package managers are done here by plain file operations, without a hook: level
+"roots" notices the changes that it promises to notice, and "exact" notices the others.
 """
 
 import importlib.metadata
@@ -17,7 +16,7 @@ import support
 from support import (change_database, CLOCK_TICK, DONE, NOT_FOUND, SITE, TOP, CommandTest, add_distribution, entry_points, metadata,
                      query, replace, settle, write)
 
-YOUNG = 1.8   # seconds; what is younger than 2 when it is read is watched from then on
+YOUNG = 1.8   # seconds; directories younger than 2 when they are read are watched
 ATTEMPTS = 20
 NEW_TEXT = "[demo]\nalpha = alpha.renewed:main\n"
 READER = r'''
@@ -65,8 +64,8 @@ int main(int argc, char **argv)
 
 
 def python_answer(site, group="demo"):
-    """What Python itself finds there now: (name, value), in order."""
-    importlib.metadata.FastPath.__new__.cache_clear()  # it believes the mtime; we do not
+    """The (name, value) pairs that Python finds there now, in order."""
+    importlib.metadata.FastPath.__new__.cache_clear()  # it trusts the mtime, entrydb does not
     found, names = [], set()
     for distribution in importlib.metadata.distributions(path=[site]):
         name = distribution._normalized_name
@@ -95,7 +94,7 @@ class FreshnessTest(CommandTest):
             self.assertEqual(self.answer(level, path), expected, level)
 
     def check_missed_by_roots(self):
-        """The one gap, which users are told of: a hook, or level exact, closes it."""
+        """The one documented gap of level roots; a hook, or level exact, closes it."""
         self.assertNotEqual(self.answer("roots"), python_answer(self.site))
         self.check_seen("exact")
         self.update()
@@ -103,9 +102,9 @@ class FreshnessTest(CommandTest):
 
 
 class Operations(FreshnessTest):
-    """The table of what a package manager does, row by row."""
+    """The operations of package managers, one by one."""
 
-    def test_nothing(self):
+    def test_no_change(self):
         self.check_seen()
         self.assertEqual(self.freshness(), "fresh")
         self.assertEqual(self.freshness(self.site, "--fresh", "exact"), "scanned")
@@ -131,8 +130,8 @@ class Operations(FreshnessTest):
             self.assertIn(("alpha", version), self.list("demo").names)
             self.index()
 
-    def test_upgrade_as_pip_does_it(self):
-        """The old directory is moved to a stash beside, the new one written, the stash removed."""
+    def test_upgrade_by_pip(self):
+        """pip moves the old directory to a stash beside it, writes the new one, and removes the stash."""
         stash = f"{self.site}/~lpha-1.0.dist-info"
         os.rename(self.info, stash)
         self.check_seen()
@@ -148,15 +147,15 @@ class Operations(FreshnessTest):
         self.assertEqual(self.freshness(), "fresh")
         self.check_seen()
 
-    def test_packed_reinstall_of_the_same_name(self):
-        """rpm, pacman, dpkg: every file by rename, the directory stays."""
+    def test_reinstall_by_system_package_manager(self):
+        """rpm, pacman and dpkg rename each file into place; the directory stays."""
         before = os.stat(self.site)
         replace(f"{self.info}/METADATA", metadata("alpha", "1.0"))
         replace(f"{self.info}/entry_points.txt", NEW_TEXT)
         self.assertEqual(os.stat(self.site).st_mtime_ns, before.st_mtime_ns)
         self.check_missed_by_roots()
 
-    def test_packed_reinstall_that_keeps_the_times_of_the_archive(self):
+    def test_reinstall_by_system_package_manager_with_archive_times(self):
         times = os.stat(f"{self.info}/entry_points.txt"), os.stat(self.info)
         replace(f"{self.info}/entry_points.txt", NEW_TEXT)
         os.utime(f"{self.info}/entry_points.txt", ns=(times[0].st_atime_ns, times[0].st_mtime_ns))
@@ -208,7 +207,7 @@ class Operations(FreshnessTest):
 
 class Traps(FreshnessTest):
     def test_scan_inside_an_install(self):
-        """The directory is there, its files are not yet: nothing may be believed afterwards."""
+        """A scan of a directory without its files yet: it must not be trusted afterwards."""
         info = f"{self.site}/beta-1.0.dist-info"
 
         def begin():
@@ -223,7 +222,7 @@ class Traps(FreshnessTest):
         self.check_seen()
 
     def while_young(self, act, info):
-        """Does what must be done before it is old enough to be left alone; if too slow, again."""
+        """Do what must be done while the distribution is too young to be trusted; repeat if too slow."""
         for _ in range(ATTEMPTS):
             began = time.monotonic()
             act()
@@ -234,7 +233,7 @@ class Traps(FreshnessTest):
         self.skipTest("this machine is too busy")
 
     def test_scan_in_the_middle_of_each_step(self):
-        """Whatever the moment of the scan, what comes after it is seen."""
+        """Changes after a scan are noticed, at whatever step the scan happened."""
         steps = (lambda info: os.mkdir(info),
                  lambda info: write(f"{info}/INSTALLER", "pip"),
                  lambda info: write(f"{info}/METADATA", metadata("beta", "1.0")),
@@ -257,7 +256,7 @@ class Traps(FreshnessTest):
             self.check_seen()
 
     def test_scan_inside_an_install_long_afterwards(self):
-        """The files keep old times and come after the wait as well: the row is still watched."""
+        """Files with old times appear after the settling time: the row must still be watched."""
         info = f"{self.site}/beta-1.0.dist-info"
         os.mkdir(info)
         self.update()
@@ -268,8 +267,8 @@ class Traps(FreshnessTest):
         self.update()
         self.check_seen()
 
-    def test_scan_long_after_the_directory_was_made(self):
-        """As rpm does it: the directory first, and after seconds of unpacking the files in it."""
+    def test_scan_long_after_the_directory_was_created(self):
+        """rpm creates the directory first and unpacks the files seconds later."""
         info = f"{self.site}/beta-1.0.dist-info"
         os.mkdir(info)
         settle()
@@ -279,7 +278,7 @@ class Traps(FreshnessTest):
         write(f"{info}/entry_points.txt", entry_points("beta"))
         self.check_seen()
 
-    def test_what_was_just_installed_is_watched(self):
+    def test_new_distribution_is_watched(self):
         info = f"{self.site}/beta-1.0.dist-info"
 
         def begin():
@@ -307,7 +306,7 @@ class Traps(FreshnessTest):
         self.check_seen()
 
     def test_just_changed_is_settled(self):
-        """However close before the update: it waits for the tick of the clock to end."""
+        """A change just before the update is safe: the update waits for the next tick of the clock."""
         for number in range(ATTEMPTS):
             add_distribution(self.site, f"beta{number}")
             self.update()
@@ -315,17 +314,17 @@ class Traps(FreshnessTest):
                                              "(SELECT count(*) FROM distribution WHERE NOT settled)")
             self.assertEqual(unsettled, [(0, 0)], number)
 
-    def test_times_of_the_future(self):
+    def test_times_in_the_future(self):
         future = time.time() + 100_000
         os.utime(self.site, (future, future))
         self.update()
-        self.assertEqual(self.freshness(), "scanned", "a time to come is never settled")
+        self.assertEqual(self.freshness(), "scanned", "a time in the future is never settled")
         add_distribution(self.site, "beta")
         os.utime(self.site, (future, future))
         self.check_seen()
 
     def test_another_directory_with_the_same_times(self):
-        """Behind a link that was switched: another inode is another directory."""
+        """A switched symbolic link leads to another directory: the inode differs."""
         self.index()
         self.assertEqual(self.freshness(), "fresh")
         change_database(self.database, "UPDATE root SET inode = inode + 1")
@@ -373,7 +372,7 @@ class Traps(FreshnessTest):
 
 
 class InPlace(FreshnessTest):
-    """What is meant to be edited is looked at each time."""
+    """Distributions that are edited in place are checked on every query."""
 
     def test_editable_install(self):
         info = add_distribution(self.site, "beta", **{
@@ -416,7 +415,7 @@ class InPlace(FreshnessTest):
 
 
 class Databases(FreshnessTest):
-    """Whatever happens to the database, the answer is the disk's."""
+    """Whatever happens to the database, the answer matches the disk."""
 
     def test_deleted(self):
         os.unlink(self.database)
@@ -429,8 +428,8 @@ class Databases(FreshnessTest):
         shutil.copy(f"{self.top}/second/{support.DATABASE}", self.database)
         self.check_seen()
 
-    def test_an_old_copy_put_back(self):
-        """A backup restored, an image layer: its stamps are not today's."""
+    def test_restored_old_copy(self):
+        """The stamps in a database from a backup or an image layer are outdated."""
         old = f"{self.top}/old.db"
         shutil.copy(self.database, old)
         add_distribution(self.site, "beta")
@@ -453,7 +452,7 @@ class Databases(FreshnessTest):
 
 
 class LongLivedReader(CommandTest):
-    """One handle, many questions: each answer is of its moment."""
+    """A handle that serves many queries: each answer matches the disk at its time."""
 
     @classmethod
     def setUpClass(cls):
@@ -505,7 +504,7 @@ class LongLivedReader(CommandTest):
         self.index()
         self.check()
 
-    def test_database_deleted_and_made_again(self):
+    def test_database_deleted_and_recreated(self):
         self.check()
         os.unlink(self.database)
         self.check()
@@ -529,7 +528,7 @@ class LongLivedReader(CommandTest):
         self.check()
 
     def test_database_changed_in_place_behind_its_back(self):
-        """Nobody may do that; the worst that may come of it is a scan."""
+        """This is forbidden, and must not lead to more than a scan."""
         for number in range(200):
             add_distribution(self.site, f"beta{number}")
         self.index()
@@ -541,7 +540,7 @@ class LongLivedReader(CommandTest):
         os.utime(self.database)
         self.check()
 
-    def test_database_truncated_under_it(self):
+    def test_database_truncated_while_open(self):
         for number in range(200):
             add_distribution(self.site, f"beta{number}")
         self.index()
@@ -550,7 +549,7 @@ class LongLivedReader(CommandTest):
         os.truncate(self.database, 8192)
         self.check()
 
-    def test_site_directory_gone_and_back(self):
+    def test_site_directory_removed_and_restored(self):
         self.check()
         os.rename(self.prefix, f"{self.top}/away")
         self.assertEqual(self.ask(), [])
@@ -570,8 +569,8 @@ def find_library():
 
 
 class WhileChanging(FreshnessTest):
-    def test_answers_are_of_a_moment(self):
-        """A distribution comes and goes: each answer has it, or has it not."""
+    def test_distribution_comes_and_goes(self):
+        """Each answer either contains the distribution or does not, without an error."""
         stop = threading.Event()
 
         def come_and_go():
