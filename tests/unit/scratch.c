@@ -1,5 +1,5 @@
 /*
- * scratch.c - a directory for each test, removed after it.
+ * scratch.c - a temporary directory for each test.
  */
 #include "scratch.h"
 
@@ -89,7 +89,7 @@ int scratch_teardown(void **state)
 	return 0;
 }
 
-/* Make each directory above the file @path. */
+/* Create all directories above the file @path. */
 static void make_parents(const char *path)
 {
 	char parent[SCRATCH_PATH];
