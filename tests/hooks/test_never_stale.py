@@ -1,4 +1,4 @@
-"""never_stale.py with a modest number of steps: pip, uv, dpkg, rpm and pacman side by side."""
+"""never_stale.py with a moderate number of steps: pip, uv, dpkg, rpm and pacman concurrently."""
 
 import os
 import time
