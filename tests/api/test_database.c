@@ -190,6 +190,80 @@ static void test_database_deleted(void **state)
 	assert_non_null(database_of(site, 0));
 }
 
+static void test_database_replaced_by_garbage(void **state)
+{
+	static const char header[4112] = "SQLite format 3";
+	static const size_t lengths[] = {0, sizeof(header), 6};
+	struct site *site = *state;
+
+	add(site, "a-1.dist-info", one);
+	update(site);
+	site_open(site, NULL, SITE_PACKAGES, NULL);
+	for (size_t i = 0; i < COUNT(lengths); i++) {
+		site_write_bytes(site, "garbage", header, lengths[i]);
+		assert_int_equal(rename("garbage", SITE_DATABASE), 0);
+		assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	}
+	update(site);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+}
+
+/* A handle that uses a database of many pages. */
+static void open_large(struct site *site)
+{
+	add(site, "a-1.dist-info", one);
+	for (int i = 0; i < 200; i++)
+		add(site, site_text(site, "m%d-1.dist-info", i), "[many]\nn = m\n");
+	site_sleep(SITE_SETTLED);
+	update(site);
+	site_open(site, NULL, SITE_PACKAGES, NULL);
+	site_select(site, "nothing", NULL);
+	assert_int_equal(site_state(site, 0), ENTRYDB_PATH_FRESH);
+}
+
+/* Writing to a published file is forbidden, and must not lead to more than a scan. */
+static void test_database_overwritten_while_open(void **state)
+{
+	struct site *site = *state;
+	struct stat status;
+	char page[4096];
+	int fd;
+
+	open_large(site);
+	fd = open(SITE_DATABASE, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(fstat(fd, &status), 0);
+	memset(page, 'Z', sizeof(page));
+	for (off_t at = sizeof(page); at < status.st_size; at += (off_t)sizeof(page))
+		assert_int_equal(pwrite(fd, page, sizeof(page), at), sizeof(page));
+	close(fd);
+	site_select(site, "nothing", NULL);
+	assert_int_equal(utimensat(AT_FDCWD, SITE_DATABASE, NULL, 0), 0);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+}
+
+static void test_database_truncated_while_open(void **state)
+{
+	struct site *site = *state;
+
+	open_large(site);
+	assert_int_equal(truncate(SITE_DATABASE, 8192), 0);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+}
+
+static void test_environment_removed_and_restored(void **state)
+{
+	struct site *site = *state;
+
+	add(site, "a-1.dist-info", one);
+	update(site);
+	site_open(site, NULL, SITE_PACKAGES, NULL);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+	assert_int_equal(rename("venv", "away"), 0);
+	assert_string_equal(site_select(site, "g", NULL), "");
+	assert_int_equal(rename("away", "venv"), 0);
+	assert_string_equal(site_select(site, "g", NULL), "one=m@a-1.dist-info");
+}
+
 static void test_database_writable_by_all(void **state)
 {
 	struct site *site = *state;
@@ -402,8 +476,12 @@ static void test_option_sysroot_default_path(void **state)
 RUN_TESTS(SITE_TEST(test_states), SITE_TEST(test_other_permissions), SITE_TEST(test_exact),
           SITE_TEST(test_trust), SITE_TEST(test_fresh_by_environment),
           SITE_TEST(test_database_appears), SITE_TEST(test_database_replaced),
-          SITE_TEST(test_database_deleted), SITE_TEST(test_database_writable_by_all),
-          SITE_TEST(test_database_of_another_user), SITE_TEST(test_option_database),
-          SITE_TEST(test_invalid_named_database), SITE_TEST(test_foreign_database),
-          SITE_TEST(test_open_file), SITE_TEST(test_environment_moved), SITE_TEST(test_option_omit),
+          SITE_TEST(test_database_deleted), SITE_TEST(test_database_replaced_by_garbage),
+          SITE_TEST(test_database_overwritten_while_open),
+          SITE_TEST(test_database_truncated_while_open),
+          SITE_TEST(test_environment_removed_and_restored),
+          SITE_TEST(test_database_writable_by_all), SITE_TEST(test_database_of_another_user),
+          SITE_TEST(test_option_database), SITE_TEST(test_invalid_named_database),
+          SITE_TEST(test_foreign_database), SITE_TEST(test_open_file),
+          SITE_TEST(test_environment_moved), SITE_TEST(test_option_omit),
           SITE_TEST(test_option_sysroot), SITE_TEST(test_option_sysroot_default_path))

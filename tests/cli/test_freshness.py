@@ -10,57 +10,14 @@ import shutil
 import subprocess
 import threading
 import time
-import unittest
 
 import support
-from support import (change_database, CLOCK_TICK, DONE, NOT_FOUND, SITE, TOP, CommandTest, add_distribution, entry_points, metadata,
+from support import (change_database, CLOCK_TICK, DONE, NOT_FOUND, SITE, CommandTest, add_distribution, entry_points, metadata,
                      query, replace, settle, write)
 
 YOUNG = 1.8   # seconds; directories younger than 2 when they are read are watched
 ATTEMPTS = 20
 NEW_TEXT = "[demo]\nalpha = alpha.renewed:main\n"
-READER = r'''
-#include <stdio.h>
-#include <string.h>
-#include "entrydb.h"
-
-/* Answers a line for each line read: the entries of a group, with one handle all along. */
-int main(int argc, char **argv)
-{
-	entrydb_error error = ENTRYDB_ERROR_INIT;
-	entrydb_set *first = NULL;
-	char group[64];
-	entrydb *db;
-
-	if (argc < 2 || entrydb_open((const char *const *)argv + 1, (size_t)argc - 1, NULL, &db, &error) < 0)
-		return 3;
-	while (fgets(group, sizeof(group), stdin)) {
-		entrydb_set *set;
-
-		group[strcspn(group, "\n")] = '\0';
-		if (entrydb_select(db, group, NULL, &set, &error) < 0) {
-			printf("error: %s\n", entrydb_error_message(&error));
-			fflush(stdout);
-			continue;
-		}
-		for (size_t i = 0; i < entrydb_set_count(set); i++)
-			printf("%s=%s;", entrydb_entry_point_name(entrydb_set_get(set, i)),
-			       entrydb_entry_point_value(entrydb_set_get(set, i)));
-		puts("");
-		fflush(stdout);
-		if (!first)
-			first = set;
-		else
-			entrydb_set_free(set);
-	}
-	entrydb_close(db);
-	/* A set outlives its handle. */
-	if (first && entrydb_set_count(first) > 0)
-		puts(entrydb_entry_point_value(entrydb_set_get(first, 0)));
-	entrydb_set_free(first);
-	return 0;
-}
-'''
 
 
 def python_answer(site, group="demo"):
@@ -449,123 +406,6 @@ class Databases(FreshnessTest):
         self.check_seen(path=f"{moved}/{SITE}")
         shutil.rmtree(f"{moved}/{SITE}/alpha-1.0.dist-info")
         self.check_seen(path=f"{moved}/{SITE}")
-
-
-class LongLivedReader(CommandTest):
-    """A handle that serves many queries: each answer matches the disk at its time."""
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        compiler = shutil.which("cc")
-        library = find_library()
-        if not compiler or not library:
-            raise unittest.SkipTest("there is no C compiler, or no libentrydb beside the program")
-        cls.directory = support.make_directory(cls)
-        write(f"{cls.directory}/reader.c", READER)
-        flags = ["-fsanitize=address,undefined"] if support.build_type_is_sanitized() else []
-        done = subprocess.run([compiler, "-std=c11", "-Wall", "-Wextra", "-o", f"{cls.directory}/reader", *flags,
-                               f"-I{TOP}/libquery", f"{cls.directory}/reader.c", f"-L{library}", "-lentrydb",
-                               f"-Wl,-rpath,{library}"], capture_output=True, text=True)
-        if done.returncode:
-            raise AssertionError(done.stderr)
-
-    def setUp(self):
-        super().setUp()
-        self.info = add_distribution(self.site, "alpha")
-        self.index()
-        self.reader = self.start_reader(self.site)
-
-    def start_reader(self, *path):
-        child = subprocess.Popen([f"{self.directory}/reader", *path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                 text=True, env=self.environment())
-        self.addCleanup(support.end, child)
-        return child
-
-    def ask(self, group="demo"):
-        self.reader.stdin.write(f"{group}\n")
-        self.reader.stdin.flush()
-        answer = self.reader.stdout.readline().strip()
-        self.assertNotIn("error", answer)
-        return [tuple(entry.split("=", 1)) for entry in answer.split(";") if entry]
-
-    def check(self):
-        self.assertEqual(self.ask(), python_answer(self.site))
-
-    def test_changes_and_updates(self):
-        self.check()
-        for number in range(4):
-            add_distribution(self.site, f"beta{number}")
-            self.check()
-            self.update()
-            self.check()
-        shutil.rmtree(self.info)
-        self.check()
-        self.index()
-        self.check()
-
-    def test_database_deleted_and_recreated(self):
-        self.check()
-        os.unlink(self.database)
-        self.check()
-        add_distribution(self.site, "beta")
-        self.check()
-        self.index()
-        self.check()
-
-    def test_database_that_appears_later(self):
-        os.unlink(self.database)
-        self.check()
-        self.update()
-        self.check()
-
-    def test_database_replaced_by_garbage(self):
-        self.check()
-        for content in (b"", b"SQLite format 3\0" + bytes(4096), b"garbage" * 1000):
-            replace(self.database, content)
-            self.check()
-        self.update()
-        self.check()
-
-    def test_database_changed_in_place_behind_its_back(self):
-        """This is forbidden, and must not lead to more than a scan."""
-        for number in range(200):
-            add_distribution(self.site, f"beta{number}")
-        self.index()
-        self.check()
-        with open(self.database, "r+b") as file:
-            file.seek(4096)
-            file.write(os.urandom(os.path.getsize(self.database) - 4096))
-        self.ask("nothing")
-        os.utime(self.database)
-        self.check()
-
-    def test_database_truncated_while_open(self):
-        for number in range(200):
-            add_distribution(self.site, f"beta{number}")
-        self.index()
-        self.reader = self.start_reader(self.site)
-        self.ask("nothing")
-        os.truncate(self.database, 8192)
-        self.check()
-
-    def test_site_directory_removed_and_restored(self):
-        self.check()
-        os.rename(self.prefix, f"{self.top}/away")
-        self.assertEqual(self.ask(), [])
-        os.rename(f"{self.top}/away", self.prefix)
-        self.check()
-
-    def test_sets_outlive_the_handle(self):
-        self.check()
-        self.reader.stdin.close()
-        self.assertEqual(self.reader.stdout.read().strip(), "alpha.plugin:main [x,y]")
-        self.assertEqual(self.reader.wait(), 0)
-
-
-def find_library():
-    directory = os.path.join(os.path.dirname(os.path.dirname(support.PROGRAM)), "libquery")
-    return directory if os.path.exists(f"{directory}/libentrydb.so") else None
 
 
 class WhileChanging(FreshnessTest):
