@@ -258,7 +258,7 @@ def main():
     reference.announce(options.pythons)
     options.importlib_metadata = package_cache.importlib_metadata(options.pythons)
     if not options.importlib_metadata:
-        print("without the rules of importlib_metadata 10: pip cannot get it")
+        print("without the rules of importlib_metadata 10, which pip cannot get")
     options.scratch = tempfile.mkdtemp(prefix="entrydb-differential-")
     options.keep = os.path.abspath(options.keep or options.scratch + ".kept")
     print(f"seed {options.seed}", flush=True)

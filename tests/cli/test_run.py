@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import support
-from support import COULD_NOT, DONE, NOT_FOUND, USAGE, CommandTest, add_distribution, write
+from support import COULD_NOT, NOT_FOUND, USAGE, CommandTest, add_distribution, write
 
 SCRIPT = """
 import os, signal, sys
