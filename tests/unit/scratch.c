@@ -75,6 +75,14 @@ void scratch_remove(const char *path)
 	assert_int_equal(nftw(scratch_path(path), remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
+void *scratch_fixture(void **state, size_t size)
+{
+	*state = calloc(1, size);
+	assert_non_null(*state);
+	scratch_enter();
+	return *state;
+}
+
 int scratch_setup(void **state)
 {
 	(void)state;
@@ -84,7 +92,7 @@ int scratch_setup(void **state)
 
 int scratch_teardown(void **state)
 {
-	(void)state;
+	free(*state);
 	scratch_leave();
 	return 0;
 }

@@ -18,7 +18,10 @@ void scratch_enter(void);
 /* Remove it with its contents. */
 void scratch_leave(void);
 
-/* The setup and teardown for cmocka. */
+/* For a setup function: enter a directory and set *state to a zeroed fixture. */
+void *scratch_fixture(void **state, size_t size);
+
+/* The setup without fixture, and the teardown with or without. */
 int scratch_setup(void **state);
 int scratch_teardown(void **state);
 

@@ -206,13 +206,11 @@ struct fixture {
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = scratch_fixture(state, sizeof(*f));
 
-	scratch_enter();
 	f->linkage = linkage_create(scratch_path("root"));
 	scratch_directory("root/site/pkg");
 	install("/lib64/libc.so.6", (struct says)LIBC);
-	*state = f;
 	return 0;
 }
 
@@ -222,9 +220,7 @@ static int teardown(void **state)
 
 	linkage_free(f->linkage);
 	arena_free(&f->arena);
-	free(f);
-	scratch_leave();
-	return 0;
+	return scratch_teardown(state);
 }
 
 /* Judge a plugin at @path; "-" marks a field that is not reported. */

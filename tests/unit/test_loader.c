@@ -23,10 +23,7 @@ struct fixture {
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	scratch_enter();
-	*state = f;
+	scratch_fixture(state, sizeof(struct fixture));
 	return 0;
 }
 
@@ -35,9 +32,7 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	error_clear(&f->error);
-	free(f);
-	scratch_leave();
-	return 0;
+	return scratch_teardown(state);
 }
 
 /* Write an executable object; f->path is its path. */

@@ -60,12 +60,9 @@ static void make_sites(void)
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	scratch_enter();
+	scratch_fixture(state, sizeof(struct fixture));
 	make_sites();
-	*state = f;
-	return f ? 0 : -1;
+	return 0;
 }
 
 static int teardown(void **state)
@@ -80,9 +77,7 @@ static int teardown(void **state)
 	root_record_free(&f->root);
 	free(f->expected);
 	free(f->answer);
-	free(f);
-	scratch_leave();
-	return 0;
+	return scratch_teardown(state);
 }
 
 /* Index like `entrydb update` some seconds later: all rows are trusted. */

@@ -23,11 +23,9 @@ struct fixture {
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = scratch_fixture(state, sizeof(*f));
 
-	scratch_enter();
 	f->first = f->second = PUBLICATION_INIT;
-	*state = f;
 	return 0;
 }
 
@@ -38,9 +36,7 @@ static int teardown(void **state)
 	publication_end(&f->first);
 	publication_end(&f->second);
 	error_clear(&f->error);
-	free(f);
-	scratch_leave();
-	return 0;
+	return scratch_teardown(state);
 }
 
 static void begin(struct fixture *f)

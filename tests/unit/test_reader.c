@@ -29,14 +29,9 @@ struct fixture {
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	scratch_enter();
-	*state = f;
-	return f && records_store(FILE_NAME, "r", 4, NULL) == 0 &&
-	                       records_store(FILE_NAME, "s", 1, NULL) == 0
-	               ? 0
-	               : -1;
+	scratch_fixture(state, sizeof(struct fixture));
+	assert_int_equal(records_store(FILE_NAME, "r", 4, NULL), 0);
+	return records_store(FILE_NAME, "s", 1, NULL);
 }
 
 static int teardown(void **state)
@@ -49,9 +44,7 @@ static int teardown(void **state)
 	error_clear(&f->error);
 	free(f->whole);
 	free(f->now);
-	free(f);
-	scratch_leave();
-	return 0;
+	return scratch_teardown(state);
 }
 
 static int open_file(struct fixture *f, const char *file, uid_t owner)

@@ -29,10 +29,8 @@ struct fixture {
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = scratch_fixture(state, sizeof(*f));
 
-	scratch_enter();
-	*state = f;
 	f->options.depth = ALL;
 	f->options.targets = target_records;
 	f->options.now = (struct timespec){time(NULL) + 10, 1}; /* every file is old by then */
@@ -47,9 +45,7 @@ static int teardown(void **state)
 	root_record_free(&f->root);
 	root_record_free(&f->again);
 	error_clear(&f->error);
-	free(f);
-	scratch_leave();
-	return 0;
+	return scratch_teardown(state);
 }
 
 static void scan(struct fixture *f, const char *path)

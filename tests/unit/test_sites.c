@@ -15,10 +15,7 @@ struct fixture {
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	scratch_enter();
-	*state = f;
+	scratch_fixture(state, sizeof(struct fixture));
 	return 0;
 }
 
@@ -28,9 +25,7 @@ static int teardown(void **state)
 
 	sites_free(&f->sites);
 	free(f->text);
-	free(f);
-	scratch_leave();
-	return 0;
+	return scratch_teardown(state);
 }
 
 /* Compare the paths, made relative to the scratch directory; then clear them. */

@@ -21,10 +21,8 @@ struct fixture {
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
+	struct fixture *f = scratch_fixture(state, sizeof(*f));
 
-	scratch_enter();
-	*state = f;
 	f->site_fd = open(scratch_top(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	f->site.modules.fd = f->site.objects.fd = f->site_fd;
 	f->wanted.group = SLICE("some.group");
@@ -37,9 +35,7 @@ static int teardown(void **state)
 
 	arena_free(&f->arena);
 	close(f->site_fd);
-	free(f);
-	scratch_leave();
-	return 0;
+	return scratch_teardown(state);
 }
 
 /* Install a plugin at @path, or an empty file if @plugin is NULL. */

@@ -34,11 +34,8 @@ struct fixture {
 
 static int setup(void **state)
 {
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	scratch_enter();
-	*state = f;
-	return f ? 0 : -1;
+	scratch_fixture(state, sizeof(struct fixture));
+	return 0;
 }
 
 static int teardown(void **state)
@@ -52,9 +49,7 @@ static int teardown(void **state)
 	free(f->before);
 	free(f->after);
 	free(f->now);
-	free(f);
-	scratch_leave();
-	return 0;
+	return scratch_teardown(state);
 }
 
 static int open_writer(struct fixture *f)
