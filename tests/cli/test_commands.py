@@ -860,11 +860,6 @@ class Moving(CommandTest):
             self.assertEqual(self.answer("--fresh", level), expected)
         self.assertEqual(expected[0]["file"], f"{self.moved}/{SITE}/alpha-1.0.dist-info")
 
-    def test_renamed(self):
-        os.rename(self.prefix, self.moved)
-        self.check()
-        self.assertEqual(self.freshness(f"{self.moved}/{SITE}"), "fresh")
-
     def test_copied(self):
         subprocess.run(["/bin/cp", "-a", self.prefix, self.moved], check=True)
         self.check()

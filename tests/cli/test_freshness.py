@@ -8,7 +8,6 @@ import importlib.metadata
 import os
 import shutil
 import subprocess
-import threading
 import time
 
 import support
@@ -395,44 +394,6 @@ class Databases(FreshnessTest):
         os.rename(old, self.database)
         self.check_seen()
         self.update()
-        self.check_seen()
-
-    def test_prefix_copied_by_tar_with_whole_seconds(self):
-        packed = f"{self.top}/env.tar"
-        subprocess.run(["tar", "--format=ustar", "-C", self.prefix, "-cf", packed, "."], check=True)
-        moved = f"{self.top}/unpacked"
-        os.mkdir(moved)
-        subprocess.run(["tar", "-C", moved, "-xf", packed], check=True)
-        self.check_seen(path=f"{moved}/{SITE}")
-        shutil.rmtree(f"{moved}/{SITE}/alpha-1.0.dist-info")
-        self.check_seen(path=f"{moved}/{SITE}")
-
-
-class WhileChanging(FreshnessTest):
-    def test_distribution_comes_and_goes(self):
-        """Each answer either contains the distribution or does not, without an error."""
-        stop = threading.Event()
-
-        def come_and_go():
-            aside = f"{self.top}/aside"
-            add_distribution(self.top, "beta")
-            os.rename(f"{self.top}/beta-1.0.dist-info", aside)
-            while not stop.is_set():
-                os.rename(aside, f"{self.site}/beta-1.0.dist-info")
-                os.rename(f"{self.site}/beta-1.0.dist-info", aside)
-
-        worker = threading.Thread(target=come_and_go)
-        worker.start()
-        self.addCleanup(worker.join)
-        self.addCleanup(stop.set)
-        for level in ("roots", "exact") * 15:
-            names = set(dict(self.answer(level)))
-            self.assertLessEqual({"alpha", "steady"}, names)
-            self.assertLessEqual(names, {"alpha", "steady", "beta"})
-        for _ in range(5):
-            self.update()
-        stop.set()
-        worker.join()
         self.check_seen()
 
 

@@ -283,7 +283,8 @@ static void fail_in_turn(struct fixture *f, enum fault fault, bool stay, int exp
 	assert_non_null(f->now);
 }
 
-static void test_no_memory(void **state)
+/* An error of the system means neither absent nor damaged. */
+static void test_failures(void **state)
 {
 	struct fixture *f = *state;
 
@@ -291,15 +292,6 @@ static void test_no_memory(void **state)
 	assert_non_null(f->whole);
 	fail_in_turn(f, FAULT_MEMORY, false, ERROR_NOMEM);
 	fail_in_turn(f, FAULT_MEMORY, true, ERROR_NOMEM);
-}
-
-/* An error of the system means neither absent nor damaged. */
-static void test_system_calls_fail(void **state)
-{
-	struct fixture *f = *state;
-
-	f->whole = records_dump(FILE_NAME, &f->error);
-	assert_non_null(f->whole);
 	fail_in_turn(f, FAULT_SYSTEM, false, ERROR_IO);
 	fail_in_turn(f, FAULT_SYSTEM, true, ERROR_IO);
 }
@@ -437,7 +429,6 @@ static void test_truncated(void **state)
 RUN_TESTS_AFTER(faults_install(), TEST(test_refused), TEST(test_other_versions), TEST(test_trust),
                 TEST(test_link), TEST(test_nothing_is_written), TEST(test_is_current),
                 TEST(test_holders_and_problems), TEST(test_select), TEST(test_target),
-                TEST(test_plugins), TEST(test_document), TEST(test_no_memory),
-                TEST(test_system_calls_fail), TEST(test_no_descriptors), TEST(test_truncated),
-                TEST(test_endless_rows), TEST(test_other_schemas), TEST(test_wal),
-                TEST(test_unknown_words))
+                TEST(test_plugins), TEST(test_document), TEST(test_failures),
+                TEST(test_no_descriptors), TEST(test_truncated), TEST(test_endless_rows),
+                TEST(test_other_schemas), TEST(test_wal), TEST(test_unknown_words))

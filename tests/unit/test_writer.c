@@ -366,6 +366,7 @@ static void prepare(struct fixture *f)
 {
 	restore(f);
 	store(f, "s", 4);
+	free(f->after);
 	f->after = strdup(dump(f));
 	restore(f);
 }
@@ -391,23 +392,15 @@ static void fail_in_turn(struct fixture *f, enum fault fault, bool stay, int exp
 	}
 }
 
-static void test_no_memory_once(void **state)
+static void test_no_memory(void **state)
 {
 	fail_in_turn(*state, FAULT_MEMORY, false, ERROR_NOMEM);
-}
-
-static void test_no_memory_from_then_on(void **state)
-{
 	fail_in_turn(*state, FAULT_MEMORY, true, ERROR_NOMEM);
 }
 
-static void test_system_calls_fail_once(void **state)
+static void test_system_calls_fail(void **state)
 {
 	fail_in_turn(*state, FAULT_SYSTEM, false, ERROR_IO);
-}
-
-static void test_system_calls_fail_from_then_on(void **state)
-{
 	fail_in_turn(*state, FAULT_SYSTEM, true, ERROR_IO);
 }
 
@@ -756,11 +749,10 @@ RUN_TESTS_AFTER(faults_install(), TEST(test_round_trip), TEST(test_publication_s
                 TEST(test_clock_of_another_file_system), TEST(test_find_and_change),
                 TEST(test_contested), TEST(test_locked), TEST(test_rebuilt_with_its_events),
                 TEST(test_rebuilt_when_truncated), TEST(test_foreign_files_are_left_alone),
-                TEST(test_no_memory_once), TEST(test_no_memory_from_then_on),
-                TEST(test_system_calls_fail_once), TEST(test_system_calls_fail_from_then_on),
-                TEST(test_file_size_limit), TEST(test_read_only_directory),
-                TEST(test_link_in_place_of_the_lock), TEST(test_obstacles),
-                TEST(test_not_a_regular_file), TEST(test_file_of_another_user),
-                TEST(test_lock_of_root), TEST(test_other_schemas), TEST(test_other_events),
-                TEST(test_harmless_changes), TEST(test_broken_index), TEST(test_orphaned_rows),
-                TEST(test_stopped), TEST(test_marked_stale), TEST(test_marked_while_writing))
+                TEST(test_no_memory), TEST(test_system_calls_fail), TEST(test_file_size_limit),
+                TEST(test_read_only_directory), TEST(test_link_in_place_of_the_lock),
+                TEST(test_obstacles), TEST(test_not_a_regular_file),
+                TEST(test_file_of_another_user), TEST(test_lock_of_root), TEST(test_other_schemas),
+                TEST(test_other_events), TEST(test_harmless_changes), TEST(test_broken_index),
+                TEST(test_orphaned_rows), TEST(test_stopped), TEST(test_marked_stale),
+                TEST(test_marked_while_writing))
