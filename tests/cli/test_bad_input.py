@@ -399,15 +399,6 @@ class Trust(BadTest):
         reply = self.list("demo", status=DONE, **how)
         return reply.fields[0][2] == "lie:main"
 
-    def test_own_database(self):
-        self.assertTrue(self.is_trusted())
-
-    def test_world_writable(self):
-        os.chmod(self.database, 0o666)
-        self.assertFalse(self.is_trusted())
-        reply = self.run_program("list", "demo", "--db", self.database, status=COULD_NOT)
-        self.assertIn("not believed", reply.err)
-
     @needs_root
     def test_owners(self):
         other = STRANGER - 1

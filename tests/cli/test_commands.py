@@ -130,11 +130,6 @@ class Listing(CommandTest):
         self.assertEqual(by_group, sorted(by_group))
         self.assertEqual(self.list("--python", "3.12").out, self.list().out)
 
-    def test_distributions_without_metadata_come_last_with_newer_rules(self):
-        os.makedirs(f"{self.site}/bare-1.dist-info")
-        write(f"{self.site}/bare-1.dist-info/entry_points.txt", "[demo]\nbare = m:f\n")
-        self.assertEqual(self.list("demo", "--python", "im10").names[-1][0], "bare")
-
     def test_broken_distributions_are_reported_and_the_rest_is_listed(self):
         add_distribution(self.site, "broken", text="[demo]\nno equals sign\n")
         for indexed in (False, True):
@@ -215,20 +210,6 @@ class DefaultPath(CommandTest):
     def names(self, **variables):
         return sorted(name for name, _ in self.run_program("list", "demo", env=self.environment(**variables)).names)
 
-    def test_given_by_variable(self):
-        other = f"{self.top}/other"
-        add_distribution(other, "elsewhere")
-        self.assertEqual(self.names(ENTRYDB_PATH=f"{self.site}:{other}"), ["elsewhere", "inside"])
-        self.assertEqual(self.names(ENTRYDB_PATH=other, VIRTUAL_ENV=self.prefix), ["elsewhere"])
-
-    def test_virtual_environment(self):
-        self.assertEqual(self.names(VIRTUAL_ENV=self.prefix), ["inside"])
-        self.assertEqual(self.names(VIRTUAL_ENV=self.prefix, CONDA_PREFIX=f"{self.top}/conda"), ["inside"])
-
-    def test_conda_environment(self):
-        add_distribution(f"{self.top}/conda/{SITE}", "conda-thing")
-        self.assertEqual(self.names(CONDA_PREFIX=f"{self.top}/conda"), ["conda-thing"])
-
     def test_virtual_environment_with_system_packages(self):
         """The user's site directory stands in for the system's, whose contents vary with the machine."""
         version = self.system_version()
@@ -249,17 +230,6 @@ class DefaultPath(CommandTest):
         target = os.readlink("/usr/bin/python3") if os.path.islink("/usr/bin/python3") else ""
         found = re.fullmatch(r"python(3\.\d+)", target)
         return found and found.group(1)
-
-    def test_pth_files_add_directories(self):
-        near, far = f"{self.site}/near", f"{self.top}/far"
-        add_distribution(near, "near")
-        add_distribution(far, "far")
-        write(f"{self.site}/a.pth", f"# comment\nnear\r\nimport sys; sys.exit(1)\n\n{far}\nabsent\n")
-        write(f"{self.site}/.hidden.pth", f"{self.top}\n")
-        self.assertEqual(self.names(VIRTUAL_ENV=self.prefix), ["far", "inside", "near"])
-        order = [name for name, _ in self.run_program("list", "demo", env=self.environment(
-            VIRTUAL_ENV=self.prefix)).names]
-        self.assertEqual(order, ["inside", "near", "far"])
 
     @unittest.skipUnless(os.path.exists("/usr/bin/python3"), "the system has no Python")
     def test_order_of_sys_path(self):

@@ -78,10 +78,6 @@ class Verbs(PolicyTest):
         self.assertEqual(support.read(self.user_file), "[g]\nn = enable priority=-3\n")
         self.run_program("enable", "--user", "g/n", "--priority", "much", status=USAGE)
 
-    def test_variable_overrides_files(self):
-        self.run_program("enable", "--user", "g/n", status=DONE)
-        self.assertNotIn("g/n", self.allowed(env=self.environment(ENTRYDB_DISABLE="g/n")))
-
     def test_another_root(self):
         self.run_program("disable", "--root", self.root, "g/n", status=DONE)
         self.assertEqual(support.read(f"{self.root}/etc/entrydb/policy.conf"), "[g]\nn = disable\n")
@@ -120,13 +116,6 @@ class Verbs(PolicyTest):
 
 
 class Files(PolicyTest):
-    def test_invalid_line(self):
-        self.write_policy(self.user_file, "[g]\nn = disabel\n")
-        self.assertEqual(self.allowed(), ["g/other", "h/n"])
-        self.assertIn("line 2, which cannot be understood: [g] n = disabel", self.verdict("g", "n"))
-        self.write_policy(self.user_file, "[g]\nn\n")
-        self.assertEqual(self.allowed(), ["h/n"])
-
     def test_untrusted_files(self):
         cases = {"larger than 65536 bytes": lambda: self.write_policy(self.user_file, "#" * 70000),
                  "others may write to": lambda: os.chmod(self.user_file, 0o646),
