@@ -164,8 +164,8 @@ class Steps(UvTest):
             if words:
                 venv.pip(*words)
             seen.append(venv.check(step))
-        self.assertEqual(venv.database_stamp(), stamp, "the database was to be the first one")
-        self.assertGreater(len({frozenset(each) for each in seen}), 7, "no change, no proof")
+        self.assertEqual(venv.database_stamp(), stamp, "the database must not change")
+        self.assertGreater(len({frozenset(each) for each in seen}), 7, "too few changes to prove anything")
 
     def test_pip_sync(self):
         places = [self.environment(f"sync-{mode}", mode=mode) for mode in managers.LINK_MODES]
