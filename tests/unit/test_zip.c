@@ -1,9 +1,8 @@
 /*
  * test_zip.c - properties of zip.c that zip_oracle.py, which compares it with Python for many
- * random zips, cannot test: limits, messages, time, and files that change.
+ * random zips, cannot test: limits, messages, and files that change.
  */
 #include <sys/mman.h>
-#include <sys/time.h>
 #include <zlib.h>
 
 #include "test.h"
@@ -11,9 +10,7 @@
 #include "db/base/cleanup.h"
 #include "libquery/disk/zip/zip.h"
 
-#define ROOM    ((size_t)4 << 20) /* bytes of the largest zip here */
-#define MANY    20000             /* members in it */
-#define SECONDS 4                 /* of CPU time for reading them: 100 times the usual */
+#define ROOM ((size_t)4 << 20) /* bytes of the largest zip here */
 
 /* A zip under construction, and its opened form. */
 struct fixture {
@@ -241,47 +238,6 @@ static void test_unpack(void **state)
 	}
 }
 
-static void add_many(struct fixture *f)
-{
-	char name[32];
-
-	for (int i = 0; i < MANY; i++) {
-		int length = snprintf(name, sizeof(name), "%d", i);
-
-		add(f, (struct member){.name = name, .data = {name, (size_t)length}});
-	}
-	finish(f);
-	assert_int_equal(reopen(f), 0);
-}
-
-/* The number of members that do not contain their own name. */
-static size_t read_all_members(const struct zip *zip)
-{
-	size_t wrong = 0;
-
-	for (size_t i = 0; i < zip->count; i++) {
-		const struct zip_member *m = &zip->members[i];
-		struct slice data = {0};
-
-		wrong += zip_read(zip, m, ROOM, &data, NULL) < 0 || !slice_equal(data, m->name);
-		free((char *)data.ptr);
-	}
-	return wrong;
-}
-
-/* SIGPROF ends the program if reading takes quadratic time. */
-static void test_many(void **state)
-{
-	struct itimerval limit = {.it_value.tv_sec = SECONDS};
-	struct fixture *f = *state;
-
-	add_many(f);
-	assert_int_equal(setitimer(ITIMER_PROF, &limit, NULL), 0);
-	assert_int_equal(read_all_members(f->zip), 0);
-	limit.it_value.tv_sec = 0;
-	assert_int_equal(setitimer(ITIMER_PROF, &limit, NULL), 0);
-}
-
 /* If the file shrinks while it is open, reads fail without killing the process. */
 static void test_shrinks(void **state)
 {
@@ -307,5 +263,5 @@ static void test_not_a_file(void **state)
 	zip_close(NULL);
 }
 
-RUN_TESTS(TEST(test_refused_members), TEST(test_limits), TEST(test_unpack), TEST(test_many),
-          TEST(test_shrinks), TEST(test_not_a_file))
+RUN_TESTS(TEST(test_refused_members), TEST(test_limits), TEST(test_unpack), TEST(test_shrinks),
+          TEST(test_not_a_file))
