@@ -59,21 +59,6 @@ class BadFiles(BadTest):
             self.update(self.site)
         self.assertEqual(len(rows(self.database, ["entry_point"])["entry_point"]), 100_002)
 
-    def test_not_utf8(self):
-        add_distribution(self.site, "bad", text=b"[demo]\nx = m:\xff\n")
-        self.check_answers(problems=1)
-
-    def test_nul(self):
-        add_distribution(self.site, "nul", text=b"[demo]\nn\0l = m:\0f\n")
-        for _ in range(2):
-            found = [row for row in self.list("--json", "demo", status=DONE).objects if row["distribution"] == "nul"]
-            self.assertEqual([(row["name"], row["value"]) for row in found], [("n\0l", "m:\0f")])
-            self.update(self.site)
-
-    def test_directory_instead_of_a_file(self):
-        os.makedirs(f"{self.site}/dir-1.dist-info/entry_points.txt")
-        self.check_answers()
-
     def test_fifo_socket_and_device(self):
         for name, make in (("fifo", os.mkfifo), ("socket", self.make_socket)):
             os.makedirs(f"{self.site}/{name}-1.dist-info")
@@ -338,10 +323,6 @@ class DamagedDatabases(BadTest):
         for content in (b"garbage" * 5000, bytes(8192), b"S"):
             write(self.database, content)
             self.check_rebuilt(with_events=False)
-
-    def test_newer_version(self):
-        change_database(self.database, "PRAGMA user_version = 1000")
-        self.check_rebuilt(with_events=True)
 
     def test_newer_version_of_a_named_file(self):
         file = f"{self.top}/named.db"
